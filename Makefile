@@ -1,0 +1,91 @@
+# Every way in. Plain `make` builds .venv in the checkout; that needs Python 3.11 or newer with pip
+# and venv, and nothing else. With uv instead of make, the same two commands are:
+#
+#     make demo    uv run desktop-rag demo
+#     make test    uv run --extra dev pytest
+#
+# PYTHON=/path/to/python chooses the interpreter, ARGS="-k words -x" goes on to pytest.
+
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+UV := uv==0.13.8
+
+# Without a display Qt draws into memory.
+OFFSCREEN := $(if $(QT_QPA_PLATFORM)$(DISPLAY)$(WAYLAND_DISPLAY),,QT_QPA_PLATFORM=offscreen)
+
+# What Qt needs from a bare Debian or Ubuntu; the second line only where there is a display.
+QT_PACKAGES := libegl1 libgl1 libxkbcommon0 libdbus-1-3 libfontconfig1 libglib2.0-0 libgssapi-krb5-2
+XCB_PACKAGES := libxcb-cursor0 libxcb-icccm4 libxcb-image0 libxcb-keysyms1 libxcb-randr0 \
+  libxcb-render-util0 libxcb-shape0 libxcb-xkb1 libxkbcommon-x11-0
+
+.DEFAULT_GOAL := setup
+.PHONY: help setup run demo test check stories lock bench clean find-python need-qt qt-packages
+
+help: ## list these targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(READY) ## build .venv (the default)
+
+run: $(READY) need-qt ## open the window
+	$(BIN)/python -m desktop_rag
+
+demo: $(READY) $(if $(DISPLAY)$(WAYLAND_DISPLAY),need-qt) ## index the demo documents and answer a first question
+	$(BIN)/python -m desktop_rag demo
+
+test: $(READY) need-qt ## run all tests
+	$(OFFSCREEN) $(BIN)/python -m pytest $(ARGS)
+
+stories: $(READY) need-qt ## run the user stories on the real window only
+	$(OFFSCREEN) $(BIN)/python -m pytest tests/stories $(ARGS)
+
+check: $(READY) ## format, lint, types, imports
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/pyright --pythonpath $(BIN)/python
+	$(BIN)/lint-imports --no-cache --no-logo
+
+lock: ## write requirements.lock anew; UPGRADE=--upgrade raises the versions
+	@python=$$($(MAKE) -s find-python) && $$python -m venv build/lock
+	build/lock/bin/python -m pip install --quiet $(UV)
+	build/lock/bin/uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 \
+	  --generate-hashes --no-header --no-annotate --quiet $(UPGRADE) --output-file requirements.lock
+
+bench: $(READY) ## run the benchmarks; installs torch for the comparison
+	$(BIN)/python -m pip install --quiet --editable '.[bench]'
+	for script in benchmarks/*.py; do $(BIN)/python $$script || exit 1; done
+
+clean: ## remove what was built here
+	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage htmlcov
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(READY): pyproject.toml requirements.lock
+	@python=$$($(MAKE) -s find-python) && echo "Building $(VENV) with $$($$python --version)" && \
+	  $$python -m venv $(VENV)
+	$(BIN)/python -m pip install --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+# Prints the interpreter to build with, or what is missing.
+find-python:
+	@for python in $(PYTHON) python3.13 python3.12 python3.11 python3 python; do \
+	  $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || continue; \
+	  if $$python -c 'import venv, ensurepip' 2>/dev/null; then echo $$python; exit 0; fi; \
+	  unusable=$$python; \
+	done; \
+	if [ -n "$$unusable" ]; then \
+	  echo "$$unusable is new enough, but its venv module is missing." \
+	    "On Debian or Ubuntu: apt install python3-venv" >&2; \
+	else \
+	  echo "No Python 3.11 or newer found. Install one, or name it: make PYTHON=/path/to/python" >&2; \
+	fi; \
+	exit 1
+
+need-qt: $(READY)
+	@$(OFFSCREEN) $(BIN)/python -c \
+	  'import PySide6.QtNetwork, PySide6.QtSvg; from PySide6.QtWidgets import QApplication as A; A([])' \
+	|| { echo "Qt can't start, for the reason above. Libraries it needs on Debian or Ubuntu:" \
+	  "$(QT_PACKAGES) and, with a display, $(XCB_PACKAGES)" >&2; exit 1; }
+
+qt-packages:
+	@echo $(QT_PACKAGES)

@@ -1,0 +1,105 @@
+"""The house rules that no linter knows: sizes, names, empty package files, no machine paths."""
+
+import ast
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+CODE_FOLDERS = ("desktop_rag", "packaging", "benchmarks", "tests")
+ALL_FOLDERS = (*CODE_FOLDERS, ".ci", "docs", "resources")
+MAX_MODULE_LINES = 400
+MAX_FUNCTION_LINES = 50
+BANNED_NAMES = {"utils", "helpers", "common", "manager", "base", "misc", "data", "info"}
+
+# Spelled in pieces, so that this file doesn't break its own rule.
+REGISTRY_HOSTS = tuple(
+    ".".join(parts)
+    for parts in (
+        ("pypi", "org"),
+        ("pythonhosted", "org"),
+        ("npmjs", "org"),
+        ("npmjs", "com"),
+        ("anaconda", "org"),
+        ("download", "pytorch", "org"),
+    )
+)
+MACHINE_FOLDERS = ("root", "work", "tmp", "Users/[a-z]+", "home/[a-z]+")
+MACHINE_PATH = re.compile(r"(?<![\w.~}\])>-])/(?:" + "|".join(MACHINE_FOLDERS) + ")/")
+TOOL_OUTPUT = {"__pycache__", ".coverage", "uv.lock"}
+# Not ours to word: the licence, the lock, and what the bundled model and documents hold.
+FOREIGN = ("LICENSE", "resources/models/", "resources/demo/")
+
+
+def modules() -> list[Path]:
+    """Every Python file of ours."""
+    return [path for folder in CODE_FOLDERS for path in sorted((ROOT / folder).rglob("*.py"))]
+
+
+def shown(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def project_files() -> list[Path]:
+    """All files of the project, without what tools leave behind (and git ignores)."""
+    inside = [path for folder in ALL_FOLDERS for path in (ROOT / folder).rglob("*")]
+    files = [path for path in [*ROOT.iterdir(), *inside] if path.is_file()]
+    return [path for path in files if not TOOL_OUTPUT.intersection(path.parts)]
+
+
+def text_lines() -> list[tuple[str, str]]:
+    """(`file:line`, text) of every text file of ours."""
+    lines: list[tuple[str, str]] = []
+    for path in project_files():
+        content = path.read_bytes()
+        if b"\0" in content or shown(path).startswith(FOREIGN):
+            continue
+        for number, line in enumerate(content.decode("utf-8").splitlines(), start=1):
+            lines.append((f"{shown(path)}:{number}", line))
+    return lines
+
+
+def test_modules_are_found() -> None:
+    assert len(modules()) > 10
+
+
+def test_no_module_is_longer_than_the_cap() -> None:
+    lengths = {shown(path): len(path.read_text("utf-8").splitlines()) for path in modules()}
+    assert {name: n for name, n in lengths.items() if n > MAX_MODULE_LINES} == {}
+
+
+def test_no_function_is_longer_than_the_cap() -> None:
+    long: dict[str, int] = {}
+    for path in modules():
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                length = (node.end_lineno or node.lineno) - node.lineno + 1
+                if length > MAX_FUNCTION_LINES:
+                    long[f"{shown(path)}:{node.name}"] = length
+    assert long == {}
+
+
+def test_no_module_has_a_name_that_says_nothing() -> None:
+    relative = [path.relative_to(ROOT).with_suffix("") for path in modules()]
+    assert [str(path) for path in relative if BANNED_NAMES.intersection(path.parts)] == []
+
+
+def test_package_files_are_empty() -> None:
+    package_files = [path for path in modules() if path.name == "__init__.py"]
+    assert package_files
+    assert [shown(path) for path in package_files if path.stat().st_size] == []
+
+
+def test_no_registry_is_named() -> None:
+    hits = [place for place, line in text_lines() if any(host in line for host in REGISTRY_HOSTS)]
+    assert hits == []
+
+
+def test_no_path_of_one_machine_is_named() -> None:
+    hits = [f"{place}: {line.strip()}" for place, line in text_lines() if MACHINE_PATH.search(line)]
+    assert hits == []
+
+
+def test_the_machine_path_rule_sees_what_it_should() -> None:
+    paths = ["cd /" + "root/x", '"/' + "home/ada/notes.md" + '"', "(/" + "tmp/y)"]
+    assert all(MACHINE_PATH.search(path) for path in paths)
+    assert not MACHINE_PATH.search("docs/work/plan.md and ~/work/x")
