@@ -1,0 +1,42 @@
+"""The log file and its redaction.
+
+Set up once, in the composition root, before any thread starts.
+"""
+
+import logging
+import re
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+
+_SECRETS = re.compile(
+    r"(?i)(bearer\s+|api[-_]?key[\"']?\s*[:=]\s*[\"']?)[^\s\"',}]+"
+    r"|\bsk-[A-Za-z0-9_-]{6,}"
+    r"|(?<=://)[^/\s:@]+:[^/\s@]+(?=@)"
+)
+
+
+def redact(text: str) -> str:
+    """The text without bearer tokens, API keys and credentials in URLs."""
+    return _SECRETS.sub(lambda match: f"{match.group(1) or ''}[removed]", text)
+
+
+class RedactingFormatter(logging.Formatter):
+    """Formats a record, traceback included, and removes what looks like a key."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The finished line; runs on whichever thread logs."""
+        return redact(super().format(record))
+
+
+def start_logging(folder: Path) -> None:
+    """Write this package's records to a rotating file, warnings and worse of others too."""
+    handler = RotatingFileHandler(
+        folder / "desktop-rag.log", maxBytes=2_000_000, backupCount=10, encoding="utf-8"
+    )
+    handler.setFormatter(
+        RedactingFormatter("%(asctime)s %(levelname)s %(threadName)s %(name)s: %(message)s")
+    )
+    root = logging.getLogger()
+    root.addHandler(handler)
+    root.setLevel(logging.WARNING)
+    logging.getLogger("desktop_rag").setLevel(logging.INFO)

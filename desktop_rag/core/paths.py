@@ -1,0 +1,61 @@
+"""Where the app keeps its files. Pure: nothing is created until `Home.create`."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import platformdirs
+
+HOME_VARIABLE = "DESKTOP_RAG_HOME"
+APP_NAME = "desktop-rag"
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """The folder that holds every file the app writes."""
+
+    root: Path
+
+    @property
+    def database(self) -> Path:
+        """The one DuckDB file."""
+        return self.root / "library.duckdb"
+
+    @property
+    def settings(self) -> Path:
+        """The settings file, TOML."""
+        return self.root / "settings.toml"
+
+    @property
+    def logs(self) -> Path:
+        """Log files; they never hold document text, prompts or keys."""
+        return self.root / "logs"
+
+    @property
+    def backups(self) -> Path:
+        """The only folder the database engine itself may write to besides its own file."""
+        return self.root / "backups"
+
+    @property
+    def socket(self) -> Path:
+        """Where a running app listens for the verbs of the command line."""
+        return self.root / "app.sock"
+
+    def create(self) -> None:
+        """Make the folders, readable by this user only."""
+        for folder in (self.root, self.logs, self.backups):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
+def find_home() -> Home:
+    """DESKTOP_RAG_HOME if set, else the platform's place for user data."""
+    if chosen := os.environ.get(HOME_VARIABLE):
+        return Home(Path(chosen).expanduser().absolute())
+    return Home(Path(platformdirs.user_data_dir(APP_NAME, appauthor=False)))
+
+
+def resources_dir() -> Path:
+    """Models, themes, icons and the demo library: inside the installed package or the checkout."""
+    package = Path(__file__).resolve().parent.parent
+    installed = package / "resources"
+    return installed if installed.is_dir() else package.parent / "resources"

@@ -1,0 +1,143 @@
+"""What the person chose, as one frozen value, and its TOML file.
+
+A change makes a new `Settings` that is applied by those concerned; nobody keeps a global one.
+Keys of endpoints are not settings: they live in the keyring (`models/keys.py`).
+"""
+
+import dataclasses
+import os
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import tomlkit
+
+from desktop_rag.core.domain import Notice
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointSettings:
+    """An OpenAI-compatible endpoint; with an empty `base_url` answers are excerpts."""
+
+    base_url: str = ""
+    model: str = ""
+    context_tokens: int = 8192
+    timeout_s: float = 30.0
+
+    @property
+    def is_set(self) -> bool:
+        """Whether there is an endpoint to ask."""
+        return bool(self.base_url and self.model)
+
+
+@dataclass(frozen=True, slots=True)
+class IndexSettings:
+    """How files are read and embedded."""
+
+    model_folder: str = ""
+    max_file_mb: int = 200
+    embedding_threads: int = 0
+    database_memory_mb: int = 2048
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievalSettings:
+    """How passages are found. `lexical_weight` is the share of the words in hybrid search."""
+
+    passages: int = 8
+    lexical_weight: float = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class AppearanceSettings:
+    """`scheme` is `system`, `light` or `dark`."""
+
+    scheme: str = "system"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything that can be set."""
+
+    endpoint: EndpointSettings = field(default_factory=EndpointSettings)
+    index: IndexSettings = field(default_factory=IndexSettings)
+    retrieval: RetrievalSettings = field(default_factory=RetrievalSettings)
+    appearance: AppearanceSettings = field(default_factory=AppearanceSettings)
+
+
+def load_settings(path: Path) -> tuple[Settings, list[Notice]]:
+    """Read the file, else its backup, else defaults; the notices say what was wrong.
+
+    A value of the wrong type is replaced by its default, the others stand.
+    """
+    if not path.exists():
+        return Settings(), []
+    try:
+        return _from_tables(_read(path), path)
+    except (OSError, ValueError) as exc:
+        notice = Notice("The settings file cannot be read.", f"{path}: {exc}")
+    backup = _backup_of(path)
+    try:
+        settings, _ = _from_tables(_read(backup), backup)
+    except (OSError, ValueError):
+        return Settings(), [notice, Notice("Default settings are used.")]
+    return settings, [notice, Notice("The settings as last saved before are used.")]
+
+
+def save_settings(path: Path, settings: Settings) -> None:
+    """Write the file whole or not at all; keys and comments we do not know survive."""
+    try:
+        document = tomlkit.parse(path.read_text(encoding="utf-8"))
+        os.replace(path, _backup_of(path))  # noqa: PTH105  replaces on every platform
+    except (OSError, ValueError):
+        document = tomlkit.document()
+    for section, values in dataclasses.asdict(settings).items():
+        table = document.get(section)
+        if not isinstance(table, dict):
+            document[section] = table = tomlkit.table()
+        table.update(values)
+    temporary = path.with_suffix(".toml.new")
+    with temporary.open("w", encoding="utf-8") as file:
+        file.write(tomlkit.dumps(document))
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+
+
+def _backup_of(path: Path) -> Path:
+    return path.with_suffix(".toml.bak")
+
+
+def _read(path: Path) -> dict[str, Any]:
+    tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    if not tables:
+        raise ValueError("the file is empty")
+    return tables
+
+
+def _from_tables(tables: dict[str, Any], path: Path) -> tuple[Settings, list[Notice]]:
+    sections: dict[str, Any] = {}
+    wrong: list[str] = []
+    for section in dataclasses.fields(Settings):
+        default = getattr(Settings(), section.name)
+        table = tables.get(section.name, {})
+        if not isinstance(table, dict):
+            wrong.append(section.name)
+            table = {}
+        values = {f.name: getattr(default, f.name) for f in dataclasses.fields(default)}
+        for name, fallback in values.items():
+            value = table.get(name, fallback)
+            if _has_type_of(value, fallback):
+                values[name] = type(fallback)(value)
+            else:
+                wrong.append(f"{section.name}.{name}")
+        sections[section.name] = type(default)(**values)
+    notices = [Notice(f"Settings of the wrong kind were ignored: {', '.join(wrong)}.", str(path))]
+    return Settings(**sections), notices if wrong else []
+
+
+def _has_type_of(value: object, example: object) -> bool:
+    if isinstance(example, float):
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    return type(value) is type(example)

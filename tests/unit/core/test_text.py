@@ -1,0 +1,55 @@
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from desktop_rag.core.text import rough_token_counts, sentences, term_counts, terms
+
+
+def split(text: str) -> list[str]:
+    return [text[start:end] for start, end in sentences(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", []),
+        ("No end", ["No end"]),
+        ("It rained. We left.", ["It rained.", "We left."]),
+        ("Dr. Moss paid 3.50 to Acme Inc. in May.", ["Dr. Moss paid 3.50 to Acme Inc. in May."]),
+        ("See Fig. 3 now. Then stop.", ["See Fig. 3 now.", "Then stop."]),
+        ('"Is it lit?" They nodded.', ['"Is it lit?"', "They nodded."]),
+        ("First\n\nSecond", ["First", "Second"]),
+        ("Bring:\n- rope\n- lamp", ["Bring:", "- rope", "- lamp"]),
+        ("灯台です。閉館です。", ["灯台です。", "閉館です。"]),
+    ],
+)
+def test_sentences(text: str, expected: list[str]) -> None:
+    assert split(text) == expected
+
+
+@given(st.text(max_size=400))
+def test_sentences_lose_nothing_but_space(text: str) -> None:
+    spans = sentences(text)
+    assert all(start < end for start, end in spans)
+    assert all(a[1] <= b[0] for a, b in pairwise(spans))
+    assert "".join("".join(part.split()) for part in split(text)) == "".join(text.split())
+
+
+def test_terms_meet_across_case_number_and_possessive() -> None:
+    assert terms("The Keepers' lamps") == terms("the keeper lamp")
+    assert terms("the museum's lens") == terms("The museum lens")
+    assert "naïv" in terms("naïve")
+
+
+def test_no_word_is_too_common_to_be_found() -> None:
+    assert terms("to be or not to be") == ["to", "be", "or", "not", "to", "be"]
+
+
+def test_term_counts_count() -> None:
+    assert term_counts("light, lights and lighting")["light"] == 3
+
+
+def test_rough_token_counts_never_say_zero_for_text() -> None:
+    assert rough_token_counts(["", "a", "four words of text"]) == [0, 1, 6]
