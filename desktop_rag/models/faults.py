@@ -1,0 +1,175 @@
+"""The faults an endpoint can have, each in one title and one way out. Pure."""
+
+from enum import Enum
+from typing import Any, cast
+
+from desktop_rag.core.errors import AppError
+
+
+class Fault(Enum):
+    """Each fault with its title and hint; the fields in braces are filled in."""
+
+    REFUSED = (
+        "The endpoint refused the connection.",
+        "Is the server at {host} running? Start it, or check the address in Settings.",
+    )
+    UNKNOWN_HOST = (
+        "The endpoint's address was not found.",
+        "Check {host} in Settings, and whether this computer is online.",
+    )
+    UNREACHABLE = (
+        "The endpoint cannot be reached.",
+        "Check the address {host} in Settings, and the network. {said}",
+    )
+    NO_CONNECTION_IN_TIME = (
+        "The endpoint did not answer within {connect_s} seconds.",
+        "Is the server at {host} running? Check the address in Settings, and the network.",
+    )
+    CERTIFICATE = (
+        "The endpoint's certificate was not accepted.",
+        "Check {host} in Settings. Have the certificate of your own server trusted here. {said}",
+    )
+    NO_TLS = (
+        "The endpoint does not speak https.",
+        "Write its address with http:// in Settings, if it is on a network you trust.",
+    )
+    PROXY = (
+        "The proxy of this computer did not let the request through.",
+        "Check the proxy settings, or add {host} to NO_PROXY. {said}",
+    )
+    NOT_HTTP = (
+        "The endpoint does not answer like a web server.",
+        "Check the address and the port {host} in Settings.",
+    )
+    CLOSED = (
+        "The endpoint closed the connection without an answer.",
+        "Press Retry. If it stays so, look into the server's log.",
+    )
+    SILENT = (
+        "The endpoint sent nothing for {silence_s} seconds.",
+        "The model may still be loading: press Retry, or allow more time in Settings.",
+    )
+    CUT = (
+        "The answer was cut off.",
+        "The endpoint ended the connection before the answer was finished. Press Retry.",
+    )
+    NO_KEY = (
+        "The endpoint wants a key.",
+        "Enter your key for {host} in Settings. {said}",
+    )
+    BAD_KEY = (
+        "The key was not accepted.",
+        "Enter the key for {host} again in Settings. {said}",
+    )
+    ODD_KEY = (
+        "The key holds characters that no key has.",
+        "Copy it again from where you got it, and enter it in Settings.",
+    )
+    FORBIDDEN = (
+        "The endpoint did not allow this.",
+        "The key may not be good for the model “{model}”, or not from here. {said}",
+    )
+    UNKNOWN_MODEL = (
+        "The endpoint does not know the model “{model}”.",
+        "Pick one of its models in Settings. {said}",
+    )
+    NOTHING_THERE = (
+        "The endpoint has nothing at this address.",
+        "Check the address in Settings. {try_version} {said}",
+    )
+    WEB_PAGE = (
+        "The endpoint answered with a web page.",
+        "The address {url} is not that of an API: check it in Settings. {try_version}",
+    )
+    REDIRECT = (
+        "The endpoint points to another address.",
+        "If {said} is right, enter it in Settings. Nothing was sent there.",
+    )
+    BUSY = (
+        "The endpoint asks to wait.",
+        "It has too many requests. Wait {wait}, then press Retry. {said}",
+    )
+    NO_CREDIT = (
+        "The account at the endpoint has no credit left.",
+        "Add credit at {host}, or choose another endpoint in Settings. {said}",
+    )
+    TOO_LONG = (
+        "The question with its sources is too long for the model.",
+        "Set a smaller context in Settings (now {context_tokens} tokens) or start anew. {said}",
+    )
+    LOADING = (
+        "The endpoint is still loading its model.",
+        "Wait a little, then press Retry. {said}",
+    )
+    FAILED = (
+        "The endpoint failed.",
+        "Press Retry. If it stays so, look into the server's log. {said}",
+    )
+    REJECTED = (
+        "The endpoint did not accept the request.",
+        "Check the address and the model in Settings. {said}",
+    )
+    UNREADABLE = (
+        "The endpoint's answer could not be read.",
+        "It may not be an OpenAI-compatible address: check {url} in Settings. {try_version}",
+    )
+    ENDLESS = (
+        "The endpoint's answer did not end.",
+        "It was stopped for its length. Press Retry, or pick another model in Settings.",
+    )
+    EMPTY = (
+        "The model gave no answer.",
+        "Press Retry, or pick another model in Settings. {said}",
+    )
+    UNFINISHED = (
+        "The answer is not complete.",
+        "The model reached the longest answer that the endpoint allows. Ask it to go on.",
+    )
+    FILTERED = (
+        "The endpoint held the answer back.",
+        "Its content filter stopped it. Ask in other words, or choose another endpoint.",
+    )
+
+
+# Only these are worth asking again unasked, and only before the answer has begun.
+_PASSING = frozenset({Fault.CLOSED, Fault.BUSY, Fault.LOADING})
+
+
+class EndpointFaultError(AppError):
+    """An AppError that still knows which fault it was, and when the server may be asked again."""
+
+    def __init__(self, fault: Fault, title: str, hint: str, wait_s: float | None = None) -> None:
+        super().__init__(title, hint)
+        self.fault = fault
+        self.wait_s = wait_s
+
+    @property
+    def is_passing(self) -> bool:
+        """Whether the same request may well succeed in a moment."""
+        return self.fault in _PASSING
+
+
+class StreamError(Exception):
+    """The endpoint's bytes are not the answer that was asked for. Mapped before anyone sees it.
+
+    `said` is the server's own message, `code` its own name for the error.
+    """
+
+    def __init__(self, fault: Fault, said: str = "", code: str = "") -> None:
+        super().__init__(fault.name, said, code)
+        self.fault = fault
+        self.said = said
+        self.code = code
+
+
+def server_message(body: object) -> tuple[str, str]:
+    """What an error body says, and its code: `{"error": {…}}`, `{"error": "…"}`, `{"message"…}`."""
+    if isinstance(body, dict):
+        fields = cast("dict[str, Any]", body)
+        inner = fields.get("error")
+        if isinstance(inner, dict | str):
+            return server_message(cast("object", inner))
+        said = fields.get("message") or fields.get("detail") or ""
+        code = fields.get("code") or fields.get("type") or ""
+        return str(said), str(code)
+    return (body, "") if isinstance(body, str) else ("", "")

@@ -1,0 +1,78 @@
+"""The two ports behind which everything slow or far lives. Called on worker threads only."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from threading import Event
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vectors = NDArray[np.float32]
+
+
+class Embedder(Protocol):
+    """Turns text into unit vectors whose inner product is their similarity."""
+
+    @property
+    def name(self) -> str:
+        """Identifies the model and its exact weights; vectors of different names never mix."""
+        ...
+
+    @property
+    def dimensions(self) -> int:
+        """Length of a vector."""
+        ...
+
+    @property
+    def max_tokens(self) -> int:
+        """The longest passage the model reads, special tokens included; the rest is cut."""
+        ...
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """Tokens of each text, without special tokens and without a limit."""
+        ...
+
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        """Unit vectors of shape (len(texts), dimensions). One call is one batch: keep it small."""
+        ...
+
+    def embed_query(self, text: str) -> Vectors:
+        """The unit vector of a question, shape (dimensions,)."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ChatTurn:
+    """One turn sent to a chat model."""
+
+    role: Literal["system", "user", "assistant"]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """A piece of a streamed answer; `is_thinking` pieces are not part of the answer."""
+
+    text: str
+    is_thinking: bool = False
+
+
+class ChatModel(Protocol):
+    """Streams an answer to a conversation."""
+
+    @property
+    def name(self) -> str:
+        """The model's name as the endpoint knows it, shown beside its answers."""
+        ...
+
+    def stream(self, turns: Sequence[ChatTurn], cancel: Event) -> Iterator[Delta]:
+        """Pieces of the answer as they arrive; ends early, connection closed, once `cancel` is set.
+
+        Raises AppError for whatever the endpoint or the network did wrong, also in mid-stream.
+        """
+        ...
+
+    def close(self) -> None:
+        """Give up its connections. Nothing is streamed any more."""
+        ...
