@@ -1,0 +1,158 @@
+"""Conversations, their messages and the sources each answer was shown with. Any thread."""
+
+import json
+import time
+import uuid
+
+from desktop_rag.core.domain import (
+    Anchor,
+    Conversation,
+    Message,
+    MessageState,
+    Role,
+    SourceRef,
+)
+from desktop_rag.store.database import Connection, Database
+
+_MESSAGE = (
+    "message_id, conversation_id, role, text, created_at, state, model, is_excerpts, seconds,"
+    " error_title, error_hint, thinking"
+)
+_CITATION = (
+    "message_id, n, document_id, path, title, anchor, text, score, quote, start_offset,"
+    " end_offset, is_cited"
+)
+
+
+class ConversationStore:
+    """Reads and writes conversations; each method is one transaction."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def add(self, title: str, collection_id: str) -> Conversation:
+        """A new, empty conversation."""
+        now = time.time()
+        conversation = Conversation(uuid.uuid4().hex, title, collection_id, now)
+        row = [conversation.conversation_id, title, collection_id, now, now, False]
+        self._database.write(
+            lambda con: con.execute("INSERT INTO conversations VALUES (?, ?, ?, ?, ?, ?)", row)
+        )
+        return conversation
+
+    def get(self, conversation_id: str) -> Conversation:
+        """The conversation; an unknown id is a bug (KeyError)."""
+        with self._database.read() as con:
+            rows = con.execute(
+                "SELECT conversation_id, title, collection_id, updated_at FROM conversations"
+                " WHERE conversation_id = ?",
+                [conversation_id],
+            ).fetchall()
+        if not rows:
+            raise KeyError(conversation_id)
+        return Conversation(*rows[0])
+
+    def all(self) -> list[Conversation]:
+        """Those not deleted, the one last written to first."""
+        with self._database.read() as con:
+            rows = con.execute(
+                "SELECT conversation_id, title, collection_id, updated_at FROM conversations"
+                " WHERE NOT is_deleted ORDER BY updated_at DESC"
+            ).fetchall()
+        return [Conversation(*row) for row in rows]
+
+    def rename(self, conversation_id: str, title: str) -> None:
+        """Give the conversation another title."""
+        self._set(conversation_id, "title", title)
+
+    def set_deleted(self, conversation_id: str, is_deleted: bool) -> None:
+        """Hide the conversation, or undo that."""
+        self._set(conversation_id, "is_deleted", is_deleted)
+
+    def purge_deleted(self) -> None:
+        """Remove hidden conversations for good."""
+
+        def work(con: Connection) -> None:
+            gone = "(SELECT conversation_id FROM conversations WHERE is_deleted)"
+            messages = f"(SELECT message_id FROM messages WHERE conversation_id IN {gone})"
+            con.execute(f"DELETE FROM citations WHERE message_id IN {messages}")
+            con.execute(f"DELETE FROM messages WHERE conversation_id IN {gone}")
+            con.execute("DELETE FROM conversations WHERE is_deleted")
+
+        self._database.write(work)
+
+    def add_message(self, message: Message) -> None:
+        """Append the message with its sources and move the conversation to the top."""
+        self._database.write(lambda con: _insert_message(con, message))
+
+    def replace_message(self, old_message_id: str, message: Message) -> None:
+        """Put `message` in place of an earlier one (a failed answer that was tried again)."""
+
+        def work(con: Connection) -> None:
+            con.execute("DELETE FROM messages WHERE message_id = ?", [old_message_id])
+            con.execute("DELETE FROM citations WHERE message_id = ?", [old_message_id])
+            _insert_message(con, message)
+
+        self._database.write(work)
+
+    def messages(self, conversation_id: str) -> list[Message]:
+        """The messages in order, with the sources as they were shown."""
+        with self._database.read() as con:
+            rows = con.execute(
+                f"SELECT {_MESSAGE} FROM messages WHERE conversation_id = ? ORDER BY position",
+                [conversation_id],
+            ).fetchall()
+            cited = con.execute(
+                f"SELECT {_CITATION} FROM citations WHERE message_id IN"
+                " (SELECT message_id FROM messages WHERE conversation_id = ?) ORDER BY n",
+                [conversation_id],
+            ).fetchall()
+        sources: dict[str, list[SourceRef]] = {}
+        for message_id, *fields in cited:
+            sources.setdefault(message_id, []).append(_source_from(fields))
+        return [_message_from(row, tuple(sources.get(row[0], ()))) for row in rows]
+
+    def _set(self, conversation_id: str, column: str, value: str | bool) -> None:
+        sql = f"UPDATE conversations SET {column} = ? WHERE conversation_id = ?"
+        self._database.write(lambda con: con.execute(sql, [value, conversation_id]))
+
+
+def _insert_message(con: Connection, message: Message) -> None:
+    con.execute(
+        f"INSERT INTO messages (position, {_MESSAGE})"
+        " SELECT coalesce(max(position), 0) + 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?"
+        " FROM messages WHERE conversation_id = ?",
+        [
+            message.message_id, message.conversation_id, message.role.value, message.text,
+            message.created_at, message.state.value, message.model, message.is_excerpts,
+            message.seconds, message.error_title, message.error_hint, message.thinking,
+            message.conversation_id,
+        ],
+    )  # fmt: skip
+    for s in message.sources:
+        con.execute(
+            f"INSERT INTO citations ({_CITATION}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [
+                message.message_id, s.n, s.document_id, s.path, s.title,
+                json.dumps(s.anchor.to_json()), s.text, s.score, s.quote, s.start, s.end,
+                s.is_cited,
+            ],
+        )  # fmt: skip
+    con.execute(
+        "UPDATE conversations SET updated_at = ? WHERE conversation_id = ?",
+        [message.created_at, message.conversation_id],
+    )
+
+
+def _source_from(fields: list[object]) -> SourceRef:
+    n, document_id, path, title, anchor, *rest = fields
+    place = Anchor.from_json(json.loads(str(anchor)))
+    return SourceRef(n, document_id, path, title, place, *rest)  # type: ignore[arg-type]
+
+
+def _message_from(row: tuple[object, ...], sources: tuple[SourceRef, ...]) -> Message:
+    message_id, conversation_id, role, text, created_at, state, *rest = row
+    return Message(
+        message_id, conversation_id, Role(role), text, created_at, MessageState(state),  # type: ignore[arg-type]
+        *rest, sources,  # type: ignore[arg-type]
+    )  # fmt: skip

@@ -1,0 +1,233 @@
+"""The one DuckDB file: opening it, the one write lane, read cursors, and foreign errors mapped.
+
+Any thread may call. Writes are serialised on the lane's own thread, each in one transaction;
+a read takes its own cursor and never waits for a write. Results are always fetched whole: since
+DuckDB 2.0 a connection with an unfinished result refuses other work.
+"""
+
+import logging
+import os
+import re
+import threading
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any, TypeVar
+
+import duckdb
+import numpy as np
+from numpy.typing import NDArray
+
+from desktop_rag.core.errors import AppError
+from desktop_rag.store.migrations import LATEST, migrate, version_of
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+Connection = duckdb.DuckDBPyConnection
+Columns = dict[str, Sequence[Any] | NDArray[Any]]
+
+# A small threshold keeps the write-ahead log short: less to replay after a crash.
+_CHECKPOINT_THRESHOLD = "16MB"
+
+
+class Database:
+    """An open store file. Close it last: whoever still reads then gets an AppError."""
+
+    def __init__(self, path: Path, *, memory_mb: int, backups: Path) -> None:
+        """Open or create the file and bring its schema up to date.
+
+        A file of a newer version, of another program, damaged, or held by another process is
+        left untouched and reported as AppError.
+        """
+        self.path = path
+        with _mapping_open_errors(path):
+            _refuse_foreign_file(path)
+            self._connection = _open(path, memory_mb, backups)
+        self._queue: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._is_closed = False
+        self._lane = threading.Thread(target=self._run_lane, name="store-lane", daemon=True)
+        self._lane.start()
+
+    @contextmanager
+    def read(self) -> Generator[Connection]:
+        """A cursor of the caller's own, for reading. Not shared between threads."""
+        with mapping_duckdb_errors():
+            cursor = self._connection.cursor()
+            try:
+                yield cursor
+            finally:
+                cursor.close()
+
+    def write(self, work: Callable[[Connection], T]) -> T:
+        """Run `work(connection)` on the lane in one transaction; returns once it is on disk.
+
+        Whatever it raises rolls the transaction back and is raised here.
+        """
+        result: Future[T] = Future()
+
+        def run() -> None:
+            try:
+                result.set_result(self._in_transaction(work))
+            except BaseException as error:
+                result.set_exception(error)
+
+        if self._is_closed:
+            raise AppError("The library is closed.", "Start the app again.")
+        self._queue.put(run)
+        with mapping_duckdb_errors():
+            return result.result()
+
+    def close(self) -> None:
+        """Finish the queued writes, then close the file. Idempotent."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        self._queue.put(None)
+        self._lane.join()
+
+    def _run_lane(self) -> None:
+        while (run := self._queue.get()) is not None:
+            run()
+        self._connection.close()
+
+    def _in_transaction(self, work: Callable[[Connection], T]) -> T:
+        self._connection.begin()
+        try:
+            result = work(self._connection)
+            self._connection.commit()
+        except BaseException:
+            self._rollback()
+            raise
+        return result
+
+    def _rollback(self) -> None:
+        try:
+            self._connection.rollback()
+        except duckdb.TransactionException:
+            # A commit that failed has already ended the transaction.
+            log.info("nothing to roll back")
+
+
+def insert(connection: Connection, table: str, columns: Columns) -> None:
+    """Insert rows given as columns (name → sequence of equal length); none is fine.
+
+    Handing DuckDB whole columns is five times faster than `executemany` or list parameters.
+    """
+    arrays = {name: _as_array(values) for name, values in columns.items()}
+    if not len(next(iter(arrays.values()))):
+        return
+    connection.register("incoming", arrays)
+    try:
+        names = ", ".join(arrays)
+        connection.execute(f"INSERT INTO {table} ({names}) SELECT {names} FROM incoming")
+    finally:
+        connection.unregister("incoming")
+
+
+def _as_array(values: Sequence[Any] | NDArray[Any]) -> NDArray[Any]:
+    if isinstance(values, np.ndarray) and values.ndim == 1:
+        return values
+    if len(values) and isinstance(values[0], int | float | bool):
+        return np.asarray(values)
+    # NumPy would turn texts into a fixed-width array and vectors into a matrix.
+    objects = np.empty(len(values), dtype=object)
+    for index, value in enumerate(values):
+        objects[index] = value
+    return objects
+
+
+def _open(path: Path, memory_mb: int, backups: Path) -> Connection:
+    # The log of a crash is replayed at open and obeys the memory limit, so the limit comes after.
+    connection = duckdb.connect(
+        str(path),
+        config={
+            "autoinstall_known_extensions": "false",
+            "autoload_known_extensions": "false",
+            "checkpoint_threshold": _CHECKPOINT_THRESHOLD,
+        },
+    )
+    try:
+        migrate(connection)
+        connection.execute("SET allowed_directories = [$1]", [str(backups)])
+        connection.execute("SET enable_external_access = false")
+        connection.execute(f"SET memory_limit = '{int(memory_mb)}MB'")
+        connection.execute("SET preserve_insertion_order = false")
+        connection.execute("SET lock_configuration = true")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _refuse_foreign_file(path: Path) -> None:
+    """Look at an existing file read-only first, so that one we must refuse stays untouched."""
+    if not path.exists():
+        return
+    connection = duckdb.connect(str(path), read_only=True)
+    try:
+        found = version_of(connection)
+    finally:
+        connection.close()
+    if found is None:
+        raise AppError(
+            "This database belongs to another program.",
+            f"{path} was left as it is. Move it away, or choose another home folder.",
+        )
+    if found > LATEST:
+        raise AppError(
+            "The library was written by a newer version of the app.",
+            f"{path} (version {found}, this app knows {LATEST}) was left as it is. "
+            "Update the app to open it.",
+        )
+
+
+@contextmanager
+def _mapping_open_errors(path: Path) -> Generator[None]:
+    try:
+        yield
+    except duckdb.IOException as exc:
+        raise _open_error(path, str(exc)) from exc
+    except duckdb.Error as exc:
+        raise AppError(
+            "The library file cannot be opened.",
+            f"{path}: {_first_line(exc)} Nothing was changed; keep a copy before you try more.",
+        ) from exc
+
+
+def _open_error(path: Path, text: str) -> AppError:
+    if holder := re.search(r"PID (\d+)", text):
+        return AppError(
+            "The library is in use by another process.",
+            f"Process {holder.group(1)} holds {path}. Close it, or use its window.",
+        )
+    folder = path.parent
+    if not os.access(path if path.exists() else folder, os.W_OK):
+        return AppError("The library cannot be written.", f"You may not write to {path}.")
+    return AppError(
+        "The library file cannot be opened.",
+        f"{path}: {text.splitlines()[0]} Nothing was changed; keep a copy before you try more.",
+    )
+
+
+@contextmanager
+def mapping_duckdb_errors() -> Generator[None]:
+    """Turn what the disk or a damaged file did into AppError; a wrong query stays our bug."""
+    try:
+        yield
+    except (duckdb.IOException, duckdb.OutOfMemoryException, duckdb.FatalException) as exc:
+        raise AppError("The library file cannot be read or written.", _first_line(exc)) from exc
+    except duckdb.TransactionException as exc:
+        raise AppError(
+            "A change could not be saved.",
+            f"{_first_line(exc)} Check that the disk has free space.",
+        ) from exc
+    except duckdb.ConnectionException as exc:
+        raise AppError("The library is closed.", "Start the app again.") from exc
+
+
+def _first_line(exc: BaseException) -> str:
+    lines = str(exc).splitlines()
+    return lines[0] if lines else type(exc).__name__
