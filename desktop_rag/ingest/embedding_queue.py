@@ -1,0 +1,139 @@
+"""Gives chunks their vectors in the background: searchable by meaning. Owns one named thread.
+
+The queue is the store itself (chunks without a vector), so nothing is lost by a crash and equal
+content is embedded once.
+"""
+
+import threading
+from collections.abc import Callable
+
+import numpy as np
+
+from desktop_rag.core.domain import Stage, embedded_text
+from desktop_rag.core.errors import AppError
+from desktop_rag.ingest.progress import ProgressMeter
+from desktop_rag.models.gate import ModelGate
+from desktop_rag.models.ports import Embedder
+from desktop_rag.store.search import VectorStore
+
+# A page is sorted by length, so that a batch has little padding; a batch is the time a question
+# may have to wait; a write groups batches, because a commit waits for the disk.
+_PAGE = 4096
+_BATCH = 16
+_WRITE = 128
+_QUESTION_S = 5.0
+
+
+class EmbeddingQueue:
+    """Embeds what has no vector yet, whenever the files that wait have been read."""
+
+    def __init__(
+        self,
+        vectors: VectorStore,
+        embedder: Embedder,
+        gate: ModelGate,
+        meter: ProgressMeter,
+        *,
+        may_run: Callable[[], bool],
+        finished: Callable[[list[str]], None],
+        stopped: Callable[[AppError], None],
+    ) -> None:
+        """`may_run` says whether reading leaves room; `finished` gets ids of documents that
+        became searchable by meaning; `stopped` why the store refused. All on this thread.
+        """
+        self._vectors = vectors
+        self._embedder = embedder
+        self._gate = gate
+        self._meter = meter
+        self._may_run = may_run
+        self._finished = finished
+        self._stopped = stopped
+        self._wake = threading.Condition()
+        self._is_due = True
+        self._is_paused = False
+        self._is_busy = False
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="embedding", daemon=True)
+
+    def start(self) -> None:
+        """Begin with what lacks vectors from before."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop after the batch under way; the rest is found again at the next start."""
+        self._closing.set()
+        self.wake()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def wake(self) -> None:
+        """There may be chunks without vectors, or room to work."""
+        with self._wake:
+            self._is_due = True
+            self._wake.notify_all()
+
+    def set_paused(self, is_paused: bool) -> None:
+        """Hold after the batch in work, or go on."""
+        with self._wake:
+            self._is_paused = is_paused
+            self._is_due = True
+            self._wake.notify_all()
+
+    @property
+    def is_idle(self) -> bool:
+        """Nothing is known to be left to embed."""
+        with self._wake:
+            return not self._is_due and not self._is_busy
+
+    def _run(self) -> None:
+        while self._wait_for_work():
+            try:
+                self._embed_all()
+            except AppError as error:
+                self.set_paused(True)
+                self._stopped(error)
+
+    def _wait_for_work(self) -> bool:
+        with self._wake:
+            self._is_busy = False
+            self._wake.wait_for(
+                lambda: (
+                    self._closing.is_set()
+                    or (self._is_due and not self._is_paused and self._may_run())
+                )
+            )
+            self._is_due = False
+            self._is_busy = True
+        return not self._closing.is_set()
+
+    def _embed_all(self) -> None:
+        total, missing = self._vectors.counts()
+        self._meter.set_chunks(total, total - missing)
+        while self._may_go_on() and (page := self._vectors.missing(_PAGE)):
+            self._meter.set_stage(Stage.EMBEDDING)
+            page.sort(key=lambda row: len(row[1]) + len(row[2]))
+            for start in range(0, len(page), _WRITE):
+                if not self._may_go_on():
+                    break
+                self._embed(page[start : start + _WRITE])
+        self._finished(self._vectors.finish_documents())
+
+    def _embed(self, rows: list[tuple[str, str, str]]) -> None:
+        parts: list[np.ndarray[tuple[int, ...], np.dtype[np.float32]]] = []
+        for start in range(0, len(rows), _BATCH):
+            self._gate.wait(_QUESTION_S)
+            if not self._may_go_on():
+                break
+            batch = [embedded_text(head, text) for _, head, text in rows[start : start + _BATCH]]
+            parts.append(self._embedder.embed_passages(batch))
+            self._meter.add_embedded(len(batch))
+        if parts:
+            done = np.concatenate(parts)
+            self._vectors.add([row[0] for row in rows[: len(done)]], done)
+            self._finished(self._vectors.finish_documents())
+
+    def _may_go_on(self) -> bool:
+        with self._wake:
+            may = not self._closing.is_set() and not self._is_paused and self._may_run()
+            self._is_due = self._is_due or not may
+            return may

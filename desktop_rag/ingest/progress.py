@@ -1,0 +1,114 @@
+"""Counts what indexing has done and estimates what is left. Any thread; snapshots are cheap."""
+
+import threading
+import time
+from dataclasses import replace
+
+from desktop_rag.core.domain import IndexProgress, Stage
+
+# Reading takes about this share of a full run; only the bar's smoothness depends on it.
+_READING_SHARE = 0.15
+# Below this much of the work the rate says too little to promise a time.
+_LEAST_FRACTION = 0.01
+_LEAST_S = 2.0
+
+
+class ProgressMeter:
+    """One run lasts from the first file that waits until nothing is left to do."""
+
+    def __init__(self, *, has_embedder: bool) -> None:
+        self._lock = threading.Lock()
+        self._has_embedder = has_embedder
+        self._progress = IndexProgress()
+        self._embedded_before = 0
+        self._embedded_ever = 0
+        self._read_before = 0
+        self._stage_began_at = time.monotonic()
+
+    def snapshot(self) -> IndexProgress:
+        """Where the run stands now."""
+        with self._lock:
+            return replace(
+                self._progress, fraction=self._fraction(), seconds_left=self._seconds_left()
+            )
+
+    @property
+    def embedded_ever(self) -> int:
+        """Passages embedded since the app started."""
+        return self._embedded_ever
+
+    def rest(self, files: int) -> None:
+        """The run is over: all of the library's files are done. The next one starts anew."""
+        with self._lock:
+            self._progress = IndexProgress(files_total=files, files_read=files)
+
+    def set_stage(self, stage: Stage) -> None:
+        """Enter a stage of a run; `rest` ends it."""
+        with self._lock:
+            if stage is self._progress.stage:
+                return
+            self._progress = replace(self._progress, stage=stage, current_file="")
+            self._stage_began_at = time.monotonic()
+            self._embedded_before = self._progress.chunks_embedded
+            self._read_before = self._progress.files_read
+
+    def add_files(self, count: int) -> None:
+        """More files wait (or, negative, no longer do)."""
+        with self._lock:
+            if self._progress.stage is Stage.IDLE:
+                self._progress = IndexProgress(stage=Stage.READING)
+            total = max(self._progress.files_read, self._progress.files_total + count)
+            self._progress = replace(self._progress, files_total=total)
+
+    def start_file(self, name: str) -> None:
+        """This file is in work now."""
+        with self._lock:
+            self._progress = replace(self._progress, current_file=name)
+
+    def finish_file(self) -> None:
+        """The file in work is done, one way or the other."""
+        with self._lock:
+            read = self._progress.files_read + 1
+            total = max(read, self._progress.files_total)
+            self._progress = replace(
+                self._progress, files_read=read, files_total=total, current_file=""
+            )
+
+    def set_chunks(self, total: int, embedded: int) -> None:
+        """How many distinct passages there are and how many of them have vectors."""
+        with self._lock:
+            self._progress = replace(self._progress, chunks_total=total, chunks_embedded=embedded)
+            self._embedded_before = min(self._embedded_before, embedded)
+
+    def add_embedded(self, count: int) -> None:
+        """More passages have vectors."""
+        with self._lock:
+            self._embedded_ever += count
+            embedded = min(self._progress.chunks_embedded + count, self._progress.chunks_total)
+            self._progress = replace(self._progress, chunks_embedded=embedded)
+
+    def _fraction(self) -> float:
+        p = self._progress
+        if p.stage is Stage.IDLE:
+            return 1.0
+        read = p.files_read / p.files_total if p.files_total else 1.0
+        if not self._has_embedder:
+            return read
+        if p.files_read < p.files_total:
+            return _READING_SHARE * read
+        embedded = p.chunks_embedded / p.chunks_total if p.chunks_total else 1.0
+        return _READING_SHARE + (1 - _READING_SHARE) * embedded
+
+    def _seconds_left(self) -> float | None:
+        p = self._progress
+        seconds = time.monotonic() - self._stage_began_at
+        if p.stage is Stage.EMBEDDING:
+            done = p.chunks_embedded - self._embedded_before
+            left = p.chunks_total - p.chunks_embedded
+        elif p.stage is Stage.READING and not self._has_embedder:
+            done, left = p.files_read - self._read_before, p.files_total - p.files_read
+        else:
+            return None
+        if seconds < _LEAST_S or done < max(1, _LEAST_FRACTION * left):
+            return None
+        return seconds / done * left

@@ -1,0 +1,58 @@
+"""Plain text and source code: the text as it stands, with a mark at paragraphs and every few lines.
+
+Runs in the parser process.
+"""
+
+from collections.abc import Iterator
+
+from desktop_rag.core.domain import Anchor
+from desktop_rag.ingest.read.draft import Draft
+from desktop_rag.ingest.read.encoding import decode
+from desktop_rag.ingest.read.source import SourceFile
+
+_LINES_PER_MARK = 20
+
+
+def read(source: SourceFile, draft: Draft) -> str:
+    """Fill the draft; there is no title."""
+    text, warning = decode(source.data)
+    if warning:
+        draft.warn(warning)
+    write(draft.fitting(text), draft)
+    return ""
+
+
+def write(text: str, draft: Draft) -> None:
+    """Put the whole text into the draft, with line marks."""
+    for line, offset in marked_lines(text):
+        if draft.is_mark_due(offset):
+            draft.mark(Anchor(line=line), offset)
+    draft.add(text)
+
+
+def line_offsets(text: str) -> list[int]:
+    """Where each line begins."""
+    offsets = [0]
+    end = text.find("\n")
+    while end >= 0:
+        offsets.append(end + 1)
+        end = text.find("\n", end + 1)
+    return offsets
+
+
+def marked_lines(text: str) -> Iterator[tuple[int, int]]:
+    """(line from 1, offset) of the first line of each paragraph, and of every twentieth inside."""
+    is_after_blank = True
+    due = line = offset = 0
+    # One line at a time: as a list they would take more memory than the text.
+    while offset < len(text):
+        line += 1
+        end = text.find("\n", offset)
+        end = len(text) if end < 0 else end
+        content = text[offset:end]
+        is_blank = not content or content.isspace()
+        if not is_blank and (is_after_blank or line >= due):
+            yield line, offset
+            due = line + _LINES_PER_MARK
+        is_after_blank = is_blank
+        offset = end + 1

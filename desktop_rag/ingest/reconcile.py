@@ -1,0 +1,164 @@
+"""How the disk differs from what the store knows.
+
+`reconcile` is pure; `rescan` scans the disk first, on whichever worker thread asks. The scan is
+the truth: events only say when and where to look.
+"""
+
+import os
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Event
+
+from desktop_rag.core.domain import FileStat
+from desktop_rag.ingest.ignore import IgnoreRules
+from desktop_rag.ingest.scan import FoundFile, RootOffline, is_covered, scan
+
+
+@dataclass(frozen=True, slots=True)
+class KnownFile:
+    """A file as the store remembers it. `skip_reason` is empty unless it was skipped."""
+
+    document_id: str
+    location: str
+    stat: FileStat
+    skip_reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A known file and what it is now on disk."""
+
+    known: KnownFile
+    found: FoundFile
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """How the disk differs from the store. A file in `new` or `changed` may have a skip reason.
+
+    `moved` files have the same content at a new place. `unreadable` could not be looked at;
+    known files there count as unchanged.
+    """
+
+    new: tuple[FoundFile, ...] = ()
+    changed: tuple[Match, ...] = ()
+    moved: tuple[Match, ...] = ()
+    vanished: tuple[KnownFile, ...] = ()
+    unreadable: tuple[FoundFile, ...] = ()
+    unchanged: int = 0
+
+
+def rescan(
+    root: Path,
+    rules: IgnoreRules,
+    known: Collection[KnownFile],
+    cancel: Event,
+    parts: frozenset[Path] | None = None,
+) -> Changes:
+    """What changed below the root, or only at and below the given parts of it.
+
+    `known` is all that the store knows of the source. Raises RootOffline, Cancelled.
+    """
+    if parts is not None and root not in parts:
+        found = list(scan(root, rules, cancel, parts))
+        inside = _at_or_below(known, parts)
+        return reconcile(found, [*inside, *_came_from_outside(found, inside, known)])
+    changes = reconcile(scan(root, rules, cancel), known)
+    if known and len(changes.vanished) == len(known) and _is_empty(root, rules):
+        # An empty mount point looks like this. A folder emptied file by file, while it is
+        # watched, comes here in parts.
+        raise RootOffline(root)
+    return changes
+
+
+def _is_empty(root: Path, rules: IgnoreRules) -> bool:
+    try:
+        return all(rules.is_invisible(entry.name) for entry in root.iterdir())
+    except OSError as exc:
+        raise RootOffline(root) from exc
+
+
+def reconcile(found: Iterable[FoundFile], known: Iterable[KnownFile]) -> Changes:
+    """Sort found and known files into what is new, changed, moved, vanished and unchanged."""
+    left = {file.location: file for file in known}
+    new: list[FoundFile] = []
+    changed: list[Match] = []
+    unreadable: list[FoundFile] = []
+    unchanged = 0
+    for file in found:
+        if file.is_unreadable:
+            unreadable.append(file)
+            continue
+        before = left.pop(file.location, None)
+        if before is None:
+            new.append(file)
+        elif before.skip_reason == file.reason and is_same(before.stat, file.stat):
+            unchanged += 1
+        else:
+            changed.append(Match(before, file))
+    unseen = {file.location for file in unreadable}
+    vanished = [file for file in left.values() if not is_covered(file.location, unseen)]
+    unchanged += len(left) - len(vanished)
+    moved = _moves(new, vanished)
+    gone = {match.known.location for match in moved}
+    come = {match.found.location for match in moved}
+    return Changes(
+        new=tuple(file for file in new if file.location not in come),
+        changed=tuple(changed),
+        moved=tuple(moved),
+        vanished=tuple(file for file in vanished if file.location not in gone),
+        unreadable=tuple(unreadable),
+        unchanged=unchanged,
+    )
+
+
+def is_same(before: FileStat, now: FileStat) -> bool:
+    """Whether nothing tells two states of a file apart. An inode of 0 is unknown."""
+    return (
+        before.mtime_ns == now.mtime_ns
+        and before.size_bytes == now.size_bytes
+        and (before.inode == now.inode or not before.inode or not now.inode)
+    )
+
+
+def _moves(new: list[FoundFile], vanished: list[KnownFile]) -> list[Match]:
+    """Pairs with the same inode, size and time. Another suffix is another format: read anew."""
+    sources: dict[tuple[FileStat, str], list[KnownFile]] = {}
+    for known in vanished:
+        if known.stat.inode and not known.skip_reason:
+            sources.setdefault((known.stat, _suffix(known.location)), []).append(known)
+    moves: list[Match] = []
+    if not sources:
+        return moves
+    for file in new:
+        candidates = sources.get((file.stat, _suffix(file.location)))
+        if candidates and not file.reason:
+            moves.append(Match(candidates.pop(), file))
+    return moves
+
+
+def _suffix(location: str) -> str:
+    return Path(location).suffix.lower()
+
+
+def _came_from_outside(
+    found: Iterable[FoundFile], inside: Iterable[KnownFile], known: Iterable[KnownFile]
+) -> list[KnownFile]:
+    """Known files outside the parts that are no longer there and look like one found inside.
+
+    The two halves of a move may be told of at different times: taken one by one they would be a
+    new file and a vanished one.
+    """
+    here = {file.location for file in inside}
+    new = {file.stat for file in found if file.location not in here and file.stat.inode}
+    return [
+        file
+        for file in known
+        if file.stat in new and file.location not in here and not os.path.lexists(file.location)
+    ]
+
+
+def _at_or_below(known: Iterable[KnownFile], parts: frozenset[Path]) -> list[KnownFile]:
+    places = {str(part) for part in parts}
+    return [file for file in known if is_covered(file.location, places)]

@@ -1,0 +1,235 @@
+"""What is really on disk below a source. Runs on whichever worker thread asks."""
+
+import os
+import stat
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Event
+
+from desktop_rag.core.domain import FileStat
+from desktop_rag.core.errors import AppError, Cancelled
+from desktop_rag.ingest.ignore import IgnoreRules, is_only_in_cloud
+
+_UNKNOWN = FileStat(0, 0, 0)
+_HAS_CLOUD_FILES = sys.platform in {"win32", "darwin"}
+
+
+class RootOffline(AppError):  # noqa: N818  a state of the source, told like an error
+    """The source is missing, unreadable or suddenly empty. Nothing of it counts as deleted."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(
+            f"{root.name or root} cannot be reached.",
+            f"{root} is missing, empty or cannot be opened. What was read from it stays"
+            " searchable; it is looked at again when it comes back.",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFile:
+    r"""A visible file on disk.
+
+    `location` is the path as text, as the store holds it; bytes of a name that are not text are
+    written as `\xNN`. `reason` says why the file is skipped, empty if it is to be read.
+    `is_unreadable`: this file or folder could not be looked at just now, so nothing is known of
+    it and of what lies below.
+    """
+
+    location: str
+    stat: FileStat
+    reason: str = ""
+    is_unreadable: bool = False
+
+    @property
+    def path(self) -> Path:
+        """The location as a path."""
+        return Path(self.location)
+
+
+def scan(
+    root: Path, rules: IgnoreRules, cancel: Event, parts: frozenset[Path] | None = None
+) -> Iterator[FoundFile]:
+    """Yield the visible files below the root (or at and below its parts), each once.
+
+    The root is a folder or a single file. Links to folders are not followed, nor links to
+    visible files inside the root: what they lead to is found under its own name. A link to a
+    file that is hidden inside the root is taken; one that leads out is skipped with a reason.
+    Two hard links are two files. Raises RootOffline (also when the root goes away on the way,
+    so then nothing yielded may be used) and Cancelled.
+    """
+    walk = _Walk(root, rules, cancel)
+    if parts is None or root in parts:
+        yield from walk.everything()
+    else:
+        places = {str(part) for part in parts}
+        for part in sorted(parts):
+            if not is_covered(str(part.parent), places):
+                yield from walk.part(part)
+    walk.check_root()
+
+
+def is_covered(location: str, places: set[str]) -> bool:
+    """Whether the location or a folder it lies in is one of the places."""
+    while places:
+        if location in places:
+            return True
+        cut = location.rfind(os.sep)
+        if cut <= 0:
+            break
+        location = location[:cut]
+    return False
+
+
+class _Walk:
+    """One pass over a source."""
+
+    def __init__(self, root: Path, rules: IgnoreRules, cancel: Event) -> None:
+        self._root = root
+        self._rules = rules
+        self._cancel = cancel
+        self._real_root = root.resolve()
+        self._identity = self._look_at_root()
+        self._visited = {self._identity}
+        self._folders: list[str] = []
+        if rules.home is not None and rules.home.exists():
+            status = rules.home.stat()
+            self._visited.add((status.st_dev, status.st_ino))
+
+    def everything(self) -> Iterator[FoundFile]:
+        """All below the root, or the root itself if it is a file."""
+        if self._root.is_file():
+            yield self._file(str(self._root), self._root.name, self._root.stat())
+        else:
+            self._folders.append(str(self._root))
+            yield from self._walk()
+
+    def part(self, path: Path) -> Iterator[FoundFile]:
+        """What is at and below one path inside the root; nothing if it is invisible or gone."""
+        if self._rules.hides(self._root, path) or not self._is_direct(path):
+            return
+        for place in (*reversed(path.relative_to(self._root).parents), path):
+            # A folder whose name isn't text is reported itself, not what is in it.
+            if not _is_text(place.name):
+                path = self._root / place
+                break
+        found = self._look(str(path), path.name)
+        if found is not None:
+            yield found
+        yield from self._walk()
+
+    def check_root(self) -> None:
+        """Raise RootOffline if the root is gone or another one, say after a drive was pulled."""
+        if self._look_at_root() != self._identity:
+            raise RootOffline(self._root)
+
+    def _look_at_root(self) -> tuple[int, int]:
+        try:
+            status = self._root.stat()
+        except OSError as exc:
+            raise RootOffline(self._root) from exc
+        if stat.S_ISREG(status.st_mode):
+            return (0, 0)  # saving a single file may replace it
+        return (status.st_dev, status.st_ino)
+
+    def _is_direct(self, path: Path) -> bool:
+        """Whether no folder on the way from the root to the path is a link."""
+        if not path.is_relative_to(self._root):
+            return False
+        return path.parent.resolve() == self._real_root / path.parent.relative_to(self._root)
+
+    def _walk(self) -> Iterator[FoundFile]:
+        while self._folders:
+            folder = self._folders.pop()
+            try:
+                with os.scandir(folder) as listing:
+                    entries = list(listing)
+            except (FileNotFoundError, NotADirectoryError):
+                continue
+            except OSError as exc:
+                if folder == str(self._root):
+                    raise RootOffline(self._root) from exc
+                yield _unreadable(folder, exc)
+                continue
+            for entry in entries:
+                found = self._look(entry.path, entry.name, entry)
+                if found is not None:
+                    yield found
+
+    def _look(
+        self, location: str, name: str, entry: "os.DirEntry[str] | None" = None
+    ) -> FoundFile | None:
+        if self._cancel.is_set():
+            raise Cancelled
+        if self._rules.is_invisible(name):
+            return None
+        if not _is_text(name):
+            shown = os.fsencode(location).decode("utf-8", "backslashreplace")
+            return FoundFile(shown, _UNKNOWN, "its name is not valid text")
+        try:
+            status = entry.stat(follow_symlinks=False) if entry else os.lstat(location)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as exc:
+            return _unreadable(location, exc)
+        return self._judge(location, name, status)
+
+    def _judge(self, location: str, name: str, status: os.stat_result) -> FoundFile | None:
+        kind = stat.S_IFMT(status.st_mode)
+        if kind == stat.S_IFREG:
+            return self._file(location, name, status)
+        if kind == stat.S_IFDIR:
+            self._enter(location, status)
+            return None
+        if kind == stat.S_IFLNK:
+            return self._link(location, name)
+        return FoundFile(location, _UNKNOWN, "a device, pipe or socket")
+
+    def _file(self, location: str, name: str, status: os.stat_result) -> FoundFile:
+        reason = self._rules.reason(name, status.st_size)
+        if _HAS_CLOUD_FILES and not reason:
+            attributes: int = getattr(status, "st_file_attributes", 0)
+            flags: int = getattr(status, "st_flags", 0)
+            if is_only_in_cloud(attributes, flags):
+                reason = "only in the cloud, not on this computer"
+        return FoundFile(
+            location, FileStat(status.st_size, status.st_mtime_ns, status.st_ino), reason
+        )
+
+    def _enter(self, location: str, status: os.stat_result) -> None:
+        """Look into a folder later, unless it was visited: a mount can put it inside itself."""
+        if sys.platform == "win32" and status.st_reparse_tag == stat.IO_REPARSE_TAG_MOUNT_POINT:
+            return  # a junction: a link in other words
+        identity = (status.st_dev, status.st_ino)
+        if status.st_ino and identity in self._visited:
+            return
+        self._visited.add(identity)
+        self._folders.append(location)
+
+    def _link(self, location: str, name: str) -> FoundFile | None:
+        try:
+            target = Path(location).resolve(strict=True)
+            status = target.stat()
+        except (OSError, RuntimeError):
+            return None  # it leads nowhere, or in a circle
+        if not target.is_relative_to(self._real_root):
+            return FoundFile(location, _UNKNOWN, "a link that leads out of the folder")
+        if stat.S_ISREG(status.st_mode) and self._rules.hides(self._real_root, target):
+            return self._file(location, name, status)
+        return None
+
+
+def _is_text(name: str) -> bool:
+    """Whether the store can hold the name: bytes that are no text become lone surrogates."""
+    if name.isascii():
+        return True
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _unreadable(location: str, exc: OSError) -> FoundFile:
+    return FoundFile(location, _UNKNOWN, f"cannot be opened: {exc.strerror}", is_unreadable=True)

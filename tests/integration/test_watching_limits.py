@@ -1,0 +1,242 @@
+"""What the kernel can refuse or drop: faults put in at watchdog's own door to inotify."""
+
+import ctypes
+import errno
+import logging
+import os
+import shutil
+import struct
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from watchdog.observers import inotify_c
+
+from desktop_rag.ingest.debounce import WatchTimes
+from desktop_rag.ingest.ignore import IgnoreRules
+from desktop_rag.ingest.watcher import LIMIT_REASON, FolderWatcher
+
+WAIT_S = 30.0
+RULES = IgnoreRules(frozenset({".md"}), max_size_bytes=1000)
+FAST = WatchTimes(quiet_s=0.05, storm_s=1.0, probe_s=0.1, poll_s=0.1)
+OVERFLOW = struct.pack("iIII", -1, inotify_c.InotifyConstants.IN_Q_OVERFLOW, 0, 0)
+
+
+class Places:
+    """What the watcher says."""
+
+    def __init__(self) -> None:
+        self.changed = threading.Condition()
+        self.places: list[Path] = []
+        self.polled: list[tuple[Path, str]] = []
+
+    def on_dirty(self, _root: Path, places: frozenset[Path]) -> None:
+        with self.changed:
+            self.places += sorted(places)
+            self.changed.notify_all()
+
+    def on_polling(self, root: Path, reason: str) -> None:
+        with self.changed:
+            self.polled.append((root, reason))
+            self.changed.notify_all()
+
+    def wait_for(self, path: Path) -> None:
+        self.wait_for_any(path)
+
+    def wait_for_any(self, *paths: Path) -> None:
+        with self.changed:
+            is_told = self.changed.wait_for(
+                lambda: any(path in self.places for path in paths), WAIT_S
+            )
+            assert is_told, self.places
+            self.places.clear()
+
+    def wait_for_polling(self, root: Path) -> None:
+        with self.changed:
+            is_told = self.changed.wait_for(lambda: bool(self.polled), WAIT_S)
+        assert is_told
+        assert self.polled == [(root, LIMIT_REASON)]
+
+
+@pytest.fixture
+def places() -> Places:
+    return Places()
+
+
+@pytest.fixture
+def watcher(places: Places) -> Iterator[FolderWatcher]:
+    watcher = FolderWatcher(places.on_dirty, places.on_polling, RULES, FAST)
+    yield watcher
+    watcher.close()
+
+
+@pytest.fixture
+def docs(tmp_path: Path) -> Path:
+    root = tmp_path / "docs"
+    (root / "sub" / "deep").mkdir(parents=True)
+    return root
+
+
+class LossyKernel:
+    """Stands for `os` in watchdog's inotify; while `drops` is set, events overflow the queue."""
+
+    def __init__(self) -> None:
+        self.drops = threading.Event()
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(os, name)
+
+    def read(self, descriptor: int, size: int) -> bytes:
+        content = os.read(descriptor, size)
+        return OVERFLOW if self.drops.is_set() else content
+
+
+def test_after_an_overflow_the_whole_root_is_looked_through(
+    docs: Path, places: Places, watcher: FolderWatcher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("watchdog.observers.inotify", "watchdog.observers.inotify_c"):
+        monkeypatch.setattr(logging.getLogger(name), "disabled", True)  # it warns, as it should
+    kernel = LossyKernel()
+    monkeypatch.setattr(inotify_c, "os", kernel)
+    watcher.watch(docs)
+    (docs / "a.md").write_text("a")
+    places.wait_for(docs / "a.md")
+    kernel.drops.set()
+    (docs / "unseen" / "deep").mkdir(parents=True)
+    (docs / "unseen" / "b.md").write_text("b")
+    places.wait_for(docs)
+    kernel.drops.clear()
+    (docs / "unseen" / "deep" / "c.md").write_text("c")
+    places.wait_for(docs / "unseen" / "deep" / "c.md")
+
+
+def limited(watches: int) -> Callable[[int, bytes, int], int]:
+    """inotify_add_watch on a system that allows so many watches."""
+    add_watch = inotify_c.inotify_add_watch
+    paths: set[bytes] = set()
+
+    def add(descriptor: int, path: bytes, mask: int) -> int:
+        paths.add(path)
+        if len(paths) > watches:
+            ctypes.set_errno(errno.ENOSPC)
+            return -1
+        return add_watch(descriptor, path, mask)
+
+    return add
+
+
+@pytest.mark.parametrize("watches", [0, 1, 2])
+def test_a_folder_with_more_subfolders_than_watches_is_polled(
+    docs: Path,
+    places: Places,
+    watcher: FolderWatcher,
+    monkeypatch: pytest.MonkeyPatch,
+    watches: int,
+) -> None:
+    monkeypatch.setattr(inotify_c, "inotify_add_watch", limited(watches))
+    watcher.watch(docs)
+    places.wait_for_polling(docs)
+    (docs / "sub" / "deep" / "a.md").write_text("a")
+    places.wait_for(docs / "sub" / "deep" / "a.md")
+
+
+def test_a_new_folder_that_finds_no_watch_left_makes_the_root_polled(
+    docs: Path, places: Places, watcher: FolderWatcher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inotify_c, "inotify_add_watch", limited(3))
+    watcher.watch(docs)
+    (docs / "new").mkdir()
+    places.wait_for_polling(docs)
+    places.wait_for(docs)
+    (docs / "new" / "a.md").write_text("a")
+    places.wait_for(docs / "new" / "a.md")
+
+
+def test_only_the_folder_that_hits_the_limit_is_polled(
+    docs: Path, places: Places, watcher: FolderWatcher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inotify_c, "inotify_add_watch", limited(1))
+    small = docs.parent / "small"
+    small.mkdir()
+    watcher.watch(small)
+    watcher.watch(docs)
+    places.wait_for_polling(docs)
+
+
+def test_without_any_inotify_left_folders_are_polled(
+    docs: Path, places: Places, watcher: FolderWatcher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused() -> int:
+        ctypes.set_errno(errno.EMFILE)
+        return -1
+
+    monkeypatch.setattr(inotify_c, "inotify_init", refused)
+    watcher.watch(docs)
+    places.wait_for_polling(docs)
+    (docs / "a.md").write_text("a")
+    places.wait_for(docs / "a.md")
+
+
+def test_folders_that_may_not_be_read_do_not_stop_the_rest(
+    docs: Path, places: Places, watcher: FolderWatcher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def access(path: bytes, _mode: int) -> bool:
+        return b"closed" not in path
+
+    (docs / "closed 1").mkdir()
+    (docs / "closed 2").mkdir()
+    monkeypatch.setattr(os, "access", access)
+    watcher.watch(docs)
+    (docs / "sub" / "a.md").write_text("a")
+    places.wait_for(docs / "sub" / "a.md")
+    assert places.polled == []
+
+
+def test_a_root_that_may_not_be_read_is_waited_for(
+    docs: Path, places: Places, watcher: FolderWatcher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as closed:
+        closed.setattr(os, "access", lambda _path, _mode: False)
+        watcher.watch(docs)
+    places.wait_for(docs)
+    (docs / "sub" / "a.md").write_text("a")
+    places.wait_for(docs / "sub" / "a.md")
+
+
+def test_a_folder_that_comes_up_in_the_listing_and_as_an_event(
+    docs: Path, places: Places, watcher: FolderWatcher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_watch = inotify_c.inotify_add_watch
+
+    def add(descriptor: int, path: bytes, mask: int) -> int:
+        watch = add_watch(descriptor, path, mask)
+        if path.endswith(b"/new"):
+            (docs / "new" / "x").mkdir(exist_ok=True)
+        return watch
+
+    monkeypatch.setattr(inotify_c, "inotify_add_watch", add)
+    watcher.watch(docs)
+    (docs / "new").mkdir()
+    places.wait_for(docs / "new")
+    (docs / "new" / "x" / "a.md").write_text("a")
+    places.wait_for_any(docs / "new" / "x", docs / "new" / "x" / "a.md")
+    (docs / "new" / "x" / "b.md").write_text("b")
+    places.wait_for(docs / "new" / "x" / "b.md")
+
+
+def test_folders_of_one_name_thrown_away_one_after_the_other(
+    docs: Path, places: Places, watcher: FolderWatcher, tmp_path: Path
+) -> None:
+    """Watchdog 7.1 loses its reading thread here when the bin is emptied."""
+    watcher.watch(docs)
+    for name in ("first", "second"):
+        (docs / "again").mkdir()
+        places.wait_for(docs / "again")
+        (docs / "again").rename(tmp_path / name)
+        places.wait_for(docs / "again")
+    shutil.rmtree(tmp_path / "second")
+    shutil.rmtree(tmp_path / "first")
+    for name in ("a.md", "b.md"):
+        (docs / name).write_text("x")
+        places.wait_for_any(docs, docs / name)

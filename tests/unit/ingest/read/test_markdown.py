@@ -1,0 +1,96 @@
+import time
+
+import pytest
+
+from desktop_rag.core.domain import Anchor
+from tests.unit.ingest.read.samples import parse
+
+SAMPLE = """\
+# Fees
+
+For everybody.
+
+## Members *only*
+
+Ten euros.
+## `code` and [link](http://example.invalid)
+more
+
+Setext
+------
+
+end
+"""
+
+
+def headings(text: str) -> list[tuple[int, str]]:
+    document = parse("a.md", text.encode())
+    for heading in document.headings:
+        line = document.text[heading.offset :].split("\n")[0]
+        assert heading.title.split()[0].strip("`*") in line
+    return [(heading.level, heading.title) for heading in document.headings]
+
+
+def test_headings_are_found_without_their_markup() -> None:
+    assert headings(SAMPLE) == [
+        (1, "Fees"),
+        (2, "Members only"),
+        (2, "code and link"),
+        (2, "Setext"),
+    ]
+
+
+def test_the_text_is_unchanged_and_the_title_is_the_first_heading() -> None:
+    document = parse("fees.md", SAMPLE.encode())
+    assert document.text == SAMPLE
+    assert (document.format, document.title) == ("Markdown", "Fees")
+
+
+def test_marks_know_heading_and_line() -> None:
+    document = parse("fees.md", SAMPLE.encode())
+    anchors = {mark.anchor.line: mark.anchor.heading for mark in document.marks}
+    assert anchors[3] == "Fees"
+    assert anchors[7] == "Fees › Members only"
+    # A heading in the midst of a paragraph's lines has its own mark.
+    assert anchors[8] == "Fees › code and link"
+    assert document.marks[0].anchor == Anchor(heading="Fees", line=1)
+    assert [mark.offset for mark in document.marks] == sorted(m.offset for m in document.marks)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "```\n# no heading\n```",
+        "    # no heading",
+        "<!--\n# no heading\n-->",
+        "> # quoted",
+        "- # in a list",
+        "#no heading",
+        "#",
+    ],
+)
+def test_what_only_looks_like_a_heading_is_none(text: str) -> None:
+    assert headings(f"{text}\n\nsome text") == []
+
+
+def test_front_matter_gives_the_title_and_no_heading() -> None:
+    text = "---\nauthor: me\ntitle: 'Old stones'\n---\n# Real heading\n\ntext\n"
+    document = parse("a.md", text.encode())
+    assert document.title == "Old stones"
+    assert [heading.title for heading in document.headings] == ["Real heading"]
+    assert document.text[document.headings[0].offset :].startswith("# Real heading")
+    assert document.text == text
+
+
+def test_the_name_is_the_title_when_there_is_no_heading() -> None:
+    assert parse("holiday plans.md", b"just text").title == "holiday plans"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[" * 60_000, ">" * 20_000, "a " * 500_000, "* " * 20_000, "<!--" * 50_000, "`" * 90_000],
+)
+def test_hostile_markup_takes_no_time(text: str) -> None:
+    began = time.perf_counter()
+    assert parse("a.md", text.encode()).text == text
+    assert time.perf_counter() - began < 5

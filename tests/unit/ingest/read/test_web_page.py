@@ -1,0 +1,108 @@
+import time
+
+import pytest
+
+from tests.unit.ingest.read.samples import parse
+
+
+def text_of(body: str, head: str = "") -> str:
+    return parse("a.html", f"<html><head>{head}</head><body>{body}</body></html>".encode()).text
+
+
+def test_headings_paragraphs_and_lists_become_markdown() -> None:
+    body = """<h1>Fees <em>2024</em></h1><p>All   pay
+      <b>ten</b> euros.</p><ul><li>adults<ul><li>members</li></ul></li><li>children</li></ul>
+      <ol start="3"><li>three</li><li>four</li></ol><p>end<br>of it</p>"""
+    assert text_of(body) == (
+        "# Fees 2024\n\nAll pay ten euros.\n\n- adults\n  - members\n- children\n\n"
+        "3. three\n4. four\n\nend\nof it"
+    )
+
+
+def test_anchors_are_heading_paths() -> None:
+    page = b"<html><body>top<h1>One</h1>a<h2>Two</h2>b<h1></h1><h1>Three</h1>c</body></html>"
+    document = parse("a.html", page)
+    assert [(h.level, h.title) for h in document.headings] == [(1, "One"), (2, "Two"), (1, "Three")]
+    paths = [mark.anchor.heading for mark in document.marks]
+    assert paths == ["One", "One › Two", "Three"]
+    for heading, mark in zip(document.headings, document.marks, strict=True):
+        assert heading.offset == mark.offset
+        assert document.text[mark.offset :].startswith("#" * heading.level + f" {heading.title}")
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        "<script>SECRET</script>",
+        "<style>SECRET</style>",
+        "<nav><ul><li>SECRET</li></ul></nav>",
+        "<template><p>SECRET</p></template>",
+        "<div hidden>SECRET <br> <img src=x> <p>SECRET</p></div>",
+        "<p style='color:red; Display : none'>SECRET</p>",
+        "<a aria-hidden='true'>SECRET</a>",
+        "<!-- SECRET -->",
+        "<svg><text>SECRET</text></svg>",
+        "<select><option>SECRET</option></select>",
+    ],
+)
+def test_what_a_browser_does_not_show_is_dropped(hidden: str) -> None:
+    assert text_of(f"<p>before</p>{hidden}<p>after</p>") == "before\n\nafter"
+
+
+def test_a_page_hidden_until_its_script_runs_is_read_nevertheless() -> None:
+    assert text_of("<div style='display:none'><p>the text</p></div>") == "the text"
+
+
+def test_rows_of_a_table_are_lines() -> None:
+    table = """<table><tr><th>Name</th><th>Fee</th><th>Note</th></tr>
+      <tr><td><p>Ann</p><p>Lee</p></td><td>10</td><td></td></tr>
+      <tr><td></td><td>20</td><td>late</td></tr></table><p>after</p>"""
+    assert text_of(table) == "Name | Fee | Note\nAnn Lee | 10\n| 20 | late\n\nafter"
+
+
+def test_a_table_made_for_layout_is_no_table() -> None:
+    page = "<table><tr><td><h1>Title</h1><p>text</p></td><td>{}</td></tr></table>"
+    table = "<table><tr><td>a</td><td>b</td></tr></table>"
+    assert text_of(page.format(table)) == "# Title\n\ntext\n\na | b"
+
+
+def test_preformatted_text_keeps_its_lines() -> None:
+    assert text_of("<p>See:</p><pre>if x:\n    y = 1\n</pre><p>done</p>") == (
+        "See:\n\n```\nif x:\n    y = 1\n\n```\n\ndone"
+    )
+
+
+def test_the_title_of_the_page_and_the_words_for_its_pictures_are_kept() -> None:
+    page = b"<title> My\n page </title><body><h1>Other</h1><img alt='a duck'> <a href='x'>link</a>"
+    document = parse("a.html", page)
+    assert document.title == "My page"
+    assert document.text == "# Other\n\na duck link"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "iso-8859-1"])
+def test_the_declared_encoding_counts(encoding: str) -> None:
+    page = f"<html><head><meta charset='{encoding}'></head><body>déjà vu</body></html>"
+    assert parse("a.html", page.encode(encoding)).text == "déjà vu"
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<div>" * 100_000 + "deep text" + "</div>" * 100_000,
+        "<b><i><p>" * 20_000 + "deep text",
+        "<table><tr><td>" * 20_000 + "deep text",
+        "<ul><li>" * 20_000 + "deep text",
+    ],
+)
+def test_deep_nesting_loses_nothing_and_takes_no_time(page: str) -> None:
+    began = time.perf_counter()
+    assert parse("a.html", page.encode()).text.endswith("deep text")
+    assert time.perf_counter() - began < 5
+
+
+def test_unclosed_markup_is_read() -> None:
+    page = b"<p><b>one <i>two <table><tr><td>cell <p>three &nbsp;&#x110000; <script>var h='SECRET'"
+    text = parse("a.html", page).text
+    assert "one two" in text
+    assert "three" in text
+    assert "SECRET" not in text

@@ -1,0 +1,113 @@
+"""What is taken, what is skipped with a reason, and what is as if it weren't there."""
+
+from pathlib import Path
+
+import pytest
+
+from desktop_rag.ingest.ignore import IgnoreRules, is_only_in_cloud
+
+MEGABYTE = 1 << 20
+ROOT = Path("docs").absolute()
+RULES = IgnoreRules(frozenset({".md", ".pdf"}), max_size_bytes=2 * MEGABYTE)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        ".git",
+        ".hidden.md",
+        ".#report.md",
+        ".~lock.report.odt#",
+        "#report.md#",
+        "~$report.docx",
+        "report.md~",
+        "report.md.swp",
+        "REPORT.TMP",
+        "film.mkv.crdownload",
+        "film.part",
+        "Thumbs.db",
+        "node_modules",
+        "__pycache__",
+        "$RECYCLE.BIN",
+        "System Volume Information",
+    ],
+)
+def test_names_that_are_left_out_without_a_word(name: str) -> None:
+    assert RULES.is_invisible(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "report.md",
+        "~ideas.md",
+        "part.md",
+        "tmp",
+        "C#",
+        "#1 list.md",
+        "git",
+        "Größe.pdf",
+        "a b",
+        "-",
+    ],
+)
+def test_names_that_are_seen(name: str) -> None:
+    assert not RULES.is_invisible(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "size_bytes", "reason"),
+    [
+        ("report.md", 0, ""),
+        ("REPORT.PDF", 2 * MEGABYTE, ""),
+        ("report.pdf", 2 * MEGABYTE + 1, "larger than 2 MB"),
+        ("holiday.JPG", 5, "not supported: .jpg"),
+        ("archive.md.zip", 5, "not supported: .zip"),
+        ("holiday.jpg", 5 * MEGABYTE, "not supported: .jpg"),
+        ("Makefile", 5, "not supported: no file extension"),
+        ("report.", 5, "not supported: ."),
+    ],
+)
+def test_reasons_for_skipping(name: str, size_bytes: int, reason: str) -> None:
+    assert RULES.reason(name, size_bytes) == reason
+
+
+@pytest.mark.parametrize(
+    ("path", "is_hidden"),
+    [
+        (ROOT, False),
+        (ROOT / "a.md", False),
+        (ROOT / "sub" / "a.md", False),
+        (ROOT / ".git" / "a.md", True),
+        (ROOT / "sub" / "node_modules" / "x" / "a.md", True),
+        (ROOT / "sub" / ".a.md", True),
+    ],
+)
+def test_a_path_is_hidden_by_any_folder_below_the_root(path: Path, is_hidden: bool) -> None:
+    assert RULES.hides(ROOT, path) is is_hidden
+
+
+def test_the_name_of_the_root_itself_does_not_matter() -> None:
+    root = ROOT / ".notes"
+    assert not RULES.hides(root, root)
+    assert not RULES.hides(root, root / "a.md")
+
+
+def test_the_home_of_the_app_is_hidden() -> None:
+    rules = IgnoreRules(frozenset({".md"}), MEGABYTE, home=ROOT / "app")
+    assert rules.hides(ROOT, ROOT / "app")
+    assert rules.hides(ROOT, ROOT / "app" / "notes.md")
+    assert not rules.hides(ROOT, ROOT / "apple" / "notes.md")
+
+
+def test_a_source_chosen_inside_the_home_of_the_app_is_seen() -> None:
+    rules = IgnoreRules(frozenset({".md"}), MEGABYTE, home=ROOT)
+    assert not rules.hides(ROOT / "demo", ROOT / "demo" / "notes.md")
+
+
+@pytest.mark.parametrize(
+    ("attributes", "flags", "is_away"),
+    [(0, 0, False), (0x20, 0, False), (0x400020, 0, True), (0x1000, 0, True), (0, 1 << 30, True)],
+)
+def test_cloud_placeholders(attributes: int, flags: int, is_away: bool) -> None:
+    assert is_only_in_cloud(attributes, flags) is is_away

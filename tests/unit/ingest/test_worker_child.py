@@ -1,0 +1,140 @@
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from desktop_rag.ingest.worker import ParseFailed, ParserProcess, worker_command
+from desktop_rag.ingest.worker_protocol import Limits
+
+# The real child, but for what happens when it looks at a file.
+WRAPPED = """
+import os, socket, subprocess, sys, threading
+from desktop_rag.ingest import worker_child
+really_detect = worker_child.detect
+
+def detect(source):
+{acts}
+    return really_detect(source)
+
+worker_child.detect = detect
+sys.exit(worker_child.main())
+"""
+
+Build = Callable[..., ParserProcess]
+
+
+@pytest.fixture
+def build(tmp_path: Path) -> Iterator[Build]:
+    """Builds a parser process that does something more with files named `odd`."""
+    built: list[ParserProcess] = []
+
+    def make(acts: str, **limits: float) -> ParserProcess:
+        script = tmp_path / "child.py"
+        lines = ["if source.path.stem == 'odd':", *(f"    {line}" for line in acts.split("\n"))]
+        script.write_text(WRAPPED.format(acts="\n".join(f"    {line}" for line in lines)))
+        built.append(ParserProcess([sys.executable, str(script)], Limits(**limits)))  # type: ignore[arg-type]
+        return built[-1]
+
+    yield make
+    for process in built:
+        process.close()
+
+
+@pytest.fixture
+def odd(tmp_path: Path) -> Path:
+    path = tmp_path / "odd.txt"
+    path.write_text("odd words")
+    (tmp_path / "good.txt").write_text("good words")
+    return path
+
+
+def test_what_libraries_print_does_not_disturb(build: Build, odd: Path) -> None:
+    process = build("print('noise', flush=True)\nos.write(1, b'noise')\nos.system")
+    assert process.parse(odd).text == "odd words"
+    assert process.parse(odd.with_name("good.txt")).text == "good words"
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        "socket.create_connection(('127.0.0.1', {port}), 5)",
+        "socket.socket()",
+        "socket.getaddrinfo('localhost', 80)",
+        "subprocess.run([sys.executable, '-c', ''])",
+        "os.system('echo')",
+    ],
+)
+def test_the_network_and_other_programs_are_out_of_reach(build: Build, odd: Path, act: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        process = build(act.format(port=server.getsockname()[1]))
+        with pytest.raises(ParseFailed) as caught:
+            process.parse(odd)
+        assert "not for the parser process" in caught.value.hint
+        server.settimeout(0)
+        with pytest.raises(BlockingIOError):
+            server.accept()
+
+
+def test_a_bug_or_a_strange_error_fails_the_file_only(build: Build, odd: Path) -> None:
+    process = build("class Panic(BaseException): pass\nraise Panic('no entry\\nfor key')")
+    with pytest.raises(ParseFailed) as caught:
+        process.parse(odd)
+    assert (caught.value.reason, caught.value.hint) == ("damaged", "Panic: no entry for key")
+    assert process.parse(odd.with_name("good.txt")).text == "good words"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere only the parent watches memory")
+def test_memory_is_refused_by_the_system(build: Build, odd: Path) -> None:
+    process = build("kept = bytearray(900_000_000)", address_space_bytes=600_000_000)
+    with pytest.raises(ParseFailed) as caught:
+        process.parse(odd)
+    assert caught.value.reason == "too large"
+    assert process.deaths_in_a_row == 0
+    assert process.parse(odd.with_name("good.txt")).text == "good words"
+
+
+@pytest.mark.parametrize(
+    "acts", ["pass", "print('busy', file=sys.stderr); threading.Event().wait()"]
+)
+def test_the_child_ends_with_its_parent_even_when_busy(build: Build, odd: Path, acts: str) -> None:
+    build(acts)
+    request = {"path": str(odd), "limits": Limits().to_json(), "is_safe": False}
+    child = subprocess.Popen(
+        [sys.executable, str(odd.with_name("child.py"))],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    with child:
+        assert child.stdin
+        assert child.stdout
+        assert child.stderr
+        assert child.stdout.read(18) == b'\0\0\0\x0e{"ready":true}'
+        child.stdin.write(json.dumps(request).encode() + b"\n")
+        child.stdin.flush()
+        if "busy" in acts:
+            assert child.stderr.read(4) == b"busy"
+        child.stdin.close()
+        assert child.wait(20) == 0
+
+
+def test_a_module_in_the_working_folder_is_not_taken_for_ours(
+    tmp_path: Path, odd: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "json.py").write_text("raise SystemExit('taken')")
+    monkeypatch.chdir(tmp_path)
+    process = ParserProcess()
+    assert process.parse(odd).text == "odd words"
+    process.close()
+
+
+def test_the_command_is_this_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert worker_command() == [sys.executable, "-m", "desktop_rag.ingest.worker_child"]
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    assert worker_command() == [sys.executable, "--worker"]
