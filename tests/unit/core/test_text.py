@@ -22,6 +22,7 @@ def split(text: str) -> list[str]:
         ('"Is it lit?" They nodded.', ['"Is it lit?"', "They nodded."]),
         ("First\n\nSecond", ["First", "Second"]),
         ("Bring:\n- rope\n- lamp", ["Bring:", "- rope", "- lamp"]),
+        ("Name | Fee\nAdult | 8", ["Name | Fee", "Adult | 8"]),
         ("灯台です。閉館です。", ["灯台です。", "閉館です。"]),
     ],
 )
