@@ -1,0 +1,329 @@
+"""The face of answering: questions in, answer events out; conversations, search, the endpoint.
+
+Window, tray, command line, server and evaluation use this and nothing behind it. Methods block on
+the database or the network, so they run on worker threads only.
+"""
+
+import logging
+import secrets
+import time
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Event
+
+from desktop_rag.answer.citations import finish_answer
+from desktop_rag.answer.extract import NOTHING_FOUND, excerpts
+from desktop_rag.answer.prompt import build_turns
+from desktop_rag.answer.retrieval import Retriever
+from desktop_rag.core.domain import (
+    AnswerDone,
+    AnswerEvent,
+    Conversation,
+    EndpointReport,
+    Message,
+    MessageState,
+    Passage,
+    QuestionStored,
+    Role,
+    SearchMode,
+    SourceRef,
+    SourcesFound,
+    TextDelta,
+    ThinkingDelta,
+)
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.settings import EndpointSettings, Settings
+from desktop_rag.core.text import rough_token_counts
+from desktop_rag.models.chat_client import ChatClient
+from desktop_rag.models.endpoints import test_endpoint
+from desktop_rag.models.keys import KeyStore
+from desktop_rag.models.ports import ChatModel, Embedder
+from desktop_rag.store.conversations import ConversationStore
+from desktop_rag.store.documents import DocumentStore
+
+log = logging.getLogger(__name__)
+
+_TITLE_LENGTH = 60
+_HISTORY = 12
+
+MakeChatModel = Callable[[EndpointSettings, str], ChatModel]
+
+
+@dataclass
+class _Draft:
+    """An answer while it grows."""
+
+    conversation_id: str
+    model: str = ""
+    is_excerpts: bool = False
+    text: str = ""
+    thinking: str = ""
+    sources: tuple[SourceRef, ...] = ()
+    began_at: float = 0.0
+
+    def message(self, state: MessageState, title: str = "", hint: str = "") -> Message:
+        """The draft as it ends, with its citations checked and located."""
+        text, sources = finish_answer(self.text, self.sources)
+        return Message(
+            message_id=uuid.uuid4().hex,
+            conversation_id=self.conversation_id,
+            role=Role.ASSISTANT,
+            text=text,
+            created_at=time.time(),
+            state=state,
+            model=self.model,
+            is_excerpts=self.is_excerpts,
+            seconds=time.monotonic() - self.began_at,
+            error_title=title,
+            error_hint=hint,
+            thinking=self.thinking,
+            sources=sources,
+        )
+
+
+class Chat:
+    """Answers questions from the library and keeps the conversations."""
+
+    def __init__(
+        self,
+        conversations: ConversationStore,
+        documents: DocumentStore,
+        retriever: Retriever,
+        embedder: Embedder | None,
+        keys: KeyStore,
+        *,
+        settings: Settings,
+        make_model: MakeChatModel = ChatClient,
+    ) -> None:
+        """`make_model(endpoint, key)` builds the chat model once for each endpoint setting."""
+        self._conversations = conversations
+        self._documents = documents
+        self._retriever = retriever
+        self._embedder = embedder
+        self._keys = keys
+        self._settings = settings
+        self._make_model = make_model
+        # All models made so far, the one in use last: an earlier one may still be answering.
+        self._models: list[tuple[EndpointSettings, str, ChatModel]] = []
+
+    def apply(self, settings: Settings) -> None:
+        """Use these settings from the next question on."""
+        self._settings = settings
+
+    def close(self) -> None:
+        """Give up the connections to endpoints. No answer may be under way."""
+        for _, _, model in self._models:
+            model.close()
+        self._models.clear()
+
+    # --- conversations ---------------------------------------------------------------------
+
+    def conversations(self) -> list[Conversation]:
+        """Those not deleted, the one last written to first."""
+        return self._conversations.all()
+
+    def messages(self, conversation_id: str) -> list[Message]:
+        """The messages in order, answers with the sources they were shown with."""
+        return self._conversations.messages(conversation_id)
+
+    def rename_conversation(self, conversation_id: str, title: str) -> None:
+        """Give the conversation another title; an empty one is ignored."""
+        if title.strip():
+            self._conversations.rename(conversation_id, title.strip())
+
+    def delete_conversation(self, conversation_id: str) -> None:
+        """Hide the conversation; it is removed for good at the next start."""
+        self._conversations.set_deleted(conversation_id, True)
+
+    def restore_conversation(self, conversation_id: str) -> None:
+        """Undo `delete_conversation`."""
+        self._conversations.set_deleted(conversation_id, False)
+
+    def purge_deleted(self) -> None:
+        """Remove deleted conversations for good. Called at the start of the app."""
+        self._conversations.purge_deleted()
+
+    # --- questions -------------------------------------------------------------------------
+
+    def ask(
+        self,
+        question: str,
+        *,
+        conversation_id: str = "",
+        collection_id: str = "",
+        cancel: Event,
+    ) -> Iterator[AnswerEvent]:
+        """Store the question and answer it; "" means a new conversation and all collections.
+
+        Yields QuestionStored, SourcesFound, ThinkingDelta and TextDelta as they come, and last
+        AnswerDone, whose message is stored and says how it ended. Only a failing store raises.
+        """
+        conversation = (
+            self._conversations.get(conversation_id)
+            if conversation_id
+            else self._conversations.add(_title_of(question), collection_id)
+        )
+        history = self._conversations.messages(conversation.conversation_id)
+        asked = Message(
+            uuid.uuid4().hex, conversation.conversation_id, Role.USER, question, time.time()
+        )
+        self._conversations.add_message(asked)
+        yield QuestionStored(conversation, asked)
+        yield from self._answer(question, conversation, history, collection_id, cancel, replaced="")
+
+    def retry(
+        self, conversation_id: str, *, collection_id: str = "", cancel: Event
+    ) -> Iterator[AnswerEvent]:
+        """Answer the last question again, in place of its last answer if it had one.
+
+        Yields as `ask` does, without QuestionStored. AppError when nothing was asked yet.
+        """
+        conversation = self._conversations.get(conversation_id)
+        messages = self._conversations.messages(conversation_id)
+        last = max((i for i, m in enumerate(messages) if m.role is Role.USER), default=None)
+        if last is None:
+            raise AppError("There is no question to answer again.", "Ask one first.")
+        replaced = messages[last + 1].message_id if last + 1 < len(messages) else ""
+        yield from self._answer(
+            messages[last].text,
+            conversation,
+            messages[:last],
+            collection_id or conversation.collection_id,
+            cancel,
+            replaced,
+        )
+
+    def search(
+        self,
+        query: str,
+        *,
+        mode: SearchMode = "hybrid",
+        limit: int = 10,
+        collection_id: str = "",
+    ) -> list[Passage]:
+        """The passages that fit best, best first."""
+        return self._retriever.search(
+            query,
+            mode=mode,
+            limit=limit,
+            collection_id=collection_id,
+            lexical_weight=self._settings.retrieval.lexical_weight,
+        )
+
+    def document_text(self, document_id: str) -> str:
+        """All text that was read from a document; AppError when it is gone."""
+        text = self._documents.text(document_id)
+        if text is None:
+            raise AppError("The document is no longer in the library.", "Look for its new version.")
+        return text
+
+    # --- endpoint --------------------------------------------------------------------------
+
+    def test_endpoint(self, endpoint: EndpointSettings, key: str = "") -> EndpointReport:
+        """Ask the endpoint for its models and for a first word; an empty key means the stored."""
+        return test_endpoint(endpoint, key or self._keys.get(endpoint.base_url))
+
+    def has_key(self, base_url: str) -> bool:
+        """Whether a key is known for this endpoint."""
+        return bool(self._keys.get(base_url))
+
+    def save_key(self, base_url: str, key: str) -> bool:
+        """Remember the key (an empty one forgets it); False when only for this session."""
+        if not key:
+            self._keys.delete(base_url)
+            return True
+        return self._keys.save(base_url, key)
+
+    # --- answering -------------------------------------------------------------------------
+
+    def _answer(
+        self,
+        question: str,
+        conversation: Conversation,
+        history: Sequence[Message],
+        collection_id: str,
+        cancel: Event,
+        replaced: str,
+    ) -> Iterator[AnswerEvent]:
+        endpoint = self._settings.endpoint
+        draft = _Draft(conversation.conversation_id, began_at=time.monotonic())
+        limit = self._settings.retrieval.passages
+        found = self.search(question, limit=limit, collection_id=collection_id)
+        draft.sources = numbered(found)
+        try:
+            if endpoint.is_set and found:
+                yield from self._from_model(question, history, draft, cancel)
+            else:
+                yield from self._from_excerpts(question, draft)
+        except AppError as error:
+            done = draft.message(MessageState.FAILED, error.title, error.hint)
+        else:
+            state = MessageState.STOPPED if cancel.is_set() else MessageState.DONE
+            done = draft.message(state)
+        if replaced:
+            self._conversations.replace_message(replaced, done)
+        else:
+            self._conversations.add_message(done)
+        yield AnswerDone(done)
+
+    def _from_model(
+        self, question: str, history: Sequence[Message], draft: _Draft, cancel: Event
+    ) -> Iterator[AnswerEvent]:
+        endpoint = self._settings.endpoint
+        draft.model = endpoint.model
+        count = self._embedder.count_tokens if self._embedder else rough_token_counts
+        turns, draft.sources = build_turns(
+            question,
+            draft.sources,
+            history[-_HISTORY:],
+            context_tokens=endpoint.context_tokens,
+            count_tokens=count,
+            fence=secrets.token_hex(8),
+        )
+        yield SourcesFound(draft.sources)
+        for delta in self._chat_model(endpoint).stream(turns, cancel):
+            if delta.is_thinking:
+                draft.thinking += delta.text
+                yield ThinkingDelta(delta.text)
+            else:
+                draft.text += delta.text
+                yield TextDelta(delta.text)
+
+    def _from_excerpts(self, question: str, draft: _Draft) -> Iterator[AnswerEvent]:
+        draft.is_excerpts = True
+        yield SourcesFound(draft.sources)
+        draft.text = (
+            excerpts(question, draft.sources, self._embedder) if draft.sources else NOTHING_FOUND
+        )
+        yield TextDelta(draft.text)
+
+    def _chat_model(self, endpoint: EndpointSettings) -> ChatModel:
+        key = self._keys.get(endpoint.base_url)
+        if not self._models or self._models[-1][:2] != (endpoint, key):
+            self._models.append((endpoint, key, self._make_model(endpoint, key)))
+        return self._models[-1][2]
+
+
+def numbered(passages: Sequence[Passage]) -> tuple[SourceRef, ...]:
+    """The passages as sources 1, 2, 3 … in their order."""
+    return tuple(
+        SourceRef(
+            n=n,
+            document_id=p.document_id,
+            path=p.path,
+            title=p.title or Path(p.path).stem,
+            anchor=p.anchor,
+            text=p.text,
+            score=p.score,
+            start=p.start,
+            end=p.end,
+        )
+        for n, p in enumerate(passages, start=1)
+    )
+
+
+def _title_of(question: str) -> str:
+    title = " ".join(question.split())
+    return title if len(title) <= _TITLE_LENGTH else title[: _TITLE_LENGTH - 1].rstrip() + "…"

@@ -1,0 +1,238 @@
+"""Citations of a finished answer: brought into one form, checked, and located. Pure, any thread.
+
+Models write [1], [1, 3], 【1†source】 or (source 2); what comes out is [1], [1][3] and so on, only
+with numbers of sources that were sent, and for each cited source the sentence it rests on.
+"""
+
+import logging
+import math
+import re
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from desktop_rag.answer.code_spans import code_spans
+from desktop_rag.core.domain import SourceRef
+from desktop_rag.core.text import sentences, terms
+
+log = logging.getLogger(__name__)
+
+_SOURCE = r"(?:sources?|src|quellen?|fuentes?|fontes?|fonti|bronnen|bron)"
+_WORD = rf"(?:{_SOURCE}|documents?|docs?|references?|refs?|citations?|passages?|excerpts?)"
+# Not 0, with which intervals and lists begin, and not a year.
+_NUMBER = r"[1-9]\d{0,2}(?!\d)"
+_NAMED = rf"{_WORD}[ \t]?[:.#]?[ \t]?"
+_ITEM = rf"(?:{_NAMED})?{_NUMBER}(?:[ \t]?[-–—][ \t]?{_NUMBER})?"
+_AND = r"[ \t]?(?:[,;&+]|,?[ \t](?:and|und|et|y|e|en))[ \t]?"
+_LIST = rf"{_ITEM}(?:{_AND}{_ITEM})*"
+_PAGE = r"(?:[,;:][ \t]?(?:pages?|pp?|lines?|S|Seite)\.?[ \t]?\d+(?:[ \t]?[-–—][ \t]?\d+)?)?"
+_MARKER = re.compile(
+    rf"(?i)\[(?P<named>{_NAMED}{_LIST})(?:[ \t]?[:,–—-][^\[\]`\n]{{0,120}})?\](?!\()"
+    rf"|\[\[(?P<double>{_LIST})\]\](?!\()"
+    rf"|\[(?P<square>{_LIST}){_PAGE}\](?!\()"
+    rf"|【(?P<lenticular>{_LIST})(?:[ \t]?[:†][^】`\n]{{0,120}})?】"
+    rf"|\((?:see[ \t]|cf\.?[ \t])?(?P<round>{_SOURCE}[ \t]?[:.#]?[ \t]?{_LIST})"
+    r"(?:[ \t]?[:,–—-][^()`\n]{0,120})?\)"
+)
+_RANGE = re.compile(rf"({_NUMBER})(?:[ \t]?[-–—][ \t]?({_NUMBER}))?")
+# Where a [1] after it is an element, not a citation.
+_IDENTIFIER = re.compile(r"(?:^|\W)(?:[a-z]|\w*_\w*|\w*[a-z][A-Z]\w*|arr|args|argv|idx|vec)$")
+_DEFINITION_START = re.compile(r"(?:^|\n)[ \t>*+-]*$")
+_COLONS = re.compile(":*")
+_BLANKS = re.compile(r"[ \t]*")
+_LONGEST_LOOK_BACK = 60
+# Taking a marker out can make another one of what stood around it; then it is done again.
+_ROUNDS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A citation at [start, end) of a text. `is_glued`: it follows another one directly."""
+
+    start: int
+    end: int
+    numbers: tuple[int, ...]
+    is_glued: bool
+
+
+def finish_answer(text: str, sources: Sequence[SourceRef]) -> tuple[str, tuple[SourceRef, ...]]:
+    """The text with valid citations only, and the sources with the cited ones located.
+
+    `sources` are those that were sent, each with its passage as `text` and the passage's place in
+    the document as `start`. A cited one comes back with `quote`, `start` and `end` of the quote.
+    """
+    finished, dropped = normalise(text, frozenset(source.n for source in sources))
+    if dropped:
+        log.info("Citations of sources that were not sent, taken out: %d", dropped)
+    return finished, _located(sources, _claims(finished))
+
+
+def normalise(text: str, known: frozenset[int]) -> tuple[str, int]:
+    """The text with each citation as [n] and unknown numbers taken out, and how many those were.
+
+    Code, links, footnotes, check boxes and array elements are left alone.
+    """
+    dropped = 0
+    for round_number in range(_ROUNDS + 1):
+        # What is left of a marker in the last round can't be part of one.
+        normalised, count = _normalise_once(text, known, "" if round_number < _ROUNDS else "…")
+        dropped += count
+        if normalised == text:
+            break
+        text = normalised
+    return text, dropped
+
+
+def citations(text: str) -> Iterator[Citation]:
+    """The citations of a text in order, in whatever form."""
+    code = code_spans(text)
+    code_starts = [start for start, _ in code]
+    skipped_end = taken_end = -1
+    for match in _MARKER.finditer(text):
+        start, end = match.span()
+        before = bisect_right(code_starts, start) - 1
+        if before >= 0 and start < code[before][1]:
+            continue
+        if start == skipped_end or _is_element(text, start):
+            skipped_end = end
+            continue
+        if match["square"] and text.startswith(":", end) and _starts_line(text, start):
+            # "[1]: http://…" would turn every [1] of the answer into a link of the model's.
+            end = _end_of(_COLONS, text, end)
+        yield Citation(start, end, _numbers(match), start == taken_end)
+        taken_end = end
+
+
+def _numbers(match: re.Match[str]) -> tuple[int, ...]:
+    written = next(group for group in match.groups() if group is not None)
+    numbers: list[int] = []
+    for first, last in _RANGE.findall(written):
+        low, high = int(first), int(last or first)
+        numbers += range(low, high + 1) if low <= high else (low, high)
+    return tuple(dict.fromkeys(numbers))
+
+
+def _is_element(text: str, start: int) -> bool:
+    if start == 0 or not (text[start - 1].isalnum() or text[start - 1] == "_"):
+        return False
+    return bool(_IDENTIFIER.search(text[max(0, start - _LONGEST_LOOK_BACK) : start]))
+
+
+def _starts_line(text: str, start: int) -> bool:
+    return bool(_DEFINITION_START.search(text[max(0, start - _LONGEST_LOOK_BACK) : start]))
+
+
+def _normalise_once(text: str, known: frozenset[int], filler: str) -> tuple[str, int]:
+    parts: list[str] = []
+    done = dropped = 0
+    for run in _runs(text):
+        start, end = run[0].start, run[-1].end
+        numbers = dict.fromkeys(n for citation in run for n in citation.numbers)
+        kept = "".join(f"[{n}]" for n in numbers if n in known)
+        dropped += sum(n not in known for n in numbers)
+        before = text[done:start]
+        if not kept and not filler:
+            before, end = _without_gap(text, before, end)
+        parts += [before, kept or filler]
+        done = end
+    return "".join([*parts, text[done:]]), dropped
+
+
+def _runs(text: str) -> list[list[Citation]]:
+    """Citations that follow each other directly, together."""
+    runs: list[list[Citation]] = []
+    for citation in citations(text):
+        if citation.is_glued:
+            runs[-1].append(citation)
+        else:
+            runs.append([citation])
+    return runs
+
+
+def _without_gap(text: str, before: str, end: int) -> tuple[str, int]:
+    """Where citations are taken out, so is one of the gaps around them."""
+    following = text[end : end + 1]
+    if following and not (following.isspace() or following in ".,;:!?…)"):
+        return before, end
+    stripped = before.rstrip(" \t")
+    if stripped and not stripped.endswith("\n"):
+        return stripped, end
+    return before, _end_of(_BLANKS, text, end)
+
+
+def _end_of(pattern: re.Pattern[str], text: str, start: int) -> int:
+    match = pattern.match(text, start)
+    return match.end() if match else start
+
+
+def _claims(text: str) -> dict[int, list[frozenset[str]]]:
+    """For each cited number the terms of the sentences that cite it."""
+    parts: list[str] = []
+    places: list[tuple[int, tuple[int, ...]]] = []
+    done = taken_chars = 0
+    for citation in citations(text):
+        parts.append(text[done : citation.start])
+        places.append((citation.start - taken_chars, citation.numbers))
+        done = citation.end
+        taken_chars += citation.end - citation.start
+    plain = "".join([*parts, text[done:]])
+    spans = sentences(plain)
+    starts = [start for start, _ in spans]
+    claims: dict[int, list[frozenset[str]]] = {}
+    for place, numbers in places:
+        index = bisect_left(starts, place) - 1
+        # A citation at the start of a line belongs to what follows it.
+        if index < 0 or "\n" in plain[spans[index][1] : place]:
+            index = min(index + 1, len(spans) - 1)
+        claim = frozenset(terms(plain[slice(*spans[index])])) if spans else frozenset[str]()
+        for n in numbers:
+            claims.setdefault(n, []).append(claim)
+    return claims
+
+
+def _located(
+    sources: Sequence[SourceRef], claims: dict[int, list[frozenset[str]]]
+) -> tuple[SourceRef, ...]:
+    if not claims:
+        return tuple(sources)
+    passages = {
+        source.n: [(span, frozenset(terms(source.text[slice(*span)]))) for span in spans]
+        for source in sources
+        for spans in [sentences(source.text)]
+    }
+    frequency = Counter(term for found in passages.values() for _, ts in found for term in ts)
+    total = sum(map(len, passages.values()))
+    weights = {term: math.log((total + 1) / count) for term, count in frequency.items()}
+    return tuple(
+        _quoted(source, passages[source.n], claims[source.n], weights)
+        if source.n in claims
+        else source
+        for source in sources
+    )
+
+
+def _quoted(
+    source: SourceRef,
+    passage: list[tuple[tuple[int, int], frozenset[str]]],
+    claims: list[frozenset[str]],
+    weights: dict[str, float],
+) -> SourceRef:
+    """The source with its sentence that shares most with a citing one, rare terms counting more.
+
+    When nothing is shared, as between two languages, the whole passage is the quote.
+    """
+    start, end = 0, len(source.text)
+    most = 0.0
+    for (first, last), found in passage:
+        shared = max(sum(weights[term] for term in found & claim) for claim in claims)
+        is_shorter = math.isclose(shared, most) and last - first < end - start
+        if shared > most + 1e-9 or (shared > 0 and is_shorter):
+            most, start, end = max(most, shared), first, last
+    return replace(
+        source,
+        quote=source.text[start:end],
+        start=source.start + start,
+        end=source.start + end,
+        is_cited=True,
+    )

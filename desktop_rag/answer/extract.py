@@ -1,0 +1,99 @@
+"""Answers without a model: the best sentences of the best passages, cited like any answer. Pure
+but for the embedder it is handed.
+
+A sentence is scored by the words it shares with the question, weighed by how rare they are among
+the passages, by its meaning, and by the rank of its passage.
+"""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from desktop_rag.core.domain import SourceRef
+from desktop_rag.core.text import sentences, terms
+from desktop_rag.models.ports import Embedder
+
+NOTHING_FOUND = "Nothing in your documents matches this question."
+
+_PASSAGES = 5
+_SENTENCES = 3
+_LONGEST = 600
+# What asks is not what answers: "when" in a sentence says nothing about a "when" in a question.
+_ASKING = frozenset(terms("who whom whose what which when where why how do does did is are was"))
+_SHORTEST = 3
+_MEANING_SHARE = 0.5
+_RANK_SHARE = 0.25
+# A second sentence must be nearly as good as the first, or it only dilutes the answer.
+_RELATIVE_FLOOR = 0.72
+# List and heading marks at the start, emphasis anywhere: a quoted sentence is plain words.
+_MARKUP = re.compile(r"^(?:[-*+>|\s]|#{1,6}\s|\d+[.)]\s)+|\*\*|__|`")
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    n: int
+    position: int
+    text: str
+    terms: frozenset[str]
+
+
+def excerpts(question: str, sources: Sequence[SourceRef], embedder: Embedder | None) -> str:
+    """An answer of up to three sentences of the sources, each with its [n], best source first.
+
+    With nothing to quote the answer says so and cites nothing.
+    """
+    candidates = [c for source in sources[:_PASSAGES] for c in _candidates(source)]
+    if not candidates:
+        return NOTHING_FOUND
+    scores = _scores(question, candidates, embedder)
+    order = sorted(range(len(candidates)), key=lambda i: -scores[i])
+    floor = scores[order[0]] * _RELATIVE_FLOOR
+    chosen: list[_Candidate] = []
+    for index in order:
+        candidate = candidates[index]
+        if len(chosen) == _SENTENCES or (chosen and scores[index] < floor):
+            break
+        if not any(_is_repeat(candidate, other) for other in chosen):
+            chosen.append(candidate)
+    return "\n\n".join(f"{_quoted(candidate.text)} [{candidate.n}]" for candidate in chosen)
+
+
+def _candidates(source: SourceRef) -> list[_Candidate]:
+    found: list[_Candidate] = []
+    for start, end in sentences(source.text):
+        text = " ".join(_MARKUP.sub("", source.text[start:end]).split())
+        words = terms(text)
+        if len(words) >= _SHORTEST:
+            found.append(_Candidate(source.n, start, text[:_LONGEST], frozenset(words)))
+    return found
+
+
+def _scores(
+    question: str, candidates: Sequence[_Candidate], embedder: Embedder | None
+) -> list[float]:
+    words = set(terms(question))
+    asked = words - _ASKING or words
+    frequency = Counter(term for c in candidates for term in c.terms)
+    weight = {t: math.log(1 + len(candidates) / (1 + frequency[t])) for t in asked}
+    total = sum(weight.values()) or 1.0
+    shared = [sum(weight[t] for t in asked & c.terms) / total for c in candidates]
+    by_rank = [_RANK_SHARE / c.n for c in candidates]
+    if embedder is None:
+        return [s + r for s, r in zip(shared, by_rank, strict=True)]
+    meaning = embedder.embed_passages([c.text for c in candidates]) @ embedder.embed_query(question)
+    return [
+        (1 - _MEANING_SHARE) * s + _MEANING_SHARE * float(m) + r
+        for s, m, r in zip(shared, meaning, by_rank, strict=True)
+    ]
+
+
+def _is_repeat(one: _Candidate, other: _Candidate) -> bool:
+    smaller = min(len(one.terms), len(other.terms))
+    return len(one.terms & other.terms) >= 0.8 * smaller  # four words in five
+
+
+def _quoted(text: str) -> str:
+    """The sentence as Markdown that shows it literally: document text is not markup of ours."""
+    return re.sub(r"([\\`*_{}\[\]<>#|~])", r"\\\1", text)

@@ -1,0 +1,192 @@
+"""Questions through retrieval, prompt, the real client over real HTTP, citations and the store."""
+
+import json
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from desktop_rag.app import Services
+from desktop_rag.core.domain import (
+    AnswerDone,
+    AnswerEvent,
+    Message,
+    MessageState,
+    QuestionStored,
+    Role,
+    SourcesFound,
+    TextDelta,
+    ThinkingDelta,
+)
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.settings import Settings
+from tests.chat_server import THINKING, ChatServer
+
+QUESTION = "When is the lamp lit?"
+
+
+@pytest.fixture
+def indexed(services: Services, tmp_path: Path) -> Services:
+    folder = tmp_path / "papers"
+    folder.mkdir()
+    (folder / "lamp.md").write_text("# Lamp\n\nThe lamp is lit at dusk. The lens is cleaned.")
+    (folder / "ferry.md").write_text("# Ferry\n\nThe ferry leaves at noon, never at dusk.")
+    services.library.add_source(folder)
+    services.library.start(watch=False)
+    assert services.library.wait_until_quiet(30)
+    return services
+
+
+@pytest.fixture
+def server(indexed: Services) -> Iterator[ChatServer]:
+    with ChatServer("The lamp is lit at dusk [1]. It is red [9].") as running:
+        indexed.chat.apply(replace(Settings(), endpoint=running.endpoint()))
+        yield running
+
+
+def ask(services: Services, question: str = QUESTION, **more: str) -> list[AnswerEvent]:
+    return list(services.chat.ask(question, cancel=threading.Event(), **more))
+
+
+def last(events: list[AnswerEvent]) -> Message:
+    assert isinstance(events[-1], AnswerDone)
+    return events[-1].message
+
+
+def test_without_an_endpoint_the_answer_is_excerpts_cited_alike(indexed: Services) -> None:
+    message = last(ask(indexed))
+    assert message.is_excerpts
+    assert message.model == ""
+    assert message.text.startswith("The lamp is lit at dusk. [1]")
+    cited = message.sources[0]
+    assert cited.is_cited
+    text = indexed.chat.document_text(cited.document_id)
+    assert text[cited.start : cited.end] == cited.quote == "The lamp is lit at dusk."
+
+
+def test_nothing_found_is_said(services: Services) -> None:
+    message = last(ask(services))
+    assert message.sources == ()
+    assert "Nothing" in message.text
+
+
+def test_the_events_of_an_answer_come_in_order(indexed: Services, server: ChatServer) -> None:
+    server.mode = "think_fields"
+    kinds = list(dict.fromkeys(type(event) for event in ask(indexed)))
+    assert kinds == [QuestionStored, SourcesFound, ThinkingDelta, TextDelta, AnswerDone]
+
+
+def test_the_answer_is_stored_with_valid_citations_only(
+    indexed: Services, server: ChatServer
+) -> None:
+    events = ask(indexed)
+    message = last(events)
+    assert message.text == "The lamp is lit at dusk [1]. It is red."
+    assert message.model == server.endpoint().model
+    assert message.sources[0].quote == "The lamp is lit at dusk."
+    assert not message.sources[1].is_cited
+    stored = indexed.chat.messages(message.conversation_id)
+    assert [m.role for m in stored] == [Role.USER, Role.ASSISTANT]
+    assert stored[1] == message
+
+
+def test_sources_and_history_reach_the_model_and_thinking_does_not(
+    indexed: Services, server: ChatServer
+) -> None:
+    server.mode = "think_fields"
+    first = last(ask(indexed))
+    ask(indexed, "And the ferry?", conversation_id=first.conversation_id)
+    turns = server.chats[1]["messages"]
+    assert [turn["role"] for turn in turns] == ["system", "user", "assistant", "user"]
+    assert "The ferry leaves at noon" in turns[-1]["content"]
+    assert turns[-1]["content"].rstrip().endswith("And the ferry?")
+    assert THINKING not in json.dumps(server.chats[1])
+
+
+def test_text_outside_the_chosen_collection_never_leaves(
+    indexed: Services, server: ChatServer, tmp_path: Path
+) -> None:
+    secret = tmp_path / "secret"
+    secret.mkdir()
+    (secret / "lamp.md").write_text("# Lamp\n\nThe lamp is lit at dusk: canary-4711.")
+    other = indexed.library.add_collection("Secret")
+    indexed.library.add_source(secret, other.collection_id)
+    assert indexed.library.wait_until_quiet(30)
+    first = indexed.library.collections()[0]
+    ask(indexed, collection_id=first.collection_id)
+    assert "canary" not in json.dumps(server.chats)
+    ask(indexed)
+    assert "canary" in json.dumps(server.chats)
+
+
+def test_a_failed_answer_keeps_the_question_and_retry_replaces_it(
+    indexed: Services, server: ChatServer
+) -> None:
+    server.mode = "html"
+    failed = last(ask(indexed))
+    assert failed.state is MessageState.FAILED
+    assert failed.error_title
+    assert failed.error_hint
+    server.mode = "answer"
+    retried = list(indexed.chat.retry(failed.conversation_id, cancel=threading.Event()))
+    assert last(retried).state is MessageState.DONE
+    stored = indexed.chat.messages(failed.conversation_id)
+    assert [(m.role, m.state) for m in stored] == [
+        (Role.USER, MessageState.DONE),
+        (Role.ASSISTANT, MessageState.DONE),
+    ]
+    assert stored[0].text == QUESTION
+
+
+def test_a_cut_answer_keeps_what_had_arrived(indexed: Services, server: ChatServer) -> None:
+    server.mode = "cut"
+    message = last(ask(indexed))
+    assert message.state is MessageState.FAILED
+    assert message.text
+    assert indexed.chat.messages(message.conversation_id)[1] == message
+
+
+def test_a_stopped_answer_is_stored_as_far_as_it_came(
+    indexed: Services, server: ChatServer
+) -> None:
+    server.mode = "endless"
+    cancel = threading.Event()
+    events: list[AnswerEvent] = []
+    for event in indexed.chat.ask(QUESTION, cancel=cancel):
+        events.append(event)
+        if isinstance(event, TextDelta):
+            cancel.set()
+    message = last(events)
+    assert message.state is MessageState.STOPPED
+    assert message.text
+    assert indexed.chat.messages(message.conversation_id)[1] == message
+
+
+def test_retry_without_a_question_is_refused(indexed: Services) -> None:
+    conversation = indexed.chat._conversations.add("empty", "")  # noqa: SLF001
+    with pytest.raises(AppError):
+        list(indexed.chat.retry(conversation.conversation_id, cancel=threading.Event()))
+
+
+def test_conversations_are_renamed_deleted_and_restored(indexed: Services) -> None:
+    conversation_id = last(ask(indexed)).conversation_id
+    indexed.chat.rename_conversation(conversation_id, "  Light  ")
+    assert [c.title for c in indexed.chat.conversations()] == ["Light"]
+    indexed.chat.delete_conversation(conversation_id)
+    assert indexed.chat.conversations() == []
+    indexed.chat.restore_conversation(conversation_id)
+    assert len(indexed.chat.conversations()) == 1
+
+
+def test_a_key_never_reaches_a_file(indexed: Services, server: ChatServer) -> None:
+    endpoint = server.endpoint()
+    assert indexed.chat.save_key(endpoint.base_url, "sk-canary-12345") is False
+    assert indexed.chat.has_key(endpoint.base_url)
+    ask(indexed)
+    assert server.requests[-1].headers["authorization"] == "Bearer sk-canary-12345"
+    indexed.close()
+    files = [path for path in indexed.home.root.rglob("*") if path.is_file()]
+    assert files
+    assert not any(b"canary-12345" in path.read_bytes() for path in files)

@@ -1,0 +1,220 @@
+"""Citations: every form a model uses, what is left alone, and the quotes found."""
+
+import re
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from desktop_rag.answer.citations import citations, finish_answer, normalise
+from desktop_rag.core.domain import Anchor, SourceRef
+
+KNOWN = frozenset({1, 2, 3})
+
+
+def source(n: int, text: str, start: int = 0) -> SourceRef:
+    end = start + len(text)
+    return SourceRef(n, f"d{n}", f"/{n}.md", f"T{n}", Anchor(), text, 1.0, start=start, end=end)
+
+
+@pytest.mark.parametrize(
+    ("written", "normal"),
+    [
+        ("Lit at dusk [1].", "Lit at dusk [1]."),
+        ("Lit at dusk.[1][2]", "Lit at dusk.[1][2]"),
+        ("a [1,3] b", "a [1][3] b"),
+        ("a [1, 2; 3] b", "a [1][2][3] b"),
+        ("a [1-3] b [2–3]", "a [1][2][3] b [2][3]"),
+        ("a [1 and 3]", "a [1][3]"),
+        ("a 【1】 b 【2†source】【3:0†L1-L4】", "a [1] b [2][3]"),
+        ("a [source 1] (source 2) [Sources 1, 3] (see source 3)", "a [1] [2] [1][3] [3]"),
+        ("a [doc 1] [Doc2] [document: 3] (Quelle 1) [ref. 2]", "a [1] [2] [3] [1] [2]"),
+        ("a [Source 1, Source 3]", "a [1][3]"),
+        ("a [source 1: Handbook, page 4] (source 2, page 4)", "a [1] [2]"),
+        ("a [2, p. 4] [3, pages 4-5]", "a [2] [3]"),
+        ("a [[1]] [[1, 2]]", "a [1] [1][2]"),
+        ("a [1][1, 2][2]", "a [1][2]"),
+        ("in 1902[1] and lens[2]", "in 1902[1] and lens[2]"),
+        ("Vitamin C[1]", "Vitamin C[1]"),
+        ("[1]: http://evil.example\nSee [1].", "[1] http://evil.example\nSee [1]."),
+        ("- [2]: Handbook", "- [2] Handbook"),
+        ("Note [1]: this", "Note [1]: this"),
+    ],
+)
+def test_forms(written: str, normal: str) -> None:
+    assert normalise(written, KNOWN) == (normal, 0)
+
+
+@pytest.mark.parametrize(
+    ("written", "normal", "dropped"),
+    [
+        ("Lit at dusk [9].", "Lit at dusk.", 1),
+        ("Lit at dusk. [9] Out at dawn [1].", "Lit at dusk. Out at dawn [1].", 1),
+        ("Lit [1, 9] at [8] dusk", "Lit [1] at dusk", 2),
+        ("[9] Lit at dusk", "Lit at dusk", 1),
+        ("Lit [7][1].", "Lit [1].", 1),
+        ("Lit [2][7].", "Lit [2].", 1),
+        ("Lit (source 4)", "Lit", 1),
+        ("Lit [2-5]", "Lit [2][3]", 2),
+        ("a\n[9]: http://x\nb", "a\nhttp://x\nb", 1),
+        ("[[9]1] [8[9]]", "[1] ", 3),
+    ],
+)
+def test_numbers_that_were_not_sent_are_dropped(written: str, normal: str, dropped: int) -> None:
+    assert normalise(written, KNOWN) == (normal, dropped)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- [ ] open\n- [x] done",
+        "a[1] = b[9]; my_list[9][8]; someArray[7]; args[9]",
+        "A footnote[^1] and [^9]",
+        "[1](http://localhost) and [9](http://localhost)",
+        "Use `a [9]` or ``x ` [9]``.",
+        "```python\nprint([9])\n```\nand\n~~~\n[8]\n~~~",
+        "1. item\n   ```\n   [9]\n   ```",
+        "```\nstill streaming [9]",
+        "in the year [2024], between [1900-1950]",
+        "[see 9] [a] [] [1.5] [-1] (9) (source)",
+        "the interval [0, 1], the element [0], the files (Document 4) and (docs 5)",
+    ],
+)
+def test_what_is_no_citation_is_left_alone(text: str) -> None:
+    assert normalise(text, KNOWN) == (text, 0)
+
+
+def test_code_ends_where_it_ends() -> None:
+    text = "`a` [9] ``b`` [8]\n```\n[7]\n```\n[6] `open [5]\n\n` [4]"
+    assert normalise(text, KNOWN)[0] == "`a` ``b``\n```\n[7]\n```\n`open\n\n`"
+
+
+PLAIN_PIECES = (
+    *(
+        "[1]",
+        "[9]",
+        "[1,9]",
+        "[2-7]",
+        "【3】",
+        "【9】",
+        "[[9]]",
+        "[^1]",
+        "[1](u)",
+        "1",
+        "9",
+        ",",
+        "-",
+    ),
+    *("[[", "]]", "[", "]", "【", "】", "(", ")", ":", ".", "`", "```", "~~~", "a", "x_y", "Ä"),
+)
+PIECES = (*PLAIN_PIECES, " ", "\n", "\n\n")
+NAMED_PIECES = ("【9†x】", "(source 9)", "(source 2)", "source ", "†")
+PLAIN_TEXTS = st.lists(st.sampled_from(PIECES), max_size=25).map("".join)
+TEXTS = st.lists(st.sampled_from(PIECES + NAMED_PIECES) | st.text(max_size=3), max_size=25).map(
+    "".join
+)
+
+
+@given(TEXTS)
+def test_no_number_outside_the_sources_is_ever_left(text: str) -> None:
+    normal, _ = normalise(text, KNOWN)
+    assert {n for citation in citations(normal) for n in citation.numbers} <= KNOWN
+
+
+@given(TEXTS)
+def test_twice_is_once(text: str) -> None:
+    normal, _ = normalise(text, KNOWN)
+    assert normalise(normal, KNOWN) == (normal, 0)
+
+
+@given(PLAIN_TEXTS)
+def test_only_markers_and_spaces_beside_them_change(text: str) -> None:
+    normal, _ = normalise(text, KNOWN)
+    marks = re.compile(r"[\d\[\]【】,: \t-]")
+    assert marks.sub("", normal) == marks.sub("", text)
+
+
+@given(st.text(alphabet=st.characters(exclude_characters="[【(")))
+def test_text_without_markers_is_unchanged(text: str) -> None:
+    assert normalise(text, KNOWN) == (text, 0)
+
+
+HOSTILE = (
+    ("[[9]", 20_000),
+    ("[", 400_000),
+    ("[1,", 100_000),
+    ("(source 1,", 40_000),
+    ("` `` ", 80_000),
+    ("[1,9]", 80_000),
+    (" [9]", 100_000),
+    ("\n[9]: ", 40_000),
+    ("[source 1 - ", 30_000),
+    ("【1†", 100_000),
+)
+
+
+@pytest.mark.parametrize(
+    "text", [part * times for part, times in HOSTILE] + ["[" * 3000 + "9]" * 3000]
+)
+def test_hostile_texts_take_no_long_time(text: str) -> None:
+    started = time.perf_counter()
+    normal, _ = normalise(text, KNOWN)
+    assert time.perf_counter() - started < 5
+    assert {n for citation in citations(normal) for n in citation.numbers} <= KNOWN
+
+
+HANDBOOK = (
+    "The keeper cleans the lens. The lamp is lit at dusk and put out at dawn. Oil is kept in tins."
+)
+HISTORY = "The light was built in 1902. The first keeper was paid in oil."
+
+
+def test_a_cited_source_gets_the_sentence_it_rests_on() -> None:
+    sources = (source(1, HANDBOOK, 500), source(2, HISTORY, 40), source(3, "Fog.", 0))
+    text, (first, second, third) = finish_answer(
+        "It is lit at dusk [1]. They built it in 1902. [2][8]", sources
+    )
+    assert text == "It is lit at dusk [1]. They built it in 1902. [2]"
+    assert first.quote == "The lamp is lit at dusk and put out at dawn."
+    assert (first.start, first.end) == (528, 572)
+    assert (500 + HANDBOOK.index(first.quote), first.is_cited) == (first.start, True)
+    assert (second.quote, second.start, second.end) == ("The light was built in 1902.", 40, 68)
+    assert third == sources[2]
+
+
+@pytest.mark.parametrize(
+    ("answer", "quote"),
+    [
+        ("Rooms are cold. The keeper cleans it [1]. Dusk, dawn.", "The keeper cleans the lens."),
+        ("Oil is in tins. [1] The keeper cleans the lens.", "Oil is kept in tins."),
+        ("Sources:\n[1] Oil in tins", "Oil is kept in tins."),
+        ("- The lens [1]\n- At dusk", "The keeper cleans the lens."),
+        ("Die Leuchte brennt nachts [1].", HANDBOOK),
+        ("[1]", HANDBOOK),
+    ],
+)
+def test_which_sentence_is_quoted(answer: str, quote: str) -> None:
+    found = finish_answer(answer, (source(1, HANDBOOK), source(2, HISTORY)))[1][0]
+    assert found.quote == quote
+    assert HANDBOOK[found.start : found.end] == quote
+
+
+def test_the_best_of_several_citing_sentences_counts() -> None:
+    answer = "There is a keeper [1]. The lamp is lit at dusk and put out at dawn [1]."
+    found = finish_answer(answer, (source(1, HANDBOOK),))[1][0]
+    assert found.quote == "The lamp is lit at dusk and put out at dawn."
+
+
+def test_nothing_sent_nothing_cited() -> None:
+    assert finish_answer("I don't know [1].", ()) == ("I don't know.", ())
+
+
+@given(TEXTS, st.text(), st.integers(0, 1000))
+def test_a_quote_is_always_the_words_at_its_place(answer: str, passage: str, start: int) -> None:
+    text, (found,) = finish_answer(answer, (source(1, passage, start),))
+    assert found.is_cited == any(1 in citation.numbers for citation in citations(text))
+    if found.is_cited:
+        assert passage[found.start - start : found.end - start] == found.quote
+    else:
+        assert found == source(1, passage, start)
