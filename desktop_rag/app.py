@@ -1,0 +1,234 @@
+"""The composition root: builds everything in order and shuts it down in reverse order.
+
+The only place that sees all rooms. `build_services` makes what every way in needs; the window
+adds its own on top (`run_window`).
+"""
+
+import logging
+import sys
+import threading
+import tomllib
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from desktop_rag import verbs
+from desktop_rag.answer.chat import Chat
+from desktop_rag.answer.retrieval import Retriever
+from desktop_rag.core.domain import Notice
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.log import start_logging
+from desktop_rag.core.paths import Home, resources_dir
+from desktop_rag.core.settings import IndexSettings, Settings, load_settings, save_settings
+from desktop_rag.ingest.ignore import IgnoreRules
+from desktop_rag.ingest.library import Library
+from desktop_rag.ingest.read.formats import supported_suffixes
+from desktop_rag.ingest.watcher import WatchTimes
+from desktop_rag.ingest.worker import ParserProcess
+from desktop_rag.models.embedding import OnnxEmbedder
+from desktop_rag.models.gate import ModelGate
+from desktop_rag.models.keys import KeyStore
+from desktop_rag.models.ports import Embedder
+from desktop_rag.store.conversations import ConversationStore
+from desktop_rag.store.database import Database
+from desktop_rag.store.documents import DocumentStore
+from desktop_rag.store.search import LexicalStore, VectorStore
+
+log = logging.getLogger(__name__)
+
+BUNDLED_MODEL = "all-MiniLM-L6-v2"
+DEMO_COLLECTION = "Demo"
+_MEGABYTE = 1 << 20
+_DEMO_S = 120.0
+
+
+@dataclass(frozen=True)
+class Services:
+    """The two faces over one open store. `notices` tell what went wrong on the way up."""
+
+    home: Home
+    settings: Settings
+    database: Database
+    documents: DocumentStore
+    library: Library
+    chat: Chat
+    notices: tuple[Notice, ...]
+
+    def close(self) -> None:
+        """Stop indexing, give up connections, then close the store."""
+        self.library.close()
+        self.chat.close()
+        self.database.close()
+
+
+def build_services(home: Home, *, times: WatchTimes | None = None) -> Services:
+    """Open the store and build the services over it; nothing runs until `library.start`.
+
+    AppError when the store can't be opened. A missing embedding model is only a notice.
+    """
+    home.create()
+    settings, notices = load_settings(home.settings)
+    database = Database(
+        home.database, memory_mb=settings.index.database_memory_mb, backups=home.backups
+    )
+    try:
+        embedder, model_notices = _load_embedder(settings.index)
+        documents = DocumentStore(database)
+        vectors = VectorStore(database, embedder.name, embedder.dimensions) if embedder else None
+        gate = ModelGate()
+        rules = IgnoreRules(
+            supported_suffixes(), settings.index.max_file_mb * _MEGABYTE, home.root.absolute()
+        )
+        library = Library(documents, vectors, embedder, gate, ParserProcess(), rules, times=times)
+        retriever = Retriever(LexicalStore(database), vectors, embedder, gate)
+        conversations = ConversationStore(database)
+        chat = Chat(conversations, documents, retriever, embedder, KeyStore(), settings=settings)
+    except BaseException:
+        database.close()
+        raise
+    return Services(home, settings, database, documents, library, chat, (*notices, *model_notices))
+
+
+def model_folder(settings: IndexSettings) -> Path:
+    """The embedding model's folder: the one set, else the bundled one."""
+    if settings.model_folder:
+        return Path(settings.model_folder).expanduser()
+    return resources_dir() / "models" / BUNDLED_MODEL
+
+
+def _load_embedder(settings: IndexSettings) -> tuple[Embedder | None, list[Notice]]:
+    try:
+        return OnnxEmbedder(model_folder(settings), threads=settings.embedding_threads), []
+    except AppError as error:
+        log.warning("no embedder: %s", error.title)
+        return None, [Notice(error.title, error.hint)]
+
+
+def add_demo(library: Library) -> str:
+    """Add the demo library as a collection of its own, once; returns its first question."""
+    demo = resources_dir() / "demo"
+    folder = demo / "documents"
+    if all(source.path != folder for source in library.sources()):
+        collection = library.find_or_add_collection(DEMO_COLLECTION)
+        library.add_source(folder, collection.collection_id)
+    questions = (demo / "questions.toml").read_text(encoding="utf-8")
+    return str(tomllib.loads(questions)["first_question"])
+
+
+# --- the window --------------------------------------------------------------------------------
+
+
+def run_window(home: Home, *, starts_demo: bool = False) -> int:
+    """Open the window over the home and run until it is closed; returns the exit code."""
+    from PySide6.QtWidgets import QApplication
+
+    home.create()
+    start_logging(home.logs)
+    qt = QApplication.instance() or QApplication(sys.argv[:1])
+    opened = WindowApp(home)
+    opened.open()
+    if starts_demo:
+        opened.start_demo()
+    code = qt.exec()
+    opened.shut_down()
+    return code
+
+
+class WindowApp:
+    """The window with everything under it, built in order and shut down in reverse order.
+
+    Create it and call its methods on the Qt thread.
+    """
+
+    def __init__(self, home: Home, *, times: WatchTimes | None = None) -> None:
+        """AppError when the store can't be opened, say because another window holds it."""
+        from PySide6.QtWidgets import QApplication
+
+        from desktop_rag.ui.bridge import Bridge
+        from desktop_rag.ui.main_window import MainWindow
+        from desktop_rag.ui.single_instance import AppServer
+        from desktop_rag.ui.theme import Theme
+
+        qt = QApplication.instance()
+        assert isinstance(qt, QApplication), "the application is made first"
+        self.services = build_services(home, times=times)
+        settings = self.services.settings
+        self.bridge = Bridge()
+        theme = Theme(qt, resources_dir(), settings.appearance.scheme)
+        library, chat = self.services.library, self.services.chat
+        self.window = MainWindow(
+            self.bridge, library, chat, theme, settings, home, self._save_settings
+        )
+        self._unsubscribe = library.subscribe(self.bridge.post)
+        self._previous_hook = sys.excepthook
+        sys.excepthook = self._on_bug
+        threading.excepthook = lambda failed: self._on_bug(
+            failed.exc_type, failed.exc_value, failed.exc_traceback
+        )
+        self._server = AppServer(home, self._verbs())
+        self.window.closed.connect(qt.quit)
+        self.window.demo_requested.connect(self.start_demo)
+
+    def open(self) -> None:
+        """Show the window and start the library behind it."""
+        for notice in self.services.notices:
+            self.bridge.post(notice)
+        self.window.show()
+        self.bridge.run(self.window, self._start_services)
+
+    def start_demo(self) -> None:
+        """Add the demo library and ask its first question once its words are searchable."""
+        library = self.services.library
+
+        def prepare() -> str:
+            question = add_demo(library)
+            library.wait_until_words(_DEMO_S)
+            return question
+
+        self.bridge.run(self.window, prepare, self.window.ask)
+
+    def shut_down(self) -> None:
+        """Undo the constructor, last things first. What is unfinished is taken up next time."""
+        self._server.close()
+        self._unsubscribe()
+        self.bridge.close()
+        self.services.close()
+        sys.excepthook = self._previous_hook
+        threading.excepthook = threading.__excepthook__
+
+    def _start_services(self) -> None:
+        self.services.chat.purge_deleted()
+        self.services.library.start()
+
+    def _save_settings(self, settings: Settings) -> None:
+        save_settings(self.services.home.settings, settings)
+        self.services.chat.apply(settings)
+
+    def _verbs(self) -> dict[str, Callable[[dict[str, Any]], Any]]:
+        from desktop_rag.ui.single_instance import WindowRequested
+
+        library, chat = self.services.library, self.services.chat
+        return {
+            "raise": lambda _: self.bridge.post(WindowRequested()),
+            "popup": lambda asked: self.bridge.post(WindowRequested(str(asked["question"]))),
+            "ask": lambda asked: verbs.ask(library, chat, **asked),
+            "search": lambda asked: verbs.search(library, chat, **asked),
+            "status": lambda asked: verbs.status(library, **asked),
+        }
+
+    def _on_bug(
+        self,
+        kind: type[BaseException],
+        bug: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Our own mistake: written to the log and shown, never swallowed."""
+        log.critical("bug: %s", "".join(traceback.format_exception(kind, bug, trace)))
+        self._previous_hook(kind, bug or kind(), trace)
+        self.bridge.post(
+            AppError("An error in the app interrupted this.",
+                     f"Your files are safe. The details are in {self.services.home.logs}.")
+        )  # fmt: skip

@@ -1,0 +1,270 @@
+"""The verbs of the command line: parses, calls a service, prints. Progress goes to stderr.
+
+Exit codes: 0 done, 1 the world's fault (title and hint on stderr), 2 wrong use.
+"""
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+from desktop_rag import app, cli_output, verbs
+from desktop_rag.core.domain import SearchMode
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.log import start_logging
+from desktop_rag.core.paths import Home, find_home
+from desktop_rag.ui.single_instance import ask_running_app
+
+_MODES: tuple[SearchMode, ...] = ("hybrid", "lexical", "dense")
+_REPORT_S = 1.0
+T = TypeVar("T")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one verb, or open the window; returns the exit code."""
+    arguments = _parser().parse_args(argv)
+    try:
+        return arguments.run(arguments)
+    except AppError as error:
+        _say("\n".join(line for line in (error.title, error.hint) if line))
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+# --- the verbs ---------------------------------------------------------------------------------
+
+
+def _window(_: argparse.Namespace) -> int:
+    home = find_home()
+    is_open, _result = ask_running_app(home, "raise", {})
+    return 0 if is_open else app.run_window(home)
+
+
+def _demo(arguments: argparse.Namespace) -> int:
+    from desktop_rag import demo
+
+    return demo.run(in_terminal=arguments.terminal)
+
+
+def _ask(arguments: argparse.Namespace) -> int:
+    request = {"question": arguments.question, "collection": arguments.collection}
+    verb = "popup" if arguments.popup else "ask"
+    is_answered, answer = ask_running_app(find_home(), verb, request)
+    if arguments.popup:
+        if not is_answered:
+            raise AppError("No window is open to ask in.", "Start the app first: desktop-rag")
+        return 0
+    if not is_answered:
+        with _services() as services:
+            answer = verbs.ask(services.library, services.chat, **request)
+    _print(arguments, answer, cli_output.answer_lines)
+    return 0
+
+
+def _search(arguments: argparse.Namespace) -> int:
+    request = {
+        "query": arguments.query,
+        "mode": arguments.mode,
+        "limit": arguments.k,
+        "collection": arguments.collection,
+    }
+    is_answered, found = ask_running_app(find_home(), "search", request)
+    if not is_answered:
+        with _services() as services:
+            found = verbs.search(services.library, services.chat, **request)
+    _print(arguments, found, cli_output.search_lines)
+    return 0
+
+
+def _status(arguments: argparse.Namespace) -> int:
+    request = {"failed": arguments.failed}
+    is_answered, found = ask_running_app(find_home(), "status", request)
+    if not is_answered:
+        with _services() as services:
+            found = verbs.status(services.library, **request)
+    _print(arguments, found, cli_output.status_lines)
+    return 0
+
+
+def _index(arguments: argparse.Namespace) -> int:
+    folders = [Path(folder).expanduser().absolute() for folder in arguments.folder]
+    names = {"folders": [str(folder) for folder in folders]}
+    ask_running_app(find_home(), "index", names)
+    began_at = time.monotonic()
+    with _services() as services:
+        library = services.library
+        collection_id = ""
+        if arguments.collection:
+            collection_id = library.find_or_add_collection(arguments.collection).collection_id
+        known = {source.path for source in library.sources()}
+        for folder in folders:
+            if folder not in known:
+                library.add_source(folder, collection_id)
+        library.start(watch=arguments.watch)
+        _wait(services)
+        _report_index(services, folders, began_at, as_json=arguments.json)
+        while arguments.watch:
+            library.wait_until_quiet(_REPORT_S)
+            time.sleep(_REPORT_S)
+    return 0
+
+
+def _doctor(arguments: argparse.Namespace) -> int:
+    from desktop_rag.doctor import examine
+
+    with _services() as services:
+        findings = examine(services, repair=arguments.repair)
+    rows = [finding.to_json() for finding in findings]
+    _print(arguments, rows, _doctor_lines)
+    return 0 if all(finding.is_ok for finding in findings) else 1
+
+
+def _eval_retrieval(arguments: argparse.Namespace) -> int:
+    from desktop_rag.evaluate import retrieval
+
+    retrieval_set = retrieval.load_set(Path(arguments.dir), arguments.limit)
+    modes = [arguments.mode] if arguments.mode else retrieval.MODES
+    with tempfile.TemporaryDirectory(prefix="desktop-rag-eval-") as scratch:
+        services = app.build_services(Home(Path(scratch) / "home"))
+        try:
+            services.library.start(watch=False)
+            results = retrieval.evaluate(
+                retrieval_set, modes, services.library, services.chat, Path(scratch), _say
+            )
+        finally:
+            services.close()
+    _print(arguments, [result.to_json() for result in results], _eval_lines)
+    return 0
+
+
+# --- opening, waiting, printing ------------------------------------------------------------------
+
+
+@contextmanager
+def _services() -> Generator[app.Services]:
+    home = find_home()
+    home.create()
+    start_logging(home.logs)
+    services = app.build_services(home)
+    for notice in services.notices:
+        _say(f"{notice.title} {notice.hint}")
+    try:
+        yield services
+    finally:
+        services.close()
+
+
+def _wait(services: app.Services) -> None:
+    library = services.library
+    while not library.wait_until_quiet(_REPORT_S):
+        p = library.progress()
+        left = "" if p.seconds_left is None else f", about {p.seconds_left:.0f} s left"
+        _say(
+            f"{p.stage.value}: {100 * p.fraction:.1f} % ({p.files_read:,} of {p.files_total:,}"
+            f" files, {p.chunks_embedded:,} of {p.chunks_total:,} passages{left})"
+            f" {p.current_file}"
+        )
+
+
+def _report_index(
+    services: app.Services, folders: Sequence[Path], began_at: float, *, as_json: bool
+) -> None:
+    library = services.library
+    wanted = {s.source_id for s in library.sources() if s.path in folders}
+    documents = [d for d in library.documents() if d.source_id in wanted]
+    report = cli_output.IndexReport(
+        documents=tuple(documents),
+        embedded_chunks=library.embedded_chunks,
+        seconds=time.monotonic() - began_at,
+        words_seconds=max(0.0, library.words_done_at - began_at),
+    )
+    _write(json.dumps(report.to_json(), ensure_ascii=False) if as_json else None, report.lines())
+
+
+def _print(arguments: argparse.Namespace, document: T, lines: Callable[[T], list[str]]) -> None:
+    text = json.dumps(document, ensure_ascii=False) if arguments.json else None
+    _write(text, [] if text else lines(document))
+
+
+def _write(text: str | None, lines: Sequence[str]) -> None:
+    sys.stdout.write((text if text is not None else "\n".join(lines)) + "\n")
+    sys.stdout.flush()
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(text + "\n")
+
+
+def _doctor_lines(rows: list[dict[str, Any]]) -> list[str]:
+    return [
+        f"{'ok ' if row['ok'] else 'BAD'} {row['check']}: {row['title']}"
+        + (f" {row['hint']}" if row["hint"] else "")
+        for row in rows
+    ]
+
+
+def _eval_lines(rows: list[dict[str, Any]]) -> list[str]:
+    keys = ("ndcg@10", "recall@5", "mrr", "p50_ms", "p95_ms")
+    header = f"{'mode':<10}{'queries':>8}" + "".join(f"{key:>10}" for key in keys)
+    return [header] + [
+        f"{row['mode']:<10}{row['queries']:>8}" + "".join(f"{row[key]:>10}" for key in keys)
+        for row in rows
+    ]
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="desktop-rag",
+        description="Ask your own documents, on your own computer. Without a verb: the window.",
+    )
+    parser.set_defaults(run=_window)
+    added_verbs = parser.add_subparsers(title="verbs", metavar="VERB")
+
+    def verb(
+        name: str, run: Callable[[argparse.Namespace], int], text: str
+    ) -> argparse.ArgumentParser:
+        added = added_verbs.add_parser(name, help=text, description=text)
+        added.set_defaults(run=run)
+        added.add_argument("--json", action="store_true", help="print one JSON document")
+        return added
+
+    added = verb("ask", _ask, "Answer a question from the library.")
+    added.add_argument("question")
+    added.add_argument("--collection", default="", help="ask this collection only")
+    added.add_argument("--popup", action="store_true", help="ask in the window that is open")
+    added = verb("index", _index, "Make folders searchable and wait until they are.")
+    added.add_argument("folder", nargs="+")
+    added.add_argument("--collection", default="", help="add them to this collection")
+    added.add_argument("--watch", action="store_true", help="stay and keep them up to date")
+    added = verb("search", _search, "List the passages that fit best.")
+    added.add_argument("query")
+    added.add_argument("--mode", choices=_MODES, default="hybrid")
+    added.add_argument("-k", type=_positive, default=10, help="how many passages")
+    added.add_argument("--collection", default="", help="search this collection only")
+    added = verb("status", _status, "Show the folders and how far they are.")
+    added.add_argument("--failed", action="store_true", help="list files that failed, with reasons")
+    added = verb("doctor", _doctor, "Check store, model, folders and endpoint.")
+    added.add_argument("--repair", action="store_true", help="rebuild what can be rebuilt")
+    added = verb("demo", _demo, "Index the demo library and answer a first question.")
+    added.add_argument("--terminal", action="store_true", help="without a window")
+    evals = added_verbs.add_parser("eval", help="Measure quality.").add_subparsers(required=True)
+    added = evals.add_parser("retrieval", help="nDCG@10, recall@5, MRR and times of a set")
+    added.set_defaults(run=_eval_retrieval)
+    added.add_argument("dir", help="a folder with corpus.jsonl, queries.jsonl and qrels.tsv")
+    added.add_argument("--mode", choices=_MODES)
+    added.add_argument("--limit", type=_positive, help="ask only the first queries")
+    added.add_argument("--json", action="store_true", help="print one JSON document")
+    return parser
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return number

@@ -1,0 +1,168 @@
+"""What the verbs print: one JSON document, or lines for people. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from desktop_rag.core.domain import (
+    Anchor,
+    Document,
+    DocumentCounts,
+    DocumentState,
+    Message,
+    Passage,
+    Source,
+)
+
+_EXCERPT = 300
+
+
+@dataclass(frozen=True, slots=True)
+class IndexReport:
+    """What one run of `index` did. Times in seconds."""
+
+    documents: tuple[Document, ...]
+    embedded_chunks: int
+    seconds: float
+    words_seconds: float
+
+    def to_json(self) -> dict[str, Any]:
+        """The keys of `index --json`."""
+        searchable = [d for d in self.documents if _is_searchable(d)]
+        chunks = sum(d.chunk_count for d in searchable)
+        return {
+            "files": len(self.documents),
+            "searchable": len(searchable),
+            "embedded_chunks": self.embedded_chunks,
+            "reused_chunks": max(0, chunks - self.embedded_chunks),
+            "seconds": round(self.seconds, 2),
+            "words_seconds": round(self.words_seconds, 2),
+            "failed": _with_reasons(self.documents, DocumentState.FAILED),
+            "skipped": _with_reasons(self.documents, DocumentState.SKIPPED),
+        }
+
+    def lines(self) -> list[str]:
+        """The same for people."""
+        report = self.to_json()
+        total = (
+            f"{report['searchable']:,} of {report['files']:,} files are searchable "
+            f"({report['embedded_chunks']:,} passages embedded, {report['reused_chunks']:,} "
+            f"reused) after {report['seconds']} s, by words after {report['words_seconds']} s."
+        )
+        lines = [total]
+        for kind in ("failed", "skipped"):
+            lines += [f"{kind}: {row['path']}: {row['reason']}" for row in report[kind]]
+        return lines
+
+
+def search_json(passages: Sequence[Passage]) -> list[dict[str, Any]]:
+    """The list of `search --json`."""
+    return [
+        {
+            "rank": rank,
+            "score": round(p.score, 6),
+            "document_id": p.document_id,
+            "path": p.path,
+            "title": p.title,
+            "text": p.text,
+            "anchor": p.anchor.to_json(),
+            "start": p.start,
+            "end": p.end,
+        }
+        for rank, p in enumerate(passages, start=1)
+    ]
+
+
+def search_lines(passages: Sequence[dict[str, Any]]) -> list[str]:
+    """Search results for people, from their JSON."""
+    if not passages:
+        return ["Nothing found."]
+    lines: list[str] = []
+    for p in passages:
+        text = " ".join(p["text"].split())
+        lines.append(f"{p['rank']:>2}. {p['title']} ({place(p['anchor'])})  {p['path']}")
+        lines.append(f"    {text[:_EXCERPT]}{'…' if len(text) > _EXCERPT else ''}")
+    return lines
+
+
+def answer_json(message: Message) -> dict[str, Any]:
+    """The document of `ask --json`."""
+    return {
+        "answer": message.text,
+        "citations": [
+            {
+                "n": s.n,
+                "path": s.path,
+                "title": s.title,
+                "anchor": s.anchor.to_json(),
+                "quote": s.quote,
+            }
+            for s in message.sources
+            if s.is_cited
+        ],
+        "claims": [],
+        "follow_ups": [],
+        "model": message.model,
+        "seconds": round(message.seconds, 3),
+    }
+
+
+def answer_lines(answer: dict[str, Any]) -> list[str]:
+    """An answer for people, from its JSON: the text, then the sources with their places."""
+    by = answer["model"] or "Excerpts from your documents (no endpoint is set)"
+    lines = [answer["answer"], "", f"{by}, {answer['seconds']:.1f} s"]
+    if answer["citations"]:
+        lines += ["", "Sources:"]
+    for c in answer["citations"]:
+        lines.append(f"[{c['n']}] {c['title']}, {place(c['anchor'])}  {c['path']}")
+    return lines
+
+
+def status_json(
+    sources: Sequence[tuple[Source, DocumentCounts]], failed: Sequence[Document] | None
+) -> dict[str, Any]:
+    """The document of `status --json`; `failed` is listed when asked for."""
+    total: dict[str, int] = {}
+    for _, counts in sources:
+        for state, count in counts.by_state.items():
+            total[state.value] = total.get(state.value, 0) + count
+    document: dict[str, Any] = {
+        "documents": total,
+        "sources": [
+            {
+                "path": str(source.path),
+                "state": source.state.value,
+                "documents": {s.value: n for s, n in counts.by_state.items()},
+            }
+            for source, counts in sources
+        ],
+    }
+    if failed is not None:
+        document["failed"] = _with_reasons(failed, DocumentState.FAILED)
+    return document
+
+
+def status_lines(status: dict[str, Any]) -> list[str]:
+    """The status for people, from its JSON."""
+    if not status["sources"]:
+        return ["No folders yet. Add one with: desktop-rag index FOLDER"]
+    lines: list[str] = []
+    for source in status["sources"]:
+        counts = ", ".join(f"{n:,} {state}" for state, n in source["documents"].items())
+        lines.append(f"{source['path']} ({source['state']}): {counts or 'no files yet'}")
+    lines += [f"failed: {row['path']}: {row['reason']}" for row in status.get("failed", [])]
+    return lines
+
+
+def place(anchor: dict[str, Any]) -> str:
+    """The place of an anchor's JSON in words."""
+    return Anchor.from_json(anchor).label() or "whole file"
+
+
+def _is_searchable(document: Document) -> bool:
+    return document.state in (DocumentState.SEARCHABLE, DocumentState.SEARCHABLE_BY_WORDS)
+
+
+def _with_reasons(documents: Sequence[Document], state: DocumentState) -> list[dict[str, str]]:
+    found = [d for d in documents if d.state is state]
+    return [{"path": str(d.path), "reason": d.reason} for d in found]

@@ -1,0 +1,88 @@
+"""Looks whether everything the app stands on is sound: store, model, folders, endpoint.
+
+Read-only unless asked to repair. Runs on the caller's thread; part of the composition root,
+because it looks into every room.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from desktop_rag.app import Services, model_folder
+from desktop_rag.core.domain import SourceState
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.settings import Settings
+from desktop_rag.models.embedding import check_files, read_description
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One check: what was looked at, whether it is sound, and if not the way out."""
+
+    check: str
+    is_ok: bool
+    title: str
+    hint: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """The keys of `doctor --json`."""
+        return {"check": self.check, "ok": self.is_ok, "title": self.title, "hint": self.hint}
+
+
+def examine(services: Services, *, repair: bool = False) -> list[Finding]:
+    """All checks in order; with `repair` what can be rebuilt is rebuilt first."""
+    return [
+        Finding("settings", not services.notices, "The settings were read.")
+        if not services.notices
+        else Finding("settings", False, services.notices[0].title, services.notices[0].hint),
+        _check_store(services, repair=repair),
+        _checked("model", lambda: _check_model(services.settings)),
+        *_check_folders(services),
+        _check_endpoint(services),
+    ]
+
+
+def _check_store(services: Services, *, repair: bool) -> Finding:
+    documents = services.documents
+    orphans = documents.purge_orphans() if repair else documents.count_orphans()
+    if orphans and not repair:
+        return Finding("store", False, f"{orphans:,} passages belong to no document.",
+                       "Run: desktop-rag doctor --repair")  # fmt: skip
+    done = f"; {orphans:,} orphaned passages were removed" if orphans else ""
+    return Finding("store", True, f"The library file is sound{done}.")
+
+
+def _check_model(settings: Settings) -> str:
+    folder = model_folder(settings.index)
+    description = read_description(folder)
+    check_files(folder, description)
+    return f"{description.name} is complete and unaltered."
+
+
+def _check_folders(services: Services) -> list[Finding]:
+    findings: list[Finding] = []
+    for source in services.library.sources():
+        if not source.path.exists() or source.state is SourceState.OFFLINE:
+            findings.append(
+                Finding("folder", False, f"{source.path} cannot be reached.",
+                        "Its documents stay searchable; connect the drive, or remove the folder.")
+            )  # fmt: skip
+            continue
+        counts = services.library.counts(source.source_id)
+        findings.append(Finding("folder", True, f"{source.path}: {counts.total:,} files."))
+    return findings or [Finding("folder", True, "No folders have been added yet.")]
+
+
+def _check_endpoint(services: Services) -> Finding:
+    endpoint = services.settings.endpoint
+    if not endpoint.is_set:
+        return Finding("endpoint", True, "No endpoint is set: answers are excerpts.")
+    report = services.chat.test_endpoint(endpoint)
+    return Finding("endpoint", report.is_ok, report.title, report.hint)
+
+
+def _checked(check: str, look: Callable[[], str]) -> Finding:
+    try:
+        return Finding(check, True, look())
+    except AppError as error:
+        return Finding(check, False, error.title, error.hint)

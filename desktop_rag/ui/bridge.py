@@ -1,0 +1,212 @@
+"""The one door between the Qt thread and the rest.
+
+Out: `run` and `stream` send work to a named stdlib thread. In: `post` from any thread. Everything
+that comes back runs on the Qt thread, in order, a few milliseconds at a time, so that ten
+thousand results never freeze the window.
+"""
+
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
+from shiboken6 import isValid
+
+from desktop_rag.core.errors import AppError, Cancelled
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+Event = object
+_DRAIN_BUDGET_S = 0.008
+_THREADS = 6
+
+
+class Job:
+    """Handle on work that was sent out. After `cancel` no callback of it runs any more."""
+
+    def __init__(self) -> None:
+        self.cancel_event = threading.Event()
+        self._is_muted = False
+
+    def cancel(self) -> None:
+        """Ask the work to stop and drop whatever it still sends. Qt thread."""
+        self.cancel_event.set()
+        self._is_muted = True
+
+    def stop(self) -> None:
+        """Ask the work to end early but hear it out: its last results still arrive. Qt thread."""
+        self.cancel_event.set()
+
+    @property
+    def is_muted(self) -> bool:
+        """Whether its callbacks are to be dropped."""
+        return self._is_muted
+
+
+class Bridge(QObject):
+    """Owns the worker threads of the window and the way back into the Qt thread.
+
+    Create it on the Qt thread. `posted` carries the events of `post`, one by one, on the Qt
+    thread. An exception in work that is no AppError is a bug: it is raised on the Qt thread,
+    where the excepthook shows it.
+    """
+
+    posted = Signal(object)
+    _pending = Signal()
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._calls: deque[Callable[[], None]] = deque()
+        self._lock = threading.Lock()
+        self._is_drain_due = False
+        self._is_closed = False
+        self._jobs: set[Job] = set()
+        self._streams: list[threading.Thread] = []
+        self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="window-work")
+        self._pending.connect(self._drain, Qt.ConnectionType.QueuedConnection)
+
+    def run(
+        self,
+        owner: QObject,
+        fn: Callable[[], T],
+        done: Callable[[T], None] | None = None,
+        failed: Callable[[AppError], None] | None = None,
+    ) -> Job:
+        """Run `fn` on a worker thread, then `done(result)` or `failed(error)` on the Qt thread.
+
+        Nothing is called back once `owner` is deleted. Without `failed` an AppError is posted
+        as an event, so that the window shows it.
+        """
+        job = self._new_job()
+
+        def work() -> None:
+            result = fn()
+            self._deliver(job, owner, lambda: done(result) if done else None)
+
+        guarded = self._guarded(job, owner, work, failed)
+        if not self._is_closed:
+            self._pool.submit(guarded)
+        return job
+
+    def stream(
+        self,
+        owner: QObject,
+        make_iterator: Callable[[threading.Event], Iterable[T]],
+        on_item: Callable[[T], None],
+        done: Callable[[], None] | None = None,
+        failed: Callable[[AppError], None] | None = None,
+    ) -> Job:
+        """Iterate on a worker thread; every item arrives at `on_item` on the Qt thread, in order.
+
+        `make_iterator` gets the event that `Job.cancel` and `Job.stop` set.
+        """
+        job = self._new_job()
+
+        def work() -> None:
+            for item in make_iterator(job.cancel_event):
+                self._deliver(job, owner, lambda value=item: on_item(value), is_last=False)
+            self._deliver(job, owner, lambda: done() if done else None)
+
+        # A thread of its own: an answer may take minutes, and must not keep short work waiting.
+        guarded = self._guarded(job, owner, work, failed)
+        thread = threading.Thread(target=guarded, name="window-stream", daemon=True)
+        if not self._is_closed:
+            self._streams = [t for t in self._streams if t.is_alive()] + [thread]
+            thread.start()
+        return job
+
+    def post(self, event: Event) -> None:
+        """Hand an event to the window. Any thread; arrives through `posted`."""
+        self._enqueue(lambda: self.posted.emit(event))
+
+    def close(self) -> None:
+        """Cancel what runs and wait for the threads to end. Qt thread, once, at shutdown.
+
+        What is asked for afterwards is not done any more.
+        """
+        self._is_closed = True
+        for job in list(self._jobs):
+            job.cancel()
+        self._pool.shutdown(wait=True, cancel_futures=True)
+        for thread in self._streams:
+            thread.join()
+        self._calls.clear()
+
+    def _guarded(
+        self,
+        job: Job,
+        owner: QObject,
+        work: Callable[[], None],
+        failed: Callable[[AppError], None] | None,
+    ) -> Callable[[], None]:
+        def guarded() -> None:
+            try:
+                work()
+            except Cancelled:
+                self._jobs.discard(job)
+            except AppError as error:
+                self._deliver(job, owner, lambda caught=error: self._fail(failed, caught))
+            except BaseException as bug:
+                self._deliver(job, owner, lambda caught=bug: _raise(caught))
+
+        return guarded
+
+    def _new_job(self) -> Job:
+        job = Job()
+        self._jobs.add(job)
+        return job
+
+    def _deliver(
+        self, job: Job, owner: QObject, call: Callable[[], None], *, is_last: bool = True
+    ) -> None:
+        def deliver() -> None:
+            if is_last:
+                self._jobs.discard(job)
+            if not job.is_muted and isValid(owner):
+                call()
+
+        self._enqueue(deliver)
+
+    def _fail(self, failed: Callable[[AppError], None] | None, error: AppError) -> None:
+        if failed:
+            failed(error)
+        else:
+            self.posted.emit(error)
+
+    def _enqueue(self, call: Callable[[], None]) -> None:
+        if self._is_closed:
+            return
+        with self._lock:
+            self._calls.append(call)
+            is_first = not self._is_drain_due
+            self._is_drain_due = True
+        if is_first:
+            self._pending.emit()
+
+    @Slot()
+    def _drain(self) -> None:
+        stop_at = time.perf_counter() + _DRAIN_BUDGET_S
+        while True:
+            with self._lock:
+                if not self._calls:
+                    self._is_drain_due = False
+                    return
+                call = self._calls.popleft()
+            try:
+                call()
+            except BaseException:
+                QTimer.singleShot(0, self._drain)
+                raise
+            if time.perf_counter() >= stop_at:
+                # Let the window paint and take input before the rest.
+                QTimer.singleShot(0, self._drain)
+                return
+
+
+def _raise(caught: BaseException) -> None:
+    raise caught

@@ -1,0 +1,51 @@
+"""The line above a conversation: its title and what can be done with it. Qt thread."""
+
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QToolButton, QWidget
+
+from desktop_rag.ui.controls import ElidedLabel, IconButton
+from desktop_rag.ui.theme import Theme
+
+
+class ChatHeader(QWidget):
+    """Title, a menu to rename or delete, and the switches of the panels on both sides."""
+
+    list_toggled = Signal()
+    sources_toggled = Signal()
+    rename_requested = Signal()
+    delete_requested = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._title = ElidedLabel()
+        self._title.setObjectName("chatTitle")
+        chats = IconButton(theme, "panel-left:muted", "Show or hide the chats")
+        self._menu_button = IconButton(theme, "more:muted", "Rename or delete this chat")
+        self._menu_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        menu = QMenu(self)
+        menu.addAction("Rename", self._on_rename)
+        menu.addAction("Delete", self._on_delete)
+        self._menu_button.setMenu(menu)
+        self._sources = IconButton(theme, "panel-right:muted", "Show or hide the sources")
+        chats.clicked.connect(self.list_toggled)
+        self._sources.clicked.connect(self.sources_toggled)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(8, 6, 8, 6)
+        row.setSpacing(4)
+        row.addWidget(chats)
+        row.addWidget(self._title, 1)
+        row.addWidget(self._menu_button)
+        row.addWidget(self._sources)
+
+    def show_chat(self, title: str, *, is_stored: bool) -> None:
+        """Show a title; what is not stored yet cannot be renamed or deleted."""
+        self._title.set_full_text(title)
+        self._menu_button.setVisible(is_stored)
+
+    @Slot()
+    def _on_rename(self) -> None:
+        self.rename_requested.emit()
+
+    @Slot()
+    def _on_delete(self) -> None:
+        self.delete_requested.emit()

@@ -1,0 +1,335 @@
+"""The chat: conversations on the left, the open one in the middle, its sources on the right.
+
+Qt thread. Everything stored or far is asked through the bridge.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+
+from desktop_rag.core.domain import (
+    Collection,
+    Conversation,
+    DocumentCounts,
+    DocumentState,
+    Message,
+    Notice,
+    Role,
+    Source,
+    SourceRef,
+)
+from desktop_rag.core.settings import Settings
+from desktop_rag.ui.address_question import ask_to_open
+from desktop_rag.ui.bridge import Bridge
+from desktop_rag.ui.chat_header import ChatHeader
+from desktop_rag.ui.chat_session import ChatSession
+from desktop_rag.ui.composer import Composer
+from desktop_rag.ui.conversation_feed import ConversationFeed
+from desktop_rag.ui.conversation_list import UNTITLED, ConversationList, title_of
+from desktop_rag.ui.empty_chat import EmptyChat
+from desktop_rag.ui.file_opening import FileOpener
+from desktop_rag.ui.message_view import MessageView
+from desktop_rag.ui.open_place import open_at
+from desktop_rag.ui.side_panels import SidePanels
+from desktop_rag.ui.sources_panel import SourcesPanel
+from desktop_rag.ui.theme import Theme
+
+if TYPE_CHECKING:
+    from desktop_rag.answer.chat import Chat
+    from desktop_rag.ingest.library import Library
+
+_COMPOSER_PX = 780
+_REFRESH_EVERY_MS = 3_000
+
+
+class ChatPage(QWidget):
+    """Connects the conversation list, the messages, the composer and the sources.
+
+    `undo_offered` carries a Notice and what undoes it.
+    """
+
+    undo_offered = Signal(object, object)
+    settings_requested = Signal()
+    folder_requested = Signal()
+
+    def __init__(
+        self,
+        bridge: Bridge,
+        library: "Library",
+        chat: "Chat",
+        theme: Theme,
+    ) -> None:
+        super().__init__()
+        self._bridge = bridge
+        self._library = library
+        self._chat = chat
+        self._theme = theme
+        self._opener = FileOpener(bridge, self)
+        self._feed = ConversationFeed(bridge, chat, self)
+        self._sessions: list[ChatSession] = []
+        self._refresh_timer = QTimer(self, singleShot=True, interval=_REFRESH_EVERY_MS)
+        self._build()
+        self._connect()
+        self._session = self._new_session(None)
+        self._show_session(self._session)
+
+    def _build(self) -> None:
+        self._list = ConversationList(self._theme)
+        self._header = ChatHeader(self._theme)
+        self._empty = EmptyChat(self._theme)
+        self._messages = MessageView(self._theme)
+        self._composer = Composer(self._theme)
+        self._panel = SourcesPanel(self._theme)
+        self._stack = QStackedWidget()
+        self._stack.addWidget(self._empty)
+        self._stack.addWidget(self._messages)
+        self._composer.setMaximumWidth(_COMPOSER_PX)
+        composer_row = QHBoxLayout()
+        composer_row.setContentsMargins(16, 4, 16, 14)
+        composer_row.addStretch(1)
+        composer_row.addWidget(self._composer, 1000)
+        composer_row.addStretch(1)
+        centre = QWidget()
+        column = QVBoxLayout(centre)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self._header)
+        column.addWidget(self._stack, 1)
+        column.addLayout(composer_row)
+        self._sides = SidePanels(self._list, centre, self._panel)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.addWidget(self._sides)
+        # Only in here: on other pages Esc takes back a question or a choice.
+        self._stop_key = QShortcut(QKeySequence("Esc"), self)
+        self._stop_key.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+
+    def _connect(self) -> None:
+        self._refresh_timer.timeout.connect(self.refresh_library)
+        self._feed.listed.connect(self._on_listed)
+        self._feed.restored.connect(self.open_conversation)
+        self._list.new_requested.connect(self.new_chat)
+        self._list.opened.connect(self.open_conversation)
+        self._list.renamed.connect(self._feed.rename)
+        self._list.delete_requested.connect(self._on_delete_requested)
+        self._header.list_toggled.connect(self._sides.toggle_left)
+        self._header.sources_toggled.connect(self._sides.toggle_right)
+        self._header.rename_requested.connect(self._list.rename_current)
+        self._header.delete_requested.connect(self._list.delete_current)
+        self._empty.question_chosen.connect(self.ask)
+        self._empty.folder_requested.connect(self.folder_requested)
+        self._empty.settings_requested.connect(self.settings_requested)
+        self._composer.submitted.connect(self._on_submitted)
+        self._composer.stop_requested.connect(self.stop)
+        self._messages.retry_requested.connect(self._on_retry_requested)
+        self._messages.settings_requested.connect(self.settings_requested)
+        self._messages.sources_requested.connect(self._on_sources_requested)
+        self._messages.citation_clicked.connect(self._on_citation_clicked)
+        self._messages.address_clicked.connect(self._on_address_clicked)
+        self._stop_key.activated.connect(self.stop)
+        self._panel.close_requested.connect(self._sides.toggle_right)
+        self._panel.open_requested.connect(self.open_source)
+
+    # --- what the window calls ------------------------------------------------------------------
+
+    def apply(self, settings: Settings) -> None:
+        """Take over settings that concern what is shown here."""
+        self._empty.show_endpoint(is_set=settings.endpoint.is_set)
+
+    def show_examples(self, questions: Sequence[str]) -> None:
+        """Offer questions to begin with."""
+        self._empty.show_examples(questions)
+
+    def refresh(self) -> None:
+        """Fetch the conversations, the collections and what there is to ask."""
+        self._feed.refresh()
+        self.refresh_library()
+
+    @Slot()
+    def refresh_library(self) -> None:
+        """Fetch the collections and how much can be asked."""
+        library = self._library
+        self._bridge.run(
+            self,
+            lambda: (library.collections(), library.sources(), library.counts()),
+            self._on_library_known,
+        )
+
+    def refresh_library_soon(self) -> None:
+        """The same, but at most every few seconds however often it is called."""
+        if not self._refresh_timer.isActive():
+            self._refresh_timer.start()
+
+    @Slot()
+    def new_chat(self) -> None:
+        """Begin a conversation; it is stored with its first question."""
+        if self._session.conversation_id or self._session.is_busy:
+            self._show_session(self._new_session(None))
+        self.focus_composer()
+
+    @Slot()
+    def focus_composer(self) -> None:
+        """Go to where questions are written."""
+        self._composer.setFocus(Qt.FocusReason.ShortcutFocusReason)
+
+    @Slot()
+    def stop(self) -> None:
+        """End the answer that is being written here."""
+        self._session.stop()
+
+    @Slot(object)
+    def open_conversation(self, conversation: Conversation) -> None:
+        """Show a stored conversation."""
+        for session in self._sessions:
+            if session.conversation_id == conversation.conversation_id:
+                self._show_session(session)
+                return
+        session = self._new_session(conversation)
+        self._show_session(session)
+        session.load()
+
+    @Slot(str)
+    def ask(self, question: str) -> None:
+        """Ask in the open conversation, of the documents that are chosen."""
+        self._on_submitted(question, self._composer.collection_id)
+
+    def write_question(self, question: str) -> None:
+        """Put a question into the composer of a new chat, to be sent by the person."""
+        self.new_chat()
+        self._composer.set_text(question)
+
+    @Slot(object)
+    def open_source(self, source: SourceRef) -> None:
+        """Open the file of a source at its place."""
+        path = Path(source.path)
+        self._bridge.run(
+            self,
+            lambda: open_at(path, source.anchor),
+            lambda is_open: None if is_open else self._opener.open(path),
+        )
+
+    # --- sessions -------------------------------------------------------------------------------
+
+    def _new_session(self, conversation: Conversation | None) -> ChatSession:
+        session = ChatSession(self._bridge, self._chat, conversation, self)
+        session.conversation_known.connect(self._on_conversation_known)
+        session.busy_changed.connect(self._on_busy_changed)
+        session.answered.connect(self._on_answered)
+        session.model.modelReset.connect(self._on_messages_changed)
+        session.model.rowsInserted.connect(self._on_messages_changed)
+        session.model.dataChanged.connect(self._on_messages_changed)
+        self._sessions.append(session)
+        return session
+
+    def _show_session(self, session: ChatSession) -> None:
+        self._session = session
+        self._messages.set_model(session.model)
+        self._composer.set_busy(session.is_busy)
+        self._composer.choose_collection(session.collection_id)
+        self._list.choose(session.conversation_id)
+        self._show_header()
+        self._on_messages_changed()
+        self._drop_idle_sessions()
+
+    def _drop_idle_sessions(self) -> None:
+        idle = [s for s in self._sessions if s is not self._session and not s.is_busy]
+        for session in idle:
+            self._sessions.remove(session)
+            session.deleteLater()
+
+    def _show_header(self) -> None:
+        conversation = self._session.conversation
+        title = title_of(conversation) if conversation else UNTITLED
+        self._header.show_chat(title, is_stored=conversation is not None)
+
+    @Slot()
+    def _on_messages_changed(self) -> None:
+        model = self._session.model
+        rows = model.rowCount()
+        self._stack.setCurrentWidget(self._messages if rows else self._empty)
+        last = model.turn(-1).message if rows else None
+        is_answer = last is not None and last.role is Role.ASSISTANT
+        self._show_sources(last.sources if last and is_answer else ())
+
+    @Slot(object)
+    def _on_conversation_known(self, conversation: Conversation) -> None:
+        if self.sender() is self._session:
+            self._list.choose(conversation.conversation_id)
+            self._show_header()
+        self._feed.refresh()
+
+    @Slot(bool)
+    def _on_busy_changed(self, is_busy: bool) -> None:
+        if self.sender() is self._session:
+            self._composer.set_busy(is_busy)
+
+    @Slot()
+    def _on_answered(self) -> None:
+        self._drop_idle_sessions()
+        self._feed.refresh()
+
+    @Slot(object)
+    def _on_listed(self, conversations: list[Conversation]) -> None:
+        self._list.show_conversations(conversations)
+        for conversation in conversations:
+            if conversation.conversation_id == self._session.conversation_id:
+                self._session.rename(conversation)
+                self._show_header()
+
+    # --- what the person does -------------------------------------------------------------------
+
+    @Slot(str, str)
+    def _on_submitted(self, question: str, collection_id: str) -> None:
+        if not self._session.is_busy:
+            self._session.ask(question, collection_id)
+            self._messages.scroll_to_end()
+
+    @Slot()
+    def _on_retry_requested(self) -> None:
+        self._session.retry()
+
+    @Slot(object)
+    def _on_delete_requested(self, conversation: Conversation) -> None:
+        conversation_id = conversation.conversation_id
+        for session in self._sessions:
+            if session.conversation_id == conversation_id:
+                session.stop()
+        if self._session.conversation_id == conversation_id:
+            self._show_session(self._new_session(None))
+        self._feed.delete(conversation)
+        notice = Notice(f"Deleted “{title_of(conversation)}”.")
+        self.undo_offered.emit(notice, lambda: self._feed.restore(conversation))
+
+    # --- sources --------------------------------------------------------------------------------
+
+    @Slot(object, int)
+    def _on_citation_clicked(self, message: Message, n: int) -> None:
+        self._on_sources_requested(message)
+        self._panel.choose(n)
+        source = next(source for source in message.sources if source.n == n)
+        self.open_source(source)
+
+    @Slot(object)
+    def _on_sources_requested(self, message: Message) -> None:
+        self._show_sources(message.sources)
+        self._sides.open_right()
+
+    def _show_sources(self, sources: Sequence[SourceRef]) -> None:
+        self._panel.show_sources(sources)
+        self._sides.set_right_content(has_content=bool(sources))
+
+    @Slot(str)
+    def _on_address_clicked(self, address: str) -> None:
+        ask_to_open(address, self)
+
+    def _on_library_known(
+        self, known: tuple[list[Collection], list[Source], DocumentCounts]
+    ) -> None:
+        collections, sources, counts = known
+        self._composer.set_collections(collections)
+        searchable = (DocumentState.SEARCHABLE, DocumentState.SEARCHABLE_BY_WORDS)
+        self._empty.show_library(len(sources), sum(counts.of(state) for state in searchable))

@@ -1,0 +1,130 @@
+"""One open conversation: its messages and the answer that is on its way. Qt thread.
+
+It goes on while another conversation is looked at. Every call on the chat goes through the
+bridge.
+"""
+
+import threading
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Signal
+
+from desktop_rag.core.domain import AnswerEvent, Conversation, QuestionStored
+from desktop_rag.core.errors import AppError
+from desktop_rag.ui.bridge import Bridge, Job
+from desktop_rag.ui.message_model import MessageModel
+
+if TYPE_CHECKING:
+    from desktop_rag.answer.chat import Chat
+
+_MakeEvents = Callable[[threading.Event], Iterable[AnswerEvent]]
+
+
+class ChatSession(QObject):
+    """Asks, stops and retries in one conversation, which is new until the first question."""
+
+    conversation_known = Signal(object)
+    busy_changed = Signal(bool)
+    answered = Signal()
+
+    def __init__(
+        self,
+        bridge: Bridge,
+        chat: "Chat",
+        conversation: Conversation | None = None,
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._bridge = bridge
+        self._chat = chat
+        self._conversation = conversation
+        self._job: Job | None = None
+        self._is_question_stored = conversation is not None
+        self._collection_id = conversation.collection_id if conversation else ""
+        self.model = MessageModel(self)
+
+    @property
+    def conversation_id(self) -> str:
+        """Empty while nothing has been asked."""
+        return self._conversation.conversation_id if self._conversation else ""
+
+    @property
+    def conversation(self) -> Conversation | None:
+        """None while nothing has been asked."""
+        return self._conversation
+
+    @property
+    def collection_id(self) -> str:
+        """What was last asked; empty for all documents."""
+        return self._collection_id
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether an answer is on its way."""
+        return self._job is not None
+
+    def rename(self, conversation: Conversation) -> None:
+        """Take over what the list knows of this conversation."""
+        self._conversation = conversation
+
+    def load(self) -> None:
+        """Fetch the stored messages."""
+        if conversation_id := self.conversation_id:
+            self._bridge.run(self, lambda: self._chat.messages(conversation_id), self.model.load)
+
+    def ask(self, question: str, collection_id: str) -> None:
+        """Send a question; its answer streams into the model."""
+        self._collection_id = collection_id
+        self._is_question_stored = False
+        self.model.begin_question(question)
+        self._send_question(question)
+
+    def retry(self) -> None:
+        """Answer the last question again. One that was never stored is asked anew."""
+        if self.is_busy:
+            return
+        self.model.begin_retry()
+        if not self._is_question_stored:
+            self._send_question(self.model.last_question)
+            return
+        conversation_id = self.conversation_id
+        self._start(lambda cancel: self._chat.retry(conversation_id, cancel=cancel))
+
+    def stop(self) -> None:
+        """End the answer early; what has arrived of it is kept."""
+        if self._job:
+            self._job.stop()
+
+    def _send_question(self, question: str) -> None:
+        conversation_id, collection_id = self.conversation_id, self._collection_id
+        self._start(
+            lambda cancel: self._chat.ask(
+                question,
+                conversation_id=conversation_id,
+                collection_id=collection_id,
+                cancel=cancel,
+            )
+        )
+
+    def _start(self, make_events: _MakeEvents) -> None:
+        self._job = self._bridge.stream(
+            self, make_events, self._on_event, self._end, self._on_failed
+        )
+        self.busy_changed.emit(True)
+
+    def _on_event(self, event: AnswerEvent) -> None:
+        self.model.apply(event)
+        if isinstance(event, QuestionStored):
+            self._is_question_stored = True
+            self._conversation = event.conversation
+            self.conversation_known.emit(event.conversation)
+
+    def _on_failed(self, error: AppError) -> None:
+        self.model.fail(error)
+        self._end()
+
+    def _end(self) -> None:
+        self._job = None
+        self.busy_changed.emit(False)
+        self.answered.emit()

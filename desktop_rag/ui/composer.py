@@ -1,0 +1,160 @@
+"""Where questions are written: a growing field, the collection to ask, Send or Stop. Qt thread."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QSizeF, Qt, Signal, Slot
+from PySide6.QtGui import QKeyEvent, QResizeEvent
+from PySide6.QtWidgets import (
+    QComboBox,
+    QHBoxLayout,
+    QPlainTextEdit,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
+
+from desktop_rag.core.domain import Collection
+from desktop_rag.ui.controls import Card, IconButton, PlainLabel, set_property
+from desktop_rag.ui.theme import Theme
+from desktop_rag.ui.wording import one_line
+
+ALL_DOCUMENTS = "All documents"
+_MOST_LINES = 6
+_HINT_FROM_PX = 520
+_ENTER_KEYS = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+_NEWLINE_MODIFIERS = Qt.KeyboardModifier.ShiftModifier
+
+
+class QuestionField(QPlainTextEdit):
+    """Plain text, as high as it is up to six lines; Enter sends, Shift+Enter starts a new line."""
+
+    entered = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("questionField")
+        self.setAccessibleName("Question")
+        self.setPlaceholderText("Ask about your documents…")
+        self.setTabChangesFocus(True)
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.document().documentLayout().documentSizeChanged.connect(self._fit)
+        self._fit()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        is_enter = event.key() in _ENTER_KEYS
+        if is_enter and not event.modifiers() & _NEWLINE_MODIFIERS:
+            event.accept()
+            self.entered.emit()
+            return
+        super().keyPressEvent(event)
+
+    @Slot(QSizeF)
+    def _fit(self, _size: QSizeF | None = None) -> None:
+        # A plain text document measures its height in lines, wrapped ones counted.
+        lines = max(1, min(_MOST_LINES, round(self.document().size().height())))
+        margin = 2 * self.document().documentMargin()
+        self.setFixedHeight(round(lines * self.fontMetrics().lineSpacing() + margin) + 2)
+
+
+class Composer(Card):
+    """Tells what to ask and when to stop; while an answer is on its way nothing can be sent."""
+
+    submitted = Signal(str, str)
+    stop_requested = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent, kind="composer")
+        self._theme = theme
+        self._is_busy = False
+        self._build()
+        self._connect()
+        self._update_buttons()
+
+    def _build(self) -> None:
+        self._field = QuestionField()
+        self.setFocusProxy(self._field)
+        self._collections = QComboBox()
+        self._collections.setObjectName("collectionPicker")
+        self._collections.setAccessibleName("Documents to ask")
+        self._collections.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
+        self._collections.setMaximumWidth(240)
+        self._collections.addItem(ALL_DOCUMENTS, "")
+        self._hint = PlainLabel(
+            "Enter sends, Shift+Enter starts a new line", tone="muted", scale="small"
+        )
+        self._send = IconButton(self._theme, "send:accent_text", "Send the question")
+        self._send.setObjectName("sendButton")
+        self._stop = IconButton(self._theme, "stop:accent_text", "Stop the answer (Esc)")
+        self._stop.setObjectName("stopButton")
+        below = QHBoxLayout()
+        below.setSpacing(8)
+        below.addWidget(self._collections)
+        below.addStretch(1)
+        below.addWidget(self._hint)
+        below.addWidget(self._send)
+        below.addWidget(self._stop)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(12, 8, 8, 8)
+        column.setSpacing(4)
+        column.addWidget(self._field)
+        column.addLayout(below)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._hint.setVisible(event.size().width() >= _HINT_FROM_PX)
+
+    def _connect(self) -> None:
+        self._field.entered.connect(self._submit)
+        self._field.textChanged.connect(self._update_buttons)
+        self._send.clicked.connect(self._submit)
+        self._stop.clicked.connect(self.stop_requested)
+
+    @property
+    def text(self) -> str:
+        """What is written now."""
+        return self._field.toPlainText()
+
+    @property
+    def collection_id(self) -> str:
+        """What will be asked; empty for all documents."""
+        return self._collections.currentData() or ""
+
+    def set_text(self, text: str) -> None:
+        """Put a question into the field, the cursor behind it."""
+        self._field.setPlainText(text)
+        self._field.moveCursor(self._field.textCursor().MoveOperation.End)
+
+    def set_busy(self, is_busy: bool) -> None:
+        """Show Stop instead of Send, or Send again."""
+        self._is_busy = is_busy
+        self._update_buttons()
+
+    def set_collections(self, collections: Sequence[Collection]) -> None:
+        """Offer these; the one that is chosen stays chosen if it is still there."""
+        chosen = self.collection_id
+        self._collections.clear()
+        self._collections.addItem(ALL_DOCUMENTS, "")
+        for collection in collections:
+            self._collections.addItem(one_line(collection.name), collection.collection_id)
+        self.choose_collection(chosen)
+
+    def choose_collection(self, collection_id: str) -> None:
+        """Choose what will be asked; an unknown collection chooses all documents."""
+        self._collections.setCurrentIndex(max(0, self._collections.findData(collection_id)))
+        self._collections.setVisible(self._collections.count() > 1)
+
+    @Slot()
+    def _submit(self) -> None:
+        question = self.text.strip()
+        if self._is_busy or not question:
+            return
+        self._field.clear()
+        self.submitted.emit(question, self.collection_id)
+
+    @Slot()
+    def _update_buttons(self) -> None:
+        self._send.setEnabled(bool(self.text.strip()))
+        self._send.setVisible(not self._is_busy)
+        self._stop.setVisible(self._is_busy)
+        set_property(self, "busy", self._is_busy)

@@ -1,0 +1,266 @@
+"""The endpoint's section of the settings: address, model, key, limits, and trying it out.
+
+Qt thread; keyring and network are reached through the bridge. The key passes through: it is in no
+setting, no log and no repr.
+"""
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtWidgets import QComboBox, QLineEdit, QVBoxLayout, QWidget
+
+from desktop_rag.core.domain import EndpointReport
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.settings import EndpointSettings
+from desktop_rag.models.address import host_of, is_this_computer, normalise_base_url
+from desktop_rag.ui.bridge import Bridge, Job
+from desktop_rag.ui.controls import Card, PlainLabel, TextButton, set_property
+from desktop_rag.ui.key_field import KeyField
+from desktop_rag.ui.settings_fields import (
+    SettingsSection,
+    WheelGuard,
+    note,
+    show_number,
+    whole_number,
+)
+
+if TYPE_CHECKING:
+    from desktop_rag.answer.chat import Chat
+
+LOCAL_SERVERS = {
+    "Ollama": "http://localhost:11434/v1",
+    "LM Studio": "http://localhost:1234/v1",
+    "llama.cpp": "http://localhost:8080/v1",
+}
+_INTRO = (
+    "Any server that speaks OpenAI's protocol, on this computer or elsewhere. Without one, answers "
+    "are excerpts: the best sentences of your documents, word for word. With one, only the prompt "
+    "is sent to it: your question, the conversation so far and the passages found for it."
+)
+
+
+def where_it_goes(base_url: str) -> str:
+    """Who reads the prompt at a normalised address, in one sentence."""
+    if is_this_computer(base_url):
+        return "This is your own computer: nothing leaves it."
+    what = f"Your question and the passages found for it are sent to {host_of(base_url)}"
+    return f"{what}." if base_url.startswith("https:") else f"{what}, and not encrypted."
+
+
+class ReportLine(Card):
+    """What trying the endpoint out found."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent, kind="notice")
+        self._title = PlainLabel(wrap=True, selectable=True)
+        self._title.setObjectName("noticeTitle")
+        self._hint = PlainLabel(wrap=True, selectable=True)
+        words = QVBoxLayout(self)
+        words.setContentsMargins(12, 8, 12, 8)
+        words.setSpacing(2)
+        words.addWidget(self._title)
+        words.addWidget(self._hint)
+        self.hide()
+
+    def show_report(self, report: EndpointReport) -> None:
+        """Title, which tells the time it took, and hint, as a success or a failure."""
+        tone = "success" if report.is_ok else "danger"
+        set_property(self, "tone", tone)
+        for label in (self._title, self._hint):
+            # The style sheet asks about the card; a label is only looked at for its own property.
+            set_property(label, "on", tone)
+        self._title.setText(report.title)
+        self._hint.setText(report.hint)
+        self._hint.setVisible(bool(report.hint))
+        self.setAccessibleName(f"{report.title} {report.hint}")
+        self.show()
+
+
+class EndpointForm(SettingsSection):
+    """Edits the endpoint. `changed` carries an EndpointSettings that is valid in itself."""
+
+    changed = Signal(object)
+
+    def __init__(
+        self,
+        bridge: Bridge,
+        chat: "Chat",
+        endpoint: EndpointSettings,
+        guard: WheelGuard,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__("Model", _INTRO, parent)
+        self._bridge = bridge
+        self._chat = chat
+        self._endpoint = endpoint
+        self._test_job: Job | None = None
+        self._build(guard)
+        self.show_endpoint(endpoint)
+        self._connect()
+
+    def show_endpoint(self, endpoint: EndpointSettings) -> None:
+        """Show other settings than before, without telling that they changed."""
+        is_elsewhere = endpoint.base_url != self._endpoint.base_url
+        self._endpoint = endpoint
+        self._address.setText(endpoint.base_url)
+        if is_elsewhere:
+            self._model.clear()
+            self._report.hide()
+        self._model.setEditText(endpoint.model)
+        show_number(self._context, endpoint.context_tokens)
+        show_number(self._timeout, round(endpoint.timeout_s))
+        self._show_address_note()
+        self._key.set_address(endpoint.base_url)
+
+    # --- building --------------------------------------------------------------------------------
+
+    def _build(self, guard: WheelGuard) -> None:
+        self._address = QLineEdit(self)
+        self._address.setPlaceholderText(
+            "http://localhost:11434/v1   or   https://api.example.com/v1"
+        )
+        self._address.setClearButtonEnabled(True)
+        self._address_note = note()
+        self._model = QComboBox(self)
+        self._model.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
+        self._model.setMinimumContentsLength(20)
+        self._model_name = QLineEdit()
+        self._model_name.setPlaceholderText("Test fills this list, or enter a name")
+        self._model.setLineEdit(self._model_name)
+        self._key = KeyField(self._bridge, self._chat, self)
+        self._context = whole_number(512, 2_000_000, 1024, " tokens")
+        self._timeout = whole_number(1, 3600, 5, " seconds")
+        for field in (self._model, self._context, self._timeout):
+            guard.guard(field)
+        self._test = TextButton("Test", kind="primary")
+        self._report = ReportLine(self)
+        self.add_row("Common servers", *self._build_servers())
+        self.add_row("Address", self._address, is_wide=True)
+        self.add_note(self._address_note)
+        self.add_row("Model", self._model, self._test, is_wide=True)
+        self.add_note(self._report)
+        self.add_row("Key", *self._key.fields, is_wide=True)
+        self.add_note(self._key)
+        self.add_row("Context size", self._context)
+        self.add_row("Give up after", self._timeout)
+        self.add_note(note("Without a sign of life. Big models on small computers need longer."))
+        self._order_stops()
+
+    def _order_stops(self) -> None:
+        fields = (self._address, self._model, self._test, *self._key.fields)
+        stops = [*self._servers, *fields, self._context, self._timeout]
+        for before, after in pairwise(stops):
+            self.setTabOrder(before, after)
+
+    def _build_servers(self) -> list[TextButton]:
+        self._servers: dict[TextButton, str] = {}
+        for name, address in LOCAL_SERVERS.items():
+            button = TextButton(name)
+            button.setAccessibleDescription(f"Use {address} and test it")
+            self._servers[button] = address
+        return list(self._servers)
+
+    def _connect(self) -> None:
+        for button in self._servers:
+            button.clicked.connect(self._on_server_clicked)
+        self._address.editingFinished.connect(self._on_address_edited)
+        self._model_name.editingFinished.connect(self._on_field_edited)
+        self._model.activated.connect(self._on_field_edited)
+        self._context.valueChanged.connect(self._on_field_edited)
+        self._timeout.valueChanged.connect(self._on_field_edited)
+        self._test.clicked.connect(self._on_test_clicked)
+
+    # --- address, model and limits ---------------------------------------------------------------
+
+    @Slot()
+    def _on_server_clicked(self) -> None:
+        button = self.sender()
+        if isinstance(button, TextButton):
+            self._address.setText(self._servers[button])
+            self._on_address_edited()
+            self._on_test_clicked()
+
+    @Slot()
+    def _on_address_edited(self) -> None:
+        typed = self._address.text().strip()
+        try:
+            base_url = normalise_base_url(typed) if typed else ""
+        except AppError as error:
+            set_property(self._address, "state", "wrong")
+            self._address_note.set_tone("danger")
+            self._address_note.setText(f"{error.title} {error.hint}")
+            return
+        self._tell(replace(self._endpoint, base_url=base_url))
+
+    @Slot()
+    def _on_field_edited(self) -> None:
+        self._tell(
+            replace(
+                self._endpoint,
+                model=self._model.currentText().strip(),
+                context_tokens=self._context.value(),
+                timeout_s=float(self._timeout.value()),
+            )
+        )
+
+    def _tell(self, endpoint: EndpointSettings) -> None:
+        is_other = endpoint != self._endpoint
+        if endpoint.base_url != self._endpoint.base_url:
+            self._stop_test()
+        if is_other or endpoint.base_url != self._address.text():
+            self.show_endpoint(endpoint)
+        else:
+            self._show_address_note()
+        if is_other:
+            self.changed.emit(endpoint)
+
+    def _show_address_note(self) -> None:
+        set_property(self._address, "state", "")
+        self._address_note.set_tone("muted")
+        base_url = self._endpoint.base_url
+        self._address_note.setText(
+            where_it_goes(base_url) if base_url else "No address: answers are excerpts."
+        )
+
+    # --- trying it out ---------------------------------------------------------------------------
+
+    @Slot()
+    def _on_test_clicked(self) -> None:
+        self._stop_test()
+        if self._address.property("state") == "wrong":
+            self._address.setFocus()
+            return
+        endpoint, key = self._endpoint, self._key.typed
+        self._test.setEnabled(False)
+        self._test.setText("Testing…")
+        self._test_job = self._bridge.run(
+            self, lambda: self._chat.test_endpoint(endpoint, key), self._on_tested, self._on_failed
+        )
+
+    def _stop_test(self) -> None:
+        if self._test_job:
+            self._test_job.cancel()
+        self._end_test()
+
+    def _end_test(self) -> None:
+        self._test_job = None
+        self._test.setEnabled(True)
+        self._test.setText("Test")
+
+    def _on_tested(self, report: EndpointReport) -> None:
+        self._end_test()
+        self._report.show_report(report)
+        if report.models:
+            chosen = self._model.currentText()
+            self._model.clear()
+            self._model.addItems(report.models)
+            self._model.setCurrentIndex(self._model.findText(chosen))
+            self._model.setEditText(chosen)
+            if len(report.models) == 1 and not chosen:
+                self._model.setCurrentIndex(0)
+                self._on_field_edited()
+
+    def _on_failed(self, error: AppError) -> None:
+        self._on_tested(EndpointReport(error.title, error.hint, is_ok=False))

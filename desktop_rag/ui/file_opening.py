@@ -1,0 +1,46 @@
+"""Opens files and their folders with the programs the desktop has for them. Qt thread.
+
+Whether a file is still there is looked up on a worker thread: a drive may be asleep or gone.
+"""
+
+from pathlib import Path
+
+from PySide6.QtCore import QObject, QUrl, Slot
+from PySide6.QtGui import QDesktopServices
+
+from desktop_rag.core.errors import AppError
+from desktop_rag.ui.bridge import Bridge
+from desktop_rag.ui.open_place import check_readable
+
+
+class FileOpener(QObject):
+    """Opens what exists; what does not, or what no program takes, is posted as an AppError."""
+
+    def __init__(self, bridge: Bridge, parent: QObject) -> None:
+        super().__init__(parent)
+        self._bridge = bridge
+
+    def open(self, path: Path) -> None:
+        """Open a file or a folder."""
+        self._bridge.run(self, lambda: _checked(path), self._on_found)
+
+    def show_in_folder(self, path: Path) -> None:
+        """Open the folder that holds the file."""
+        self._bridge.run(self, lambda: _checked(path.parent), self._on_found)
+
+    @Slot(object)
+    def _on_found(self, path: Path) -> None:
+        # Not through a str of Qt's: it would lose the bytes of a name that is no UTF-8.
+        url = QUrl.fromEncoded(path.absolute().as_uri().encode())
+        if not QDesktopServices.openUrl(url):
+            self._bridge.post(
+                AppError(
+                    f"{path.name} could not be opened.",
+                    "No program on this computer opens files of its kind.",
+                )
+            )
+
+
+def _checked(path: Path) -> Path:
+    check_readable(path)
+    return path

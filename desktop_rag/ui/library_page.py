@@ -1,0 +1,292 @@
+"""The library page: chosen folders, live progress, and every file with its state. Qt thread.
+
+All work of the library runs through the bridge; its events arrive at `on_library_event`.
+"""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent, QResizeEvent
+from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+
+from desktop_rag.core.domain import (
+    Collection,
+    Document,
+    DocumentState,
+    IndexProgress,
+    Source,
+)
+from desktop_rag.core.errors import AppError
+from desktop_rag.ui.bridge import Bridge
+from desktop_rag.ui.controls import PlainLabel, TextButton, plain_tooltip, set_property
+from desktop_rag.ui.document_model import DocumentModel
+from desktop_rag.ui.document_rows import STATES_OF_GROUP, StateGroup
+from desktop_rag.ui.documents_panel import DocumentsPanel
+from desktop_rag.ui.file_opening import FileOpener
+from desktop_rag.ui.first_run import FirstRun
+from desktop_rag.ui.library_feed import LibraryFeed
+from desktop_rag.ui.progress_strip import ProgressStrip
+from desktop_rag.ui.source_list import SourceList
+from desktop_rag.ui.theme import Theme
+
+if TYPE_CHECKING:
+    from desktop_rag.ingest.library import Library
+
+# The cards take no more than this share of the page's height; more of them scroll.
+_MOST_FOR_CARDS = 0.27
+
+
+class LibraryPage(QWidget):
+    """Adds, shows and removes sources, and shows what became of their files.
+
+    `demo_asked` and `endpoint_asked` come from the choices an empty library offers.
+    """
+
+    demo_asked = Signal()
+    endpoint_asked = Signal()
+
+    def __init__(
+        self, bridge: Bridge, library: "Library", theme: Theme, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._bridge = bridge
+        self._library = library
+        self._theme = theme
+        self._opener = FileOpener(bridge, self)
+        self._model = DocumentModel(self)
+        self._feed = LibraryFeed(bridge, library, self._model, self)
+        self._sources: dict[str, Source] = {}
+        self._build()
+        self._connect()
+        self._feed.load()
+
+    @Slot(object)
+    def on_library_event(self, event: object) -> None:
+        """Take an event of the library; others are not for this page."""
+        self._feed.take(event)
+
+    @Slot()
+    def choose_folder(self) -> None:
+        """Let the person choose a folder, and add it."""
+        dialog = QFileDialog(self, "Add a folder to the library")
+        dialog.setFileMode(QFileDialog.FileMode.Directory)
+        dialog.setOption(QFileDialog.Option.ShowDirsOnly)
+        self._open_dialog(dialog)
+
+    # --- building --------------------------------------------------------------------------------
+
+    def _build(self) -> None:
+        self.setAcceptDrops(True)
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.setProperty("kind", "page")
+        # Made from top to bottom: the Tab key follows.
+        header = self._build_header()
+        self._first_run = FirstRun(self._theme)
+        self._empty = QScrollArea(self)
+        self._empty.setWidgetResizable(True)
+        self._first_run.setProperty("kind", "page")
+        self._empty.setWidget(self._first_run)
+        self._content = QWidget(self)
+        self._strip = ProgressStrip(self._content)
+        self._list = SourceList(self._theme, self._model, self._add, self._content)
+        self._panel = DocumentsPanel(self._theme, self._model, self._content)
+        content = QVBoxLayout(self._content)
+        content.setContentsMargins(0, 0, 0, 0)
+        content.setSpacing(12)
+        content.addWidget(self._strip)
+        content.addWidget(self._list)
+        content.addWidget(self._panel, 1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(22, 18, 22, 18)
+        column.setSpacing(12)
+        column.addWidget(header)
+        column.addWidget(self._empty, 1)
+        column.addWidget(self._content, 1)
+        self._empty.hide()
+        self._content.hide()
+
+    def _build_header(self) -> QWidget:
+        header = QWidget(self)
+        self._pause = TextButton("Pause", header, icon="pause:text", theme=self._theme)
+        self._rescan = TextButton("Rescan", header, icon="refresh:text", theme=self._theme)
+        self._add_files = TextButton("Add files…", header)
+        self._add = TextButton(
+            "Add folder…", header, kind="primary", icon="folder-plus:accent_text", theme=self._theme
+        )
+        self._rescan.setToolTip(plain_tooltip("Look for changes in all folders now"))
+        row = QHBoxLayout(header)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(8)
+        row.addWidget(PlainLabel("Library", scale="title"))
+        row.addStretch(1)
+        for button in (self._pause, self._rescan, self._add_files, self._add):
+            row.addWidget(button)
+        return header
+
+    def _connect(self) -> None:
+        self._feed.sources_changed.connect(self._show_sources)
+        self._feed.progress_changed.connect(self._show_progress)
+        self._model.counts_changed.connect(self._show_searchable_count)
+        self._add.clicked.connect(self.choose_folder)
+        self._add_files.clicked.connect(self._on_add_files_clicked)
+        self._pause.clicked.connect(self._on_pause_clicked)
+        self._rescan.clicked.connect(self._on_rescan_clicked)
+        self._first_run.folder_asked.connect(self.choose_folder)
+        self._first_run.demo_asked.connect(self.demo_asked)
+        self._first_run.endpoint_asked.connect(self.endpoint_asked)
+        self._list.open_asked.connect(self._on_source_open_asked)
+        self._list.rescan_asked.connect(self._on_source_rescan_asked)
+        self._list.remove_confirmed.connect(self._on_remove_confirmed)
+        self._list.files_asked.connect(self._on_files_asked)
+        self._panel.open_asked.connect(self._on_document_open_asked)
+        self._panel.folder_asked.connect(self._on_folder_asked)
+        self._panel.retry_asked.connect(self._on_retry_asked)
+
+    # --- what the library holds ------------------------------------------------------------------
+
+    @Slot(object, object)
+    def _show_sources(self, sources: Sequence[Source], collections: Sequence[Collection]) -> None:
+        self._sources = {source.source_id: source for source in sources}
+        names = {collection.collection_id: collection.name for collection in collections}
+        self._list.set_sources(sources, names)
+        self._panel.set_sources(sources)
+        self._content.setVisible(bool(sources))
+        self._empty.setVisible(not sources)
+        for button in (self._add, self._add_files, self._pause, self._rescan):
+            button.setVisible(bool(sources))
+
+    @Slot(object)
+    def _show_progress(self, progress: IndexProgress) -> None:
+        self._strip.set_progress(progress)
+        self._show_paused()
+
+    def _show_paused(self) -> None:
+        is_paused = self._library.is_paused
+        words = "Resume" if is_paused else "Pause"
+        if self._pause.text() != words:
+            self._pause.setText(words)
+            self._theme.set_icon(self._pause, "play:text" if is_paused else "pause:text")
+
+    @Slot()
+    def _show_searchable_count(self) -> None:
+        counts = self._model.counts()
+        states = STATES_OF_GROUP[StateGroup.SEARCHABLE]
+        self._strip.set_searchable_count(sum(counts.of(state) for state in states))
+
+    # --- what the person asks for ----------------------------------------------------------------
+
+    @Slot()
+    def _on_add_files_clicked(self) -> None:
+        dialog = QFileDialog(self, "Add files to the library")
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFiles)
+        self._open_dialog(dialog)
+
+    def _open_dialog(self, dialog: QFileDialog) -> None:
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.filesSelected.connect(self._on_files_selected)
+        dialog.open()
+
+    @Slot("QStringList")
+    def _on_files_selected(self, names: list[str]) -> None:
+        self._add_sources(Path(name) for name in names)
+
+    def _add_sources(self, paths: Iterable[Path]) -> None:
+        library, wanted = self._library, list(paths)
+        self._bridge.run(self, lambda: _add_each(library, wanted), self._on_sources_added)
+
+    def _on_sources_added(self, errors: list[AppError]) -> None:
+        for error in errors:
+            self._bridge.post(error)
+        self._feed.reload_sources()
+
+    @Slot()
+    def _on_pause_clicked(self) -> None:
+        if self._library.is_paused:
+            self._library.resume()
+        else:
+            self._library.pause()
+        self._show_progress(self._library.progress())
+
+    @Slot()
+    def _on_rescan_clicked(self) -> None:
+        self._bridge.run(self, self._library.rescan)
+
+    @Slot(str)
+    def _on_source_rescan_asked(self, source_id: str) -> None:
+        self._bridge.run(self, lambda: self._library.rescan(source_id))
+
+    @Slot(str)
+    def _on_source_open_asked(self, source_id: str) -> None:
+        self._opener.open(self._sources[source_id].path)
+
+    @Slot(str)
+    def _on_remove_confirmed(self, source_id: str) -> None:
+        def on_failed(error: AppError) -> None:
+            self._bridge.post(error)
+            self._feed.take_back(source_id)
+
+        self._feed.leave_out(source_id)
+        self._bridge.run(
+            self, lambda: self._library.remove_source(source_id), self._on_source_removed, on_failed
+        )
+
+    def _on_source_removed(self, _nothing: None) -> None:
+        self._feed.reload_sources()
+
+    @Slot(str, bool)
+    def _on_files_asked(self, source_id: str, is_failed_only: bool) -> None:
+        group = StateGroup.FAILED if is_failed_only else StateGroup.ALL
+        self._panel.show_files(source_id, group)
+
+    @Slot(object)
+    def _on_document_open_asked(self, document: Document) -> None:
+        # What was never read as a document may be a program: look at it, don't start it.
+        if document.state is DocumentState.SKIPPED:
+            self._opener.show_in_folder(document.path)
+        else:
+            self._opener.open(document.path)
+
+    @Slot(object)
+    def _on_folder_asked(self, document: Document) -> None:
+        self._opener.show_in_folder(document.path)
+
+    @Slot()
+    def _on_retry_asked(self) -> None:
+        self._bridge.run(self, self._library.retry_failed)
+
+    # --- dropping files and folders --------------------------------------------------------------
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        if any(url.isLocalFile() for url in event.mimeData().urls()):
+            # Never "move": the program they come from would delete them.
+            event.setDropAction(Qt.DropAction.CopyAction)
+            event.accept()
+            set_property(self, "dropping", True)
+
+    def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
+        set_property(self, "dropping", False)
+        super().dragLeaveEvent(event)
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        set_property(self, "dropping", False)
+        event.setDropAction(Qt.DropAction.CopyAction)
+        event.accept()
+        urls = [url for url in event.mimeData().urls() if url.isLocalFile()]
+        self._add_sources(Path(url.toLocalFile()) for url in urls)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._list.setMaximumHeight(int(self.height() * _MOST_FOR_CARDS))
+
+
+def _add_each(library: "Library", paths: Iterable[Path]) -> list[AppError]:
+    """Add all that can be added; what was wrong with the others. Worker thread."""
+    errors: list[AppError] = []
+    for path in paths:
+        try:
+            library.add_source(path)
+        except AppError as error:
+            errors.append(error)
+    return errors

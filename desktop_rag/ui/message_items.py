@@ -1,0 +1,231 @@
+"""One message as a person sees it: a question in its bubble, an answer with what belongs to it.
+
+Qt thread. Both only show a `Turn`; what is pressed goes up as signals.
+"""
+
+from PySide6.QtCore import QSize, Qt, Signal, Slot
+from PySide6.QtGui import QGuiApplication, QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QToolButton, QVBoxLayout, QWidget
+
+from desktop_rag.core.domain import Message, MessageState
+from desktop_rag.ui.answer_body import AnswerBody
+from desktop_rag.ui.controls import (
+    Card,
+    ElidedLabel,
+    IconButton,
+    PlainLabel,
+    TextButton,
+    set_property,
+)
+from desktop_rag.ui.message_model import Phase, Turn
+from desktop_rag.ui.theme import Theme
+from desktop_rag.ui.wording import count_of, one_line
+
+_LONGEST_QUESTION_CHARS = 4_000
+_LONGEST_THINKING_CHARS = 20_000
+_BUBBLE_SHARE = 0.85
+_PHASES = {
+    Phase.SEARCHING: "Looking through your documents…",
+    Phase.READING: "Reading what was found…",
+    Phase.THINKING: "Thinking…",
+    Phase.WRITING: "Writing…",
+}
+EXCERPTS_BYLINE = "Excerpts from your documents (no endpoint set)"
+
+
+class QuestionItem(QWidget):
+    """What the person asked, on the right."""
+
+    def __init__(self, turn: Turn, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._bubble = Card(kind="bubble")
+        self._label = PlainLabel(wrap=True, selectable=True)
+        inner = QVBoxLayout(self._bubble)
+        inner.setContentsMargins(14, 9, 14, 9)
+        inner.addWidget(self._label)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 10, 0, 6)
+        row.addStretch(1)
+        row.addWidget(self._bubble)
+        self.show_turn(turn)
+
+    def show_turn(self, turn: Turn) -> None:
+        """Show the question; of a very long one the beginning."""
+        text = turn.message.text
+        hidden = len(text) - _LONGEST_QUESTION_CHARS
+        if hidden > 0:
+            text = f"{text[:_LONGEST_QUESTION_CHARS]}… ({hidden:,} more characters)"
+        self._label.setText(text)
+        self._label.setAccessibleName(f"You asked: {text}")
+        self._fit()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        """As wide as its text, but not wider than most of the column."""
+        self._label.ensurePolished()
+        metrics = self._label.fontMetrics()
+        lines = self._label.text().splitlines() or [""]
+        natural = max(metrics.horizontalAdvance(line) for line in lines) + 4
+        self._label.setFixedWidth(min(natural, max(120, int(self.width() * _BUBBLE_SHARE))))
+
+
+class ThinkingFold(QWidget):
+    """The model's thinking, folded away until it is wanted."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._thinking = ""
+        self._button = QToolButton()
+        self._button.setObjectName("thinkingButton")
+        self._button.setCheckable(True)
+        self._button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self._button.setIconSize(QSize(16, 16))
+        self._button.toggled.connect(self._on_toggled)
+        self._label = PlainLabel(tone="muted", wrap=True, selectable=True)
+        self._label.setObjectName("thinkingText")
+        self._label.hide()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 4)
+        column.setSpacing(4)
+        column.addWidget(self._button, alignment=Qt.AlignmentFlag.AlignLeft)
+        column.addWidget(self._label)
+        self._on_toggled(is_open=False)
+
+    def show_thinking(self, thinking: str, *, is_thinking: bool) -> None:
+        """Take the text; it is laid out only while unfolded."""
+        self._thinking = thinking
+        self._button.setText("Thinking…" if is_thinking else "Thoughts")
+        self.setVisible(bool(thinking))
+        if self._button.isChecked():
+            self._label.setText(thinking[-_LONGEST_THINKING_CHARS:])
+
+    @Slot(bool)
+    def _on_toggled(self, is_open: bool) -> None:
+        self._theme.set_icon(self._button, f"chevron-{'down' if is_open else 'right'}:muted")
+        self._label.setText(self._thinking[-_LONGEST_THINKING_CHARS:] if is_open else "")
+        self._label.setVisible(is_open)
+
+
+class FailureCard(Card):
+    """Why an answer failed and the ways on."""
+
+    retry_requested = Signal()
+    settings_requested = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent, kind="notice", tone="danger")
+        self._title = PlainLabel(wrap=True, selectable=True)
+        self._title.setObjectName("noticeTitle")
+        self._hint = PlainLabel(wrap=True, selectable=True)
+        retry = TextButton("Retry", icon="retry", theme=theme)
+        settings = TextButton("Open settings", kind="quiet")
+        retry.clicked.connect(self.retry_requested)
+        settings.clicked.connect(self.settings_requested)
+        buttons = QHBoxLayout()
+        buttons.addWidget(retry)
+        buttons.addWidget(settings)
+        buttons.addStretch(1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(14, 12, 14, 12)
+        column.setSpacing(6)
+        column.addWidget(self._title)
+        column.addWidget(self._hint)
+        column.addLayout(buttons)
+
+    def show_failure(self, message: Message) -> None:
+        """Show the title and hint of a failed answer; hide for any other."""
+        self._title.setText(message.error_title)
+        self._hint.setText(message.error_hint)
+        self._hint.setVisible(bool(message.error_hint))
+        self.setVisible(message.state is MessageState.FAILED)
+
+
+class AnswerItem(QWidget):
+    """An answer: thinking, text, failure, and a line of what it is and what can be done."""
+
+    citation_clicked = Signal(int)
+    address_clicked = Signal(str)
+    retry_requested = Signal()
+    settings_requested = Signal()
+    sources_requested = Signal()
+
+    def __init__(self, theme: Theme, turn: Turn, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._turn = turn
+        self._build()
+        self._connect()
+        self.show_turn(turn)
+
+    @property
+    def body(self) -> AnswerBody:
+        """The text of the answer."""
+        return self._body
+
+    def _build(self) -> None:
+        self._thinking = ThinkingFold(self._theme)
+        self._body = AnswerBody(self._theme)
+        self._failure = FailureCard(self._theme)
+        self._status = PlainLabel(tone="muted")
+        # A model's name is foreign and may be long: it must not widen the window.
+        self._byline = ElidedLabel(tone="muted", scale="small")
+        self._byline.setObjectName("byline")
+        self._sources = TextButton("", kind="quiet", icon="quote:accent", theme=self._theme)
+        self._copy = IconButton(self._theme, "copy:muted", "Copy the answer")
+        self._retry = IconButton(self._theme, "retry:muted", "Answer again")
+        footer = QHBoxLayout()
+        footer.setSpacing(2)
+        footer.addWidget(self._byline, 1)
+        footer.addWidget(self._sources)
+        footer.addWidget(self._retry)
+        footer.addWidget(self._copy)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 4, 0, 10)
+        column.setSpacing(4)
+        for widget in (self._thinking, self._body, self._status, self._failure):
+            column.addWidget(widget)
+        column.addLayout(footer)
+
+    def _connect(self) -> None:
+        self._body.citation_clicked.connect(self.citation_clicked)
+        self._body.address_clicked.connect(self.address_clicked)
+        self._failure.retry_requested.connect(self.retry_requested)
+        self._failure.settings_requested.connect(self.settings_requested)
+        self._retry.clicked.connect(self.retry_requested)
+        self._sources.clicked.connect(self.sources_requested)
+        self._copy.clicked.connect(self._on_copy_clicked)
+
+    def show_turn(self, turn: Turn) -> None:
+        """Show the answer as far as it is known."""
+        self._turn = turn
+        message = turn.message
+        self._thinking.show_thinking(message.thinking, is_thinking=turn.phase is Phase.THINKING)
+        self._body.show_text(message.text, message.sources, is_live=turn.is_live)
+        self._status.setText(_PHASES.get(turn.phase, ""))
+        self._status.setVisible(turn.is_live and turn.phase is not Phase.WRITING)
+        self._failure.show_failure(message)
+        self._byline.set_full_text("" if turn.is_live else one_line(byline(message)))
+        self._sources.setText(count_of(len(message.sources), "source"))
+        self._sources.setVisible(bool(message.sources))
+        self._copy.setVisible(bool(message.text) and not turn.is_live)
+        self._retry.setVisible(message.state is MessageState.STOPPED and not turn.is_live)
+        set_property(self, "live", turn.is_live)
+
+    @Slot()
+    def _on_copy_clicked(self) -> None:
+        QGuiApplication.clipboard().setText(self._turn.message.text)
+        self._copy.show_as("check:success", "Copied")
+
+
+def byline(message: Message) -> str:
+    """Who answered and how long it took: `llama-3.1 · 4.2 s`."""
+    parts = [EXCERPTS_BYLINE if message.is_excerpts else message.model]
+    if message.state is MessageState.STOPPED:
+        parts.insert(0, "stopped")
+    if message.seconds:
+        parts.append(f"{message.seconds:.1f} s")
+    return " · ".join(part for part in parts if part)

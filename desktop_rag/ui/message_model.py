@@ -1,0 +1,152 @@
+"""The messages of one conversation, with the answer that is being written. Qt thread."""
+
+import dataclasses
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import assert_never
+
+from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+
+from desktop_rag.core.domain import (
+    AnswerDone,
+    AnswerEvent,
+    Message,
+    MessageState,
+    QuestionStored,
+    Role,
+    SourceRef,
+    SourcesFound,
+    TextDelta,
+    ThinkingDelta,
+)
+from desktop_rag.core.errors import AppError
+
+_Index = QModelIndex | QPersistentModelIndex
+_ROOT = QModelIndex()
+
+
+class Phase(StrEnum):
+    """What an answer is at; a message that is over is `DONE`, however it ended."""
+
+    SEARCHING = "searching"
+    READING = "reading"
+    THINKING = "thinking"
+    WRITING = "writing"
+    DONE = "done"
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One row: the message as far as it is known, and what is being done about it."""
+
+    message: Message
+    phase: Phase = Phase.DONE
+
+    @property
+    def is_live(self) -> bool:
+        """Whether more is still to come."""
+        return self.phase is not Phase.DONE
+
+
+class MessageModel(QAbstractListModel):
+    """Turns, oldest first. The only place that knows what has arrived of an answer."""
+
+    TurnRole = Qt.ItemDataRole.UserRole + 1
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._turns: list[Turn] = []
+
+    def rowCount(self, parent: _Index = _ROOT) -> int:
+        return 0 if parent.isValid() else len(self._turns)
+
+    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        if not index.isValid():
+            return None
+        turn = self._turns[index.row()]
+        if role == self.TurnRole:
+            return turn
+        return turn.message.text if role == Qt.ItemDataRole.DisplayRole else None
+
+    def turn(self, row: int) -> Turn:
+        """The turn at `row`; negative rows count from the end."""
+        return self._turns[row]
+
+    @property
+    def live_turn(self) -> Turn | None:
+        """The answer that is being written."""
+        return self._turns[-1] if self._turns and self._turns[-1].is_live else None
+
+    @property
+    def last_question(self) -> str:
+        """The last thing the person asked."""
+        texts = (t.message.text for t in reversed(self._turns) if t.message.role is Role.USER)
+        return next(texts, "")
+
+    def load(self, messages: Sequence[Message]) -> None:
+        """Show a stored conversation instead."""
+        self.beginResetModel()
+        self._turns = [Turn(message) for message in messages]
+        self.endResetModel()
+
+    def begin_question(self, text: str) -> None:
+        """Show the question at once, and below it that an answer is on its way."""
+        self._append(Turn(_new_message(Role.USER, text)))
+        self._append(Turn(_new_message(Role.ASSISTANT), Phase.SEARCHING))
+
+    def begin_retry(self) -> None:
+        """Put a fresh answer in the place of the last one."""
+        if self._turns and self._turns[-1].message.role is Role.ASSISTANT:
+            self._replace(-1, Turn(_new_message(Role.ASSISTANT), Phase.SEARCHING))
+        else:
+            self._append(Turn(_new_message(Role.ASSISTANT), Phase.SEARCHING))
+
+    def apply(self, event: AnswerEvent) -> None:
+        """Take in one event of the answer that is being written."""
+        match event:
+            case QuestionStored(message=message):
+                self._replace(-2, Turn(message))
+            case SourcesFound(sources=sources):
+                self._update(Phase.READING, sources=sources)
+            case ThinkingDelta(text=text):
+                self._update(Phase.THINKING, thinking=self._live.thinking + text)
+            case TextDelta(text=text):
+                self._update(Phase.WRITING, text=self._live.text + text)
+            case AnswerDone(message=message):
+                self._replace(-1, Turn(message))
+            case _:
+                assert_never(event)
+
+    def fail(self, error: AppError) -> None:
+        """End the answer that is being written with an error; what has arrived of it stays."""
+        self._update(
+            Phase.DONE,
+            state=MessageState.FAILED,
+            error_title=error.title,
+            error_hint=error.hint,
+        )
+
+    @property
+    def _live(self) -> Message:
+        return self._turns[-1].message
+
+    def _update(self, phase: Phase, **fields: str | MessageState | tuple[SourceRef, ...]) -> None:
+        self._replace(-1, Turn(dataclasses.replace(self._live, **fields), phase))  # pyright: ignore[reportArgumentType]
+
+    def _append(self, turn: Turn) -> None:
+        row = len(self._turns)
+        self.beginInsertRows(QModelIndex(), row, row)
+        self._turns.append(turn)
+        self.endInsertRows()
+
+    def _replace(self, row: int, turn: Turn) -> None:
+        row %= len(self._turns)
+        self._turns[row] = turn
+        index = self.index(row)
+        self.dataChanged.emit(index, index, [Qt.ItemDataRole.DisplayRole, self.TurnRole])
+
+
+def _new_message(role: Role, text: str = "") -> Message:
+    return Message("", "", role, text, time.time())

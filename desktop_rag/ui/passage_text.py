@@ -1,0 +1,101 @@
+"""Shows a passage literally, with the quoted words marked; folded to a few lines. Qt thread."""
+
+import math
+
+from PySide6.QtCore import QSizeF, Qt, QUrl, Slot
+from PySide6.QtGui import QImage, QTextCharFormat, QTextCursor, QWheelEvent
+from PySide6.QtWidgets import QFrame, QSizePolicy, QTextEdit, QWidget
+
+from desktop_rag.ui.theme import Theme
+
+_FOLDED_CHARS = 280
+_LEAD_CHARS = 90
+
+
+class PassageText(QTextEdit):
+    """Read-only plain text. The text is put in as text, so nothing in it can be HTML."""
+
+    def __init__(self, theme: Theme, text: str, quote: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._passage = text.strip()
+        self._quote = quote.strip()
+        self._is_whole = not self.is_longer
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setReadOnly(True)
+        self.setAcceptRichText(False)
+        self.setUndoRedoEnabled(False)
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self.setAccessibleName("Passage")
+        self.document().setDocumentMargin(0)
+        self.document().documentLayout().documentSizeChanged.connect(self._on_size_changed)
+        theme.changed.connect(self._show)
+        self._show()
+
+    @property
+    def is_longer(self) -> bool:
+        """Whether there is more than fits when folded."""
+        return len(self._passage) > _FOLDED_CHARS + 40
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of it is shown."""
+        return self._is_whole
+
+    def show_whole(self, is_whole: bool) -> None:
+        """Show all of it, or only the part around the quote."""
+        self._is_whole = is_whole
+        self._show()
+
+    def loadResource(self, kind: int, name: QUrl | str) -> QImage:
+        # Not None: then Qt would go on and read the file itself.
+        return QImage()
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        event.ignore()
+
+    @Slot()
+    def _show(self) -> None:
+        shown = self._passage if self._is_whole else folded(self._passage, self._quote)
+        before, quote, after = split_at_quote(shown, self._quote)
+        self.document().clear()
+        cursor = QTextCursor(self.document())
+        cursor.insertText(before, self._format("muted"))
+        marked = self._format("highlight_text")
+        marked.setBackground(self._theme.colour("highlight"))
+        cursor.insertText(quote, marked)
+        cursor.insertText(after, self._format("muted"))
+
+    def _format(self, role: str) -> QTextCharFormat:
+        char_format = QTextCharFormat()
+        char_format.setForeground(self._theme.colour(role))
+        return char_format
+
+    @Slot(QSizeF)
+    def _on_size_changed(self, size: QSizeF) -> None:
+        self.setFixedHeight(max(1, math.ceil(size.height())))
+
+
+def folded(passage: str, quote: str) -> str:
+    """A part of the passage that begins a little before the quote, cut at words, with …"""
+    at = max(0, passage.find(quote)) if quote else 0
+    start = max(0, at - _LEAD_CHARS)
+    end = min(len(passage), max(start + _FOLDED_CHARS, at + len(quote)))
+    if start:
+        space = passage.find(" ", start, at)
+        start = space + 1 if space >= 0 else start
+    if end < len(passage):
+        space = passage.rfind(" ", max(start, at + len(quote)), end)
+        end = space if space > 0 else end
+    lead, tail = "… " if start else "", " …" if end < len(passage) else ""
+    return f"{lead}{passage[start:end]}{tail}"
+
+
+def split_at_quote(passage: str, quote: str) -> tuple[str, str, str]:
+    """What is before, in and after the quote; all of it is before where there is none."""
+    at = passage.find(quote) if quote else -1
+    if at < 0:
+        return passage, "", ""
+    return passage[:at], quote, passage[at + len(quote) :]

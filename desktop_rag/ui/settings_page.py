@@ -1,0 +1,271 @@
+"""The settings page. Every change is checked and applied at once, and can be undone. Qt thread."""
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt, Slot
+from PySide6.QtWidgets import (
+    QButtonGroup,
+    QFrame,
+    QHBoxLayout,
+    QRadioButton,
+    QScrollArea,
+    QSlider,
+    QVBoxLayout,
+    QWidget,
+)
+
+from desktop_rag.core.paths import Home
+from desktop_rag.core.settings import EndpointSettings, Settings
+from desktop_rag.ui.bridge import Bridge
+from desktop_rag.ui.controls import ElidedLabel, PlainLabel, TextButton
+from desktop_rag.ui.endpoint_form import EndpointForm
+from desktop_rag.ui.file_opening import FileOpener
+from desktop_rag.ui.settings_fields import (
+    SettingsSection,
+    WheelGuard,
+    note,
+    show_number,
+    whole_number,
+)
+
+if TYPE_CHECKING:
+    from desktop_rag.answer.chat import Chat
+
+_PAGE_WIDTH_PX = 780
+_HUNDRED = 100
+_SCHEMES = {"system": "Like the system", "light": "Light", "dark": "Dark"}
+LICENCE = "Apache License 2.0"
+
+
+class SettingsPage(QWidget):
+    """Edits a Settings value; each change makes a new one and hands it to `apply`."""
+
+    def __init__(
+        self,
+        bridge: Bridge,
+        chat: "Chat",
+        settings: Settings,
+        apply: Callable[[Settings], None],
+        home: Home,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._bridge = bridge
+        self._chat = chat
+        self._settings = settings
+        self._apply = apply
+        self._home = home
+        self._earlier: list[Settings] = []
+        self._opener = FileOpener(bridge, self)
+        self._guard = WheelGuard(self)
+        self._build()
+        self.show_settings(settings)
+        self._connect()
+        bridge.run(self, _version, self._version.setText)
+
+    @property
+    def settings(self) -> Settings:
+        """What is chosen now."""
+        return self._settings
+
+    def show_settings(self, settings: Settings) -> None:
+        """Show settings that were changed elsewhere; nothing is applied."""
+        self._settings = settings
+        self._endpoint.show_endpoint(settings.endpoint)
+        self._schemes[settings.appearance.scheme].setChecked(True)
+        show_number(self._passages, settings.retrieval.passages)
+        self._balance.blockSignals(True)
+        self._balance.setValue(_HUNDRED - round(settings.retrieval.lexical_weight * _HUNDRED))
+        self._balance.blockSignals(False)
+        self._show_balance(self._balance.value())
+        show_number(self._largest, settings.index.max_file_mb)
+        show_number(self._threads, settings.index.embedding_threads)
+
+    # --- building --------------------------------------------------------------------------------
+
+    def _build(self) -> None:
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.setProperty("kind", "page")
+        self._endpoint = EndpointForm(
+            self._bridge, self._chat, self._settings.endpoint, self._guard
+        )
+        body = QWidget()
+        body.setProperty("kind", "page")
+        sections = QVBoxLayout()
+        sections.setSpacing(14)
+        for section in (
+            self._endpoint,
+            self._build_appearance(),
+            self._build_retrieval(),
+            self._build_indexing(),
+            self._build_about(),
+        ):
+            sections.addWidget(section)
+        sections.addStretch(1)
+        column = QWidget(body)
+        column.setMaximumWidth(_PAGE_WIDTH_PX)
+        column.setLayout(sections)
+        sections.setContentsMargins(0, 0, 0, 0)
+        row = QHBoxLayout(body)
+        row.setContentsMargins(22, 0, 22, 18)
+        row.addWidget(column, 1)
+        row.addStretch(0)
+        scroll = QScrollArea(self)
+        scroll.setWidgetResizable(True)
+        scroll.setFrameShape(QFrame.Shape.NoFrame)
+        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        scroll.setWidget(body)
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 18, 0, 0)
+        outer.setSpacing(12)
+        outer.addLayout(self._build_header())
+        outer.addWidget(scroll, 1)
+
+    def _build_header(self) -> QHBoxLayout:
+        self._saved = PlainLabel("Saved.", tone="muted")
+        self._undo = TextButton("Undo", kind="quiet")
+        self._undo.setAccessibleDescription("Take the last change of a setting back")
+        header = QHBoxLayout()
+        header.setContentsMargins(22, 0, 22, 0)
+        header.addWidget(PlainLabel("Settings", scale="title"))
+        header.addStretch(1)
+        header.addWidget(self._saved)
+        header.addWidget(self._undo)
+        policy = self._undo.sizePolicy()
+        policy.setRetainSizeWhenHidden(True)
+        self._undo.setSizePolicy(policy)
+        self._show_undo()
+        return header
+
+    def _build_appearance(self) -> SettingsSection:
+        section = SettingsSection("Appearance")
+        group = QButtonGroup(self)
+        self._schemes: dict[str, QRadioButton] = {}
+        for scheme, words in _SCHEMES.items():
+            self._schemes[scheme] = QRadioButton(words)
+            self._schemes[scheme].setAccessibleName(f"Colours: {words}")
+            group.addButton(self._schemes[scheme])
+        section.add_row("Colours", *self._schemes.values(), spacing_px=20)
+        return section
+
+    def _build_retrieval(self) -> SettingsSection:
+        section = SettingsSection("Finding passages")
+        self._passages = whole_number(1, 50, 1, " passages")
+        self._balance = QSlider(Qt.Orientation.Horizontal)
+        self._balance.setRange(0, _HUNDRED)
+        self._balance.setSingleStep(5)
+        self._balance.setPageStep(10)
+        self._balance.setTracking(False)
+        self._balance.setMinimumSize(160, 26)
+        self._balance.setAccessibleName("Balance of words and meaning")
+        self._balance_note = note()
+        for field in (self._passages, self._balance):
+            self._guard.guard(field)
+        section.add_row("For each answer", self._passages)
+        section.add_note(note("More find more, and need a model with room for them."))
+        words, meaning = PlainLabel("words", tone="muted"), PlainLabel("meaning", tone="muted")
+        section.add_row("What counts", words, self._balance, meaning)
+        section.add_note(self._balance_note)
+        return section
+
+    def _build_indexing(self) -> SettingsSection:
+        section = SettingsSection("Indexing", "Changes take effect at the next start of the app.")
+        self._largest = whole_number(1, 10_000, 50, " MB")
+        self._threads = whole_number(0, os.cpu_count() or 1, 1, " threads")
+        self._threads.setSpecialValueText("automatic")
+        for field in (self._largest, self._threads):
+            self._guard.guard(field)
+        section.add_row("Largest file", self._largest)
+        section.add_note(note("Larger files are skipped and listed as such."))
+        section.add_row("Computing with", self._threads)
+        section.add_note(note("Fewer threads leave more of the computer to other programs."))
+        return section
+
+    def _build_about(self) -> SettingsSection:
+        section = SettingsSection("About")
+        self._version = PlainLabel(selectable=True)
+        folder = ElidedLabel(str(self._home.root), mode=Qt.TextElideMode.ElideMiddle)
+        self._open_home = TextButton("Open")
+        self._open_home.setAccessibleDescription("Open the folder with the app's own files")
+        section.add_row("Version", self._version)
+        section.add_row("Licence", PlainLabel(LICENCE, selectable=True))
+        section.add_row("Own files", folder, self._open_home, is_wide=True)
+        section.add_note(
+            note("Index, conversations, settings and log, all on this computer, without the keys.")
+        )
+        return section
+
+    def _connect(self) -> None:
+        self._endpoint.changed.connect(self._on_endpoint_changed)
+        for button in self._schemes.values():
+            button.toggled.connect(self._on_edited)
+        self._balance.sliderMoved.connect(self._show_balance)
+        for field in (self._passages, self._balance, self._largest, self._threads):
+            field.valueChanged.connect(self._on_edited)
+        self._undo.clicked.connect(self._on_undo_clicked)
+        self._open_home.clicked.connect(self._on_open_home_clicked)
+
+    # --- changes ---------------------------------------------------------------------------------
+
+    @Slot(object)
+    def _on_endpoint_changed(self, endpoint: EndpointSettings) -> None:
+        self._change_to(replace(self._settings, endpoint=endpoint))
+
+    @Slot()
+    def _on_edited(self) -> None:
+        now = self._settings
+        scheme = next(key for key, button in self._schemes.items() if button.isChecked())
+        share = (_HUNDRED - self._balance.value()) / _HUNDRED
+        self._show_balance(self._balance.value())
+        self._change_to(
+            replace(
+                now,
+                appearance=replace(now.appearance, scheme=scheme),
+                retrieval=replace(
+                    now.retrieval, passages=self._passages.value(), lexical_weight=share
+                ),
+                index=replace(
+                    now.index,
+                    max_file_mb=self._largest.value(),
+                    embedding_threads=self._threads.value(),
+                ),
+            )
+        )
+
+    def _change_to(self, settings: Settings) -> None:
+        if settings != self._settings:
+            self._earlier.append(self._settings)
+            self._settings = settings
+            self._apply(settings)
+            self._show_undo()
+
+    @Slot()
+    def _on_undo_clicked(self) -> None:
+        self.show_settings(self._earlier.pop())
+        self._apply(self._settings)
+        self._show_undo()
+
+    def _show_undo(self) -> None:
+        self._saved.setVisible(bool(self._earlier))
+        self._undo.setVisible(bool(self._earlier))
+
+    @Slot(int)
+    def _show_balance(self, meaning: int) -> None:
+        self._balance_note.setText(f"{_HUNDRED - meaning} % words, {meaning} % meaning")
+
+    @Slot()
+    def _on_open_home_clicked(self) -> None:
+        self._opener.open(self._home.root)
+
+
+def _version() -> str:
+    """The installed version; reads a file, so not on the Qt thread."""
+    try:
+        return version("desktop-rag")
+    except PackageNotFoundError:
+        return "not installed: run from its source"

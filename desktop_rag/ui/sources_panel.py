@@ -1,0 +1,192 @@
+"""The numbered sources of one answer, beside the conversation. Qt thread."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QGuiApplication, QMouseEvent
+from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+
+from desktop_rag.core.domain import SourceRef
+from desktop_rag.ui.controls import (
+    Card,
+    ElidedLabel,
+    IconButton,
+    PlainLabel,
+    TextButton,
+    plain_tooltip,
+    set_property,
+)
+from desktop_rag.ui.passage_text import PassageText
+from desktop_rag.ui.theme import Theme
+from desktop_rag.ui.wording import count_of, one_line
+
+
+class SourceCard(Card):
+    """One source: where it is from, the passage with the quoted words marked, Copy and Open."""
+
+    open_requested = Signal(object)
+
+    def __init__(self, theme: Theme, source: SourceRef, parent: QWidget | None = None) -> None:
+        super().__init__(parent, kind="source")
+        self._theme = theme
+        self.source = source
+        self.setProperty("cited", source.is_cited)
+        self._build()
+        self._connect()
+
+    def _build(self) -> None:
+        source = self.source
+        number = PlainLabel(str(source.n))
+        number.setObjectName("sourceNumber")
+        number.setProperty("cited", source.is_cited)
+        number.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        number.setToolTip(plain_tooltip(f"Fits the question with a score of {source.score:.2f}"))
+        title = ElidedLabel(one_line(source.title or source.path))
+        title.setObjectName("sourceTitle")
+        # The end of a heading path says most.
+        place = ElidedLabel(
+            one_line(source.anchor.label()),
+            tone="muted",
+            scale="small",
+            mode=Qt.TextElideMode.ElideLeft,
+        )
+        place.setToolTip(plain_tooltip(source.path))
+        self._passage = PassageText(self._theme, source.text, source.quote)
+        self._fold = TextButton("Show more", kind="quiet")
+        self._fold.setVisible(self._passage.is_longer)
+        self._open = IconButton(self._theme, "open:muted", f"Open source {source.n} at its place")
+        self._copy = IconButton(self._theme, "copy:muted", f"Copy the passage of source {source.n}")
+        words = QVBoxLayout()
+        words.setSpacing(1)
+        words.addWidget(title)
+        words.addWidget(place)
+        head = QHBoxLayout()
+        head.setSpacing(10)
+        head.addWidget(number, 0, Qt.AlignmentFlag.AlignTop)
+        head.addLayout(words, 1)
+        buttons = QHBoxLayout()
+        buttons.setSpacing(0)
+        for button in (self._copy, self._open):
+            buttons.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
+        head.addLayout(buttons)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(12, 10, 10, 10)
+        column.setSpacing(6)
+        column.addLayout(head)
+        column.addWidget(self._passage)
+        column.addWidget(self._fold, 0, Qt.AlignmentFlag.AlignLeft)
+
+    def _connect(self) -> None:
+        self._open.clicked.connect(self._on_open_clicked)
+        self._copy.clicked.connect(self._on_copy_clicked)
+        self._fold.clicked.connect(self._on_fold_clicked)
+
+    def set_chosen(self, is_chosen: bool) -> None:
+        """Mark the card that a citation pointed at."""
+        set_property(self, "chosen", is_chosen)
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        event.accept()
+        self._on_open_clicked()
+
+    @Slot()
+    def _on_open_clicked(self) -> None:
+        self.open_requested.emit(self.source)
+
+    @Slot()
+    def _on_copy_clicked(self) -> None:
+        QGuiApplication.clipboard().setText(self.source.text)
+        self._copy.show_as("check:success", "Copied")
+
+    @Slot()
+    def _on_fold_clicked(self) -> None:
+        is_whole = not self._passage.is_whole
+        self._passage.show_whole(is_whole)
+        self._fold.setText("Show less" if is_whole else "Show more")
+
+
+class SourcesPanel(QWidget):
+    """Cited sources first, then what else was found. `open_requested` carries the SourceRef."""
+
+    open_requested = Signal(object)
+    close_requested = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._sources: tuple[SourceRef, ...] = ()
+        self._cards: dict[int, SourceCard] = {}
+        self._build()
+
+    def _build(self) -> None:
+        self.setProperty("kind", "sidebar")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self._title = PlainLabel("Sources", scale="heading")
+        close = IconButton(self._theme, "close:muted", "Close the sources")
+        close.clicked.connect(self.close_requested)
+        head = QHBoxLayout()
+        head.setContentsMargins(14, 10, 8, 0)
+        head.addWidget(self._title, 1)
+        head.addWidget(close)
+        self._page = QWidget()
+        self._page.setProperty("kind", "sidebar")
+        self._column = QVBoxLayout(self._page)
+        self._column.setContentsMargins(12, 4, 12, 12)
+        self._column.setSpacing(10)
+        self._scroll = QScrollArea()
+        self._scroll.setObjectName("sources")
+        self._scroll.setWidgetResizable(True)
+        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._scroll.setWidget(self._page)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addLayout(head)
+        column.addWidget(self._scroll, 1)
+
+    @property
+    def sources(self) -> tuple[SourceRef, ...]:
+        """What is shown."""
+        return self._sources
+
+    def show_sources(self, sources: Sequence[SourceRef]) -> None:
+        """Show the sources of an answer instead, from the top."""
+        if tuple(sources) == self._sources:
+            return
+        self._sources = tuple(sources)
+        self._clear()
+        cited = [s for s in sources if s.is_cited]
+        others = [s for s in sources if not s.is_cited]
+        if cited and others:
+            self._add_heading(f"Cited · {len(cited)}")
+        self._add_cards(cited)
+        if cited and others:
+            self._add_heading(f"Also found · {len(others)}")
+        self._add_cards(others)
+        self._column.addStretch(1)
+        self._title.setText(count_of(len(sources), "source") if sources else "Sources")
+        self._scroll.verticalScrollBar().setValue(0)
+
+    def choose(self, n: int) -> None:
+        """Mark card n and bring it into sight."""
+        for number, card in self._cards.items():
+            card.set_chosen(number == n)
+        if card := self._cards.get(n):
+            self._column.activate()
+            self._scroll.ensureWidgetVisible(card, 0, 12)
+
+    def _clear(self) -> None:
+        self._cards.clear()
+        while item := self._column.takeAt(0):
+            if widget := item.widget():
+                widget.hide()
+                widget.deleteLater()
+
+    def _add_heading(self, text: str) -> None:
+        self._column.addWidget(PlainLabel(text, tone="muted", scale="small"))
+
+    def _add_cards(self, sources: Sequence[SourceRef]) -> None:
+        for source in sources:
+            card = SourceCard(self._theme, source)
+            card.open_requested.connect(self.open_requested)
+            self._cards[source.n] = card
+            self._column.addWidget(card)

@@ -1,0 +1,219 @@
+"""The only reader of themes, style sheets and icons. Qt thread only.
+
+`resources/themes/*.toml` name raw colours and the roles that point to them; `resources/qss/*.qss`
+are templates over the roles; `resources/icons/*.svg` are strokes in `currentColor`. All of it is
+read once at start, so that switching reads no file. What is missing is an error at start.
+"""
+
+import re
+import tomllib
+import weakref
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from string import Template
+
+from PySide6.QtCore import QByteArray, QObject, QRectF, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QAction, QColor, QIcon, QPainter, QPalette, QPixmap
+from PySide6.QtSvg import QSvgRenderer
+from PySide6.QtWidgets import QAbstractButton, QApplication
+from shiboken6 import isValid
+
+SCHEMES = ("system", "light", "dark")
+_ICON_SIZES_PX = (16, 18, 22, 28, 32, 36, 40, 44, 56, 80)
+_FONT_SCALES = {"small": 0.9, "body": 1.0, "reading": 1.06, "heading": 1.2, "title": 1.6}
+_PALETTE = {
+    QPalette.ColorRole.Window: "window",
+    QPalette.ColorRole.WindowText: "text",
+    QPalette.ColorRole.Base: "surface",
+    QPalette.ColorRole.AlternateBase: "sunken",
+    QPalette.ColorRole.Text: "text",
+    QPalette.ColorRole.Button: "surface",
+    QPalette.ColorRole.ButtonText: "text",
+    QPalette.ColorRole.BrightText: "danger",
+    QPalette.ColorRole.PlaceholderText: "muted",
+    QPalette.ColorRole.ToolTipBase: "surface",
+    QPalette.ColorRole.ToolTipText: "text",
+    QPalette.ColorRole.Highlight: "selection",
+    QPalette.ColorRole.HighlightedText: "selection_text",
+    QPalette.ColorRole.Link: "link",
+    QPalette.ColorRole.LinkVisited: "link",
+    QPalette.ColorRole.Accent: "accent",
+    QPalette.ColorRole.Light: "surface",
+    QPalette.ColorRole.Midlight: "hover",
+    QPalette.ColorRole.Mid: "border",
+    QPalette.ColorRole.Dark: "border_strong",
+}
+_DISABLED = (
+    QPalette.ColorRole.WindowText,
+    QPalette.ColorRole.Text,
+    QPalette.ColorRole.ButtonText,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Scheme:
+    """The colours of one theme file: `roles` maps each role to a value such as `#4754c9`."""
+
+    name: str
+    is_dark: bool
+    roles: Mapping[str, str]
+
+
+def load_scheme(path: Path) -> Scheme:
+    """Read a theme file. A role that names no colour is a ValueError."""
+    table = tomllib.loads(path.read_text(encoding="utf-8"))
+    colours: dict[str, str] = table["colours"]
+    roles: dict[str, str] = {}
+    for role, colour in table["roles"].items():
+        if colour not in colours:
+            raise ValueError(f"{path.name}: the role {role} names no colour: {colour}")
+        if not re.fullmatch("#[0-9a-f]{6}", colours[colour]):
+            raise ValueError(f"{path.name}: {colour} is no colour: {colours[colour]}")
+        roles[role] = colours[colour]
+    return Scheme(table["theme"]["name"], table["theme"]["is_dark"], roles)
+
+
+def load_schemes(folder: Path) -> tuple[Scheme, Scheme]:
+    """The light and the dark scheme. They must define the same roles, else ValueError."""
+    light, dark = load_scheme(folder / "light.toml"), load_scheme(folder / "dark.toml")
+    if odd := light.roles.keys() ^ dark.roles.keys():
+        raise ValueError(f"Only one of the themes defines {', '.join(sorted(odd))}")
+    return light, dark
+
+
+def load_style_sheet(folder: Path) -> Template:
+    """All style sheet templates of the folder, joined in order of their names."""
+    return Template("\n".join(f.read_text(encoding="utf-8") for f in sorted(folder.glob("*.qss"))))
+
+
+class Theme(QObject):
+    """Dresses the whole application and hands out colours and icons.
+
+    Widgets that paint or render colours themselves do it again on `changed`.
+    """
+
+    changed = Signal()
+
+    def __init__(self, app: QApplication, resources: Path, scheme: str = "system") -> None:
+        super().__init__(app)
+        self._app = app
+        self._light, self._dark = load_schemes(resources / "themes")
+        self._style_sheets = resources / "qss"
+        self._style_sheet = load_style_sheet(self._style_sheets)
+        self._shapes = {
+            f.stem: f.read_text(encoding="utf-8") for f in (resources / "icons").glob("*.svg")
+        }
+        self._icons: dict[str, QIcon] = {}
+        self._icon_users: list[tuple[weakref.ref[QAbstractButton | QAction], str]] = []
+        self._font_size = app.font().pointSizeF()
+        self._wanted = scheme
+        self._scheme: Scheme | None = None
+        app.setStyle("Fusion")
+        app.styleHints().colorSchemeChanged.connect(self._on_system_scheme_changed)
+        self.apply(scheme)
+
+    @property
+    def is_dark(self) -> bool:
+        """Whether the dark scheme is in use."""
+        return self._current.is_dark
+
+    @property
+    def colours(self) -> Mapping[str, str]:
+        """Every role with its present value, such as `#4754c9`."""
+        return self._current.roles
+
+    def colour(self, role: str) -> QColor:
+        """The present colour of a role. An unknown role is a KeyError."""
+        return QColor(self.colours[role])
+
+    def apply(self, scheme: str) -> None:
+        """Use `light`, `dark` or, with `system`, what the desktop says now and later."""
+        if scheme not in SCHEMES:
+            raise ValueError(f"No such colour scheme: {scheme}")
+        self._wanted = scheme
+        asked = {"light": Qt.ColorScheme.Light, "dark": Qt.ColorScheme.Dark}
+        self._app.styleHints().setColorScheme(asked.get(scheme, Qt.ColorScheme.Unknown))
+        self._dress()
+
+    def icon(self, spec: str) -> QIcon:
+        """The icon for `shape:role`, such as `send:accent_text`; the role `text` may be left out.
+
+        It has the colours of now: use `set_icon` for one that follows the theme.
+        """
+        if spec not in self._icons:
+            shape, _, role = spec.partition(":")
+            self._icons[spec] = self._draw(shape, self.colours[role or "text"])
+        return self._icons[spec]
+
+    def set_icon(self, target: QAbstractButton | QAction, spec: str) -> None:
+        """Give a button or action an icon that follows the theme, in place of an earlier one."""
+        self._icon_users = [
+            (ref, old) for ref, old in self._icon_users if ref() not in {None, target}
+        ]
+        self._icon_users.append((weakref.ref(target), spec))
+        target.setIcon(self.icon(spec))
+
+    @property
+    def _current(self) -> Scheme:
+        return self._scheme or self._light
+
+    @Slot()
+    def _on_system_scheme_changed(self) -> None:
+        if self._wanted == "system":
+            self._dress()
+
+    def _dress(self) -> None:
+        chosen = self._dark if self._is_dark_wanted() else self._light
+        if chosen is self._scheme:
+            return
+        self._scheme = chosen
+        self._icons.clear()
+        # Off and on again: replacing one style sheet by another takes five times as long.
+        self._app.setStyleSheet("")
+        self._app.setPalette(self._palette())
+        self._app.setStyleSheet(self._style_sheet.substitute(self._tokens()))
+        for ref, spec in self._icon_users:
+            target = ref()
+            if target is not None and isValid(target):
+                target.setIcon(self.icon(spec))
+        self.changed.emit()
+
+    def _is_dark_wanted(self) -> bool:
+        if self._wanted == "system":
+            return self._app.styleHints().colorScheme() is Qt.ColorScheme.Dark
+        return self._wanted == "dark"
+
+    def _tokens(self) -> dict[str, str]:
+        sizes = {f"font_{k}": f"{self._font_size * v:.2f}pt" for k, v in _FONT_SCALES.items()}
+        images = self._style_sheets / ("dark" if self.is_dark else "light")
+        return {**self.colours, **sizes, "images": images.as_posix()}
+
+    def _palette(self) -> QPalette:
+        palette = QPalette()
+        for qt_role, role in _PALETTE.items():
+            palette.setColor(qt_role, self.colour(role))
+        for qt_role in _DISABLED:
+            palette.setColor(QPalette.ColorGroup.Disabled, qt_role, self.colour("faint"))
+        return palette
+
+    def _draw(self, shape: str, colour: str) -> QIcon:
+        icon = QIcon()
+        for mode, tint in (
+            (QIcon.Mode.Normal, colour),
+            (QIcon.Mode.Disabled, self.colours["faint"]),
+        ):
+            svg = self._shapes[shape].replace("currentColor", tint)
+            renderer = QSvgRenderer(QByteArray(svg.encode()))
+            for size_px in _ICON_SIZES_PX:
+                icon.addPixmap(_render(renderer, size_px), mode)
+        return icon
+
+
+def _render(renderer: QSvgRenderer, size_px: int) -> QPixmap:
+    pixmap = QPixmap(QSize(size_px, size_px))
+    pixmap.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(pixmap)
+    renderer.render(painter, QRectF(0, 0, size_px, size_px))
+    painter.end()
+    return pixmap

@@ -1,0 +1,46 @@
+"""The verbs that a process answers itself, or the running app answers for it, as JSON values.
+
+Any worker thread.
+"""
+
+from threading import Event
+from typing import Any
+
+from desktop_rag import cli_output
+from desktop_rag.answer.chat import Chat
+from desktop_rag.core.domain import AnswerDone, DocumentState, Message, MessageState, SearchMode
+from desktop_rag.core.errors import AppError
+from desktop_rag.ingest.library import Library
+
+
+def ask(library: Library, chat: Chat, question: str, collection: str = "") -> dict[str, Any]:
+    """Ask in a new conversation and wait for the answer; AppError when it failed."""
+    message: Message | None = None
+    collection_id = _collection_id(library, collection)
+    for event in chat.ask(question, collection_id=collection_id, cancel=Event()):
+        if isinstance(event, AnswerDone):
+            message = event.message
+    assert message is not None, "every answer ends with AnswerDone"
+    if message.state is MessageState.FAILED:
+        raise AppError(message.error_title, message.error_hint)
+    return cli_output.answer_json(message)
+
+
+def search(
+    library: Library, chat: Chat, query: str, mode: SearchMode, limit: int, collection: str = ""
+) -> list[dict[str, Any]]:
+    """The rows of `search --json`."""
+    collection_id = _collection_id(library, collection)
+    passages = chat.search(query, mode=mode, limit=limit, collection_id=collection_id)
+    return cli_output.search_json(passages)
+
+
+def status(library: Library, *, failed: bool = False) -> dict[str, Any]:
+    """The document of `status --json`; with `failed` it lists the failed files."""
+    sources = [(source, library.counts(source.source_id)) for source in library.sources()]
+    failures = library.documents(state=DocumentState.FAILED) if failed else None
+    return cli_output.status_json(sources, failures)
+
+
+def _collection_id(library: Library, name: str) -> str:
+    return library.find_collection(name).collection_id if name else ""

@@ -1,0 +1,150 @@
+"""The verbs as other programs call them: a process, its exit code, one JSON document."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from desktop_rag.app import Services
+from desktop_rag.core.paths import Home
+from desktop_rag.ui.single_instance import AppServer
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "papers"
+    made.mkdir()
+    (made / "lamp.md").write_text("# Lamp\n\nThe lamp is lit at dusk by the keeper.")
+    (made / "fees.csv").write_text("who,pounds\nadult,8\nchild,4\n")
+    (made / "broken.pdf").write_bytes(b"%PDF-1.7\nnothing else")
+    (made / "image.xyz").write_bytes(b"\x00")
+    return made
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "desktop_rag", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=50)
+
+
+def run_json(*arguments: str) -> Any:
+    done = run(*arguments, "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_index_then_search_ask_status_doctor(home: Home, folder: Path) -> None:
+    report = run_json("index", str(folder))
+    assert set(report) == {
+        "files", "searchable", "embedded_chunks", "reused_chunks", "seconds", "words_seconds",
+        "failed", "skipped",
+    }  # fmt: skip
+    assert (report["files"], report["searchable"], report["embedded_chunks"]) == (4, 2, 2)
+    assert [row["path"] for row in report["failed"]] == [str(folder / "broken.pdf")]
+    assert [row["path"] for row in report["skipped"]] == [str(folder / "image.xyz")]
+    again = run_json("index", str(folder))
+    assert (again["embedded_chunks"], again["reused_chunks"]) == (0, 2)
+
+    [first, *_] = run_json("search", "adult pounds", "-k", "2", "--mode", "lexical")
+    assert set(first) == {
+        "rank", "score", "document_id", "path", "title", "text", "anchor", "start", "end",
+    }  # fmt: skip
+    assert first["path"] == str(folder / "fees.csv")
+    assert first["anchor"]["cells"]
+
+    answer = run_json("ask", "When is the lamp lit?")
+    assert set(answer) == {"answer", "citations", "claims", "follow_ups", "model", "seconds"}
+    assert set(answer["citations"][0]) == {"n", "path", "title", "anchor", "quote"}
+    assert answer["citations"][0]["quote"] == "The lamp is lit at dusk by the keeper."
+
+    [row] = run_json("status", "--failed")["failed"]
+    assert row["path"] == str(folder / "broken.pdf")
+    assert row["reason"]
+    assert all(finding["ok"] for finding in run_json("doctor"))
+
+
+def test_the_worlds_faults_end_with_one_and_a_hint(home: Home, tmp_path: Path) -> None:
+    for arguments in (
+        ["index", str(tmp_path / "missing")],
+        ["search", "x", "--collection", "unknown"],
+        ["eval", "retrieval", str(tmp_path)],
+        ["ask", "x", "--popup"],
+    ):
+        done = run(*arguments)
+        assert done.returncode == 1
+        assert done.stdout == ""
+        assert len(done.stderr.strip().splitlines()) >= 2
+        assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("arguments", [["fly"], ["search"], ["search", "x", "-k", "0"]])
+def test_wrong_use_ends_with_two(home: Home, arguments: list[str]) -> None:
+    assert run(*arguments).returncode == 2
+
+
+def test_for_people_there_are_lines_and_places(home: Home, folder: Path) -> None:
+    run("index", str(folder))
+    shown = run("ask", "When is the lamp lit?").stdout
+    assert "The lamp is lit at dusk by the keeper. [1]" in shown
+    assert f"[1] Lamp, Lamp  {folder / 'lamp.md'}" in shown
+    assert "no endpoint is set" in shown
+
+
+def test_doctor_finds_a_damaged_model(home: Home, tmp_path: Path) -> None:
+    home.create()
+    home.settings.write_text(f'[index]\nmodel_folder = "{tmp_path}"\n')
+    done = run("doctor", "--json")
+    assert done.returncode == 1
+    wrong = [finding["check"] for finding in json.loads(done.stdout) if not finding["ok"]]
+    assert "model" in wrong
+
+
+def test_without_a_model_words_are_still_found(home: Home, folder: Path, tmp_path: Path) -> None:
+    home.create()
+    home.settings.write_text(f'[index]\nmodel_folder = "{tmp_path}"\n')
+    report = run_json("index", str(folder))
+    assert (report["searchable"], report["embedded_chunks"]) == (2, 0)
+    assert run_json("search", "lamp dusk")[0]["title"] == "Lamp"
+
+
+def test_a_retrieval_set_is_measured_in_every_mode(home: Home, tmp_path: Path) -> None:
+    corpus = [
+        {"_id": "a", "title": "Lamp", "text": "The lamp is lit at dusk."},
+        {"_id": "b", "title": "Ferry", "text": "The ferry leaves at noon."},
+    ]
+    queries = [{"_id": "1", "text": "lamp lit"}, {"_id": "2", "text": "when does the ferry go"}]
+    for name, rows in (("corpus", corpus), ("queries", queries)):
+        lines = "\n".join(json.dumps(row) for row in rows)
+        (tmp_path / f"{name}.jsonl").write_text(lines)
+    (tmp_path / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\n1\ta\t1\n2\tb\t1\n")
+    results = run_json("eval", "retrieval", str(tmp_path))
+    assert [row["mode"] for row in results] == ["hybrid", "lexical", "dense"]
+    for row in results:
+        assert set(row) == {"mode", "queries", "ndcg@10", "recall@5", "mrr", "p50_ms", "p95_ms"}
+        assert row["ndcg@10"] == 1.0
+
+
+def test_the_demo_answers_in_the_terminal(home: Home) -> None:
+    shown = run("demo", "--terminal").stdout
+    assert "burning glass" in shown
+    assert "[1] Volunteer handbook 2026, page 3" in shown
+
+
+def test_verbs_ask_the_running_app(services: Services, home: Home) -> None:
+    asked: list[dict[str, Any]] = []
+
+    def search(arguments: dict[str, Any]) -> list[Any]:
+        asked.append(arguments)
+        return []
+
+    server = AppServer(home, {"search": search})
+    try:
+        assert run_json("search", "lamp", "-k", "3") == []
+        refused = run("index", str(home.root))
+    finally:
+        server.close()
+    assert asked == [{"query": "lamp", "mode": "hybrid", "limit": 3, "collection": ""}]
+    assert refused.returncode == 1
+    assert "window is open" in refused.stderr

@@ -1,0 +1,209 @@
+"""The real window over real services, and a person who uses it: sees texts, clicks, types."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+from PySide6.QtCore import QCoreApplication, QEvent, QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QDropEvent, QTextCursor
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractItemView,
+    QApplication,
+    QComboBox,
+    QLabel,
+    QLineEdit,
+    QPlainTextEdit,
+    QTextEdit,
+    QWidget,
+)
+from pytestqt.exceptions import TimeoutError
+from pytestqt.qtbot import QtBot
+
+from desktop_rag.app import WindowApp
+from desktop_rag.core.paths import Home
+from desktop_rag.ingest.watcher import WatchTimes
+from desktop_rag.ui.controls import ElidedLabel
+from desktop_rag.ui.segment_view import SegmentView
+from tests.chat_server import ChatServer
+
+Found = TypeVar("Found", bound=QWidget)
+_WAIT_MS = 20_000
+
+
+class Person:
+    """Does with the window what a person does, and waits as long as a person would."""
+
+    def __init__(self, opened: WindowApp, qtbot: QtBot) -> None:
+        self.app = opened
+        self.window = opened.window
+        self._qtbot = qtbot
+        self._is_gone = False
+
+    # --- seeing --------------------------------------------------------------------------
+
+    def sees(self, text: str) -> None:
+        """Wait until the text is on the screen."""
+        try:
+            self._qtbot.waitUntil(lambda: text in self.screen(), timeout=_WAIT_MS)
+        except TimeoutError:
+            raise AssertionError(f"{text!r} did not appear on:\n{self.screen()}") from None
+
+    def sees_no_longer(self, text: str) -> None:
+        """Wait until the text is gone from the screen."""
+        self._qtbot.waitUntil(lambda: text not in self.screen(), timeout=_WAIT_MS)
+
+    def screen(self) -> str:
+        """Every visible text of the window."""
+        return "\n".join(_texts(self.window))
+
+    # --- doing ---------------------------------------------------------------------------
+
+    def presses(self, keys: str) -> None:
+        """Press a combination such as `Ctrl+2`."""
+        QTest.keySequence(self.window, keys)
+
+    def clicks(self, name: str) -> None:
+        """Click the visible, enabled button of this text or accessible name."""
+        self._qtbot.waitUntil(lambda: self._button(name) is not None, timeout=_WAIT_MS)
+        button = self._button(name)
+        assert button is not None
+        QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+
+    def types(self, name: str, text: str) -> None:
+        """Write into the field of this accessible name."""
+        field = self.field(name)
+        field.setFocus()
+        QTest.keyClicks(field, text)
+
+    def asks(self, question: str) -> None:
+        """Write a question and press Enter."""
+        self.types("Question", question)
+        QTest.keyClick(self.field("Question"), Qt.Key.Key_Return)
+
+    def drops(self, *paths: Path) -> None:
+        """Drop files or folders onto the library page."""
+        self.presses("Ctrl+2")
+        data = QMimeData()
+        data.setUrls([QUrl.fromLocalFile(str(path)) for path in paths])
+        action, button = Qt.DropAction.CopyAction, Qt.MouseButton.LeftButton
+        no_keys = Qt.KeyboardModifier.NoModifier
+        event = QDropEvent(QPointF(100, 100), action, data, button, no_keys)
+        # Qt routes a real drop by its drag manager, which only the desktop can drive.
+        self.window.library_page.dropEvent(event)
+
+    def clicks_citation(self, n: int) -> None:
+        """Click the pill of source n in the last answer."""
+        view = [v for v in self.window.findChildren(SegmentView) if v.isVisible()][-1]
+        QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=_place_of(view, n))
+
+    def closes_the_window(self) -> None:
+        """Close the window, once, and wait until everything under it has ended."""
+        if self._is_gone:
+            return
+        self._is_gone = True
+        self.window.close()
+        self.app.shut_down()
+        self.window.deleteLater()
+        QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+        QApplication.processEvents()
+
+    def field(self, name: str) -> QWidget:
+        """The visible field of this accessible name."""
+        kinds = (QLineEdit, QPlainTextEdit, QTextEdit, QComboBox)
+        fields = [w for kind in kinds for w in self.window.findChildren(kind)]
+        return next(w for w in fields if w.isVisible() and w.accessibleName() == name)
+
+    def rows(self, name: str) -> list[list[str]]:
+        """The cells of the visible list or table of this accessible name."""
+        model = self._view(name).model()
+        at = [(r, range(model.columnCount())) for r in range(model.rowCount())]
+        return [[str(model.index(row, c).data() or "") for c in columns] for row, columns in at]
+
+    def opens_row(self, name: str, row: int) -> None:
+        """Click a row of the list of this accessible name."""
+        view = self._view(name)
+        place = view.visualRect(view.model().index(row, 0)).center()
+        QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=place)
+
+    def waits_until(self, is_so: Callable[[], bool]) -> None:
+        """Wait until something is so."""
+        self._qtbot.waitUntil(is_so, timeout=_WAIT_MS)
+
+    def _view(self, name: str) -> QAbstractItemView:
+        views = self.window.findChildren(QAbstractItemView)
+        return next(v for v in views if v.isVisible() and v.accessibleName() == name)
+
+    def _button(self, name: str) -> QAbstractButton | None:
+        for button in self.window.findChildren(QAbstractButton):
+            is_named = name in (button.accessibleName(), button.text().replace("&", ""))
+            if is_named and button.isVisible() and button.isEnabled():
+                return button
+        return None
+
+
+def _texts(window: QWidget) -> Iterator[str]:
+    for widget in window.findChildren(QWidget):
+        if not widget.isVisible():
+            continue
+        if isinstance(widget, ElidedLabel):
+            yield widget.full_text
+        elif isinstance(widget, QLabel | QAbstractButton):
+            yield widget.text()
+        elif isinstance(widget, QTextEdit | QPlainTextEdit):
+            yield widget.toPlainText()
+
+
+def _place_of(view: SegmentView, n: int) -> QPoint:
+    """Where the pill of source n is painted."""
+    cursor = QTextCursor(view.document())
+    while not cursor.atEnd():
+        cursor.movePosition(QTextCursor.MoveOperation.NextCharacter)
+        if cursor.charFormat().anchorHref() == f"cite:{n}":
+            return view.cursorRect(cursor).center() - QPoint(2, 0)
+    raise AssertionError(f"no citation {n} in {view.toPlainText()!r}")
+
+
+@pytest.fixture
+def open_window(home: Home, qtbot: QtBot) -> Iterator[Callable[[], Person]]:
+    """Starts the app, as often as the story does; closes what is still open at its end."""
+    people: list[Person] = []
+
+    def start() -> Person:
+        opened = WindowApp(home, times=WatchTimes(quiet_s=0.05, storm_s=0.5))
+        people.append(Person(opened, qtbot))
+        with qtbot.waitActive(opened.window):
+            opened.open()
+        return people[-1]
+
+    yield start
+    for person in people:
+        person.closes_the_window()
+
+
+@pytest.fixture
+def person(open_window: Callable[[], Person]) -> Person:
+    """Somebody in front of a window that has just been opened for the first time."""
+    return open_window()
+
+
+@pytest.fixture
+def papers(tmp_path: Path) -> Path:
+    """A folder with a few documents."""
+    folder = tmp_path / "papers"
+    folder.mkdir()
+    (folder / "lamp.md").write_text(
+        "# Lamp\n\nThe lamp is lit at dusk by the keeper. The wick is trimmed twice a night."
+    )
+    (folder / "fees.csv").write_text("who,pounds\nadult,8\nchild,4\n")
+    (folder / "broken.pdf").write_bytes(b"%PDF-1.7\nnothing else")
+    return folder
+
+
+@pytest.fixture
+def server() -> Iterator[ChatServer]:
+    """An endpoint on this computer."""
+    with ChatServer("The lamp is lit at dusk [1].") as running:
+        yield running

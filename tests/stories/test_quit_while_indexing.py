@@ -1,0 +1,22 @@
+"""Closing the window in the middle of indexing loses nothing and does not take long."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.stories.conftest import Person
+
+
+def test_the_rest_is_indexed_at_the_next_start(
+    open_window: Callable[[], Person], tmp_path: Path
+) -> None:
+    folder = tmp_path / "many"
+    folder.mkdir()
+    for number in range(40):
+        (folder / f"{number}.md").write_text(f"# Note {number}\n\nThis is note {number}. " * 20)
+    first = open_window()
+    first.drops(folder)
+    first.sees("passages")
+    first.closes_the_window()
+    second = open_window()
+    second.presses("Ctrl+2")
+    second.sees("40 files: 40 searchable")

@@ -1,0 +1,170 @@
+"""What the tests of pages stand on: the real library and chat on a store of their own."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeVar
+
+from keyring.backend import KeyringBackend
+from keyring.errors import PasswordDeleteError
+from PySide6.QtCore import QObject, QUrl, Slot
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import QAbstractButton, QWidget
+
+from desktop_rag.answer.chat import Chat
+from desktop_rag.answer.retrieval import Retriever
+from desktop_rag.core.domain import Document, DocumentState, FileStat
+from desktop_rag.core.paths import Home
+from desktop_rag.core.settings import Settings
+from desktop_rag.ingest.ignore import IgnoreRules
+from desktop_rag.ingest.library import Library
+from desktop_rag.ingest.read.formats import supported_suffixes
+from desktop_rag.ingest.worker import ParserProcess
+from desktop_rag.models.gate import ModelGate
+from desktop_rag.models.keys import KeyStore
+from desktop_rag.store.conversations import ConversationStore
+from desktop_rag.store.database import Database
+from desktop_rag.store.documents import DocumentStore
+from desktop_rag.store.search import LexicalStore
+from desktop_rag.ui.controls import ElidedLabel, PlainLabel
+
+MEGABYTE = 1 << 20
+Field = TypeVar("Field", bound=QWidget)
+
+
+class MemoryKeyring(KeyringBackend):
+    """A keyring that works."""
+
+    priority = 5.0  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.entries: dict[tuple[str, str], str] = {}
+
+    def get_password(self, service: str, username: str) -> str | None:
+        return self.entries.get((service, username))
+
+    def set_password(self, service: str, username: str, password: str) -> None:
+        self.entries[service, username] = password
+
+    def delete_password(self, service: str, username: str) -> None:
+        if self.entries.pop((service, username), None) is None:
+            raise PasswordDeleteError("no such entry")
+
+
+class Desktop(QObject):
+    """Takes what would be handed to the desktop."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.opened: list[str] = []
+        self.urls: list[str] = []
+
+    @Slot(QUrl)
+    def take(self, url: QUrl) -> None:
+        self.opened.append(url.toLocalFile())
+        self.urls.append(url.toString(QUrl.ComponentFormattingOption.FullyEncoded))
+
+
+@contextmanager
+def listening_desktop() -> Iterator[Desktop]:
+    """Takes the place of the desktop's programs, through Qt's own hook."""
+    desktop = Desktop()
+    # The stub says bytes, but it takes a str and nothing else.
+    QDesktopServices.setUrlHandler("file", desktop, "take")  # pyright: ignore[reportArgumentType]
+    yield desktop
+    QDesktopServices.unsetUrlHandler("file")
+
+
+@contextmanager
+def opened_store(root: Path) -> Iterator[Database]:
+    """A real store in its own folder."""
+    home = Home(root)
+    home.create()
+    database = Database(home.database, memory_mb=256, backups=home.backups)
+    try:
+        yield database
+    finally:
+        database.close()
+
+
+def make_library(database: Database, root: Path) -> Library:
+    """A real library that finds by words only; nothing runs until its `start`."""
+    rules = IgnoreRules(supported_suffixes(), 200 * MEGABYTE, root)
+    documents = DocumentStore(database)
+    return Library(documents, None, None, ModelGate(), ParserProcess(), rules)
+
+
+def make_chat(database: Database, keyring: KeyringBackend | None) -> Chat:
+    """A real chat; without a keyring keys are kept for the session only."""
+
+    def find_backend() -> KeyringBackend:
+        if keyring is None:
+            raise RuntimeError("no keyring here")
+        return keyring
+
+    retriever = Retriever(LexicalStore(database), None, None, ModelGate())
+    return Chat(
+        conversations=ConversationStore(database),
+        documents=DocumentStore(database),
+        retriever=retriever,
+        embedder=None,
+        keys=KeyStore(find_backend),
+        settings=Settings(),
+    )
+
+
+def make_document(
+    name: str,
+    state: DocumentState = DocumentState.SEARCHABLE,
+    *,
+    source_id: str = "papers",
+    reason: str = "",
+    size_bytes: int = 10,
+    chunk_count: int = 1,
+) -> Document:
+    """A document of a source that lies at `/docs/<source_id>`; its id is its path."""
+    path = Path("/docs") / source_id / name
+    return Document(
+        document_id=str(path),
+        source_id=source_id,
+        path=path,
+        title="",
+        format="markdown",
+        stat=FileStat(size_bytes, 0, 0),
+        content_hash="",
+        state=state,
+        reason=reason,
+        chunk_count=chunk_count,
+    )
+
+
+def in_state(document: Document, state: DocumentState, reason: str = "") -> Document:
+    """The same document later."""
+    return replace(document, state=state, reason=reason)
+
+
+def button(root: QWidget, name: str) -> QAbstractButton:
+    """The one button below `root` that is called so, as a person or a screen reader finds it."""
+    called = [
+        b for b in root.findChildren(QAbstractButton) if name in (b.text(), b.accessibleName())
+    ]
+    assert len(called) == 1, [(b.text(), b.accessibleName()) for b in called]
+    return called[0]
+
+
+def field(root: QWidget, kind: type[Field], name: str) -> Field:
+    """The one field of that kind with that accessible name."""
+    called = [widget for widget in root.findChildren(kind) if widget.accessibleName() == name]
+    assert len(called) == 1, called
+    return called[0]
+
+
+def texts(root: QWidget) -> list[str]:
+    """What the labels below `root` say that would be seen with it."""
+    return [
+        label.full_text if isinstance(label, ElidedLabel) else label.text()
+        for label in root.findChildren(PlainLabel)
+        if label.isVisibleTo(root) and label.text()
+    ]

@@ -1,0 +1,287 @@
+"""The chat page on the real chat: ask, stop, retry, other conversations, sources, opening."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QObject, Qt, QUrl, Slot
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import QAbstractButton, QListView
+from pytestqt.qtbot import QtBot
+
+from desktop_rag.answer.chat import Chat
+from desktop_rag.core.domain import MessageState, Notice, Role
+from desktop_rag.core.settings import Settings
+from desktop_rag.ui.bridge import Bridge
+from desktop_rag.ui.chat_page import ChatPage
+from desktop_rag.ui.composer import Composer, QuestionField
+from desktop_rag.ui.conversation_list import ConversationList
+from desktop_rag.ui.empty_chat import EmptyChat
+from desktop_rag.ui.message_view import MessageView
+from desktop_rag.ui.segment_view import SegmentView
+from desktop_rag.ui.sources_panel import SourceCard, SourcesPanel
+from desktop_rag.ui.theme import Theme
+from tests.chat_server import ChatServer
+from tests.unit.ui.rooms import button, make_chat, make_library, opened_store, texts
+
+QUESTION = "When is the lamp lit?"
+ANSWER = "The lamp is lit at dusk [1]. See nothing else [7]."
+
+
+@dataclass
+class Room:
+    """A page with what is behind it."""
+
+    page: ChatPage
+    chat: Chat
+    file: Path
+
+    def words(self) -> list[str]:
+        return texts(self.page)
+
+    def answers(self) -> list[str]:
+        return [v.toPlainText() for v in self.page.findChildren(SegmentView) if v.isVisible()]
+
+
+@pytest.fixture
+def server() -> Iterator[ChatServer]:
+    with ChatServer(ANSWER) as server:
+        yield server
+
+
+@pytest.fixture
+def room(theme: Theme, bridge: Bridge, qtbot: QtBot, tmp_path: Path) -> Iterator[Room]:
+    """A page over a library of one file, without an endpoint."""
+    documents = tmp_path / "documents"
+    documents.mkdir()
+    file = documents / "lamp.md"
+    file.write_text("# Lamp\n\nThe lamp is lit at dusk. It burns oil.\n", encoding="utf-8")
+    with opened_store(tmp_path / "home") as database:
+        library, chat = make_library(database, tmp_path / "home"), make_chat(database, None)
+        library.start()
+        library.add_source(documents)
+        assert library.wait_until_quiet(30)
+        page = ChatPage(bridge, library, chat, theme)
+        qtbot.addWidget(page)
+        page.resize(1200, 700)
+        page.refresh()
+        page.show()
+        yield Room(page, chat, file)
+        bridge.close()
+        library.close()
+        chat.close()
+
+
+def use(room: Room, server: ChatServer) -> None:
+    settings = Settings(endpoint=server.endpoint())
+    room.chat.apply(settings)
+    room.page.apply(settings)
+
+
+def ask(room: Room, qtbot: QtBot, question: str = QUESTION) -> None:
+    room.page.ask(question)
+    qtbot.waitUntil(lambda: is_answered(room))
+
+
+def is_answered(room: Room) -> bool:
+    view = room.page.findChildren(MessageView)[0]
+    stop = room.page.findChildren(QAbstractButton, "stopButton")[0]
+    return not stop.isVisible() and view.is_settled and bool(room.answers())
+
+
+def test_an_empty_chat_says_what_can_be_asked(room: Room, qtbot: QtBot) -> None:
+    room.page.apply(Settings())
+    room.page.show_examples([QUESTION])
+    qtbot.waitUntil(lambda: any("Ask anything about your 1 file." in t for t in room.words()))
+    button(room.page, QUESTION).click()
+    qtbot.waitUntil(lambda: is_answered(room))
+    assert not room.page.findChildren(EmptyChat)[0].isVisible()
+    with qtbot.waitSignal(room.page.settings_requested):
+        room.page.findChildren(EmptyChat)[0].settings_requested.emit()
+
+
+def test_without_an_endpoint_the_answer_is_excerpts(room: Room, qtbot: QtBot) -> None:
+    ask(room, qtbot)
+    assert "lit at dusk" in room.answers()[0]
+    assert any(text.startswith("Excerpts from your documents") for text in room.words())
+    panel = room.page.findChildren(SourcesPanel)[0]
+    assert panel.isVisible()
+    assert [source.title for source in panel.sources] == ["Lamp"]
+
+
+def test_an_answer_streams_in_and_its_sources_open(
+    room: Room, server: ChatServer, qtbot: QtBot
+) -> None:
+    use(room, server)
+    ask(room, qtbot)
+    assert room.answers() == ["The lamp is lit at dusk [1]. See nothing else."]
+    assert any(text.startswith("test-model") for text in room.words())
+    chats = room.page.findChildren(ConversationList)[0]
+    qtbot.waitUntil(lambda: QUESTION in conversation_titles(chats))
+
+
+def conversation_titles(chats: ConversationList) -> list[str]:
+    model = chats.findChildren(QListView)[0].model()
+    return [model.index(row, 0).data() for row in range(model.rowCount())]
+
+
+class Desktop(QObject):
+    """Stands where the desktop's programs are: hears which files are to be opened."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.opened: list[str] = []
+
+    @Slot(QUrl)
+    def open_file(self, url: QUrl) -> None:
+        self.opened.append(url.toLocalFile())
+
+
+@pytest.fixture
+def desktop() -> Iterator[Desktop]:
+    desktop = Desktop()
+    QDesktopServices.setUrlHandler("file", desktop, "open_file")  # pyright: ignore[reportArgumentType]
+    yield desktop
+    QDesktopServices.unsetUrlHandler("file")
+
+
+def test_a_citation_shows_its_card_and_opens_the_file(
+    room: Room, server: ChatServer, desktop: Desktop, qtbot: QtBot
+) -> None:
+    use(room, server)
+    ask(room, qtbot)
+    room.page.findChildren(SourcesPanel)[0].hide()
+    room.page.findChildren(SegmentView)[0].citation_clicked.emit(1)
+    qtbot.waitUntil(lambda: bool(desktop.opened))
+    assert desktop.opened == [str(room.file)]
+    card = room.page.findChildren(SourceCard)[0]
+    assert card.isVisible()
+    assert card.property("chosen") is True
+
+
+def test_a_source_that_is_gone_is_said(
+    room: Room, bridge: Bridge, server: ChatServer, qtbot: QtBot
+) -> None:
+    use(room, server)
+    ask(room, qtbot)
+    room.file.unlink()
+    with qtbot.waitSignal(bridge.posted) as posted:
+        button(room.page, "Open source 1 at its place").click()
+    assert posted.args
+    assert "not there any more" in posted.args[0].title
+
+
+def test_stop_keeps_what_has_arrived_and_it_can_be_asked_again(
+    room: Room, server: ChatServer, qtbot: QtBot
+) -> None:
+    server.pause_s = 0.1
+    use(room, server)
+    room.page.ask(QUESTION)
+    qtbot.waitUntil(lambda: any("The lamp" in text for text in room.answers()))
+    button(room.page, "Stop the answer (Esc)").click()
+    qtbot.waitUntil(lambda: is_answered(room))
+    assert any(text.startswith("stopped") for text in room.words())
+    server.pause_s = 0.0
+    button(room.page, "Answer again").click()
+    qtbot.waitUntil(lambda: room.answers() == ["The lamp is lit at dusk [1]. See nothing else."])
+
+
+def test_escape_stops_the_answer(room: Room, server: ChatServer, qtbot: QtBot) -> None:
+    server.pause_s = 0.1
+    use(room, server)
+    room.page.ask(QUESTION)
+    qtbot.waitUntil(lambda: any("The lamp" in text for text in room.answers()))
+    qtbot.waitActive(room.page)
+    qtbot.keyClick(room.page.findChildren(QuestionField)[0], Qt.Key.Key_Escape)
+    qtbot.waitUntil(lambda: is_answered(room))
+    assert any(text.startswith("stopped") for text in room.words())
+
+
+def test_a_failure_keeps_the_question_and_retry_works(
+    room: Room, server: ChatServer, qtbot: QtBot
+) -> None:
+    server.mode, server.misbehaves_times = "status", 10
+    server.status = 401
+    use(room, server)
+    room.page.ask(QUESTION)
+    qtbot.waitUntil(lambda: "Retry" in visible_buttons(room), timeout=15_000)
+    assert QUESTION in room.words()
+    server.mode = "answer"
+    button(room.page, "Retry").click()
+    qtbot.waitUntil(lambda: room.answers() == ["The lamp is lit at dusk [1]. See nothing else."])
+    [conversation] = room.chat.conversations()
+    states = [m.state for m in room.chat.messages(conversation.conversation_id)]
+    assert states == [MessageState.DONE, MessageState.DONE]
+
+
+def visible_buttons(room: Room) -> list[str]:
+    return [b.text() for b in room.page.findChildren(QAbstractButton) if b.isVisible()]
+
+
+def test_an_answer_goes_on_while_another_chat_is_looked_at(
+    room: Room, server: ChatServer, qtbot: QtBot
+) -> None:
+    server.pause_s = 0.02
+    use(room, server)
+    room.page.ask(QUESTION)
+    qtbot.waitUntil(lambda: bool(room.answers()))
+    room.page.new_chat()
+    qtbot.waitUntil(lambda: room.answers() == [])
+    assert not room.page.findChildren(QAbstractButton, "stopButton")[0].isVisible()
+    [conversation] = room.chat.conversations()
+    room.page.open_conversation(conversation)
+    qtbot.waitUntil(lambda: room.answers() == ["The lamp is lit at dusk [1]. See nothing else."])
+    qtbot.waitUntil(lambda: is_answered(room))
+
+
+def test_a_deleted_chat_comes_back_by_undo(room: Room, qtbot: QtBot) -> None:
+    ask(room, qtbot)
+    offers: list[tuple[Notice, Callable[[], None]]] = []
+    room.page.undo_offered.connect(lambda notice, undo: offers.append((notice, undo)))
+    chats = room.page.findChildren(ConversationList)[0]
+    qtbot.waitUntil(lambda: conversation_titles(chats) == [QUESTION])
+    chats.delete_current()
+    qtbot.waitUntil(lambda: conversation_titles(chats) == [])
+    assert offers[0][0].title == f"Deleted “{QUESTION}”."
+    assert room.answers() == []
+    offers[0][1]()
+    qtbot.waitUntil(lambda: conversation_titles(chats) == [QUESTION] and is_answered(room))
+
+
+def test_a_renamed_chat_has_its_title_everywhere(room: Room, qtbot: QtBot) -> None:
+    ask(room, qtbot)
+    chats = room.page.findChildren(ConversationList)[0]
+    qtbot.waitUntil(lambda: conversation_titles(chats) == [QUESTION])
+    [conversation] = room.chat.conversations()
+    chats.renamed.emit(conversation.conversation_id, "Lamp & <b>lens</b>")
+    qtbot.waitUntil(lambda: conversation_titles(chats) == ["Lamp & <b>lens</b>"])
+    assert "Lamp & <b>lens</b>" in room.words()
+
+
+def test_a_question_from_outside_is_written_not_asked(room: Room, qtbot: QtBot) -> None:
+    ask(room, qtbot)
+    room.page.write_question("Is it oil?")
+    assert room.page.findChildren(Composer)[0].text == "Is it oil?"
+    [conversation] = room.chat.conversations()
+    roles = [m.role for m in room.chat.messages(conversation.conversation_id)]
+    assert roles == [Role.USER, Role.ASSISTANT]
+    qtbot.waitUntil(lambda: room.answers() == [])
+
+
+def test_a_narrow_window_shows_one_side_at_a_time(room: Room, qtbot: QtBot) -> None:
+    ask(room, qtbot)
+    panel = room.page.findChildren(SourcesPanel)[0]
+    chats = room.page.findChildren(ConversationList)[0]
+    assert panel.isVisible()
+    assert chats.isVisible()
+    room.page.resize(700, 600)
+    qtbot.waitUntil(lambda: panel.isVisible() and not chats.isVisible())
+    button(room.page, "Show or hide the chats").click()
+    assert chats.isVisible()
+    assert not panel.isVisible()
+    button(room.page, "Show or hide the sources").click()
+    assert panel.isVisible()
+    assert not chats.isVisible()
+    button(room.page, "Close the sources").click()
+    assert not panel.isVisible()

@@ -1,0 +1,47 @@
+"""The three ways to begin."""
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from desktop_rag.ingest.read.formats import supported_suffixes
+from desktop_rag.ui.first_run import SUPPORTED, FirstRun
+from desktop_rag.ui.theme import Theme
+from tests.unit.ui.rooms import button, texts
+
+WORDS = {
+    ".md": "Markdown",
+    ".txt": "text",
+    ".pdf": "PDF",
+    ".docx": "DOCX",
+    ".xlsx": "XLSX",
+    ".csv": "CSV",
+    ".html": "HTML",
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "signal"),
+    [
+        ("Add folder…", "folder_asked"),
+        ("Add demo documents", "demo_asked"),
+        ("Open settings", "endpoint_asked"),
+    ],
+)
+def test_each_choice_tells(qtbot: QtBot, theme: Theme, name: str, signal: str) -> None:
+    panel = FirstRun(theme)
+    qtbot.addWidget(panel)
+    with qtbot.waitSignal(getattr(panel, signal)):
+        button(panel, name).click()
+
+
+def test_without_a_demo_there_are_two_choices(qtbot: QtBot, theme: Theme) -> None:
+    panel = FirstRun(theme, has_demo=False)
+    qtbot.addWidget(panel)
+    panel.show()
+    assert not button(panel, "Add demo documents").isVisible()
+    assert "Try the demo" not in texts(panel)
+
+
+def test_what_it_says_is_read_is_read() -> None:
+    assert WORDS.keys() <= set(supported_suffixes())
+    assert all(word in SUPPORTED for word in WORDS.values())

@@ -1,0 +1,149 @@
+"""Foreign text never meets a widget that guesses whether it is HTML: the code, and the widgets."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel
+from pytestqt.qtbot import QtBot
+
+import desktop_rag.ui
+from desktop_rag.core.domain import Notice
+from desktop_rag.ui.controls import ElidedLabel, PlainLabel, plain_tooltip
+from desktop_rag.ui.notice_bar import NoticeBar
+from desktop_rag.ui.theme import Theme
+
+NASTY = "a<img src=&#47;dev&#47;zero>.pdf & <b>x</b>"
+UI = Path(next(iter(desktop_rag.ui.__path__)))
+# The one module that may make labels, and the ones that show rich text of their own making.
+LABEL_MAKER = "controls.py"
+RICH_TEXT = {"setHtml": {"segment_view.py"}, "insertHtml": set[str](), "setMarkdown": set[str]()}
+STATIC_BOXES = {"information", "warning", "critical", "question", "about"}
+
+
+def calls() -> Iterator[tuple[str, ast.Call]]:
+    """Every call in the package, with its module's name."""
+    for path in sorted(UI.glob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Call):
+                yield path.name, node
+
+
+def name_of(call: ast.Call) -> str:
+    match call.func:
+        case ast.Attribute(attr=attr):
+            return attr
+        case ast.Name(id=name):
+            return name
+        case _:
+            return ""
+
+
+def is_made_plain(argument: ast.expr) -> bool:
+    """A tooltip's text: nothing, or what `plain_tooltip` made, whichever way it is chosen."""
+    match argument:
+        case ast.Constant(value=""):
+            return True
+        case ast.Call() as call:
+            return name_of(call) == "plain_tooltip"
+        case ast.IfExp(body=body, orelse=orelse):
+            return is_made_plain(body) and is_made_plain(orelse)
+        case _:
+            return False
+
+
+def place(module: str, call: ast.Call) -> str:
+    return f"{module}:{call.lineno}"
+
+
+def test_there_are_calls_to_look_at() -> None:
+    assert sum(1 for _ in calls()) > 500
+
+
+def test_labels_with_text_are_made_in_one_module() -> None:
+    wrong = [
+        place(module, call)
+        for module, call in calls()
+        if name_of(call) == "QLabel"
+        and module != LABEL_MAKER
+        and any(not isinstance(argument, ast.Name) for argument in call.args)
+    ]
+    assert wrong == []
+
+
+def test_tooltips_are_made_plain() -> None:
+    wrong = [
+        place(module, call)
+        for module, call in calls()
+        if name_of(call) in {"setToolTip", "showText"}
+        and not any(is_made_plain(argument) for argument in call.args)
+    ]
+    assert wrong == []
+
+
+def test_rich_text_is_shown_where_it_is_made_safe_only() -> None:
+    wrong = [
+        place(module, call)
+        for module, call in calls()
+        if module not in RICH_TEXT.get(name_of(call), {module})
+    ]
+    assert wrong == []
+
+
+def test_message_boxes_say_that_they_are_plain() -> None:
+    boxes = {m for m, call in calls() if name_of(call) == "QMessageBox"}
+    plain = {m for m, call in calls() if name_of(call) == "setTextFormat"}
+    assert boxes <= plain
+    # Its label guesses, whatever the box was told.
+    assert [place(m, c) for m, c in calls() if name_of(c) == "setInformativeText"] == []
+    assert [
+        place(module, call)
+        for module, call in calls()
+        if name_of(call) in STATIC_BOXES and "QMessageBox" in ast.dump(call.func)
+    ] == []
+
+
+def test_no_widget_dresses_itself() -> None:
+    wrong = [
+        place(module, call)
+        for module, call in calls()
+        if name_of(call) == "setStyleSheet" and module != "theme.py"
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("label_class", [PlainLabel, ElidedLabel])
+def test_labels_show_foreign_text_literally(label_class: type[PlainLabel], qtbot: QtBot) -> None:
+    label = label_class(NASTY)
+    qtbot.addWidget(label)
+    label.resize(600, 20)
+    label.show()
+    assert label.textFormat() is Qt.TextFormat.PlainText
+    qtbot.waitUntil(lambda: label.text() == NASTY)
+
+
+def test_a_cut_label_has_a_plain_tooltip(qtbot: QtBot) -> None:
+    label = ElidedLabel(NASTY)
+    qtbot.addWidget(label)
+    label.resize(60, 20)
+    label.show()
+    assert label.text().endswith("…")
+    assert label.toolTip() == plain_tooltip(NASTY)
+    label.resize(900, 20)
+    assert label.toolTip() == ""
+
+
+def test_a_tooltip_is_html_that_shows_the_text() -> None:
+    assert plain_tooltip("<b>\n&") == "<qt>&lt;b&gt;<br>&amp;</qt>"
+    assert plain_tooltip("") == ""
+
+
+def test_notices_show_foreign_text_literally(theme: Theme, qtbot: QtBot) -> None:
+    bar = NoticeBar(theme)
+    qtbot.addWidget(bar)
+    bar.show_notice(Notice(NASTY, NASTY))
+    labels = [label for label in bar.findChildren(QLabel) if label.text()]
+    assert [label.text() for label in labels] == [NASTY, NASTY]
+    assert {label.textFormat() for label in labels} == {Qt.TextFormat.PlainText}

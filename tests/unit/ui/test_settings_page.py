@@ -1,0 +1,118 @@
+"""The settings page: what is changed is applied at once and can be undone."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QWheelEvent
+from PySide6.QtWidgets import QAbstractButton, QApplication, QLineEdit, QSlider, QSpinBox
+from pytestqt.qtbot import QtBot
+
+from desktop_rag.core.paths import Home
+from desktop_rag.core.settings import AppearanceSettings, Settings
+from desktop_rag.ui.bridge import Bridge
+from desktop_rag.ui.settings_page import SettingsPage
+from desktop_rag.ui.theme import Theme
+from tests.unit.ui.rooms import MemoryKeyring, button, field, make_chat, opened_store, texts
+
+
+class Applied(list[Settings]):
+    """Remembers what was applied."""
+
+
+@pytest.fixture
+def applied() -> Applied:
+    return Applied()
+
+
+@pytest.fixture
+def page(
+    theme: Theme, bridge: Bridge, applied: Applied, tmp_path: Path, qtbot: QtBot
+) -> Iterator[SettingsPage]:
+    with opened_store(tmp_path / "home") as database:
+        chat = make_chat(database, MemoryKeyring())
+        page = SettingsPage(bridge, chat, Settings(), applied.append, Home(tmp_path / "home"))
+        qtbot.addWidget(page)
+        page.resize(700, 600)
+        page.show()
+        qtbot.waitActive(page)
+        yield page
+
+
+def test_colours_change_at_once_and_back(page: SettingsPage, applied: Applied) -> None:
+    assert not button(page, "Undo").isVisible()
+    button(page, "Colours: Dark").click()
+    assert [settings.appearance.scheme for settings in applied] == ["dark"]
+    button(page, "Undo").click()
+    assert applied[-1] == Settings()
+    assert button(page, "Colours: Like the system").isChecked()
+    assert not button(page, "Undo").isVisible()
+
+
+def test_numbers_and_balance(page: SettingsPage, applied: Applied) -> None:
+    field(page, QSpinBox, "For each answer").stepUp()
+    field(page, QSpinBox, "Largest file").stepDown()
+    field(page, QSpinBox, "Computing with").stepUp()
+    field(page, QSlider, "Balance of words and meaning").setValue(70)
+    now = applied[-1]
+    assert (now.retrieval.passages, now.retrieval.lexical_weight) == (9, 0.3)
+    assert (now.index.max_file_mb, now.index.embedding_threads) == (150, 1)
+    assert "30 % words, 70 % meaning" in texts(page)
+    assert len(applied) == 4
+
+
+def test_the_endpoint_is_part_of_the_settings(
+    page: SettingsPage, applied: Applied, qtbot: QtBot
+) -> None:
+    address = field(page, QLineEdit, "Address")
+    qtbot.keyClicks(address, "localhost:8080/v1")
+    qtbot.keyClick(address, Qt.Key.Key_Return)
+    assert applied[-1].endpoint.base_url == "http://localhost:8080/v1"
+    button(page, "Undo").click()
+    assert address.text() == ""
+
+
+def test_settings_changed_elsewhere_are_shown_and_not_applied(
+    page: SettingsPage, applied: Applied
+) -> None:
+    settings = replace(Settings(), appearance=AppearanceSettings("light"))
+    page.show_settings(settings)
+    assert button(page, "Colours: Light").isChecked()
+    assert page.settings == settings
+    assert applied == []
+
+
+@pytest.mark.parametrize("has_focus", [True, False])
+def test_the_wheel_turns_only_the_field_that_has_the_focus(
+    page: SettingsPage, applied: Applied, has_focus: bool
+) -> None:
+    number = field(page, QSpinBox, "For each answer")
+    (number if has_focus else button(page, "Colours: Dark")).setFocus()
+    place, down = QPointF(5, 5), QPoint(0, -120)
+    buttons, keys = Qt.MouseButton.NoButton, Qt.KeyboardModifier.NoModifier
+    phase = Qt.ScrollPhase.NoScrollPhase
+    at = number.mapToGlobal(place)
+    turn = QWheelEvent(place, at, QPoint(), down, buttons, keys, phase, False)
+    QApplication.sendEvent(number, turn)
+    assert (number.value() == 7) is has_focus
+    assert bool(applied) is has_focus
+    # Not accepted: the page scrolls instead.
+    assert turn.isAccepted() is has_focus
+
+
+def test_about_tells_version_licence_and_place(
+    page: SettingsPage, tmp_path: Path, qtbot: QtBot
+) -> None:
+    assert "Apache License 2.0" in texts(page)
+    assert str(tmp_path / "home") in texts(page)
+    qtbot.waitUntil(lambda: any(text.startswith(("0.", "not installed")) for text in texts(page)))
+
+
+def test_every_button_and_field_has_a_name(page: SettingsPage) -> None:
+    ours = [b for b in page.findChildren(QAbstractButton) if type(b).__module__.startswith("desk")]
+    assert all(b.text() or b.accessibleName() for b in ours)
+    fields = [*page.findChildren(QSpinBox), *page.findChildren(QSlider)]
+    assert all(f.accessibleName() for f in fields)
+    assert page.minimumSizeHint().width() <= 600

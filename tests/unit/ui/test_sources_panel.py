@@ -1,0 +1,131 @@
+"""The sources beside an answer: cited first, passages literal and marked, open and copy."""
+
+from dataclasses import replace
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QAbstractButton, QLabel
+from pytestqt.qtbot import QtBot
+
+from desktop_rag.core.domain import Anchor, SourceRef
+from desktop_rag.ui.controls import ElidedLabel
+from desktop_rag.ui.passage_text import PassageText, folded, split_at_quote
+from desktop_rag.ui.sources_panel import SourceCard, SourcesPanel
+from desktop_rag.ui.theme import Theme
+
+PASSAGE = "The wick is cut level. " * 30 + "It is trimmed twice a night." + " Then it burns." * 30
+CITED = SourceRef(
+    2, "d2", "b.pdf", "B <i>x</i>", Anchor(page=4), PASSAGE, 0.9, "It is trimmed twice a night."
+)
+CITED = replace(CITED, is_cited=True)
+FOUND = SourceRef(1, "d1", "a.md", "A", Anchor(heading="Lamp › Wick"), "Short <b>one</b>.", 0.4)
+
+
+@pytest.fixture
+def panel(theme: Theme, qtbot: QtBot) -> SourcesPanel:
+    panel = SourcesPanel(theme)
+    qtbot.addWidget(panel)
+    panel.resize(340, 400)
+    panel.show()
+    panel.show_sources([FOUND, CITED])
+    return panel
+
+
+def cards(panel: SourcesPanel) -> dict[int, SourceCard]:
+    return {card.source.n: card for card in panel.findChildren(SourceCard)}
+
+
+def press(card: SourceCard, name: str) -> None:
+    buttons = card.findChildren(QAbstractButton)
+    next(b for b in buttons if name in {b.accessibleName(), b.text()}).click()
+
+
+def test_cited_sources_come_first(panel: SourcesPanel, qtbot: QtBot) -> None:
+    qtbot.waitUntil(lambda: cards(panel)[1].y() > cards(panel)[2].y() > 0)
+    texts = [label.text() for label in panel.findChildren(QLabel)]
+    assert {"Cited · 1", "Also found · 1", "2 sources"} <= set(texts)
+
+
+def test_a_card_says_where_it_is_from(panel: SourcesPanel) -> None:
+    titles = [label.full_text for label in cards(panel)[2].findChildren(ElidedLabel)]
+    assert titles == ["B <i>x</i>", "page 4"]
+    assert [label.full_text for label in cards(panel)[1].findChildren(ElidedLabel)] == [
+        "A",
+        "Lamp › Wick",
+    ]
+
+
+def test_the_passage_is_folded_around_its_quote(panel: SourcesPanel) -> None:
+    passage = cards(panel)[2].findChildren(PassageText)[0]
+    assert len(passage.toPlainText()) < 350
+    assert "It is trimmed twice a night." in passage.toPlainText()
+    press(cards(panel)[2], "Show more")
+    assert passage.toPlainText() == PASSAGE.strip()
+    press(cards(panel)[2], "Show less")
+    assert len(passage.toPlainText()) < 350
+
+
+def test_the_quote_is_marked(panel: SourcesPanel, theme: Theme) -> None:
+    passage = cards(panel)[2].findChildren(PassageText)[0]
+    cursor = passage.document().find("trimmed")
+    assert cursor.charFormat().background().color() == theme.colour("highlight")
+    cursor = passage.document().find("wick")
+    assert cursor.charFormat().background().style() is Qt.BrushStyle.NoBrush
+
+
+def test_open_and_double_click_ask_for_the_file(panel: SourcesPanel, qtbot: QtBot) -> None:
+    with qtbot.waitSignal(panel.open_requested) as asked:
+        press(cards(panel)[2], "Open source 2 at its place")
+    assert asked.args == [CITED]
+    with qtbot.waitSignal(panel.open_requested):
+        qtbot.mouseDClick(cards(panel)[2], Qt.MouseButton.LeftButton)
+
+
+def test_copy_gives_the_whole_passage(panel: SourcesPanel) -> None:
+    press(cards(panel)[2], "Copy the passage of source 2")
+    assert QGuiApplication.clipboard().text() == PASSAGE
+
+
+def test_choosing_marks_one_card(panel: SourcesPanel) -> None:
+    panel.choose(1)
+    panel.choose(2)
+    assert cards(panel)[2].property("chosen") is True
+    assert cards(panel)[1].property("chosen") is False
+
+
+def test_other_sources_take_their_place(panel: SourcesPanel, qtbot: QtBot) -> None:
+    panel.show_sources([replace(FOUND, n=7)])
+    qtbot.waitUntil(lambda: list(cards(panel)) == [7])
+    panel.show_sources([])
+    qtbot.waitUntil(lambda: cards(panel) == {})
+
+
+def test_a_panel_of_found_sources_has_no_headings(theme: Theme, qtbot: QtBot) -> None:
+    panel = SourcesPanel(theme)
+    qtbot.addWidget(panel)
+    panel.show_sources([FOUND])
+    texts = [label.text() for label in panel.findChildren(QLabel)]
+    assert "1 source" in texts
+    assert not any(text.startswith("Also found") for text in texts)
+
+
+@pytest.mark.parametrize(
+    ("passage", "quote", "expected"),
+    [
+        ("short", "", "short"),
+        ("one two", "two", "one two"),
+        ("x" * 400, "", "x" * 280 + " …"),
+        ("word " * 100 + "END", "END", "… " + "word " * 17 + "END"),
+    ],
+)
+def test_folded(passage: str, quote: str, expected: str) -> None:
+    assert folded(passage, quote) == expected
+
+
+@pytest.mark.parametrize(
+    ("quote", "parts"),
+    [("b", ("a ", "b", " c")), ("", ("a b c", "", "")), ("z", ("a b c", "", ""))],
+)
+def test_split_at_quote(quote: str, parts: tuple[str, str, str]) -> None:
+    assert split_at_quote("a b c", quote) == parts
