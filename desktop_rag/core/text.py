@@ -12,9 +12,10 @@ _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _LONGEST_TERM = 64
 _CHARACTERS_A_TOKEN = 3
 # A sentence ends at . ! ? or … with its closing quotes or brackets, before a space and something
-# that can start a sentence; a blank line, or a list item or table row on the next line, ends one too.
+# that can start a sentence; also at a blank line, and before a list item or a table row.
 _SENTENCE_END = re.compile(
-    r"(?:[.!?…]['\"”’)\]]*(?=\s+[\"“‘'(\[]?[^\Wa-z_])|[。！？]|\n\s*\n|\n(?=\s*(?:[-*•|#]|\d+[.)])\s|[^\n]* \| ))"
+    r"(?:[.!?…]['\"”’)\]]*(?=\s+[\"“‘'(\[]?[^\Wa-z_])|[。！？]|\n\s*\n"
+    r"|\n(?=\s*(?:[-*•|#]|\d+[.)])\s|[^\n]* \| ))"
 )
 _ABBREVIATION = re.compile(
     r"(?:\b(?:[A-Z]|Mr|Mrs|Ms|Dr|Prof|St|No|Nos|Fig|vs|etc|e\.g|i\.e|cf|approx|Inc|Ltd|Co|Corp|Jr|Sr"

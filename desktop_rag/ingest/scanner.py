@@ -70,8 +70,8 @@ class Scanner:
         with self._wake:
             self._sources[source.source_id] = source
             before = self._queue.get(source.source_id, frozenset[Path]())
-            is_whole = parts is None or before is None
-            self._queue[source.source_id] = None if is_whole else before.union(parts)
+            merged = None if parts is None or before is None else before.union(parts)
+            self._queue[source.source_id] = merged
             self._wake.notify_all()
 
     def forget(self, source_id: str) -> None:

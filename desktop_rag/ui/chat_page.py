@@ -181,6 +181,11 @@ class ChatPage(QWidget):
         """End the answer that is being written here."""
         self._session.stop()
 
+    @property
+    def is_answering(self) -> bool:
+        """Whether an answer is on its way here."""
+        return self._session.is_busy
+
     @Slot(object)
     def open_conversation(self, conversation: Conversation) -> None:
         """Show a stored conversation."""

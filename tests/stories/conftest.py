@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
     QTextEdit,
     QWidget,
 )
-from pytestqt.exceptions import TimeoutError
+from pytestqt.exceptions import TimeoutError as Overdue
 from pytestqt.qtbot import QtBot
 
 from desktop_rag.app import WindowApp
@@ -48,7 +48,7 @@ class Person:
         """Wait until the text is on the screen."""
         try:
             self._qtbot.waitUntil(lambda: text in self.screen(), timeout=_WAIT_MS)
-        except TimeoutError:
+        except Overdue:
             raise AssertionError(f"{text!r} did not appear on:\n{self.screen()}") from None
 
     def sees_no_longer(self, text: str) -> None:

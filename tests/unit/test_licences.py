@@ -63,7 +63,7 @@ def licence(name: str) -> str:
     stated = [*(fields.get_all("License-Expression") or []), *(fields.get_all("License") or [])]
     stated += [line.rpartition(" :: ")[2] for line in classifiers if line.startswith("License ::")]
     short = [text for text in stated if text and "\n" not in text]
-    return SPELLINGS.get(short[0], short[0]) if short else ""
+    return SPELLINGS.get(short[0], short[0] or "") if short else ""
 
 
 def is_allowed(expression: str) -> bool:

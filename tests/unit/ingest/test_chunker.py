@@ -1,3 +1,4 @@
+from collections.abc import Sequence
 from itertools import pairwise
 
 import pytest
@@ -8,7 +9,7 @@ from desktop_rag.core.domain import Anchor, Heading, Mark, ParsedDocument
 from desktop_rag.ingest.chunker import chunk_document, content_hash, join_cells
 
 
-def count_words(texts: "list[str] | tuple[str, ...]") -> list[int]:
+def count_words(texts: Sequence[str]) -> list[int]:
     return [len(text.split()) for text in texts]
 
 

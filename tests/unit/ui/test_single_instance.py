@@ -2,7 +2,7 @@ import stat
 import sys
 import threading
 from collections.abc import Iterator
-from multiprocessing.connection import Client
+from multiprocessing.connection import Client, Connection
 
 import pytest
 
@@ -49,14 +49,18 @@ def test_errors_and_unknown_verbs_come_back_as_errors(
         ask_running_app(home, verb, {})
 
 
+def _say(connection: "Connection[bytes, bytes]", text: bytes) -> None:
+    connection.send_bytes(text)
+    connection.recv_bytes()
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes of Windows have no path")
 @pytest.mark.parametrize("garbage", [b"", b"x" * 32, b"{}" * 100_000])
 def test_garbage_is_ignored(server: AppServer, home: Home, garbage: bytes) -> None:
     with Client(str(home.socket)) as connection:
         connection.recv_bytes()
         with pytest.raises((EOFError, ConnectionError)):
-            connection.send_bytes(garbage)
-            connection.recv_bytes()
+            _say(connection, garbage)
     assert ask_running_app(home, "echo", {}) == (True, {})
 
 
