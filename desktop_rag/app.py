@@ -5,6 +5,7 @@ adds its own on top (`run_window`).
 """
 
 import logging
+import signal
 import sys
 import threading
 import tomllib
@@ -43,6 +44,7 @@ BUNDLED_MODEL = "all-MiniLM-L6-v2"
 DEMO_COLLECTION = "Demo"
 _MEGABYTE = 1 << 20
 _DEMO_S = 120.0
+_HEARTBEAT_MS = 500
 
 
 @dataclass(frozen=True)
@@ -123,12 +125,19 @@ def add_demo(library: Library) -> str:
 
 def run_window(home: Home, *, starts_demo: bool = False) -> int:
     """Open the window over the home and run until it is closed; returns the exit code."""
+    from PySide6.QtCore import QTimer
     from PySide6.QtWidgets import QApplication
 
     home.create()
     start_logging(home.logs)
     qt = QApplication.instance() or QApplication(sys.argv[:1])
     opened = WindowApp(home)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: qt.quit())
+    # Python hears of a signal only when it runs, which it may not do in an idle window.
+    heartbeat = QTimer()
+    heartbeat.timeout.connect(lambda: None)
+    heartbeat.start(_HEARTBEAT_MS)
     opened.open()
     if starts_demo:
         opened.start_demo()

@@ -46,11 +46,9 @@ def services(build_services: Callable[[], app.Services]) -> app.Services:
 
 
 @pytest.fixture(autouse=True)
-def no_warnings(caplog: pytest.LogCaptureFixture, request: pytest.FixtureRequest) -> Iterator[None]:
-    """A test fails on a record of WARNING or worse, unless it is marked `expects_warnings`."""
+def no_warnings(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+    """A test fails on a record of WARNING or worse."""
     yield
-    if request.node.get_closest_marker("expects_warnings"):
-        return
     records = [*caplog.get_records("setup"), *caplog.get_records("call")]
     wrong = [record.getMessage() for record in records if record.levelno >= logging.WARNING]
     assert not wrong, wrong

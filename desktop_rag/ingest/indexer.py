@@ -226,5 +226,6 @@ def _hash_file(path: Path) -> str:
 
 
 def _refused(document: Document, state: DocumentState, error: AppError) -> Document:
-    reason = f"{error.title} {error.hint}".strip()
+    title = error.title if error.title.endswith((".", "!", "?")) else f"{error.title}."
+    reason = f"{title} {error.hint}".strip()
     return replace(document, state=state, reason=reason, chunk_count=0, indexed_at=time.time())

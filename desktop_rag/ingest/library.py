@@ -165,9 +165,8 @@ class Library:
         if not path.exists():
             raise AppError(f"{path.name} does not exist.", f"Nothing was found at {path}.")
         if not collection_id:
-            found = self.collections()
-            collection = found[0] if found else self.add_collection(DEFAULT_COLLECTION)
-            collection_id = collection.collection_id
+            default = self._documents.default_collection(DEFAULT_COLLECTION)
+            collection_id = default.collection_id
         self._refuse_overlap(path, collection_id)
         source = self._documents.add_source(path, collection_id)
         self._look_at(source)

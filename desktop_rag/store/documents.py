@@ -63,6 +63,22 @@ class DocumentStore:
         self._database.write(work)
         return collection
 
+    def default_collection(self, name: str) -> Collection:
+        """The oldest collection, made with this name when there is none yet."""
+
+        def work(con: Connection) -> Collection:
+            rows = con.execute(
+                "SELECT collection_id, name FROM collections ORDER BY created_at LIMIT 1"
+            ).fetchall()
+            if rows:
+                return Collection(*rows[0])
+            made = Collection(uuid.uuid4().hex, name)
+            row = [made.collection_id, made.name, time.time()]
+            con.execute("INSERT INTO collections VALUES (?, ?, ?)", row)
+            return made
+
+        return self._database.write(work)
+
     def collections(self) -> list[Collection]:
         """All collections, the oldest first."""
         with self._database.read() as con:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
-from desktop_rag.core.domain import AnswerEvent, Conversation, QuestionStored
+from desktop_rag.core.domain import AnswerDone, AnswerEvent, Conversation, QuestionStored
 from desktop_rag.core.errors import AppError
 from desktop_rag.ui.bridge import Bridge, Job
 from desktop_rag.ui.message_model import MessageModel
@@ -108,9 +108,9 @@ class ChatSession(QObject):
         )
 
     def _start(self, make_events: _MakeEvents) -> None:
-        self._job = self._bridge.stream(
-            self, make_events, self._on_event, self._end, self._on_failed
-        )
+        # AnswerDone ends it, not the end of the stream a moment later: what the person does in
+        # between, say a click on Retry, must count.
+        self._job = self._bridge.stream(self, make_events, self._on_event, failed=self._on_failed)
         self.busy_changed.emit(True)
 
     def _on_event(self, event: AnswerEvent) -> None:
@@ -119,6 +119,8 @@ class ChatSession(QObject):
             self._is_question_stored = True
             self._conversation = event.conversation
             self.conversation_known.emit(event.conversation)
+        elif isinstance(event, AnswerDone):
+            self._end()
 
     def _on_failed(self, error: AppError) -> None:
         self.model.fail(error)
