@@ -96,8 +96,9 @@ class Person:
 
     def clicks_citation(self, n: int) -> None:
         """Click the pill of source n in the last answer."""
-        view = [v for v in self.window.findChildren(SegmentView) if v.isVisible()][-1]
-        QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=_place_of(view, n))
+        self.waits_until(lambda: any(self._places_of(n)))
+        view, place = list(self._places_of(n))[-1]
+        QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=place)
 
     def closes_the_window(self) -> None:
         """Close the window, once, and wait until everything under it has ended."""
@@ -132,6 +133,15 @@ class Person:
         """Wait until something is so."""
         self._qtbot.waitUntil(is_so, timeout=_WAIT_MS)
 
+    def _places_of(self, n: int) -> Iterator[tuple[SegmentView, QPoint]]:
+        """Where the pills of source n are painted."""
+        for view in self.window.findChildren(SegmentView):
+            cursor = QTextCursor(view.document())
+            while view.isVisible() and not cursor.atEnd():
+                cursor.movePosition(QTextCursor.MoveOperation.NextCharacter)
+                if cursor.charFormat().anchorHref() == f"cite:{n}":
+                    yield view, view.cursorRect(cursor).center() - QPoint(2, 0)
+
     def _view(self, name: str) -> QAbstractItemView:
         views = self.window.findChildren(QAbstractItemView)
         return next(v for v in views if v.isVisible() and v.accessibleName() == name)
@@ -154,16 +164,6 @@ def _texts(window: QWidget) -> Iterator[str]:
             yield widget.text()
         elif isinstance(widget, QTextEdit | QPlainTextEdit):
             yield widget.toPlainText()
-
-
-def _place_of(view: SegmentView, n: int) -> QPoint:
-    """Where the pill of source n is painted."""
-    cursor = QTextCursor(view.document())
-    while not cursor.atEnd():
-        cursor.movePosition(QTextCursor.MoveOperation.NextCharacter)
-        if cursor.charFormat().anchorHref() == f"cite:{n}":
-            return view.cursorRect(cursor).center() - QPoint(2, 0)
-    raise AssertionError(f"no citation {n} in {view.toPlainText()!r}")
 
 
 @pytest.fixture
