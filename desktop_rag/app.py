@@ -4,6 +4,7 @@ The only place that sees all rooms. `build_services` makes what every way in nee
 adds its own on top (`run_window`).
 """
 
+import gc
 import logging
 import signal
 import sys
@@ -45,6 +46,7 @@ DEMO_COLLECTION = "Demo"
 _MEGABYTE = 1 << 20
 _DEMO_S = 120.0
 _HEARTBEAT_MS = 500
+_SWITCH_S = 0.001
 
 
 @dataclass(frozen=True)
@@ -183,6 +185,8 @@ class WindowApp:
 
     def open(self) -> None:
         """Show the window and start the library behind it."""
+        # The window waits this long at most for its turn while background threads compute.
+        sys.setswitchinterval(_SWITCH_S)
         for notice in self.services.notices:
             self.bridge.post(notice)
         self.window.show()
@@ -210,11 +214,17 @@ class WindowApp:
 
     def _start_services(self) -> None:
         self.services.chat.purge_deleted()
+        self.services.chat.warm_up()
+        # What is loaded by now stays for good. A full collection would walk all of it, holding
+        # up the window for a tenth of a second each time.
+        gc.freeze()
         self.services.library.start()
 
     def _save_settings(self, settings: Settings) -> None:
         save_settings(self.services.home.settings, settings)
         self.services.chat.apply(settings)
+        self.services.chat.warm_up()
+        gc.freeze()
 
     def _verbs(self) -> dict[str, Callable[[dict[str, Any]], Any]]:
         from desktop_rag.ui.single_instance import WindowRequested

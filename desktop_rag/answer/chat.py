@@ -112,6 +112,15 @@ class Chat:
         """Use these settings from the next question on."""
         self._settings = settings
 
+    def warm_up(self) -> None:
+        """Load the client of the endpoint, if one is set, before the first question needs it."""
+        endpoint = self._settings.endpoint
+        if endpoint.is_set:
+            try:
+                self._chat_model(endpoint).warm_up()
+            except AppError as error:
+                log.info("the endpoint cannot be used: %s", error.title)  # the question says so
+
     def close(self) -> None:
         """Give up the connections to endpoints. No answer may be under way."""
         for _, _, model in self._models:

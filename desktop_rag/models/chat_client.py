@@ -61,6 +61,11 @@ class ChatClient:
         """The model's name as the endpoint knows it."""
         return self._endpoint.model
 
+    def warm_up(self) -> None:
+        """Import the library, which takes more than a second, and make the client."""
+        with mapping_endpoint_errors(self._endpoint, self._key):
+            self._client()
+
     def close(self) -> None:
         """Close the connections; answers still streaming end with an error."""
         with self._lock:

@@ -73,6 +73,10 @@ class ChatModel(Protocol):
         """
         ...
 
+    def warm_up(self) -> None:
+        """Load what the first answer needs, without asking anything."""
+        ...
+
     def close(self) -> None:
         """Give up its connections. Nothing is streamed any more."""
         ...

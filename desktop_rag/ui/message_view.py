@@ -17,6 +17,8 @@ from desktop_rag.ui.message_model import MessageModel
 from desktop_rag.ui.theme import Theme
 
 RENDER_EVERY_MS = 80
+# A long paragraph takes longer to render: then it is done less often.
+_PAUSE_TO_WORK = 10
 _BATCH = 40
 _BUDGET_S = 0.008
 _COLUMN_PX = 780
@@ -69,6 +71,7 @@ class MessageView(QScrollArea):
         self.setWidget(page)
         self._build_timer = QTimer(self)
         self._build_timer.setSingleShot(True)
+        self._pause_ms = RENDER_EVERY_MS
         self._render_timer = QTimer(self)
         self._render_timer.setSingleShot(True)
 
@@ -130,14 +133,17 @@ class MessageView(QScrollArea):
         if not self._model.turn(last.row()).is_live:
             self._render_changed()
         elif not self._render_timer.isActive():
-            self._render_timer.start(RENDER_EVERY_MS)
+            self._render_timer.start(self._pause_ms)
 
     @Slot()
     def _render_changed(self) -> None:
+        began_at = time.perf_counter()
         for row in sorted(self._changed):
             if item := self._items.get(row):
                 item.show_turn(self._model.turn(row))
         self._changed.clear()
+        took_ms = 1000 * (time.perf_counter() - began_at)
+        self._pause_ms = max(RENDER_EVERY_MS, int(took_ms * _PAUSE_TO_WORK))
 
     @Slot()
     def _build_rows(self) -> None:

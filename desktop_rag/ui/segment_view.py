@@ -14,6 +14,7 @@ from PySide6.QtGui import (
     QImage,
     QPainter,
     QPaintEvent,
+    QResizeEvent,
     QTextBlock,
     QTextCursor,
     QWheelEvent,
@@ -39,6 +40,8 @@ class SegmentView(QTextBrowser):
         self._theme = theme
         self._sources: dict[int, SourceRef] = {}
         self._pills: list[tuple[int, int]] = []
+        # Where the pills are painted, until the text or its width changes.
+        self._rects: list[QRectF] | None = None
         self._build()
         self._connect()
 
@@ -63,10 +66,15 @@ class SegmentView(QTextBrowser):
         self._sources = {source.n: source for source in sources}
         self.setHtml(html)
         self._pills = self._find_pills()
+        self._rects = None
 
     def loadResource(self, kind: int, name: QUrl | str) -> QImage:
         # Not None: then Qt would go on and read the file itself.
         return QImage()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        self._rects = None
+        super().resizeEvent(event)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         event.ignore()
@@ -76,8 +84,9 @@ class SegmentView(QTextBrowser):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(self._theme.colour("accent_soft"))
-        for start, end in self._pills:
-            rect = self._pill_rect(start, end)
+        if self._rects is None:
+            self._rects = [self._pill_rect(start, end) for start, end in self._pills]
+        for rect in self._rects:
             if rect.intersects(QRectF(event.rect())):
                 painter.drawRoundedRect(rect, rect.height() / 3, rect.height() / 3)
         painter.end()

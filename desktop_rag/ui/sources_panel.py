@@ -1,8 +1,10 @@
 """The numbered sources of one answer, beside the conversation. Qt thread."""
 
+import time
+from collections import deque
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QMouseEvent
 from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
@@ -19,6 +21,8 @@ from desktop_rag.ui.controls import (
 from desktop_rag.ui.passage_text import PassageText
 from desktop_rag.ui.theme import Theme
 from desktop_rag.ui.wording import count_of, one_line
+
+_BUDGET_S = 0.008
 
 
 class SourceCard(Card):
@@ -116,6 +120,11 @@ class SourcesPanel(QWidget):
         self._theme = theme
         self._sources: tuple[SourceRef, ...] = ()
         self._cards: dict[int, SourceCard] = {}
+        # Headings and sources that have no widget yet.
+        self._waiting: deque[str | SourceRef] = deque()
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.timeout.connect(self._add_some)
         self._build()
 
     def _build(self) -> None:
@@ -156,18 +165,19 @@ class SourcesPanel(QWidget):
         self._clear()
         cited = [s for s in sources if s.is_cited]
         others = [s for s in sources if not s.is_cited]
-        if cited and others:
-            self._add_heading(f"Cited · {len(cited)}")
-        self._add_cards(cited)
-        if cited and others:
-            self._add_heading(f"Also found · {len(others)}")
-        self._add_cards(others)
+        for group, heading in ((cited, "Cited"), (others, "Also found")):
+            if cited and others:
+                self._waiting.append(f"{heading} · {len(group)}")
+            self._waiting.extend(group)
         self._column.addStretch(1)
+        self._add_some()
         self._title.setText(count_of(len(sources), "source") if sources else "Sources")
         self._scroll.verticalScrollBar().setValue(0)
 
     def choose(self, n: int) -> None:
         """Mark card n and bring it into sight."""
+        while self._waiting and n not in self._cards:
+            self._add_next()
         for number, card in self._cards.items():
             card.set_chosen(number == n)
         if card := self._cards.get(n):
@@ -175,18 +185,29 @@ class SourcesPanel(QWidget):
             self._scroll.ensureWidgetVisible(card, 0, 12)
 
     def _clear(self) -> None:
+        self._waiting.clear()
         self._cards.clear()
         while item := self._column.takeAt(0):
             if widget := item.widget():
                 widget.hide()
                 widget.deleteLater()
 
-    def _add_heading(self, text: str) -> None:
-        self._column.addWidget(PlainLabel(text, tone="muted", scale="small"))
+    @Slot()
+    def _add_some(self) -> None:
+        """Add what waits for a few milliseconds, then let the window breathe."""
+        stop_at = time.perf_counter() + _BUDGET_S
+        while self._waiting:
+            self._add_next()
+            if time.perf_counter() > stop_at:
+                self._timer.start(0)
+                return
 
-    def _add_cards(self, sources: Sequence[SourceRef]) -> None:
-        for source in sources:
-            card = SourceCard(self._theme, source)
-            card.open_requested.connect(self.open_requested)
-            self._cards[source.n] = card
-            self._column.addWidget(card)
+    def _add_next(self) -> None:
+        item = self._waiting.popleft()
+        widget: QWidget
+        if isinstance(item, str):
+            widget = PlainLabel(item, tone="muted", scale="small")
+        else:
+            widget = self._cards[item.n] = SourceCard(self._theme, item)
+            widget.open_requested.connect(self.open_requested)
+        self._column.insertWidget(self._column.count() - 1, widget)
