@@ -30,6 +30,7 @@ from desktop_rag.ingest.library import Library
 from desktop_rag.ingest.read.formats import supported_suffixes
 from desktop_rag.ingest.watcher import WatchTimes
 from desktop_rag.ingest.worker import ParserProcess
+from desktop_rag.ingest.worker_protocol import Limits
 from desktop_rag.models.embedding import OnnxEmbedder
 from desktop_rag.models.gate import ModelGate
 from desktop_rag.models.keys import KeyStore
@@ -60,6 +61,7 @@ class Services:
     library: Library
     chat: Chat
     notices: tuple[Notice, ...]
+    settings_notices: tuple[Notice, ...]
 
     def close(self) -> None:
         """Stop indexing, give up connections, then close the store."""
@@ -83,17 +85,33 @@ def build_services(home: Home, *, times: WatchTimes | None = None) -> Services:
         documents = DocumentStore(database)
         vectors = VectorStore(database, embedder.name, embedder.dimensions) if embedder else None
         gate = ModelGate()
-        rules = IgnoreRules(
-            supported_suffixes(), settings.index.max_file_mb * _MEGABYTE, home.root.absolute()
+        max_bytes = settings.index.max_file_mb * _MEGABYTE
+        rules = IgnoreRules(supported_suffixes(), max_bytes, home.root.absolute())
+        library = Library(
+            documents,
+            vectors,
+            embedder,
+            gate,
+            ParserProcess(limits=Limits(file_bytes=max_bytes)),
+            rules,
+            times=times,
         )
-        library = Library(documents, vectors, embedder, gate, ParserProcess(), rules, times=times)
         retriever = Retriever(LexicalStore(database), vectors, embedder, gate)
         conversations = ConversationStore(database)
         chat = Chat(conversations, documents, retriever, embedder, KeyStore(), settings=settings)
     except BaseException:
         database.close()
         raise
-    return Services(home, settings, database, documents, library, chat, (*notices, *model_notices))
+    return Services(
+        home,
+        settings,
+        database,
+        documents,
+        library,
+        chat,
+        (*notices, *model_notices),
+        tuple(notices),
+    )
 
 
 def model_folder(settings: IndexSettings) -> Path:
@@ -135,7 +153,7 @@ def run_window(home: Home, *, starts_demo: bool = False) -> int:
     qt = QApplication.instance() or QApplication(sys.argv[:1])
     opened = WindowApp(home)
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: qt.quit())
+        signal.signal(number, lambda _number, _frame: qt.quit())
     # Python hears of a signal only when it runs, which it may not do in an idle window.
     heartbeat = QTimer()
     heartbeat.timeout.connect(lambda: None)
@@ -179,7 +197,11 @@ class WindowApp:
         threading.excepthook = lambda failed: self._on_bug(
             failed.exc_type, failed.exc_value, failed.exc_traceback
         )
-        self._server = AppServer(home, self._verbs())
+        self._server: AppServer | None = None
+        try:
+            self._server = AppServer(home, self._verbs())
+        except AppError as error:
+            self.bridge.post(Notice(error.title, error.hint))
         self.window.closed.connect(qt.quit)
         self.window.demo_requested.connect(self.start_demo)
 
@@ -205,8 +227,12 @@ class WindowApp:
 
     def shut_down(self) -> None:
         """Undo the constructor, last things first. What is unfinished is taken up next time."""
-        self._server.close()
+        if self._server:
+            self._server.close()
         self._unsubscribe()
+        # First what the bridge's work may be waiting for, then the bridge, then the rest.
+        self.services.chat.stop()
+        self.services.library.close()
         self.bridge.close()
         self.services.close()
         sys.excepthook = self._previous_hook
@@ -227,6 +253,7 @@ class WindowApp:
         gc.freeze()
 
     def _verbs(self) -> dict[str, Callable[[dict[str, Any]], Any]]:
+        from desktop_rag.doctor import examine
         from desktop_rag.ui.single_instance import WindowRequested
 
         library, chat = self.services.library, self.services.chat
@@ -235,6 +262,7 @@ class WindowApp:
             "popup": lambda asked: self.bridge.post(WindowRequested(str(asked["question"]))),
             "ask": lambda asked: verbs.ask(library, chat, **asked),
             "search": lambda asked: verbs.search(library, chat, **asked),
+            "doctor": lambda asked: [f.to_json() for f in examine(self.services, **asked)],
             "status": lambda asked: verbs.status(library, **asked),
         }
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from desktop_rag import app, cli_output, verbs
-from desktop_rag.core.domain import SearchMode
+from desktop_rag.core.domain import Notice, SearchMode
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.log import start_logging
 from desktop_rag.core.paths import Home, find_home
@@ -93,7 +93,7 @@ def _status(arguments: argparse.Namespace) -> int:
 
 
 def _index(arguments: argparse.Namespace) -> int:
-    folders = [Path(folder).expanduser().absolute() for folder in arguments.folder]
+    folders = [Path(folder).expanduser().resolve() for folder in arguments.folder]
     names = {"folders": [str(folder) for folder in folders]}
     ask_running_app(find_home(), "index", names)
     began_at = time.monotonic()
@@ -102,12 +102,14 @@ def _index(arguments: argparse.Namespace) -> int:
         collection_id = ""
         if arguments.collection:
             collection_id = library.find_or_add_collection(arguments.collection).collection_id
-        known = {source.path for source in library.sources()}
+        known = [(source.path, source.collection_id) for source in library.sources()]
         for folder in folders:
-            if folder not in known:
+            if not any(p == folder and collection_id in ("", c) for p, c in known):
                 library.add_source(folder, collection_id)
+        held: list[Notice] = []
+        library.subscribe(lambda e: held.append(e) if isinstance(e, Notice) else None)
         library.start(watch=arguments.watch)
-        _wait(services)
+        _wait(services, held)
         _report_index(services, folders, began_at, as_json=arguments.json)
         while arguments.watch:
             library.wait_until_quiet(_REPORT_S)
@@ -116,13 +118,18 @@ def _index(arguments: argparse.Namespace) -> int:
 
 
 def _doctor(arguments: argparse.Namespace) -> int:
-    from desktop_rag.doctor import examine
+    from desktop_rag.doctor import Finding, examine
 
-    with _services() as services:
-        findings = examine(services, repair=arguments.repair)
-    rows = [finding.to_json() for finding in findings]
+    request = {"repair": arguments.repair}
+    is_answered, rows = ask_running_app(find_home(), "doctor", request)
+    if not is_answered:
+        try:
+            with _services() as services:
+                rows = [finding.to_json() for finding in examine(services, **request)]
+        except AppError as error:
+            rows = [Finding("store", False, error.title, error.hint).to_json()]
     _print(arguments, rows, _doctor_lines)
-    return 0 if all(finding.is_ok for finding in findings) else 1
+    return 0 if all(row["ok"] for row in rows) else 1
 
 
 def _eval_retrieval(arguments: argparse.Namespace) -> int:
@@ -160,9 +167,12 @@ def _services() -> Generator[app.Services]:
         services.close()
 
 
-def _wait(services: app.Services) -> None:
+def _wait(services: app.Services, held: Sequence[Notice]) -> None:
     library = services.library
     while not library.wait_until_quiet(_REPORT_S):
+        if library.is_paused and held:
+            # Nobody but an error pauses here, and nobody could resume.
+            raise AppError(held[-1].title, held[-1].hint)
         p = library.progress()
         left = "" if p.seconds_left is None else f", about {p.seconds_left:.0f} s left"
         _say(
@@ -250,8 +260,12 @@ def _parser() -> argparse.ArgumentParser:
     added = verb("status", _status, "Show the folders and how far they are.")
     added.add_argument("--failed", action="store_true", help="list files that failed, with reasons")
     added = verb("doctor", _doctor, "Check store, model, folders and endpoint.")
-    added.add_argument("--repair", action="store_true", help="rebuild what can be rebuilt")
-    added = verb("demo", _demo, "Index the demo library and answer a first question.")
+    added.add_argument(
+        "--repair", action="store_true", help="remove passages that belong to no document"
+    )
+    text = "Index the demo library and answer a first question."
+    added = added_verbs.add_parser("demo", help=text, description=text)
+    added.set_defaults(run=_demo)
     added.add_argument("--terminal", action="store_true", help="without a window")
     evals = added_verbs.add_parser("eval", help="Measure quality.").add_subparsers(required=True)
     added = evals.add_parser("retrieval", help="nDCG@10, recall@5, MRR and times of a set")

@@ -1,7 +1,7 @@
 """Looks whether everything the app stands on is sound: store, model, folders, endpoint.
 
-Read-only unless asked to repair. Runs on the caller's thread; part of the composition root,
-because it looks into every room.
+Read-only unless asked to repair, which removes what belongs to no document. Runs on the caller's
+thread; part of the composition root, because it looks into every room.
 """
 
 from collections.abc import Callable
@@ -30,11 +30,9 @@ class Finding:
 
 
 def examine(services: Services, *, repair: bool = False) -> list[Finding]:
-    """All checks in order; with `repair` what can be rebuilt is rebuilt first."""
+    """All checks in order; with `repair` orphaned passages are removed first."""
     return [
-        Finding("settings", not services.notices, "The settings were read.")
-        if not services.notices
-        else Finding("settings", False, services.notices[0].title, services.notices[0].hint),
+        _check_settings(services),
         _check_store(services, repair=repair),
         _checked("model", lambda: _check_model(services.settings)),
         *_check_folders(services),
@@ -42,14 +40,23 @@ def examine(services: Services, *, repair: bool = False) -> list[Finding]:
     ]
 
 
+def _check_settings(services: Services) -> Finding:
+    for notice in services.settings_notices:
+        return Finding("settings", False, notice.title, notice.hint)
+    return Finding("settings", True, "The settings were read.")
+
+
 def _check_store(services: Services, *, repair: bool) -> Finding:
     documents = services.documents
-    orphans = documents.purge_orphans() if repair else documents.count_orphans()
-    if orphans and not repair:
+    removed = documents.purge_orphans() if repair else 0
+    if orphans := documents.count_orphans():
         return Finding("store", False, f"{orphans:,} passages belong to no document.",
                        "Run: desktop-rag doctor --repair")  # fmt: skip
-    done = f"; {orphans:,} orphaned passages were removed" if orphans else ""
-    return Finding("store", True, f"The library file is sound{done}.")
+    if wrong := documents.count_inconsistent():
+        return Finding("store", False, f"{wrong:,} documents do not agree with their passages.",
+                       "Remove their folders from the library and add them again.")  # fmt: skip
+    done = f" {removed:,} passages that belonged to no document were removed." if removed else ""
+    return Finding("store", True, f"Documents and passages agree.{done}")
 
 
 def _check_model(settings: Settings) -> str:

@@ -4,7 +4,7 @@ Any worker thread.
 """
 
 from threading import Event
-from typing import Any
+from typing import Any, get_args
 
 from desktop_rag import cli_output
 from desktop_rag.answer.chat import Chat
@@ -29,7 +29,9 @@ def ask(library: Library, chat: Chat, question: str, collection: str = "") -> di
 def search(
     library: Library, chat: Chat, query: str, mode: SearchMode, limit: int, collection: str = ""
 ) -> list[dict[str, Any]]:
-    """The rows of `search --json`."""
+    """The rows of `search --json`. The arguments may come from another process."""
+    if mode not in get_args(SearchMode) or type(limit) is not int or limit < 1:
+        raise AppError("This search makes no sense.", f"mode {mode}, {limit} passages")
     collection_id = _collection_id(library, collection)
     passages = chat.search(query, mode=mode, limit=limit, collection_id=collection_id)
     return cli_output.search_json(passages)

@@ -9,7 +9,7 @@ import secrets
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Event
 
@@ -37,7 +37,7 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.settings import EndpointSettings, Settings
 from desktop_rag.core.text import rough_token_counts
 from desktop_rag.models.chat_client import ChatClient
-from desktop_rag.models.endpoints import test_endpoint
+from desktop_rag.models.endpoints import probe_endpoint
 from desktop_rag.models.keys import KeyStore
 from desktop_rag.models.ports import ChatModel, Embedder
 from desktop_rag.store.conversations import ConversationStore
@@ -105,6 +105,7 @@ class Chat:
         self._keys = keys
         self._settings = settings
         self._make_model = make_model
+        self._stopping = Event()
         # All models made so far, the one in use last: an earlier one may still be answering.
         self._models: list[tuple[EndpointSettings, str, ChatModel]] = []
 
@@ -120,6 +121,10 @@ class Chat:
                 self._chat_model(endpoint).warm_up()
             except AppError as error:
                 log.info("the endpoint cannot be used: %s", error.title)  # the question says so
+
+    def stop(self) -> None:
+        """End what waits for an endpoint outside of answers; those have their own `cancel`."""
+        self._stopping.set()
 
     def close(self) -> None:
         """Give up the connections to endpoints. No answer may be under way."""
@@ -174,6 +179,10 @@ class Chat:
             if conversation_id
             else self._conversations.add(_title_of(question), collection_id)
         )
+        if conversation.collection_id != collection_id:
+            # A later retry, also after a restart, must search what was asked last.
+            self._conversations.set_collection(conversation.conversation_id, collection_id)
+            conversation = replace(conversation, collection_id=collection_id)
         history = self._conversations.messages(conversation.conversation_id)
         asked = Message(
             uuid.uuid4().hex, conversation.conversation_id, Role.USER, question, time.time()
@@ -182,12 +191,11 @@ class Chat:
         yield QuestionStored(conversation, asked)
         yield from self._answer(question, conversation, history, collection_id, cancel, replaced="")
 
-    def retry(
-        self, conversation_id: str, *, collection_id: str = "", cancel: Event
-    ) -> Iterator[AnswerEvent]:
+    def retry(self, conversation_id: str, *, cancel: Event) -> Iterator[AnswerEvent]:
         """Answer the last question again, in place of its last answer if it had one.
 
-        Yields as `ask` does, without QuestionStored. AppError when nothing was asked yet.
+        It searches the same documents as before. Yields as `ask` does, without QuestionStored.
+        AppError when nothing was asked yet.
         """
         conversation = self._conversations.get(conversation_id)
         messages = self._conversations.messages(conversation_id)
@@ -199,7 +207,7 @@ class Chat:
             messages[last].text,
             conversation,
             messages[:last],
-            collection_id or conversation.collection_id,
+            conversation.collection_id,
             cancel,
             replaced,
         )
@@ -232,7 +240,7 @@ class Chat:
 
     def test_endpoint(self, endpoint: EndpointSettings, key: str = "") -> EndpointReport:
         """Ask the endpoint for its models and for a first word; an empty key means the stored."""
-        return test_endpoint(endpoint, key or self._keys.get(endpoint.base_url))
+        return probe_endpoint(endpoint, key or self._keys.get(endpoint.base_url), self._stopping)
 
     def has_key(self, base_url: str) -> bool:
         """Whether a key is known for this endpoint."""

@@ -14,6 +14,7 @@ from typing import Any
 import tomlkit
 
 from desktop_rag.core.domain import Notice
+from desktop_rag.core.errors import AppError
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,20 +87,33 @@ def load_settings(path: Path) -> tuple[Settings, list[Notice]]:
 
 
 def save_settings(path: Path, settings: Settings) -> None:
-    """Write the file whole or not at all; keys and comments we do not know survive."""
+    """Write the file whole or not at all; keys and comments we do not know survive.
+
+    AppError when it cannot be written: then the file is as it was.
+    """
     try:
-        document = tomlkit.parse(path.read_text(encoding="utf-8"))
-        os.replace(path, _backup_of(path))  # noqa: PTH105  replaces on every platform
+        text = path.read_text(encoding="utf-8")
+        document = tomlkit.parse(text)
     except (OSError, ValueError):
-        document = tomlkit.document()
+        text, document = "", tomlkit.document()
     for section, values in dataclasses.asdict(settings).items():
         table = document.get(section)
         if not isinstance(table, dict):
             document[section] = table = tomlkit.table()
         table.update(values)
-    temporary = path.with_suffix(".toml.new")
+    try:
+        if text:
+            _write(_backup_of(path), text)
+        _write(path, tomlkit.dumps(document))
+    except OSError as exc:
+        raise AppError("The settings could not be saved.", f"{path}: {exc.strerror}.") from exc
+
+
+def _write(path: Path, text: str) -> None:
+    """Put the file in place only once all of it is on disk."""
+    temporary = path.with_suffix(path.suffix + ".new")
     with temporary.open("w", encoding="utf-8") as file:
-        file.write(tomlkit.dumps(document))
+        file.write(text)
         file.flush()
         os.fsync(file.fileno())
     temporary.replace(path)

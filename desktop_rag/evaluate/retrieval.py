@@ -96,7 +96,7 @@ def evaluate(
     say: Callable[[str], None],
 ) -> list[ModeResult]:
     """Index the set from `scratch` into an empty library, then run its queries in each mode."""
-    folder = scratch / "corpus"
+    folder = scratch.resolve() / "corpus"
     folder.mkdir(parents=True)
     ids = write_corpus(retrieval_set.corpus, folder)
     began_at = time.monotonic()

@@ -4,13 +4,13 @@ The queue is the store itself (chunks without a vector), so nothing is lost by a
 content is embedded once.
 """
 
-import threading
 from collections.abc import Callable
 
 import numpy as np
 
 from desktop_rag.core.domain import Stage, embedded_text
 from desktop_rag.core.errors import AppError
+from desktop_rag.ingest.background import Background
 from desktop_rag.ingest.progress import ProgressMeter
 from desktop_rag.models.gate import ModelGate
 from desktop_rag.models.ports import Embedder
@@ -45,84 +45,64 @@ class EmbeddingQueue:
         self._embedder = embedder
         self._gate = gate
         self._meter = meter
-        self._may_run = may_run
         self._finished = finished
-        self._stopped = stopped
-        self._wake = threading.Condition()
         self._is_due = True
-        self._is_paused = False
-        self._is_busy = False
-        self._closing = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="embedding", daemon=True)
+        self._background = Background(
+            "embedding", self._work, has_work=lambda: self._is_due, may_work=may_run,
+            stopped=stopped,
+        )  # fmt: skip
 
     def start(self) -> None:
         """Begin with what lacks vectors from before."""
-        self._thread.start()
+        self._background.start()
 
     def close(self) -> None:
         """Stop after the batch under way; the rest is found again at the next start."""
-        self._closing.set()
-        self.wake()
-        if self._thread.is_alive():
-            self._thread.join()
+        self._background.close()
 
     def wake(self) -> None:
         """There may be chunks without vectors, or room to work."""
-        with self._wake:
+        with self._background.condition:
             self._is_due = True
-            self._wake.notify_all()
+        self._background.wake()
 
     def set_paused(self, is_paused: bool) -> None:
         """Hold after the batch in work, or go on."""
-        with self._wake:
-            self._is_paused = is_paused
-            self._is_due = True
-            self._wake.notify_all()
+        self._background.set_paused(is_paused)
 
     @property
     def is_idle(self) -> bool:
         """Nothing is known to be left to embed."""
-        with self._wake:
-            return not self._is_due and not self._is_busy
+        return self._background.is_idle
 
-    def _run(self) -> None:
-        while self._wait_for_work():
-            try:
-                self._embed_all()
-            except AppError as error:
-                self.set_paused(True)
-                self._stopped(error)
+    def _work(self) -> None:
+        self._is_due = False
+        is_done = False
+        try:
+            is_done = self._embed_all()
+        finally:
+            self._is_due = self._is_due or not is_done
 
-    def _wait_for_work(self) -> bool:
-        with self._wake:
-            self._is_busy = False
-            self._wake.wait_for(
-                lambda: (
-                    self._closing.is_set()
-                    or (self._is_due and not self._is_paused and self._may_run())
-                )
-            )
-            self._is_due = False
-            self._is_busy = True
-        return not self._closing.is_set()
-
-    def _embed_all(self) -> None:
+    def _embed_all(self) -> bool:
+        """Embed what has no vector; False when it had to stop before the end."""
         total, missing = self._vectors.counts()
         self._meter.set_chunks(total, total - missing)
-        while self._may_go_on() and (page := self._vectors.missing(_PAGE)):
+        while page := self._vectors.missing(_PAGE):
             self._meter.set_stage(Stage.EMBEDDING)
             page.sort(key=lambda row: len(row[1]) + len(row[2]))
             for start in range(0, len(page), _WRITE):
-                if not self._may_go_on():
-                    break
+                if not self._background.may_go_on():
+                    return False
                 self._embed(page[start : start + _WRITE])
         self._finished(self._vectors.finish_documents())
+        self._vectors.prune()
+        return True
 
     def _embed(self, rows: list[tuple[str, str, str]]) -> None:
         parts: list[np.ndarray[tuple[int, ...], np.dtype[np.float32]]] = []
         for start in range(0, len(rows), _BATCH):
             self._gate.wait(_QUESTION_S)
-            if not self._may_go_on():
+            if not self._background.may_go_on():
                 break
             batch = [embedded_text(head, text) for _, head, text in rows[start : start + _BATCH]]
             parts.append(self._embedder.embed_passages(batch))
@@ -131,9 +111,3 @@ class EmbeddingQueue:
             done = np.concatenate(parts)
             self._vectors.add([row[0] for row in rows[: len(done)]], done)
             self._finished(self._vectors.finish_documents())
-
-    def _may_go_on(self) -> bool:
-        with self._wake:
-            may = not self._closing.is_set() and not self._is_paused and self._may_run()
-            self._is_due = self._is_due or not may
-            return may

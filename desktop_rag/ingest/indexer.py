@@ -1,57 +1,57 @@
 """Makes waiting files searchable by words: read, chunk, store. Owns one named thread.
 
-One transaction holds a few documents: a commit waits for the disk, and thousands of small files
-would spend their time on that.
+The queue holds ids only: what a document is and where it stands is read from the store when its
+turn comes, because it may have been moved or deleted meanwhile. One transaction holds a few
+documents: a commit waits for the disk, and thousands of small files would spend their time there.
 """
 
 import hashlib
 import logging
-import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from desktop_rag.core.domain import Document, DocumentState, FileStat, Stage
 from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.text import term_counts
+from desktop_rag.ingest.background import Background
 from desktop_rag.ingest.chunker import CountTokens, chunk_document
 from desktop_rag.ingest.progress import ProgressMeter
 from desktop_rag.ingest.worker import ParseFailed, ParserProcess
-from desktop_rag.store.documents import DocumentStore, IndexedDocument
+from desktop_rag.store.documents import DocumentStore, Outcome
 
 log = logging.getLogger(__name__)
 
 _BATCH_DOCUMENTS = 32
 _BATCH_CHUNKS = 400
 _BATCH_S = 1.0
-# Kinds of a parser's refusal that trying again cannot change: listed as skipped, not as failed.
-_SKIPPED_KINDS = frozenset({"unsupported", "empty", "no text", "too large", "encrypted"})
+# Refusals that trying again cannot change: listed as skipped, not as failed.
+_SKIPPED_REASONS = frozenset({"unsupported", "empty", "no text", "too large", "encrypted"})
+# A file that could not be opened keeps no state of the disk, so that every scan tries it again.
+_UNKNOWN = FileStat(0, 0, 0)
 
 
 @dataclass
 class _Batch:
-    """Finished outcomes that wait for their transaction."""
+    """Outcomes that wait for their transaction, one a document: the last one counts."""
 
-    indexed: list[IndexedDocument] = field(default_factory=list[IndexedDocument])
-    refused: list[Document] = field(default_factory=list[Document])
-    unchanged: list[Document] = field(default_factory=list[Document])
+    outcomes: dict[str, Outcome] = field(default_factory=dict[str, Outcome])
     began_at: float = field(default_factory=time.monotonic)
 
-    def documents(self) -> tuple[Document, ...]:
-        return (*(item.document for item in self.indexed), *self.refused, *self.unchanged)
+    def add(self, outcome: Outcome) -> None:
+        self.outcomes[outcome.document.document_id] = outcome
 
     def is_full(self) -> bool:
-        chunks = sum(len(item.chunks) for item in self.indexed)
         return (
-            len(self.indexed) + len(self.refused) + len(self.unchanged) >= _BATCH_DOCUMENTS
-            or chunks >= _BATCH_CHUNKS
+            len(self.outcomes) >= _BATCH_DOCUMENTS
+            or sum(len(outcome.chunks) for outcome in self.outcomes.values()) >= _BATCH_CHUNKS
             or time.monotonic() - self.began_at > _BATCH_S
         )
 
 
 class Indexer:
-    """The queue of files to read, and the thread that reads them."""
+    """The queue of documents to read, and the thread that reads them."""
 
     def __init__(
         self,
@@ -65,8 +65,8 @@ class Indexer:
         went_idle: Callable[[], None],
         stopped: Callable[[AppError], None],
     ) -> None:
-        """`changed` hears every finished batch, `went_idle` that nothing waits any more,
-        `stopped` why the store refused a batch; all on the indexer's thread.
+        """`changed` hears every stored batch, `went_idle` that nothing waits any more, `stopped`
+        why reading is held; all on the indexer's thread.
         """
         self._documents = documents
         self._parser = parser
@@ -74,122 +74,133 @@ class Indexer:
         self._max_tokens = max_tokens
         self._meter = meter
         self._changed = changed
-        self._went_idle = went_idle
-        self._stopped = stopped
-        self._queue: dict[str, Document] = {}
-        self._wake = threading.Condition()
-        self._is_paused = False
-        self._is_busy = False
-        self._closing = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="indexer", daemon=True)
+        self._queue: dict[str, None] = {}
+        self._taken: dict[str, None] = {}
+        self._background = Background(
+            "indexer", self._work, has_work=lambda: bool(self._queue), rested=went_idle,
+            stopped=stopped,
+        )  # fmt: skip
 
     def start(self) -> None:
         """Begin to read what waits."""
-        self._thread.start()
+        self._background.start()
 
     def close(self) -> None:
-        """Stop after the transaction under way; what waits is found again at the next start."""
-        self._closing.set()
-        with self._wake:
-            self._wake.notify_all()
-        if self._thread.is_alive():
-            self._thread.join()
+        """Stop at once; what was not stored yet still waits in the store."""
+        self._background.close()
         self._parser.close()
 
-    def submit(self, documents: Sequence[Document]) -> None:
-        """Queue documents, whose rows are stored already; one queued twice is read once."""
-        with self._wake:
-            fresh = sum(d.document_id not in self._queue for d in documents)
-            self._queue.update({d.document_id: d for d in documents})
-            self._meter.add_files(fresh)
-            self._wake.notify_all()
+    def submit(self, document_ids: Iterable[str]) -> None:
+        """Queue documents whose rows in the store say they are waiting."""
+        with self._background.condition:
+            fresh = [i for i in document_ids if i not in self._queue]
+            self._queue.update(dict.fromkeys(fresh))
+            self._meter.add_files(len(fresh))
+        self._background.wake()
 
-    def withdraw(self, document_ids: Sequence[str]) -> None:
-        """Take documents out of the queue, because they are gone."""
-        with self._wake:
-            removed = sum(self._queue.pop(i, None) is not None for i in document_ids)
-            self._meter.add_files(-removed)
-            self._wake.notify_all()
+    def withdraw(self, document_ids: Iterable[str]) -> None:
+        """Take documents out of the queue, because they are gone or to be skipped."""
+        with self._background.condition:
+            removed = [i for i in document_ids if i in self._queue]
+            for document_id in removed:
+                del self._queue[document_id]
+            self._meter.add_files(-len(removed))
 
     def set_paused(self, is_paused: bool) -> None:
         """Hold after the file in work, or go on."""
-        with self._wake:
-            self._is_paused = is_paused
-            self._wake.notify_all()
+        self._background.set_paused(is_paused)
 
     @property
     def is_idle(self) -> bool:
         """Nothing waits and nothing is in work."""
-        with self._wake:
-            return not self._queue and not self._is_busy
+        return self._background.is_idle
 
-    def _run(self) -> None:
-        batch = _Batch()
-        while not self._closing.is_set():
-            document = self._take()
-            if document is not None:
-                self._meter.start_file(document.path.name)
-                self._settle(document, batch)
-                self._meter.finish_file()
-            if batch.documents() and (document is None or batch.is_full()):
-                self._flush(batch)
-                batch = _Batch()
-            if document is None:
-                self._rest()
-
-    def _take(self) -> Document | None:
-        """The next document; None when there is none to read just now."""
-        with self._wake:
-            if self._closing.is_set() or self._is_paused or not self._queue:
-                return None
-            self._is_busy = True
-            self._meter.set_stage(Stage.READING)
-            return self._queue.pop(next(iter(self._queue)))
-
-    def _rest(self) -> None:
-        """Wait for work. Whoever waits for this thread to be idle is told first, unlocked."""
-        with self._wake:
-            self._is_busy = False
-            is_idle = not self._queue
-        if is_idle:
-            self._went_idle()
-        with self._wake:
-            self._wake.wait_for(
-                lambda: self._closing.is_set() or (self._queue and not self._is_paused)
-            )
-
-    def _settle(self, document: Document, batch: _Batch) -> None:
-        """Put the document's outcome into the batch. No file may stop the ones behind it."""
+    def _work(self) -> None:
         try:
-            self._read(document, batch)
-        except Cancelled:
-            return
+            self._read_queue()
+        except BaseException:
+            self._put_back()
+            raise
+
+    def _read_queue(self) -> None:
+        batch = _Batch()
+        while self._background.may_go_on() and (documents := self._take()):
+            for document in documents:
+                if not self._background.may_go_on():
+                    break
+                self._meter.start_file(document.path.name)
+                if outcome := self._outcome(document):
+                    batch.add(outcome)
+                self._meter.finish_file()
+                if batch.is_full():
+                    self._flush(batch)
+                    batch = _Batch()
+        self._flush(batch)
+        self._put_back()
+
+    def _take(self) -> list[Document]:
+        """The rows of the next few documents that still wait; none when the queue is empty."""
+        while True:
+            with self._background.condition:
+                ids = list(self._queue)[:_BATCH_DOCUMENTS]
+                for document_id in ids:
+                    del self._queue[document_id]
+                self._taken.update(dict.fromkeys(ids))
+            if not ids:
+                return []
+            self._meter.set_stage(Stage.READING)
+            rows = self._documents.get(ids)
+            waiting = [d for d in rows if d.state is DocumentState.WAITING]
+            self._forget(set(ids) - {d.document_id for d in waiting})
+            if waiting:
+                return waiting
+
+    def _forget(self, document_ids: Iterable[str]) -> None:
+        for document_id in document_ids:
+            if document_id in self._taken:
+                del self._taken[document_id]
+                self._meter.finish_file()
+
+    def _put_back(self) -> None:
+        """What was taken and not stored waits again, before the others."""
+        with self._background.condition:
+            self._meter.put_back(len(self._taken))
+            self._queue = {**self._taken, **self._queue}
+            self._taken = {}
+
+    def _outcome(self, document: Document) -> Outcome | None:
+        """What reading the document came to; None when it is to wait for the next scan."""
+        try:
+            outcome = self._read(document)
+            return replace(outcome, taken_stat=document.stat) if outcome else None
+        except FileNotFoundError:
+            # Deleted, moved, or its drive was pulled: the scan will tell which.
+            del self._taken[document.document_id]
+            return None
         except OSError as exc:
-            error = AppError("The file cannot be read.", exc.strerror or str(exc))
-            batch.refused.append(_refused(document, DocumentState.FAILED, error))
+            return _unopened(document, exc.strerror or str(exc))
+        except (AppError, Cancelled):
+            raise
         except Exception:
             log.exception("a document could not be indexed (%s)", document.document_id)
-            error = AppError("An error in the app stopped this file.", "The log file has details.")
-            batch.refused.append(_refused(document, DocumentState.FAILED, error))
+            return _bug(document)
 
-    def _read(self, document: Document, batch: _Batch) -> None:
+    def _read(self, document: Document) -> Outcome | None:
         stat = stat_of(document.path)
         digest = _hash_file(document.path)
         current = replace(document, stat=stat, content_hash=digest, indexed_at=time.time())
         if digest == document.content_hash and document.chunk_count:
-            batch.unchanged.append(replace(current, state=DocumentState.SEARCHABLE_BY_WORDS))
-            return
+            unchanged = replace(current, state=DocumentState.SEARCHABLE_BY_WORDS)
+            return Outcome(unchanged, keeps_content=True)
         try:
-            parsed = self._parser.parse(document.path, cancel=self._closing)
+            parsed = self._parser.parse(document.path, cancel=self._background.closing)
         except ParseFailed as failed:
-            is_final = failed.reason in _SKIPPED_KINDS
-            state = DocumentState.SKIPPED if is_final else DocumentState.FAILED
-            batch.refused.append(_refused(current, state, failed))
-            return
+            return _refused(current, failed)
         if stat_of(document.path) != stat:
-            # Still being written: what was read may be half a file.
-            self.submit([document])
-            return
+            # Still being written: what was read may be half a file. The next look at the folder
+            # finds it changed.
+            del self._taken[document.document_id]
+            return None
         chunks = tuple(chunk_document(parsed, self._count_tokens, self._max_tokens))
         indexed = replace(
             current,
@@ -200,18 +211,30 @@ class Indexer:
             chunk_count=len(chunks),
         )
         counts = tuple(term_counts(chunk.embedded_text) for chunk in chunks)
-        batch.indexed.append(IndexedDocument(indexed, parsed.text, chunks, counts))
+        return Outcome(indexed, parsed.text, chunks, counts)
 
     def _flush(self, batch: _Batch) -> None:
+        outcomes = list(batch.outcomes.values())
         try:
-            self._documents.settle(batch.indexed, batch.refused, batch.unchanged)
-        except AppError as error:
-            # The disk, not the files: keep them waiting and say so, instead of losing them.
-            self.set_paused(True)
-            self.submit([replace(d, state=DocumentState.WAITING) for d in batch.documents()])
-            self._stopped(error)
-            return
-        self._changed(batch.documents())
+            stored = self._documents.settle(outcomes)
+        except AppError:
+            raise
+        except Exception:
+            log.exception("a batch could not be stored: its documents are stored one by one")
+            stored = [d for outcome in outcomes for d in self._settle_alone(outcome)]
+        for outcome in outcomes:
+            self._taken.pop(outcome.document.document_id, None)
+        if stored:
+            self._changed(stored)
+
+    def _settle_alone(self, outcome: Outcome) -> list[Document]:
+        try:
+            return self._documents.settle([outcome])
+        except AppError:
+            raise
+        except Exception:
+            log.exception("a document could not be stored (%s)", outcome.document.document_id)
+            return self._documents.settle([_bug(outcome.document)])
 
 
 def stat_of(path: Path) -> FileStat:
@@ -225,7 +248,22 @@ def _hash_file(path: Path) -> str:
         return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
 
 
-def _refused(document: Document, state: DocumentState, error: AppError) -> Document:
-    title = error.title if error.title.endswith((".", "!", "?")) else f"{error.title}."
-    reason = f"{title} {error.hint}".strip()
-    return replace(document, state=state, reason=reason, chunk_count=0, indexed_at=time.time())
+def _refused(document: Document, failed: ParseFailed) -> Outcome | None:
+    if failed.reason == "no access":
+        return _unopened(document, failed.hint or failed.title)
+    is_final = failed.reason in _SKIPPED_REASONS
+    state = DocumentState.SKIPPED if is_final else DocumentState.FAILED
+    title = failed.title if failed.title.endswith((".", "!", "?")) else f"{failed.title}."
+    reason = f"{title} {failed.hint}".strip()
+    return Outcome(replace(document, state=state, reason=reason, chunk_count=0))
+
+
+def _unopened(document: Document, why: str) -> Outcome:
+    reason = f"The file cannot be opened: {why}"
+    failed = replace(document, state=DocumentState.FAILED, reason=reason, stat=_UNKNOWN)
+    return Outcome(failed, keeps_content=True)
+
+
+def _bug(document: Document) -> Outcome:
+    reason = "An error in the app stopped this file. The log file has details."
+    return Outcome(replace(document, state=DocumentState.FAILED, reason=reason, chunk_count=0))

@@ -4,6 +4,7 @@ Window, tray, command line, server and evaluation use this and nothing behind it
 called from any worker thread; those marked "cheap" also from the Qt thread.
 """
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -38,6 +39,8 @@ from desktop_rag.models.gate import ModelGate
 from desktop_rag.models.ports import Embedder
 from desktop_rag.store.documents import DocumentStore
 from desktop_rag.store.search import VectorStore
+
+log = logging.getLogger(__name__)
 
 DEFAULT_COLLECTION = "My documents"
 _MAX_TOKENS = 256
@@ -98,7 +101,6 @@ class Library:
         """Take up what was left unfinished, look at every source, and begin to watch."""
         if self._vectors is not None:
             self._vectors.reopen_documents()
-        self._indexer.submit(self._documents.documents(state=DocumentState.WAITING))
         if watch:
             self._watcher = FolderWatcher(
                 self._on_dirty, self._on_polling, self._rules, self._times
@@ -112,7 +114,10 @@ class Library:
         self._ticker.start()
 
     def close(self) -> None:
-        """Stop watching and indexing. What is unfinished is taken up at the next start."""
+        """Stop watching and indexing. What is unfinished is taken up at the next start.
+
+        Idempotent; whoever waits for quiet or for words is let go.
+        """
         self._closing.set()
         with self._quiet:
             self._quiet.notify_all()
@@ -182,8 +187,8 @@ class Library:
             if self._watcher:
                 self._watcher.unwatch(path)
         self._scanner.forget(source_id)
-        if self._vectors is not None:
-            self._vectors.prune()
+        if self._embedding:
+            self._embedding.wake()
         self._emit(SourcesChanged(tuple(self.sources())))
 
     def rescan(self, source_id: str = "") -> None:
@@ -206,10 +211,8 @@ class Library:
 
     def retry_failed(self) -> int:
         """Read the failed files again; returns how many."""
-        failed = self._documents.documents(state=DocumentState.FAILED)
-        waiting = [replace(d, state=DocumentState.WAITING, reason="") for d in failed]
-        self._documents.put_documents(waiting)
-        self._indexer.submit(waiting)
+        waiting = self._documents.requeue_failed()
+        self._indexer.submit(d.document_id for d in waiting)
         self._on_documents(waiting)
         return len(waiting)
 
@@ -282,6 +285,7 @@ class Library:
 
     def _set_paused(self, is_paused: bool) -> None:
         self._is_paused = is_paused
+        self._scanner.set_paused(is_paused)
         self._indexer.set_paused(is_paused)
         if self._embedding:
             self._embedding.set_paused(is_paused)
@@ -292,16 +296,22 @@ class Library:
         return self._scanner.is_idle and self._indexer.is_idle and embedding_idle
 
     def _on_dirty(self, root: Path, places: frozenset[Path]) -> None:
-        for source in self._documents.sources():
-            if source.path == root:
-                self._scanner.request(source, None if root in places else places)
+        for source in self._sources_at(root):
+            self._scanner.request(source, None if root in places else places)
 
     def _on_polling(self, root: Path, reason: str) -> None:
         self._polled.add(root)
-        for source in self._documents.sources():
-            if source.path == root:
-                self._set_state(source, SourceState.POLLED)
+        for source in self._sources_at(root):
+            self._set_state(source, SourceState.POLLED)
         self._emit(Notice(f"{root.name} is looked at once a minute.", reason))
+
+    def _sources_at(self, root: Path) -> list[Source]:
+        """Called by the watcher, which no failing store may end: the next scan makes up for it."""
+        try:
+            return [source for source in self._documents.sources() if source.path == root]
+        except AppError as error:
+            log.info("a change was not looked up: %s", error.title)
+            return []
 
     def _on_reached(self, source: Source, is_online: bool) -> None:
         was_offline = self._states.get(source.source_id) is SourceState.OFFLINE
@@ -345,13 +355,20 @@ class Library:
         while not self._closing.wait(_PROGRESS_S):
             if self._is_count_stale and self._is_all_idle():
                 self._is_count_stale = False
-                self._meter.rest(self._documents.counts().total)
+                self._meter.rest(self._file_count())
             progress = self.progress()
             if progress != before:
                 self._emit(ProgressChanged(progress))
                 before = progress
             with self._quiet:
                 self._quiet.notify_all()
+
+    def _file_count(self) -> int:
+        try:
+            return self._documents.counts().total
+        except AppError as error:
+            log.info("the files were not counted: %s", error.title)
+            return 0
 
     def _emit(self, event: LibraryEvent) -> None:
         for listener in list(self._listeners):

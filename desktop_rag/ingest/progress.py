@@ -74,6 +74,12 @@ class ProgressMeter:
                 self._progress, files_read=read, files_total=total, current_file=""
             )
 
+    def put_back(self, count: int) -> None:
+        """So many files that were counted as read are not stored and wait again."""
+        with self._lock:
+            read = max(0, self._progress.files_read - count)
+            self._progress = replace(self._progress, files_read=read)
+
     def set_chunks(self, total: int, embedded: int) -> None:
         """How many distinct passages there are and how many of them have vectors."""
         with self._lock:

@@ -16,7 +16,13 @@ from desktop_rag.core.domain import ParsedDocument
 from desktop_rag.core.errors import AppError
 from desktop_rag.ingest.read.formats import PDF
 from desktop_rag.ingest.worker_link import ChildLink, ChildLostError
-from desktop_rag.ingest.worker_protocol import Assembly, Limits, ProtocolError, Reason
+from desktop_rag.ingest.worker_protocol import (
+    Assembly,
+    Limits,
+    ProtocolError,
+    Reason,
+    clean_text,
+)
 
 log = logging.getLogger(__name__)
 
@@ -132,7 +138,9 @@ class ParserProcess:
             raise ProtocolError("an error has no reason")
         if message.get("is_last"):
             self.close()
-        return ParseFailed(reason, title[:_MAX_SHOWN_CHARS], hint[:_MAX_SHOWN_CHARS])
+        return ParseFailed(
+            reason, clean_text(title[:_MAX_SHOWN_CHARS]), clean_text(hint[:_MAX_SHOWN_CHARS])
+        )
 
     def _ready_child(self, cancel: threading.Event | None) -> ChildLink:
         child = self._child

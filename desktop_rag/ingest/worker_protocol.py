@@ -175,19 +175,19 @@ class Assembly:
         """The finished document. Raises ProtocolError if `done` is not what it should be."""
         try:
             return ParsedDocument(
-                format=_text(done["format"]),
-                title=_text(done["title"]),
+                format=clean_text(done["format"]),
+                title=clean_text(done["title"]),
                 text="".join(self._pieces),
                 marks=tuple(self._marks),
                 headings=tuple(self._headings),
-                warnings=tuple(_text(warning) for warning in done["warnings"]),
+                warnings=tuple(clean_text(warning) for warning in done["warnings"]),
             )
         except (TypeError, KeyError) as exc:
             raise ProtocolError(f"the end makes no sense: {exc}") from exc
 
     def _take(self, message: Mapping[str, Any]) -> None:
         if "text" in message:
-            piece = _text(message["text"])
+            piece = clean_text(message["text"])
             self._chars += len(piece)
             if self._chars > self._limits.text_chars:
                 raise ProtocolError("the text is too long")
@@ -196,12 +196,13 @@ class Assembly:
             self._fields = self._fields | {name: _place(changes[name]) for name in changes}
             self._marks.append(Mark(int(offset), Anchor.from_json(self._fields)))
         for offset, level, title in message.get("headings", ()):
-            self._headings.append(Heading(int(offset), int(level), _text(title)))
+            self._headings.append(Heading(int(offset), int(level), clean_text(title)))
         if len(self._marks) > MAX_MARKS or len(self._headings) > MAX_HEADINGS:
             raise ProtocolError("there are too many marks or headings")
 
 
-def _text(value: object) -> str:
+def clean_text(value: object) -> str:
+    """A text as a database takes it; anything else is a TypeError."""
     if not isinstance(value, str):
         raise TypeError("not a text")
     if value.isascii() and "\0" not in value:
@@ -211,4 +212,4 @@ def _text(value: object) -> str:
 
 
 def _place(value: object) -> str | int | None:
-    return value if value is None or isinstance(value, int) else _text(value)
+    return value if value is None or isinstance(value, int) else clean_text(value)

@@ -6,7 +6,7 @@ from contextlib import closing
 from threading import Event
 
 from desktop_rag.core.domain import EndpointReport
-from desktop_rag.core.errors import AppError
+from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.settings import EndpointSettings
 from desktop_rag.models.chat_client import ChatClient
 from desktop_rag.models.faults import EndpointFaultError, Fault
@@ -44,19 +44,23 @@ def list_models(endpoint: EndpointSettings, key: str = "") -> tuple[str, ...]:
         return client.list_models(Event())
 
 
-def test_endpoint(endpoint: EndpointSettings, key: str) -> EndpointReport:
+def probe_endpoint(
+    endpoint: EndpointSettings, key: str, cancel: Event | None = None
+) -> EndpointReport:
     """Ask for the list of models, then for the first words of an answer; faults are reported.
+
+    Once `cancel` is set it ends soon, and what it reports means nothing.
 
     `seconds` is the time until the model's first word.
     """
     models: tuple[str, ...] = ()
     try:
         with closing(ChatClient(endpoint, key)) as client:
-            models = _models_or_none(client)
+            models = _models_or_none(client, cancel or Event())
             if not endpoint.model:
                 return _without_model(models)
             started = time.monotonic()
-            _hear_first_words(client)
+            _hear_first_words(client, cancel or Event())
             return _answered(endpoint.model, models, time.monotonic() - started)
     except AppError as exc:
         hint = exc.hint
@@ -65,18 +69,20 @@ def test_endpoint(endpoint: EndpointSettings, key: str) -> EndpointReport:
         return EndpointReport(exc.title, hint, is_ok=False, models=models)
 
 
-def _models_or_none(client: ChatClient) -> tuple[str, ...]:
+def _models_or_none(client: ChatClient, cancel: Event) -> tuple[str, ...]:
     try:
-        return client.list_models(Event())
+        return client.list_models(cancel)
+    except Cancelled:
+        return ()
     except EndpointFaultError as exc:
         if exc.fault in _FINAL:
             raise
         return ()
 
 
-def _hear_first_words(client: ChatClient) -> None:
+def _hear_first_words(client: ChatClient, cancel: Event) -> None:
     """Raise AppError if the model doesn't begin to answer; what it goes on to say isn't read."""
-    with closing(client.stream([_QUESTION], Event())) as answer:
+    with closing(client.stream([_QUESTION], cancel)) as answer:
         next(answer, None)
 
 

@@ -65,6 +65,10 @@ class ConversationStore:
         """Give the conversation another title."""
         self._set(conversation_id, "title", title)
 
+    def set_collection(self, conversation_id: str, collection_id: str) -> None:
+        """Remember which documents were asked last; "" means all."""
+        self._set(conversation_id, "collection_id", collection_id)
+
     def set_deleted(self, conversation_id: str, is_deleted: bool) -> None:
         """Hide the conversation, or undo that."""
         self._set(conversation_id, "is_deleted", is_deleted)

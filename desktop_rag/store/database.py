@@ -48,6 +48,7 @@ class Database:
             self._connection = _open(path, memory_mb, backups)
         self._queue: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._is_closed = False
+        self._closing = threading.Lock()
         self._lane = threading.Thread(target=self._run_lane, name="store-lane", daemon=True)
         self._lane.start()
 
@@ -74,18 +75,19 @@ class Database:
             except BaseException as error:
                 result.set_exception(error)
 
-        if self._is_closed:
-            raise AppError("The library is closed.", "Start the app again.")
-        self._queue.put(run)
+        with self._closing:
+            if self._is_closed:
+                raise AppError("The library is closed.", "Start the app again.")
+            self._queue.put(run)
         with mapping_duckdb_errors():
             return result.result()
 
     def close(self) -> None:
         """Finish the queued writes, then close the file. Idempotent."""
-        if self._is_closed:
-            return
-        self._is_closed = True
-        self._queue.put(None)
+        with self._closing:
+            if not self._is_closed:
+                self._is_closed = True
+                self._queue.put(None)
         self._lane.join()
 
     def _run_lane(self) -> None:
@@ -119,12 +121,12 @@ def insert(connection: Connection, table: str, columns: Columns) -> None:
     arrays = {name: _as_array(values) for name, values in columns.items()}
     if not len(next(iter(arrays.values()))):
         return
+    names = ", ".join(arrays)
+    # Not unregistered when the insert fails: in a transaction that was aborted that fails too,
+    # and would hide why. The next insert takes its place.
     connection.register("incoming", arrays)
-    try:
-        names = ", ".join(arrays)
-        connection.execute(f"INSERT INTO {table} ({names}) SELECT {names} FROM incoming")
-    finally:
-        connection.unregister("incoming")
+    connection.execute(f"INSERT INTO {table} ({names}) SELECT {names} FROM incoming")
+    connection.unregister("incoming")
 
 
 def _as_array(values: Sequence[Any] | NDArray[Any]) -> NDArray[Any]:

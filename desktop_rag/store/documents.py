@@ -4,8 +4,8 @@ import json
 import time
 import uuid
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from desktop_rag.core.domain import (
@@ -29,13 +29,20 @@ _ORPHANS = "chunks ANTI JOIN documents USING (document_id)"
 
 
 @dataclass(frozen=True, slots=True)
-class IndexedDocument:
-    """A parsed and chunked document, ready to be stored. `term_counts` has one item a chunk."""
+class Outcome:
+    """How reading a document ended: its row, and the content that replaces what it had.
+
+    A document that was refused has none and loses what it had, unless `keeps_content`.
+    `term_counts` has one item a chunk. `taken_stat` is what the row said of the file when its
+    reading began: a row that says otherwise by now was found changed again.
+    """
 
     document: Document
-    text: str
-    chunks: tuple[Chunk, ...]
-    term_counts: tuple[Counter[str], ...]
+    text: str = ""
+    chunks: tuple[Chunk, ...] = ()
+    term_counts: tuple[Counter[str], ...] = ()
+    keeps_content: bool = False
+    taken_stat: FileStat | None = None
 
 
 class DocumentStore:
@@ -142,56 +149,68 @@ class DocumentStore:
     def get(self, document_ids: Sequence[str]) -> list[Document]:
         """The rows of these documents; unknown ids are left out."""
         with self._database.read() as con:
-            rows = con.execute(
-                f"SELECT {_DOCUMENT} FROM documents WHERE document_id IN (SELECT unnest(?))",
-                [list(document_ids)],
-            ).fetchall()
-        return [_document_from(row) for row in rows]
+            return _rows(con, document_ids)
 
-    def put_documents(self, documents: Sequence[Document]) -> None:
-        """Insert or replace the rows alone; text and chunks of known ones stay searchable."""
-
-        def work(con: Connection) -> None:
-            _delete_rows(con, [d.document_id for d in documents])
-            _insert_rows(con, documents)
-
-        self._database.write(work)
-
-    def settle(
+    def apply_changes(
         self,
-        indexed: Sequence[IndexedDocument] = (),
-        refused: Sequence[Document] = (),
-        unchanged: Sequence[Document] = (),
-    ) -> None:
-        """Store how reading ended, in one transaction: old content out, new in.
+        source_id: str,
+        added: Sequence[Document],
+        changed: Mapping[str, Callable[[Document], Document]],
+        gone: Sequence[str],
+    ) -> list[Document]:
+        """Store what a scan found, in one transaction; returns the new and the changed rows.
 
-        `indexed` are searchable by words once this returns; `refused` (skipped, failed) keep
-        their row and lose their content; `unchanged` keep both. Documents that were deleted
-        while they were being read are left out.
+        `changed` maps an id to what becomes of its row as it is now. A row that becomes skipped
+        loses its content. Nothing is done when the source was removed meanwhile.
         """
 
-        def work(con: Connection) -> None:
-            rows = [*(item.document for item in indexed), *refused, *unchanged]
-            known = _known(con, [d.document_id for d in rows])
-            kept = [item for item in indexed if item.document.document_id in known]
-            replaced = [item.document.document_id for item in kept]
-            _delete_content(con, [*replaced, *(d.document_id for d in refused)])
-            _delete_rows(con, list(known))
-            _insert_rows(con, [d for d in rows if d.document_id in known])
-            texts = [item.text for item in kept]
-            insert(con, "document_texts", {"document_id": replaced, "text": texts})
-            _insert_chunks(con, kept)
+        def work(con: Connection) -> list[Document]:
+            if not con.execute("SELECT 1 FROM sources WHERE source_id = ?", [source_id]).fetchall():
+                return []
+            now = [changed[d.document_id](d) for d in _rows(con, list(changed))]
+            skipped = [d.document_id for d in now if d.state is DocumentState.SKIPPED]
+            _delete_content(con, [*gone, *skipped])
+            _delete_rows(con, [*gone, *(d.document_id for d in now)])
+            _insert_rows(con, [*added, *now])
+            return [*added, *now]
 
-        self._database.write(work)
+        return self._database.write(work)
 
-    def delete_documents(self, document_ids: Sequence[str]) -> None:
-        """Forget the documents, their text and their words."""
+    def settle(self, outcomes: Sequence[Outcome]) -> list[Document]:
+        """Store how reading ended, in one transaction: old content out, new in.
 
-        def work(con: Connection) -> None:
-            _delete_content(con, document_ids)
-            _delete_rows(con, document_ids)
+        Documents are searchable by words once this returns. Left out is one that no longer waits,
+        because it was deleted or is to be skipped now, and one that was found changed again; one
+        that was moved keeps its new path. Returns the rows as stored. Ids must be distinct.
+        """
 
-        self._database.write(work)
+        def work(con: Connection) -> list[Document]:
+            ids = [outcome.document.document_id for outcome in outcomes]
+            assert len(set(ids)) == len(ids), "a document is settled once"
+            rows_now = {d.document_id: d for d in _rows(con, ids)}
+            kept = [o for o in outcomes if _is_awaited(rows_now.get(o.document.document_id), o)]
+            now = {o.document.document_id: rows_now[o.document.document_id] for o in kept}
+            rows = [_merged(now[o.document.document_id], o) for o in kept]
+            replaced = [o.document.document_id for o in kept if not o.keeps_content]
+            _delete_content(con, replaced)
+            _delete_rows(con, list(now))
+            _insert_rows(con, rows)
+            _insert_content(con, [outcome for outcome in kept if outcome.chunks])
+            return rows
+
+        return self._database.write(work)
+
+    def requeue_failed(self) -> list[Document]:
+        """Make the failed documents wait again; returns their rows."""
+
+        def work(con: Connection) -> list[Document]:
+            rows = con.execute(
+                "UPDATE documents SET state = 'waiting', reason = '' WHERE state = 'failed'"
+                " RETURNING document_id"
+            ).fetchall()
+            return _rows(con, [row[0] for row in rows])
+
+        return self._database.write(work)
 
     def text(self, document_id: str) -> str | None:
         """The whole extracted text; None when the document is not known (any more)."""
@@ -207,6 +226,18 @@ class DocumentStore:
             [(count,)] = con.execute(f"SELECT count(*) FROM {_ORPHANS}").fetchall()
         return int(count)
 
+    def count_inconsistent(self) -> int:
+        """How many documents stand twice, or have another number of chunks than their row says."""
+        with self._database.read() as con:
+            [(count,)] = con.execute(
+                "SELECT count(*) FROM (SELECT document_id, count(*) AS times, sum(chunk_count) AS n"
+                " FROM documents GROUP BY document_id) d LEFT JOIN (SELECT document_id, count(*)"
+                " AS found, count(DISTINCT position) AS places FROM chunks GROUP BY document_id) c"
+                " USING (document_id) WHERE times > 1 OR n <> coalesce(found, 0)"
+                " OR found <> places"
+            ).fetchall()
+        return int(count)
+
     def purge_orphans(self) -> int:
         """Remove content that belongs to no document; returns how many chunks it was."""
 
@@ -220,12 +251,24 @@ class DocumentStore:
         return self._database.write(work)
 
 
-def _known(con: Connection, document_ids: Sequence[str]) -> set[str]:
+def _rows(con: Connection, document_ids: Sequence[str]) -> list[Document]:
     rows = con.execute(
-        "SELECT document_id FROM documents WHERE document_id IN (SELECT unnest(?))",
-        [document_ids],
+        f"SELECT {_DOCUMENT} FROM documents WHERE document_id IN (SELECT unnest(?))",
+        [list(document_ids)],
     ).fetchall()
-    return {row[0] for row in rows}
+    return [_document_from(row) for row in rows]
+
+
+def _is_awaited(now: Document | None, outcome: Outcome) -> bool:
+    if now is None or now.state is not DocumentState.WAITING:
+        return False
+    return outcome.taken_stat in (None, now.stat)
+
+
+def _merged(now: Document, outcome: Outcome) -> Document:
+    """The outcome's row at the place where the document is now."""
+    count = now.chunk_count if outcome.keeps_content else outcome.document.chunk_count
+    return replace(outcome.document, source_id=now.source_id, path=now.path, chunk_count=count)
 
 
 def _delete_rows(con: Connection, document_ids: Sequence[str]) -> None:
@@ -242,7 +285,7 @@ def _delete_content(con: Connection, document_ids: Sequence[str]) -> None:
         " WHERE document_id IN (SELECT unnest(?)) GROUP BY document_id",
         [document_ids],
     ).fetchall()
-    for first, last in _merged(sorted(spans)):
+    for first, last in _joined(sorted(spans)):
         con.execute("DELETE FROM postings WHERE chunk_id BETWEEN ? AND ?", [first, last])
     if spans:
         con.execute("DELETE FROM chunks WHERE document_id IN (SELECT unnest(?))", [document_ids])
@@ -251,14 +294,14 @@ def _delete_content(con: Connection, document_ids: Sequence[str]) -> None:
     )
 
 
-def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    merged: list[tuple[int, int]] = []
+def _joined(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    joined: list[tuple[int, int]] = []
     for first, last in spans:
-        if merged and first == merged[-1][1] + 1:
-            merged[-1] = (merged[-1][0], last)
+        if joined and first == joined[-1][1] + 1:
+            joined[-1] = (joined[-1][0], last)
         else:
-            merged.append((first, last))
-    return merged
+            joined.append((first, last))
+    return joined
 
 
 def _insert_rows(con: Connection, documents: Sequence[Document]) -> None:
@@ -283,7 +326,14 @@ def _insert_rows(con: Connection, documents: Sequence[Document]) -> None:
     )
 
 
-def _insert_chunks(con: Connection, batch: Sequence[IndexedDocument]) -> None:
+def _insert_content(con: Connection, batch: Sequence[Outcome]) -> None:
+    ids = [item.document.document_id for item in batch]
+    texts = [item.text for item in batch]
+    insert(con, "document_texts", {"document_id": ids, "text": texts})
+    _insert_chunks(con, batch)
+
+
+def _insert_chunks(con: Connection, batch: Sequence[Outcome]) -> None:
     [(last,)] = con.execute("SELECT coalesce(max(chunk_id), 0) FROM chunks").fetchall()
     first = last + 1
     rows = [(item.document.document_id, chunk) for item in batch for chunk in item.chunks]

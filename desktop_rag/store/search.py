@@ -89,12 +89,17 @@ class VectorStore:
 
     def prune(self) -> None:
         """Drop vectors that no chunk needs any more."""
-        self._database.write(
-            lambda con: con.execute(
-                f"DELETE FROM {self._table} WHERE content_hash NOT IN"
-                " (SELECT content_hash FROM chunks)"
+        with self._database.read() as con:
+            [(dead,)] = con.execute(
+                f"SELECT count(*) FROM {self._table} ANTI JOIN chunks USING (content_hash)"
+            ).fetchall()
+        if dead:
+            self._database.write(
+                lambda con: con.execute(
+                    f"DELETE FROM {self._table} WHERE content_hash NOT IN"
+                    " (SELECT content_hash FROM chunks)"
+                )
             )
-        )
 
     def nearest(
         self, query: NDArray[np.float32], limit: int, collection_id: str = ""
@@ -108,8 +113,7 @@ class VectorStore:
                 "SELECT c.chunk_id, v.similarity FROM ("
                 f" SELECT content_hash, {self._similarity} AS similarity FROM {self._table}"
                 f" WHERE rowid IN (SELECT rowid FROM {self._table} WHERE true{only_hashes}"
-                f" ORDER BY {self._hamming} LIMIT {candidates})"
-                f" ORDER BY similarity DESC LIMIT {limit}) v"
+                f" ORDER BY {self._hamming} LIMIT {candidates})) v"
                 f" JOIN chunks c USING (content_hash) WHERE true{only_chunks}"
                 f" ORDER BY v.similarity DESC, c.chunk_id LIMIT {limit}",
                 self._parameters(query, collection_id),

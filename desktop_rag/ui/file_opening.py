@@ -12,6 +12,15 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.ui.bridge import Bridge
 from desktop_rag.ui.open_place import check_readable
 
+# Some desktops run these when they are opened. A source is to be read, never run.
+_RUN_BY_OPENING = frozenset(
+    {
+        *(".appimage", ".bat", ".cmd", ".com", ".command", ".desktop", ".exe", ".hta", ".jar"),
+        *(".js", ".jse", ".lnk", ".msi", ".pif", ".ps1", ".py", ".pyw", ".reg", ".scr", ".sh"),
+        *(".url", ".vb", ".vbe", ".vbs", ".workflow", ".wsf", ".wsh"),
+    }
+)
+
 
 class FileOpener(QObject):
     """Opens what exists; what does not, or what no program takes, is posted as an AppError."""
@@ -21,8 +30,9 @@ class FileOpener(QObject):
         self._bridge = bridge
 
     def open(self, path: Path) -> None:
-        """Open a file or a folder."""
-        self._bridge.run(self, lambda: _checked(path), self._on_found)
+        """Open a file or a folder. What a double click would run is shown in its folder instead."""
+        is_run = path.suffix.lower() in _RUN_BY_OPENING
+        self._bridge.run(self, lambda: _checked(path.parent if is_run else path), self._on_found)
 
     def show_in_folder(self, path: Path) -> None:
         """Open the folder that holds the file."""

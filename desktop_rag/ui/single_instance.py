@@ -9,6 +9,7 @@ import logging
 import os
 import secrets
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -24,7 +25,9 @@ log = logging.getLogger(__name__)
 
 Handler = Callable[[dict[str, Any]], Any]
 
-_MAX_REQUEST_BYTES = 4096
+_MAX_REQUEST_BYTES = 64 * 1024
+# What a socket of this kind can be called at most is 104 bytes on macOS, 108 on Linux.
+_LONGEST_ADDRESS = 100
 _MAX_ANSWER_BYTES = 64 * 1024 * 1024
 _HANDSHAKE_S = 5.0
 _TOKEN_BYTES = 32
@@ -46,7 +49,7 @@ class AppServer:
         self._token = secrets.token_bytes(_TOKEN_BYTES)
         self.address = _address(home)
         if sys.platform != "win32":
-            home.socket.unlink(missing_ok=True)
+            Path(self.address).unlink(missing_ok=True)
         try:
             self._listener = Listener(self.address)
         except OSError as exc:
@@ -125,12 +128,15 @@ def ask_running_app(home: Home, verb: str, arguments: dict[str, Any]) -> tuple[b
 
     AppError when the app refused or failed.
     """
+    request = json.dumps({"verb": verb, "arguments": arguments}).encode()
+    if len(request) > _MAX_REQUEST_BYTES:
+        raise AppError("The question is too long.", "Ask it in the window.")
     try:
         token = _token_path(home).read_bytes()
         with Client(_address(home)) as connection:
             challenge = connection.recv_bytes(_TOKEN_BYTES)
             connection.send_bytes(digest(token, challenge, "sha256"))
-            connection.send_bytes(json.dumps({"verb": verb, "arguments": arguments}).encode())
+            connection.send_bytes(request)
             answer = json.loads(connection.recv_bytes(_MAX_ANSWER_BYTES))
     except (FileNotFoundError, ConnectionError):
         return False, None
@@ -144,10 +150,13 @@ def ask_running_app(home: Home, verb: str, arguments: dict[str, Any]) -> tuple[b
 
 
 def _address(home: Home) -> str:
+    name = digest(b"desktop-rag", os.fsencode(home.root.absolute()), "sha256").hex()[:16]
     if sys.platform == "win32":
-        name = digest(b"desktop-rag", os.fsencode(home.root.absolute()), "sha256").hex()
-        return rf"\\.\pipe\desktop-rag-{name[:16]}"
-    return str(home.socket)
+        return rf"\\.\pipe\desktop-rag-{name}"
+    if len(os.fsencode(home.socket)) <= _LONGEST_ADDRESS:
+        return str(home.socket)
+    # The token, not the place, proves who asks.
+    return str(Path(tempfile.gettempdir()) / f"desktop-rag-{os.getuid()}-{name}.sock")
 
 
 def _token_path(home: Home) -> Path:

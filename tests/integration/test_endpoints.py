@@ -46,7 +46,7 @@ def test_what_is_no_list(server: ChatServer, body: object) -> None:
 
 def test_a_good_endpoint(server: ChatServer) -> None:
     server.pause_s = 0.05
-    report = endpoints.test_endpoint(server.endpoint(), CANARY)
+    report = endpoints.probe_endpoint(server.endpoint(), CANARY)
     assert report.is_ok
     assert report.models == server.models
     assert 0.05 <= report.seconds < 5
@@ -56,24 +56,24 @@ def test_a_good_endpoint(server: ChatServer) -> None:
 
 def test_only_the_first_words_are_heard(server: ChatServer) -> None:
     server.mode = "endless"
-    assert endpoints.test_endpoint(server.endpoint(), "").is_ok
+    assert endpoints.probe_endpoint(server.endpoint(), "").is_ok
     assert server.has_lost_client.wait(2)
 
 
 def test_thinking_counts_as_an_answer(server: ChatServer) -> None:
     server.mode = "think_fields"
-    assert endpoints.test_endpoint(server.endpoint(), "").is_ok
+    assert endpoints.probe_endpoint(server.endpoint(), "").is_ok
 
 
 def test_a_server_without_a_list_of_models_is_still_good(server: ChatServer) -> None:
     server.has_model_list = False
-    report = endpoints.test_endpoint(server.endpoint(), "")
+    report = endpoints.probe_endpoint(server.endpoint(), "")
     assert report.is_ok
     assert report.models == ()
 
 
 def test_a_model_that_answers_but_is_not_listed(server: ChatServer) -> None:
-    report = endpoints.test_endpoint(server.endpoint(model="llama3.2"), "")
+    report = endpoints.probe_endpoint(server.endpoint(model="llama3.2"), "")
     assert report.is_ok
     assert "“llama3.2:3b”" in report.hint
 
@@ -81,7 +81,7 @@ def test_a_model_that_answers_but_is_not_listed(server: ChatServer) -> None:
 def test_an_unknown_model_gets_the_closest_name(server: ChatServer) -> None:
     server.mode, server.status = "status", 404
     server.error = {"error": {"message": "model 'qwen-3' not found"}}
-    report = endpoints.test_endpoint(server.endpoint(model="qwen-3:8b"), "")
+    report = endpoints.probe_endpoint(server.endpoint(model="qwen-3:8b"), "")
     assert not report.is_ok
     assert report.title == "The endpoint does not know the model “qwen-3:8b”."
     assert report.hint.startswith("The closest name is “qwen3:8b”.")
@@ -89,18 +89,18 @@ def test_an_unknown_model_gets_the_closest_name(server: ChatServer) -> None:
 
 
 def test_no_model_chosen_yet(server: ChatServer) -> None:
-    report = endpoints.test_endpoint(server.endpoint(model=""), "")
+    report = endpoints.probe_endpoint(server.endpoint(model=""), "")
     assert not report.is_ok
     assert "“qwen3:8b”" in report.hint
     assert report.models == server.models
     assert server.chats == []
     server.has_model_list = False
-    assert "enter the name" in endpoints.test_endpoint(server.endpoint(model=""), "").hint
+    assert "enter the name" in endpoints.probe_endpoint(server.endpoint(model=""), "").hint
 
 
 def test_a_wrong_key_ends_the_test(server: ChatServer) -> None:
     server.wanted_key, server.is_echoing_key = "another", True
-    report = endpoints.test_endpoint(server.endpoint(), CANARY)
+    report = endpoints.probe_endpoint(server.endpoint(), CANARY)
     assert not report.is_ok
     assert report.title == "The key was not accepted."
     assert CANARY not in repr(report)
@@ -110,7 +110,7 @@ def test_a_wrong_key_ends_the_test(server: ChatServer) -> None:
 def test_nobody_listens() -> None:
     with ChatServer() as server:
         gone = server.endpoint()
-    report = endpoints.test_endpoint(gone, "")
+    report = endpoints.probe_endpoint(gone, "")
     assert (report.is_ok, report.title) == (False, "The endpoint refused the connection.")
     with pytest.raises(AppError):
         endpoints.list_models(gone)
@@ -118,7 +118,7 @@ def test_nobody_listens() -> None:
 
 def test_a_silent_server_is_waited_for_once(server: ChatServer) -> None:
     server.mode = "silence"
-    report = endpoints.test_endpoint(server.endpoint(timeout_s=0.2), "")
+    report = endpoints.probe_endpoint(server.endpoint(timeout_s=0.2), "")
     assert report.title == "The endpoint sent nothing for 0.2 seconds."
     assert len(server.requests) == 1
 
@@ -126,7 +126,7 @@ def test_a_silent_server_is_waited_for_once(server: ChatServer) -> None:
 def test_a_web_page_suggests_the_version(server: ChatServer) -> None:
     server.mode = "html"
     url = server.base_url.removesuffix("/v1")
-    report = endpoints.test_endpoint(replace(server.endpoint(), base_url=url), "")
+    report = endpoints.probe_endpoint(replace(server.endpoint(), base_url=url), "")
     assert report.title == "The endpoint answered with a web page."
     assert f"try {url}/v1" in report.hint
 
@@ -135,7 +135,7 @@ def test_a_wrong_path_suggests_the_version(server: ChatServer) -> None:
     server.mode, server.status, server.error = "status", 404, {"detail": "Not Found"}
     server.modes_of_list.add("status")
     url = server.base_url.removesuffix("/v1") + "/"
-    report = endpoints.test_endpoint(replace(server.endpoint(), base_url=url), "")
+    report = endpoints.probe_endpoint(replace(server.endpoint(), base_url=url), "")
     assert report.title == "The endpoint has nothing at this address."
     assert f"try {server.base_url}" in report.hint
 
@@ -143,7 +143,7 @@ def test_a_wrong_path_suggests_the_version(server: ChatServer) -> None:
 def test_no_address_is_reported_too() -> None:
     with ChatServer() as server:
         endpoint = replace(server.endpoint(), base_url="")
-    assert endpoints.test_endpoint(endpoint, "").title == "No endpoint address is set."
+    assert endpoints.probe_endpoint(endpoint, "").title == "No endpoint address is set."
 
 
 @pytest.mark.parametrize(

@@ -6,14 +6,23 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 from desktop_rag.app import Services
-from desktop_rag.core.domain import DocumentsChanged, DocumentState, SourceState, Stage
+from desktop_rag.core.domain import (
+    Document,
+    DocumentsChanged,
+    DocumentState,
+    Notice,
+    SourceState,
+    Stage,
+)
 from desktop_rag.core.errors import AppError
+from desktop_rag.store.documents import Outcome
+from tests.conftest import DEMO
 
 Build = Callable[[], Services]
 
@@ -195,9 +204,11 @@ def test_failed_files_are_read_again_on_request(services: Services, folder: Path
     path.write_bytes(b"%PDF-1.7\nnothing else")
     start(services, folder)
     assert states(services)["report.pdf"] is DocumentState.FAILED
+    report = DEMO / "documents" / "records" / "lantern-survey-2025.pdf"
+    path.write_bytes(report.read_bytes())
     assert services.library.retry_failed() == 1
     assert services.library.wait_until_quiet(20)
-    assert states(services)["report.pdf"] is DocumentState.FAILED
+    assert states(services)["report.pdf"] is DocumentState.SEARCHABLE
 
 
 def test_killed_in_the_middle_it_goes_on_where_it_was(
@@ -212,7 +223,9 @@ def test_killed_in_the_middle_it_goes_on_where_it_was(
     # Vectors are stored 128 at a time, so some are on disk once more than that are told of.
     embedded = 0
     while embedded <= 130:
-        told = re.search(r"([\d,]+) of [\d,]+ passages", child.stderr.readline())
+        line = child.stderr.readline()
+        assert line, "it was done before it could be killed"
+        told = re.search(r"([\d,]+) of [\d,]+ passages", line)
         embedded = int(told[1].replace(",", "")) if told else embedded
     os.killpg(child.pid, signal.SIGKILL)
     child.wait()
@@ -223,3 +236,91 @@ def test_killed_in_the_middle_it_goes_on_where_it_was(
     chunks = sum(d.chunk_count for d in services.library.documents())
     assert 0 < services.library.embedded_chunks < chunks
     assert services.documents.count_orphans() == 0
+
+
+def test_what_could_not_be_stored_waits_and_is_read_at_resume(
+    services: Services, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "note.md").write_text("# Note\n\nThe ferry leaves at noon.")
+    held = threading.Event()
+    services.library.subscribe(lambda e: held.set() if isinstance(e, Notice) else None)
+    settle = services.documents.settle
+
+    def full(outcomes: Sequence[Outcome]) -> list[Document]:
+        monkeypatch.setattr(services.documents, "settle", settle)
+        raise AppError("A change could not be saved.", "Check that the disk has free space.")
+
+    monkeypatch.setattr(services.documents, "settle", full)
+    services.library.add_source(folder)
+    services.library.start()
+    assert held.wait(20)
+    assert services.library.is_paused
+    assert states(services)["note.md"] is DocumentState.WAITING
+    services.library.resume()
+    assert services.library.wait_until_quiet(20)
+    assert titles(services, "ferry") == ["Note"]
+    assert services.documents.count_inconsistent() == 0
+
+
+def test_a_drive_pulled_while_its_files_wait_loses_nothing(
+    services: Services, folder: Path
+) -> None:
+    for number in range(30):
+        (folder / f"{number}.md").write_text(f"# Note {number}\n\nThe ferry leaves at noon.")
+    start(services, folder)
+    services.library.pause()
+    for path in folder.iterdir():
+        path.write_text(path.read_text() + " And at dusk.")
+    services.library.rescan()
+    services.library.resume()
+    folder.rename(folder.with_name("unplugged"))
+    services.library.rescan()
+    assert services.library.wait_until_quiet(30)
+    assert DocumentState.FAILED not in services.library.counts().by_state
+    assert len(services.chat.search("ferry", limit=40)) == 30
+    folder.with_name("unplugged").rename(folder)
+    services.library.rescan()
+    assert services.library.wait_until_quiet(30)
+    assert services.library.counts().by_state == {DocumentState.SEARCHABLE: 30}
+    assert len(services.chat.search("dusk", mode="lexical", limit=40)) == 30
+
+
+@pytest.mark.skipif(os.name != "posix" or os.getuid() == 0, reason="needs modes that bind")
+def test_a_file_that_may_be_read_again_is_read_again(services: Services, folder: Path) -> None:
+    path = folder / "note.md"
+    path.write_text("# Note\n\nThe ferry leaves at noon.")
+    path.chmod(0)
+    start(services, folder)
+    assert states(services)["note.md"] is DocumentState.FAILED
+    path.chmod(0o600)
+    services.library.rescan()
+    assert services.library.wait_until_quiet(20)
+    assert states(services)["note.md"] is DocumentState.SEARCHABLE
+
+
+def test_what_waited_and_changed_meanwhile_stands_once(build_services: Build, folder: Path) -> None:
+    for number in range(5):
+        (folder / f"{number}.md").write_text(f"# Note {number}\n\nThe ferry leaves at noon.")
+    first = build_services()
+    first.library.pause()
+    first.library.add_source(folder)
+    first.library.start()
+    first.library.resume()
+    first.close()
+    (folder / "0.md").write_text("# Note 0\n\nThe ferry leaves at dusk.")
+    second = build_services()
+    start(second, folder)
+    assert second.documents.count_inconsistent() == 0
+    assert len(second.chat.search("ferry", limit=40)) == 5
+
+
+def test_vectors_of_old_text_are_dropped(services: Services, folder: Path) -> None:
+    path = folder / "note.md"
+    path.write_text("# Note\n\nThe ferry leaves at noon.")
+    start(services, folder)
+    wait = wait_for(services, "note.md", DocumentState.SEARCHABLE)
+    path.write_text("# Note\n\nThe ferry leaves at dusk.")
+    wait()
+    assert services.library.wait_until_quiet(20)
+    with services.database.read() as con:
+        assert con.execute("SELECT count(*) FROM vectors_1").fetchall() == [(1,)]

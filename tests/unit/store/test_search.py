@@ -9,7 +9,7 @@ from desktop_rag.core.domain import DocumentState
 from desktop_rag.store.database import Database
 from desktop_rag.store.documents import DocumentStore
 from desktop_rag.store.search import LexicalStore, VectorStore
-from tests.unit.store.test_documents import document, indexed
+from tests.unit.store.test_documents import add, document, indexed
 
 TEXTS = ["the lamp is lit", "the lamp and the lens of the lamp", "gate", "the gate is shut"]
 
@@ -20,7 +20,7 @@ def lexical(database: Database) -> LexicalStore:
     for number, text in enumerate(TEXTS):
         source = store.add_source(Path(f"/{number}"), f"collection {number % 2}")
         row = document(f"{number}.txt", source.source_id)
-        store.put_documents([row])
+        add(store, row)
         store.settle([indexed(row, text)])
     return LexicalStore(database)
 
@@ -66,7 +66,7 @@ def with_vectors(database: Database, count: int) -> tuple[VectorStore, NDArray[n
     store = DocumentStore(database)
     source = store.add_source(Path("/s"), "collection")
     row = document("many.txt", source.source_id)
-    store.put_documents([row])
+    add(store, row)
     item = indexed(row, *(f"text {n}" for n in range(count)))
     store.settle([item])
     vectors, store_of = unit_vectors(count), VectorStore(database, "model", 384)
@@ -96,7 +96,7 @@ def test_what_lacks_a_vector_is_handed_out_once_and_finishes_its_document(
 ) -> None:
     store = DocumentStore(database)
     row = document("a.txt")
-    store.put_documents([row])
+    add(store, row)
     store.settle([indexed(row, "same", "same", "other")])
     vectors = VectorStore(database, "model", 384)
     missing = vectors.missing(10)
@@ -122,7 +122,8 @@ def test_vectors_of_two_models_never_mix(database: Database) -> None:
 
 def test_prune_drops_only_what_no_chunk_needs(database: Database) -> None:
     store, _ = with_vectors(database, 3)
-    DocumentStore(database).delete_documents(["many.txt"])
+    documents = DocumentStore(database)
+    documents.apply_changes(documents.documents()[0].source_id, [], {}, ["many.txt"])
     store.prune()
     with database.read() as con:
         assert con.execute("SELECT count(*) FROM vectors_1").fetchall() == [(0,)]

@@ -55,7 +55,7 @@ def test_changes_wait_for_what_is_being_loaded(
     feed: LibraryFeed, model: DocumentModel, store: Database, source_id: str, qtbot: QtBot
 ) -> None:
     known = make_document("a.md", DocumentState.WAITING, source_id=source_id)
-    DocumentStore(store).put_documents([known])
+    DocumentStore(store).apply_changes(known.source_id, [known], {}, [])
     feed.load()
     feed.take(DocumentsChanged((in_state(known, DocumentState.READING),)))
     feed.take(DocumentsChanged((in_state(known, DocumentState.SEARCHABLE),)))
@@ -95,7 +95,8 @@ def test_late_news_of_a_source_that_is_being_removed_are_left_out(
 def test_a_source_that_could_not_be_removed_comes_back(
     feed: LibraryFeed, model: DocumentModel, store: Database, source_id: str, qtbot: QtBot
 ) -> None:
-    DocumentStore(store).put_documents([make_document("a.md", source_id=source_id)])
+    document = make_document("a.md", source_id=source_id)
+    DocumentStore(store).apply_changes(source_id, [document], {}, [])
     feed.leave_out(source_id)
     feed.take_back(source_id)
     qtbot.waitUntil(lambda: model.rowCount() == 1)

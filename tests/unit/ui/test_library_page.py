@@ -166,7 +166,7 @@ def test_shows_what_is_known_at_the_start_and_what_changed_meanwhile(
 ) -> None:
     source = library.add_source(folder)
     known = make_document("known.md", source_id=source.source_id)
-    DocumentStore(store).put_documents([known])
+    DocumentStore(store).apply_changes(known.source_id, [known], {}, [])
     page = LibraryPage(bridge, library, theme)
     qtbot.addWidget(page)
     failed = in_state(known, DocumentState.FAILED, "Encrypted.")
@@ -209,7 +209,7 @@ def test_buttons_reach_the_library(
 ) -> None:
     source_id = library.add_source(folder).source_id
     failed = make_document("f.md", DocumentState.FAILED, source_id=source_id, reason="Odd.")
-    DocumentStore(store).put_documents([failed])
+    DocumentStore(store).apply_changes(failed.source_id, [failed], {}, [])
     page.on_library_event(DocumentsChanged((failed,)))
     qtbot.waitUntil(lambda: rows(page, Column.STATE) == ["Failed"])
     button(page, "Show 1 failed").click()
