@@ -36,7 +36,7 @@ from desktop_rag.models.gate import ModelGate
 from desktop_rag.models.keys import KeyStore
 from desktop_rag.models.ports import Embedder
 from desktop_rag.store.conversations import ConversationStore
-from desktop_rag.store.database import Database
+from desktop_rag.store.database import DamagedStoreError, Database, set_aside
 from desktop_rag.store.documents import DocumentStore
 from desktop_rag.store.search import LexicalStore, VectorStore
 
@@ -114,6 +114,11 @@ def build_services(home: Home, *, times: WatchTimes | None = None) -> Services:
     )
 
 
+def set_damaged_store_aside(home: Home, error: AppError) -> Path | None:
+    """Where the library file was moved, or None: the error was not about damage."""
+    return set_aside(home.database) if isinstance(error, DamagedStoreError) else None
+
+
 def model_folder(settings: IndexSettings) -> Path:
     """The embedding model's folder: the one set, else the bundled one."""
     if settings.model_folder:
@@ -148,10 +153,16 @@ def run_window(home: Home, *, starts_demo: bool = False) -> int:
     from PySide6.QtCore import QTimer
     from PySide6.QtWidgets import QApplication
 
-    home.create()
-    start_logging(home.logs)
+    from desktop_rag.ui.fatal import show_fatal
+
     qt = QApplication.instance() or QApplication(sys.argv[:1])
-    opened = WindowApp(home)
+    try:
+        home.create()
+        start_logging(home.logs)
+        opened = WindowApp(home)
+    except AppError as error:
+        show_fatal(error)
+        return 1
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda _number, _frame: qt.quit())
     # Python hears of a signal only when it runs, which it may not do in an idle window.

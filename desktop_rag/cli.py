@@ -128,6 +128,9 @@ def _doctor(arguments: argparse.Namespace) -> int:
                 rows = [finding.to_json() for finding in examine(services, **request)]
         except AppError as error:
             rows = [Finding("store", False, error.title, error.hint).to_json()]
+            if arguments.repair and (kept := app.set_damaged_store_aside(find_home(), error)):
+                hint = f"It was moved to {kept}. Add your folders again; their files are as ever."
+                rows = [Finding("store", True, "A new library was begun.", hint).to_json()]
     _print(arguments, rows, _doctor_lines)
     return 0 if all(row["ok"] for row in rows) else 1
 
@@ -245,20 +248,22 @@ def _parser() -> argparse.ArgumentParser:
         return added
 
     added = verb("ask", _ask, "Answer a question from the library.")
-    added.add_argument("question")
+    added.add_argument("question", type=_not_empty)
     added.add_argument("--collection", default="", help="ask this collection only")
-    added.add_argument("--popup", action="store_true", help="ask in the window that is open")
+    added.add_argument("--popup", action="store_true", help="put the question into the open window")
     added = verb("index", _index, "Make folders searchable and wait until they are.")
     added.add_argument("folder", nargs="+")
     added.add_argument("--collection", default="", help="add them to this collection")
     added.add_argument("--watch", action="store_true", help="stay and keep them up to date")
     added = verb("search", _search, "List the passages that fit best.")
-    added.add_argument("query")
+    added.add_argument("query", type=_not_empty)
     added.add_argument("--mode", choices=_MODES, default="hybrid")
     added.add_argument("-k", type=_positive, default=10, help="how many passages")
     added.add_argument("--collection", default="", help="search this collection only")
     added = verb("status", _status, "Show the folders and how far they are.")
-    added.add_argument("--failed", action="store_true", help="list files that failed, with reasons")
+    added.add_argument(
+        "--failed", action="store_true", help="list files that were not read, and why"
+    )
     added = verb("doctor", _doctor, "Check store, model, folders and endpoint.")
     added.add_argument(
         "--repair", action="store_true", help="remove passages that belong to no document"
@@ -275,6 +280,12 @@ def _parser() -> argparse.ArgumentParser:
     added.add_argument("--limit", type=_positive, help="ask only the first queries")
     added.add_argument("--json", action="store_true", help="print one JSON document")
     return parser
+
+
+def _not_empty(text: str) -> str:
+    if not text.strip():
+        raise argparse.ArgumentTypeError("must not be empty")
+    return text
 
 
 def _positive(text: str) -> int:

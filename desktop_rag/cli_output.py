@@ -1,5 +1,6 @@
 """What the verbs print: one JSON document, or lines for people. Pure."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,8 @@ from desktop_rag.core.domain import (
 )
 
 _EXCERPT = 300
+# Excerpts are Markdown that shows document text literally; a terminal shows it so anyway.
+_ESCAPE = re.compile(r"\\([\\`*_{}\[\]<>#|~])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +113,7 @@ def answer_json(message: Message) -> dict[str, Any]:
 def answer_lines(answer: dict[str, Any]) -> list[str]:
     """An answer for people, from its JSON: the text, then the sources with their places."""
     by = answer["model"] or "Excerpts from your documents (no endpoint is set)"
-    lines = [answer["answer"], "", f"{by}, {answer['seconds']:.1f} s"]
+    lines = [_ESCAPE.sub(r"\1", answer["answer"]), "", f"{by}, {answer['seconds']:.1f} s"]
     if answer["citations"]:
         lines += ["", "Sources:"]
     for c in answer["citations"]:
@@ -119,9 +122,9 @@ def answer_lines(answer: dict[str, Any]) -> list[str]:
 
 
 def status_json(
-    sources: Sequence[tuple[Source, DocumentCounts]], failed: Sequence[Document] | None
+    sources: Sequence[tuple[Source, DocumentCounts]], unread: Sequence[Document] | None
 ) -> dict[str, Any]:
-    """The document of `status --json`; `failed` is listed when asked for."""
+    """The document of `status --json`; `unread` (failed and skipped) is listed when asked for."""
     total: dict[str, int] = {}
     for _, counts in sources:
         for state, count in counts.by_state.items():
@@ -137,8 +140,9 @@ def status_json(
             for source, counts in sources
         ],
     }
-    if failed is not None:
-        document["failed"] = _with_reasons(failed, DocumentState.FAILED)
+    if unread is not None:
+        document["failed"] = _with_reasons(unread, DocumentState.FAILED)
+        document["skipped"] = _with_reasons(unread, DocumentState.SKIPPED)
     return document
 
 
@@ -150,7 +154,8 @@ def status_lines(status: dict[str, Any]) -> list[str]:
     for source in status["sources"]:
         counts = ", ".join(f"{n:,} {state}" for state, n in source["documents"].items())
         lines.append(f"{source['path']} ({source['state']}): {counts or 'no files yet'}")
-    lines += [f"failed: {row['path']}: {row['reason']}" for row in status.get("failed", [])]
+    for kind in ("failed", "skipped"):
+        lines += [f"{kind}: {row['path']}: {row['reason']}" for row in status.get(kind, [])]
     return lines
 
 

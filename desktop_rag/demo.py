@@ -8,7 +8,7 @@ import os
 import sys
 
 from desktop_rag import app, cli_output, verbs
-from desktop_rag.core.paths import HOME_VARIABLE, Home, find_home
+from desktop_rag.core.paths import Home, find_home
 
 
 def run(*, in_terminal: bool = False) -> int:
@@ -20,10 +20,8 @@ def run(*, in_terminal: bool = False) -> int:
 
 
 def demo_home() -> Home:
-    """Beside the person's own home, unless a home was chosen for this run."""
+    """Beside the person's own home, so that the two libraries and their settings never mix."""
     home = find_home()
-    if os.environ.get(HOME_VARIABLE):
-        return home
     return Home(home.root.with_name(home.root.name + "-demo"))
 
 

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 from desktop_rag import cli_output
 from desktop_rag.answer.chat import Chat
-from desktop_rag.core.domain import AnswerDone, DocumentState, Message, MessageState, SearchMode
+from desktop_rag.core.domain import AnswerDone, Message, MessageState, SearchMode
 from desktop_rag.core.errors import AppError
 from desktop_rag.ingest.library import Library
 
@@ -38,10 +38,9 @@ def search(
 
 
 def status(library: Library, *, failed: bool = False) -> dict[str, Any]:
-    """The document of `status --json`; with `failed` it lists the failed files."""
+    """The document of `status --json`; with `failed` it lists what was not read, and why."""
     sources = [(source, library.counts(source.source_id)) for source in library.sources()]
-    failures = library.documents(state=DocumentState.FAILED) if failed else None
-    return cli_output.status_json(sources, failures)
+    return cli_output.status_json(sources, library.documents() if failed else None)
 
 
 def _collection_id(library: Library, name: str) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 from threading import Event
 
 from desktop_rag.answer.citations import finish_answer
-from desktop_rag.answer.extract import NOTHING_FOUND, excerpts
+from desktop_rag.answer.extract import NOTHING_FOUND, NOTHING_THERE, excerpts
 from desktop_rag.answer.prompt import build_turns
 from desktop_rag.answer.retrieval import Retriever
 from desktop_rag.core.domain import (
@@ -174,6 +174,8 @@ class Chat:
         Yields QuestionStored, SourcesFound, ThinkingDelta and TextDelta as they come, and last
         AnswerDone, whose message is stored and says how it ended. Only a failing store raises.
         """
+        if not question.strip():
+            raise AppError("There is no question.", "Write one first.")
         conversation = (
             self._conversations.get(conversation_id)
             if conversation_id
@@ -311,9 +313,10 @@ class Chat:
     def _from_excerpts(self, question: str, draft: _Draft) -> Iterator[AnswerEvent]:
         draft.is_excerpts = True
         yield SourcesFound(draft.sources)
-        draft.text = (
-            excerpts(question, draft.sources, self._embedder) if draft.sources else NOTHING_FOUND
-        )
+        if draft.sources:
+            draft.text = excerpts(question, draft.sources, self._embedder)
+        else:
+            draft.text = NOTHING_FOUND if self._documents.counts().total else NOTHING_THERE
         yield TextDelta(draft.text)
 
     def _chat_model(self, endpoint: EndpointSettings) -> ChatModel:

@@ -56,6 +56,12 @@ class Citation:
     is_glued: bool
 
 
+# A quote shares at least this share of the citing sentence's weight; a word that stands in no
+# source weighs as much as a rare one.
+_LEAST_SHARE = 0.2
+_UNHEARD = 3.0
+
+
 def finish_answer(text: str, sources: Sequence[SourceRef]) -> tuple[str, tuple[SourceRef, ...]]:
     """The text with valid citations only, and the sources with the cited ones located.
 
@@ -220,15 +226,19 @@ def _quoted(
 ) -> SourceRef:
     """The source with its sentence that shares most with a citing one, rare terms counting more.
 
-    When nothing is shared, as between two languages, the whole passage is the quote.
+    With too little in common, as between two languages or when the passage does not back the
+    sentence at all, there is no quote: marking words that back nothing would mislead.
     """
-    start, end = 0, len(source.text)
-    most = 0.0
+    start, end = 0, 0
+    least = min(sum(weights.get(term, _UNHEARD) for term in claim) for claim in claims)
+    most = least * _LEAST_SHARE
     for (first, last), found in passage:
         shared = max(sum(weights[term] for term in found & claim) for claim in claims)
-        is_shorter = math.isclose(shared, most) and last - first < end - start
+        is_shorter = end > 0 and math.isclose(shared, most) and last - first < end - start
         if shared > most + 1e-9 or (shared > 0 and is_shorter):
             most, start, end = max(most, shared), first, last
+    if not end:
+        return replace(source, is_cited=True)
     return replace(
         source,
         quote=source.text[start:end],

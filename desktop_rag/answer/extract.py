@@ -16,19 +16,24 @@ from desktop_rag.core.text import sentences, terms
 from desktop_rag.models.ports import Embedder
 
 NOTHING_FOUND = "Nothing in your documents matches this question."
+NOTHING_THERE = "There are no documents yet. Add a folder to the library, then ask again."
 
 _PASSAGES = 5
 _SENTENCES = 3
 _LONGEST = 600
 # What asks is not what answers: "when" in a sentence says nothing about a "when" in a question.
 _ASKING = frozenset(terms("who whom whose what which when where why how do does did is are was"))
-_SHORTEST = 3
+_SHORTEST = 4
 _MEANING_SHARE = 0.5
 _RANK_SHARE = 0.25
 # A second sentence must be nearly as good as the first, or it only dilutes the answer.
 _RELATIVE_FLOOR = 0.72
 # List and heading marks at the start, emphasis anywhere: a quoted sentence is plain words.
-_MARKUP = re.compile(r"^(?:[-*+>|\s]|#{1,6}\s|\d+[.)]\s)+|\*\*|__|`")
+_MARKUP = re.compile(r"^(?:[-*+>|\s]|#{1,6}\s|\d+[.)]\s)+|\*\*|`")
+_LINK = re.compile(r"!?\[([^\]]*)\]\([^)\s]*\)")
+# What stands in a text without being said: comments, front matter, rows of numbers.
+_UNSAID = re.compile(r"<!--|^---|^[\w.-]+:\s|: \[")
+_LEAST_LETTERS = 0.6
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +50,9 @@ def excerpts(question: str, sources: Sequence[SourceRef], embedder: Embedder | N
     With nothing to quote the answer says so and cites nothing.
     """
     candidates = [c for source in sources[:_PASSAGES] for c in _candidates(source)]
+    if not candidates:
+        # Tables and fragments only: better shown as they are than not at all.
+        candidates = [c for source in sources[:1] for c in _whole(source)]
     if not candidates:
         return NOTHING_FOUND
     scores = _scores(question, candidates, embedder)
@@ -63,11 +71,24 @@ def excerpts(question: str, sources: Sequence[SourceRef], embedder: Embedder | N
 def _candidates(source: SourceRef) -> list[_Candidate]:
     found: list[_Candidate] = []
     for start, end in sentences(source.text):
-        text = " ".join(_MARKUP.sub("", source.text[start:end]).split())
+        plain = _MARKUP.sub("", _LINK.sub(r"\1", source.text[start:end]))
+        text = " ".join(plain.split())
         words = terms(text)
-        if len(words) >= _SHORTEST:
+        if len(words) >= _SHORTEST and is_prose(text):
             found.append(_Candidate(source.n, start, text[:_LONGEST], frozenset(words)))
     return found
+
+
+def _whole(source: SourceRef) -> list[_Candidate]:
+    text = " ".join(_MARKUP.sub("", source.text).split())[:_LONGEST]
+    words = terms(text)
+    return [_Candidate(source.n, 0, text, frozenset(words))] if words else []
+
+
+def is_prose(text: str) -> bool:
+    """Whether the text reads as a sentence or a row of words, rather than markup or numbers."""
+    letters = sum(character.isalpha() or character == " " for character in text)
+    return not _UNSAID.search(text) and letters >= _LEAST_LETTERS * len(text)
 
 
 def _scores(

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import platformdirs
 
+from desktop_rag.core.errors import AppError
+
 HOME_VARIABLE = "DESKTOP_RAG_HOME"
 APP_NAME = "desktop-rag"
 
@@ -42,9 +44,18 @@ class Home:
         return self.root / "app.sock"
 
     def create(self) -> None:
-        """Make the folders, readable by this user only."""
-        for folder in (self.root, self.logs, self.backups):
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        """Make the folders, readable by this user only; AppError when that is not possible."""
+        try:
+            for folder in (self.root, self.logs, self.backups):
+                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as exc:
+            raise AppError(
+                "The app's folder cannot be used.",
+                f"{self.root}: {exc.strerror}. {HOME_VARIABLE} names another.",
+            ) from exc
+        if not os.access(self.root, os.W_OK) or not os.access(self.logs, os.W_OK):
+            hint = f"You may not write to {self.root}. {HOME_VARIABLE} names another."
+            raise AppError("The app's folder cannot be written.", hint)
 
 
 def find_home() -> Home:

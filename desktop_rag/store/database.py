@@ -9,6 +9,7 @@ import logging
 import os
 import re
 import threading
+import time
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -30,7 +31,32 @@ Connection = duckdb.DuckDBPyConnection
 Columns = dict[str, Sequence[Any] | NDArray[Any]]
 
 # A small threshold keeps the write-ahead log short: less to replay after a crash.
+_CORRUPT = re.compile(r"(?i)corrupt|checksum")
 _CHECKPOINT_THRESHOLD = "16MB"
+
+
+class DamagedStoreError(AppError):
+    """The library file cannot be read: not a lock, not a permission, but its content."""
+
+    def __init__(self, path: Path, what: str) -> None:
+        super().__init__(
+            "The library file is damaged.",
+            f"{path}: {what} Nothing was changed. `desktop-rag doctor --repair` moves it aside and"
+            " begins a new one; then add your folders again. Your own files are not affected.",
+        )
+
+
+def set_aside(path: Path) -> Path:
+    """Move a damaged library file and its log out of the way; returns where it is now.
+
+    Only for a file that nobody has open.
+    """
+    kept = path.with_name(f"{path.name}.damaged-{time.strftime('%Y%m%d-%H%M%S')}")
+    path.rename(kept)
+    log_file = path.with_name(path.name + ".wal")
+    if log_file.exists():
+        log_file.rename(kept.with_name(kept.name + ".wal"))
+    return kept
 
 
 class Database:
@@ -46,6 +72,7 @@ class Database:
         with _mapping_open_errors(path):
             _refuse_foreign_file(path)
             self._connection = _open(path, memory_mb, backups)
+            path.chmod(0o600)  # it holds the text of the documents
         self._queue: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._is_closed = False
         self._closing = threading.Lock()
@@ -193,10 +220,7 @@ def _mapping_open_errors(path: Path) -> Generator[None]:
     except duckdb.IOException as exc:
         raise _open_error(path, str(exc)) from exc
     except duckdb.Error as exc:
-        raise AppError(
-            "The library file cannot be opened.",
-            f"{path}: {_first_line(exc)} Nothing was changed; keep a copy before you try more.",
-        ) from exc
+        raise DamagedStoreError(path, _first_line(exc)) from exc
 
 
 def _open_error(path: Path, text: str) -> AppError:
@@ -208,10 +232,7 @@ def _open_error(path: Path, text: str) -> AppError:
     folder = path.parent
     if not os.access(path if path.exists() else folder, os.W_OK):
         return AppError("The library cannot be written.", f"You may not write to {path}.")
-    return AppError(
-        "The library file cannot be opened.",
-        f"{path}: {text.splitlines()[0]} Nothing was changed; keep a copy before you try more.",
-    )
+    return DamagedStoreError(path, text.splitlines()[0])
 
 
 @contextmanager
@@ -228,6 +249,11 @@ def mapping_duckdb_errors() -> Generator[None]:
         ) from exc
     except duckdb.ConnectionException as exc:
         raise AppError("The library is closed.", "Start the app again.") from exc
+    except duckdb.Error as exc:
+        # A failed checksum has no class of its own.
+        if not _CORRUPT.search(str(exc)):
+            raise
+        raise DamagedStoreError(Path("The library"), _first_line(exc)) from exc
 
 
 def _first_line(exc: BaseException) -> str:

@@ -154,6 +154,7 @@ class ConversationList(QWidget):
         self._find.textChanged.connect(self._on_find_changed)
         self._view.clicked.connect(self._on_activated)
         self._view.activated.connect(self._on_activated)
+        self._view.selectionModel().currentChanged.connect(self._on_current_changed)
         self._view.customContextMenuRequested.connect(self._on_menu_requested)
         self._model.title_edited.connect(self.renamed)
         self._rename.triggered.connect(self.rename_current)
@@ -193,6 +194,12 @@ class ConversationList(QWidget):
     @Slot(str)
     def _on_find_changed(self, text: str) -> None:
         self._filtered.setFilterFixedString(text)
+
+    @Slot(QModelIndex, QModelIndex)
+    def _on_current_changed(self, index: QModelIndex, _before: QModelIndex) -> None:
+        # What the keys move to is what is shown, or Delete would hit a chat nobody looks at.
+        if self._view.hasFocus():
+            self._on_activated(index)
 
     @Slot(QModelIndex)
     def _on_activated(self, index: QModelIndex) -> None:

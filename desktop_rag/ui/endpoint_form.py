@@ -261,6 +261,7 @@ class EndpointForm(SettingsSection):
             if len(report.models) == 1 and not chosen:
                 self._model.setCurrentIndex(0)
                 self._on_field_edited()
+                self._on_test_clicked()
 
     def _on_failed(self, error: AppError) -> None:
         self._on_tested(EndpointReport(error.title, error.hint, is_ok=False))

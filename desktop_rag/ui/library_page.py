@@ -70,7 +70,7 @@ class LibraryPage(QWidget):
     @Slot()
     def choose_folder(self) -> None:
         """Let the person choose a folder, and add it."""
-        dialog = QFileDialog(self, "Add a folder to the library")
+        dialog = QFileDialog(self, "Add a folder to the library", str(Path.home()))
         dialog.setFileMode(QFileDialog.FileMode.Directory)
         dialog.setOption(QFileDialog.Option.ShowDirsOnly)
         self._open_dialog(dialog)

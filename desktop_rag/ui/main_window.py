@@ -109,6 +109,7 @@ class MainWindow(QMainWindow):
     def _add_shortcuts(self) -> None:
         for keys, slot in (
             ("Ctrl+N", self._on_new_chat),
+            ("Ctrl+Q", self.close),
             ("Ctrl+K", self._on_compose),
             ("Ctrl+L", self._on_compose),
             ("Ctrl+1", self._on_chat_requested),

@@ -138,7 +138,7 @@ def ask_running_app(home: Home, verb: str, arguments: dict[str, Any]) -> tuple[b
             connection.send_bytes(digest(token, challenge, "sha256"))
             connection.send_bytes(request)
             answer = json.loads(connection.recv_bytes(_MAX_ANSWER_BYTES))
-    except (FileNotFoundError, ConnectionError):
+    except (FileNotFoundError, NotADirectoryError, ConnectionError):
         return False, None
     except (OSError, EOFError, ValueError) as exc:
         raise AppError(

@@ -3,6 +3,7 @@
 import time
 from collections import deque
 from collections.abc import Sequence
+from pathlib import Path
 
 from PySide6.QtCore import Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QMouseEvent
@@ -23,6 +24,12 @@ from desktop_rag.ui.theme import Theme
 from desktop_rag.ui.wording import count_of, one_line
 
 _BUDGET_S = 0.008
+
+
+def place_of(source: SourceRef) -> str:
+    """The file's name and the place in it, without saying the title twice."""
+    name, place = Path(source.path).name, source.anchor.label()
+    return name if place in ("", source.title) else f"{name} · {place}"
 
 
 class SourceCard(Card):
@@ -49,7 +56,7 @@ class SourceCard(Card):
         title.setObjectName("sourceTitle")
         # The end of a heading path says most.
         place = ElidedLabel(
-            one_line(source.anchor.label()),
+            one_line(place_of(source)),
             tone="muted",
             scale="small",
             mode=Qt.TextElideMode.ElideLeft,

@@ -69,7 +69,28 @@ def test_without_an_endpoint_the_answer_is_excerpts_cited_alike(indexed: Service
 def test_nothing_found_is_said(services: Services) -> None:
     message = last(ask(services))
     assert message.sources == ()
-    assert "Nothing" in message.text
+    assert "Add a folder" in message.text
+
+
+def test_an_empty_question_is_refused(services: Services) -> None:
+    with pytest.raises(AppError):
+        ask(services, "  ")
+    assert services.chat.conversations() == []
+
+
+def test_a_retry_searches_what_was_asked_last(indexed: Services, tmp_path: Path) -> None:
+    other = indexed.library.add_collection("Other")
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "lamp.md").write_text("# Lamp\n\nAnother lamp is lit at noon.")
+    indexed.library.add_source(tmp_path / "other", other.collection_id)
+    assert indexed.library.wait_until_quiet(30)
+    first = last(ask(indexed))
+    second = last(ask(indexed, conversation_id=first.conversation_id,
+                      collection_id=other.collection_id))  # fmt: skip
+    again = last(list(indexed.chat.retry(first.conversation_id, cancel=threading.Event())))
+    assert len(first.sources) == 3
+    assert [s.path for s in second.sources] == [s.path for s in again.sources]
+    assert len(again.sources) == 1
 
 
 def test_the_events_of_an_answer_come_in_order(indexed: Services, server: ChatServer) -> None:

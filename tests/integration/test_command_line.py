@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from desktop_rag.app import Services
-from desktop_rag.core.paths import Home
+from desktop_rag.core.paths import HOME_VARIABLE, Home
 from desktop_rag.ui.single_instance import AppServer
 
 
@@ -59,7 +59,9 @@ def test_index_then_search_ask_status_doctor(home: Home, folder: Path) -> None:
     assert set(answer["citations"][0]) == {"n", "path", "title", "anchor", "quote"}
     assert answer["citations"][0]["quote"] == "The lamp is lit at dusk by the keeper."
 
-    [row] = run_json("status", "--failed")["failed"]
+    unread = run_json("status", "--failed")
+    assert [row["path"] for row in unread["skipped"]] == [str(folder / "image.xyz")]
+    [row] = unread["failed"]
     assert row["path"] == str(folder / "broken.pdf")
     assert row["reason"]
     assert all(finding["ok"] for finding in run_json("doctor"))
@@ -79,7 +81,9 @@ def test_the_worlds_faults_end_with_one_and_a_hint(home: Home, tmp_path: Path) -
         assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("arguments", [["fly"], ["search"], ["search", "x", "-k", "0"]])
+@pytest.mark.parametrize(
+    "arguments", [["fly"], ["search"], ["search", "x", "-k", "0"], ["ask", " "]]
+)
 def test_wrong_use_ends_with_two(home: Home, arguments: list[str]) -> None:
     assert run(*arguments).returncode == 2
 
@@ -99,6 +103,32 @@ def test_doctor_finds_a_damaged_model(home: Home, tmp_path: Path) -> None:
     assert done.returncode == 1
     wrong = [finding["check"] for finding in json.loads(done.stdout) if not finding["ok"]]
     assert "model" in wrong
+
+
+def test_a_damaged_library_is_moved_aside_by_repair_only(home: Home, folder: Path) -> None:
+    run("index", str(folder))
+    damaged = b"\x5a" * 50_000
+    home.database.write_bytes(damaged)
+    for verb in (["status"], ["doctor"], ["search", "x"]):
+        done = run(*verb)
+        assert done.returncode == 1
+        assert "damaged" in done.stdout + done.stderr
+        assert home.database.read_bytes() == damaged
+    assert "new library" in run("doctor", "--repair").stdout
+    [kept] = home.root.glob("library.duckdb.damaged-*")
+    assert kept.read_bytes() == damaged
+    assert run_json("index", str(folder))["searchable"] == 2
+
+
+def test_a_home_that_cannot_be_used_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv(HOME_VARIABLE, str(tmp_path / "file"))
+    done = run("status")
+    assert done.returncode == 1
+    assert HOME_VARIABLE in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_without_a_model_words_are_still_found(home: Home, folder: Path, tmp_path: Path) -> None:

@@ -45,4 +45,4 @@ def test_the_conversation_is_there_after_a_restart(
 
 def test_a_question_before_anything_was_added_is_answered_plainly(person: Person) -> None:
     person.asks("When is the lamp lit?")
-    person.sees("Nothing in your documents matches this question.")
+    person.sees("Add a folder to the library, then ask again.")

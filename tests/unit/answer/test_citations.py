@@ -2,6 +2,7 @@
 
 import re
 import time
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -190,14 +191,20 @@ def test_a_cited_source_gets_the_sentence_it_rests_on() -> None:
         ("Oil is in tins. [1] The keeper cleans the lens.", "Oil is kept in tins."),
         ("Sources:\n[1] Oil in tins", "Oil is kept in tins."),
         ("- The lens [1]\n- At dusk", "The keeper cleans the lens."),
-        ("Die Leuchte brennt nachts [1].", HANDBOOK),
-        ("[1]", HANDBOOK),
     ],
 )
 def test_which_sentence_is_quoted(answer: str, quote: str) -> None:
     found = finish_answer(answer, (source(1, HANDBOOK), source(2, HISTORY)))[1][0]
     assert found.quote == quote
     assert HANDBOOK[found.start : found.end] == quote
+
+
+@pytest.mark.parametrize(
+    "answer", ["Die Leuchte brennt nachts [1].", "[1]", "It is forty-two [1]."]
+)
+def test_words_that_back_nothing_are_not_marked(answer: str) -> None:
+    found = finish_answer(answer, (source(1, HANDBOOK), source(2, HISTORY)))[1][0]
+    assert found == replace(source(1, HANDBOOK), is_cited=True)
 
 
 def test_the_best_of_several_citing_sentences_counts() -> None:
@@ -214,7 +221,7 @@ def test_nothing_sent_nothing_cited() -> None:
 def test_a_quote_is_always_the_words_at_its_place(answer: str, passage: str, start: int) -> None:
     text, (found,) = finish_answer(answer, (source(1, passage, start),))
     assert found.is_cited == any(1 in citation.numbers for citation in citations(text))
-    if found.is_cited:
+    if found.quote:
         assert passage[found.start - start : found.end - start] == found.quote
     else:
-        assert found == source(1, passage, start)
+        assert found == replace(source(1, passage, start), is_cited=found.is_cited)

@@ -1,0 +1,18 @@
+"""Says why there is no window, to people who start the app from a menu. Qt thread."""
+
+import sys
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QMessageBox
+
+from desktop_rag.core.errors import AppError
+
+
+def show_fatal(error: AppError) -> None:
+    """Show title and hint until they are dismissed; a terminal gets them too."""
+    sys.stderr.write(f"{error.title}\n{error.hint}\n")
+    box = QMessageBox()
+    box.setWindowTitle("desktop-rag")
+    box.setTextFormat(Qt.TextFormat.PlainText)
+    box.setText(f"{error.title}\n\n{error.hint}")
+    box.exec()
