@@ -248,6 +248,7 @@ class WindowApp:
         self.services.close()
         sys.excepthook = self._previous_hook
         threading.excepthook = threading.__excepthook__
+        gc.unfreeze()
 
     def _start_services(self) -> None:
         self.services.chat.purge_deleted()
