@@ -90,10 +90,15 @@ class Indexer:
         self._background.close()
         self._parser.close()
 
-    def submit(self, document_ids: Iterable[str]) -> None:
-        """Queue documents whose rows in the store say they are waiting."""
+    def submit(self, document_ids: Iterable[str], *, unless_taken: bool = False) -> None:
+        """Queue documents whose rows in the store say they are waiting.
+
+        One that is being read is queued once more, because it was found changed; `unless_taken`
+        leaves it alone.
+        """
         with self._background.condition:
-            fresh = [i for i in document_ids if i not in self._queue]
+            left_alone = self._queue.keys() | (self._taken.keys() if unless_taken else set())
+            fresh = [i for i in document_ids if i not in left_alone]
             self._queue.update(dict.fromkeys(fresh))
             self._meter.add_files(len(fresh))
         self._background.wake()

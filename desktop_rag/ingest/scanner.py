@@ -103,7 +103,7 @@ class Scanner:
         if parts is None:
             # Also those that an earlier run, or a drive that was pulled, left waiting.
             waiting = self._documents.documents(source.source_id, DocumentState.WAITING)
-            self._indexer.submit(d.document_id for d in waiting)
+            self._indexer.submit((d.document_id for d in waiting), unless_taken=True)
         log.info(
             "scan: +%d ~%d -%d moved %d unchanged %d",
             len(changes.new), len(changes.changed), len(changes.vanished), len(changes.moved),

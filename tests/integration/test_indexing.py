@@ -17,6 +17,7 @@ from desktop_rag.core.domain import (
     DocumentsChanged,
     DocumentState,
     Notice,
+    ProgressChanged,
     SourceState,
     Stage,
 )
@@ -324,3 +325,16 @@ def test_vectors_of_old_text_are_dropped(services: Services, folder: Path) -> No
     assert services.library.wait_until_quiet(20)
     with services.database.read() as con:
         assert con.execute("SELECT count(*) FROM vectors_1").fetchall() == [(1,)]
+
+
+def test_every_file_is_read_once(services: Services, folder: Path) -> None:
+    for number in range(100):
+        (folder / f"{number}.md").write_text(f"# Note {number}\n\nText number {number}.")
+    most: list[int] = []
+    services.library.subscribe(
+        lambda e: most.append(e.progress.files_total) if isinstance(e, ProgressChanged) else None
+    )
+    start(services, folder)
+    services.library.rescan()
+    assert services.library.wait_until_quiet(30)
+    assert max(most) == 100
