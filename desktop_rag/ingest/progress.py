@@ -55,8 +55,10 @@ class ProgressMeter:
     def add_files(self, count: int) -> None:
         """More files wait (or, negative, no longer do)."""
         with self._lock:
-            if self._progress.stage is Stage.IDLE:
-                self._progress = IndexProgress(stage=Stage.READING)
+            if self._progress.stage is Stage.IDLE and count:
+                self._progress = replace(
+                    self._progress, stage=Stage.READING, files_total=0, files_read=0
+                )
             total = max(self._progress.files_read, self._progress.files_total + count)
             self._progress = replace(self._progress, files_total=total)
 

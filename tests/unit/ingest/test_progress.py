@@ -32,6 +32,17 @@ def test_rest_ends_the_run() -> None:
     assert (meter.snapshot().files_read, meter.snapshot().files_total) == (0, 2)
 
 
+def test_a_scan_that_finds_nothing_does_not_disturb_embedding() -> None:
+    meter = ProgressMeter(has_embedder=True)
+    meter.set_chunks(10, 4)
+    meter.add_files(0)
+    meter.set_stage(Stage.EMBEDDING)
+    meter.add_embedded(1)
+    progress = meter.snapshot()
+    assert (progress.chunks_embedded, progress.chunks_total) == (5, 10)
+    assert progress.fraction < 1.0
+
+
 def test_files_that_go_away_no_longer_count() -> None:
     meter = ProgressMeter(has_embedder=False)
     meter.add_files(4)
