@@ -29,7 +29,7 @@ _BUDGET_S = 0.008
 def place_of(source: SourceRef) -> str:
     """The file's name and the place in it, without saying the title twice."""
     name, place = Path(source.path).name, source.anchor.label()
-    return name if place in ("", source.title) else f"{name} · {place}"
+    return name if place in ("", source.title) else f"{place} · {name}"
 
 
 class SourceCard(Card):
