@@ -26,12 +26,6 @@ from desktop_rag.ui.wording import count_of, one_line
 _BUDGET_S = 0.008
 
 
-def place_of(source: SourceRef) -> str:
-    """The file's name and the place in it, without saying the title twice."""
-    name, place = Path(source.path).name, source.anchor.label()
-    return name if place in ("", source.title) else f"{place} · {name}"
-
-
 class SourceCard(Card):
     """One source: where it is from, the passage with the quoted words marked, Copy and Open."""
 
@@ -56,12 +50,18 @@ class SourceCard(Card):
         title.setObjectName("sourceTitle")
         # The end of a heading path says most.
         place = ElidedLabel(
-            one_line(place_of(source)),
+            one_line(source.anchor.label()),
             tone="muted",
             scale="small",
             mode=Qt.TextElideMode.ElideLeft,
         )
-        place.setToolTip(plain_tooltip(source.path))
+        file = ElidedLabel(
+            one_line(Path(source.path).name),
+            tone="muted",
+            scale="small",
+            mode=Qt.TextElideMode.ElideMiddle,
+        )
+        file.setToolTip(plain_tooltip(source.path))
         self._passage = PassageText(self._theme, source.text, source.quote)
         self._fold = TextButton("Show more", kind="quiet")
         self._fold.setVisible(self._passage.is_longer)
@@ -70,7 +70,9 @@ class SourceCard(Card):
         words = QVBoxLayout()
         words.setSpacing(1)
         words.addWidget(title)
-        words.addWidget(place)
+        for line in (place, file):
+            line.setVisible(line.full_text not in ("", title.full_text))
+            words.addWidget(line)
         head = QHBoxLayout()
         head.setSpacing(10)
         head.addWidget(number, 0, Qt.AlignmentFlag.AlignTop)
