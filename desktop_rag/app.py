@@ -11,8 +11,9 @@ import sys
 import threading
 import tomllib
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -68,6 +69,9 @@ class Services:
         self.library.close()
         self.chat.close()
         self.database.close()
+
+
+Verb = Callable[[Services, dict[str, Any]], Any]
 
 
 def build_services(home: Home, *, times: WatchTimes | None = None) -> Services:
@@ -148,8 +152,13 @@ def add_demo(library: Library) -> str:
 # --- the window --------------------------------------------------------------------------------
 
 
-def run_window(home: Home, *, starts_demo: bool = False) -> int:
-    """Open the window over the home and run until it is closed; returns the exit code."""
+def run_window(
+    home: Home, *, starts_demo: bool = False, verbs_beside: Mapping[str, Verb] | None = None
+) -> int:
+    """Open the window over the home and run until it is closed; returns the exit code.
+
+    `verbs_beside` are answered for the command line as well as those of `verbs.py`.
+    """
     from PySide6.QtCore import QTimer
     from PySide6.QtWidgets import QApplication
 
@@ -159,7 +168,7 @@ def run_window(home: Home, *, starts_demo: bool = False) -> int:
     try:
         home.create()
         start_logging(home.logs)
-        opened = WindowApp(home)
+        opened = WindowApp(home, verbs_beside=verbs_beside)
     except AppError as error:
         show_fatal(error)
         return 1
@@ -183,7 +192,13 @@ class WindowApp:
     Create it and call its methods on the Qt thread.
     """
 
-    def __init__(self, home: Home, *, times: WatchTimes | None = None) -> None:
+    def __init__(
+        self,
+        home: Home,
+        *,
+        times: WatchTimes | None = None,
+        verbs_beside: Mapping[str, Verb] | None = None,
+    ) -> None:
         """AppError when the store can't be opened, say because another window holds it."""
         from PySide6.QtWidgets import QApplication
 
@@ -210,7 +225,7 @@ class WindowApp:
         )
         self._server: AppServer | None = None
         try:
-            self._server = AppServer(home, self._verbs())
+            self._server = AppServer(home, self._verbs(verbs_beside or {}))
         except AppError as error:
             self.bridge.post(Notice(error.title, error.hint))
         self.window.closed.connect(qt.quit)
@@ -264,8 +279,7 @@ class WindowApp:
         self.services.chat.warm_up()
         gc.freeze()
 
-    def _verbs(self) -> dict[str, Callable[[dict[str, Any]], Any]]:
-        from desktop_rag.doctor import examine
+    def _verbs(self, beside: Mapping[str, Verb]) -> dict[str, Callable[[dict[str, Any]], Any]]:
         from desktop_rag.ui.single_instance import WindowRequested
 
         library, chat = self.services.library, self.services.chat
@@ -274,8 +288,8 @@ class WindowApp:
             "popup": lambda asked: self.bridge.post(WindowRequested(str(asked["question"]))),
             "ask": lambda asked: verbs.ask(library, chat, **asked),
             "search": lambda asked: verbs.search(library, chat, **asked),
-            "doctor": lambda asked: [f.to_json() for f in examine(self.services, **asked)],
             "status": lambda asked: verbs.status(library, **asked),
+            **{name: partial(verb, self.services) for name, verb in beside.items()},
         }
 
     def _on_bug(

@@ -18,6 +18,7 @@ from desktop_rag.core.domain import Notice, SearchMode
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.log import start_logging
 from desktop_rag.core.paths import Home, find_home
+from desktop_rag.doctor import Finding, examine
 from desktop_rag.ui.single_instance import ask_running_app
 
 _MODES: tuple[SearchMode, ...] = ("hybrid", "lexical", "dense")
@@ -43,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _window(_: argparse.Namespace) -> int:
     home = find_home()
     is_open, _result = ask_running_app(home, "raise", {})
-    return 0 if is_open else app.run_window(home)
+    return 0 if is_open else app.run_window(home, verbs_beside={"doctor": _examined})
 
 
 def _demo(arguments: argparse.Namespace) -> int:
@@ -118,14 +119,12 @@ def _index(arguments: argparse.Namespace) -> int:
 
 
 def _doctor(arguments: argparse.Namespace) -> int:
-    from desktop_rag.doctor import Finding, examine
-
     request = {"repair": arguments.repair}
     is_answered, rows = ask_running_app(find_home(), "doctor", request)
     if not is_answered:
         try:
             with _services() as services:
-                rows = [finding.to_json() for finding in examine(services, **request)]
+                rows = _examined(services, request)
         except AppError as error:
             rows = [Finding("store", False, error.title, error.hint).to_json()]
             if arguments.repair and (kept := app.set_damaged_store_aside(find_home(), error)):
@@ -133,6 +132,10 @@ def _doctor(arguments: argparse.Namespace) -> int:
                 rows = [Finding("store", True, "A new library was begun.", hint).to_json()]
     _print(arguments, rows, _doctor_lines)
     return 0 if all(row["ok"] for row in rows) else 1
+
+
+def _examined(services: app.Services, request: dict[str, Any]) -> list[dict[str, Any]]:
+    return [finding.to_json() for finding in examine(services, repair=bool(request["repair"]))]
 
 
 def _eval_retrieval(arguments: argparse.Namespace) -> int:
