@@ -108,7 +108,3 @@ class SettingsSection(Card):
     def add_note(self, below: QWidget) -> None:
         """Something that belongs to the row above, under its fields."""
         self._grid.addWidget(below, self._grid.rowCount(), 1)
-
-    def add_below(self, widget: QWidget) -> None:
-        """Something as wide as the section, under all rows so far."""
-        self._column.addWidget(widget)
