@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from desktop_rag import app
-from desktop_rag.core.domain import embedded_text
+from desktop_rag.core.parsed import embedded_text
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import IndexSettings
 from desktop_rag.models.embedding import OnnxEmbedder

@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from desktop_rag.core.domain import Stage
+from desktop_rag.core.library_events import Stage
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import EndpointSettings, Settings, save_settings
 from desktop_rag.evaluate.metrics import percentile

@@ -21,14 +21,15 @@ from typing import Any
 from desktop_rag import verbs
 from desktop_rag.answer.chat import Chat
 from desktop_rag.answer.retrieval import Retriever
-from desktop_rag.core.domain import Notice
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.library_events import Notice
 from desktop_rag.core.log import start_logging
 from desktop_rag.core.paths import Home, resources_dir
 from desktop_rag.core.settings import IndexSettings, Settings, load_settings, save_settings
 from desktop_rag.ingest.ignore import IgnoreRules
 from desktop_rag.ingest.library import Library
-from desktop_rag.ingest.read.formats import supported_suffixes
+from desktop_rag.ingest.pipeline import DenseIndex
+from desktop_rag.ingest.read.names import is_readable_name
 from desktop_rag.ingest.watcher import WatchTimes
 from desktop_rag.ingest.worker import ParserProcess
 from desktop_rag.ingest.worker_protocol import Limits
@@ -39,7 +40,13 @@ from desktop_rag.models.ports import Embedder
 from desktop_rag.store.conversations import ConversationStore
 from desktop_rag.store.database import DamagedStoreError, Database, set_aside
 from desktop_rag.store.documents import DocumentStore
-from desktop_rag.store.search import LexicalStore, VectorStore
+from desktop_rag.store.search import (
+    LexicalStore,
+    VectorStore,
+    answering_model,
+    drop_vectors_of_others,
+)
+from desktop_rag.store.sources import SourceStore
 
 log = logging.getLogger(__name__)
 
@@ -85,22 +92,31 @@ def build_services(home: Home, *, times: WatchTimes | None = None) -> Services:
         home.database, memory_mb=settings.index.database_memory_mb, backups=home.backups
     )
     try:
-        embedder, model_notices = _load_embedder(settings.index)
+        dense, model_notices = _load_dense(database, settings.index)
+        previous = _load_previous(database, dense)
         documents = DocumentStore(database)
-        vectors = VectorStore(database, embedder.name, embedder.dimensions) if embedder else None
         gate = ModelGate()
         max_bytes = settings.index.max_file_mb * _MEGABYTE
-        rules = IgnoreRules(supported_suffixes(), max_bytes, home.root.absolute())
+        rules = IgnoreRules(is_readable_name, max_bytes, home.root.absolute())
         library = Library(
             documents,
-            vectors,
-            embedder,
+            SourceStore(database),
+            dense,
             gate,
-            ParserProcess(limits=Limits(file_bytes=max_bytes)),
-            rules,
+            partial(ParserProcess, limits=Limits(file_bytes=max_bytes)),
+            rules=rules,
+            pages=home.pages,
             times=times,
         )
-        retriever = Retriever(LexicalStore(database), vectors, embedder, gate)
+        library.apply(settings)
+
+        def answering() -> tuple[Embedder, VectorStore] | None:
+            """The model whose vectors are complete, while those of another are being made."""
+            index = previous if previous and not library.is_meaning_complete else dense
+            return (index.embedder, index.vectors) if index else None
+
+        retriever = Retriever(LexicalStore(database), answering, gate)
+        embedder = dense.embedder if dense else None
         conversations = ConversationStore(database)
         chat = Chat(conversations, documents, retriever, embedder, KeyStore(), settings=settings)
     except BaseException:
@@ -130,12 +146,35 @@ def model_folder(settings: IndexSettings) -> Path:
     return resources_dir() / "models" / BUNDLED_MODEL
 
 
-def _load_embedder(settings: IndexSettings) -> tuple[Embedder | None, list[Notice]]:
+def _load_dense(
+    database: Database, settings: IndexSettings
+) -> tuple[DenseIndex | None, list[Notice]]:
+    folder = model_folder(settings)
     try:
-        return OnnxEmbedder(model_folder(settings), threads=settings.embedding_threads), []
+        embedder = OnnxEmbedder(folder, threads=settings.embedding_threads)
     except AppError as error:
         log.warning("no embedder: %s", error.title)
         return None, [Notice(error.title, error.hint)]
+    vectors = VectorStore(database, embedder.name, embedder.dimensions)
+    return DenseIndex(embedder, vectors, str(folder)), []
+
+
+def _load_previous(database: Database, dense: DenseIndex | None) -> DenseIndex | None:
+    """The model that answered until now, if another one is to take its place."""
+    name, folder = answering_model(database)
+    if dense is None or not name:
+        return None
+    if name == dense.embedder.name:
+        drop_vectors_of_others(database, name)
+        return None
+    try:
+        embedder = OnnxEmbedder(Path(folder))
+    except AppError as error:
+        log.info("the previous embedding model is not there any more: %s", error.title)
+        return None
+    if embedder.name != name:
+        return None
+    return DenseIndex(embedder, VectorStore(database, name, embedder.dimensions), folder)
 
 
 def add_demo(library: Library) -> str:
@@ -275,6 +314,7 @@ class WindowApp:
 
     def _save_settings(self, settings: Settings) -> None:
         save_settings(self.services.home.settings, settings)
+        self.services.library.apply(settings)
         self.services.chat.apply(settings)
         self.services.chat.warm_up()
         gc.freeze()

@@ -14,15 +14,18 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from desktop_rag import app, cli_output, verbs
-from desktop_rag.core.domain import Notice, SearchMode
+from desktop_rag.core.domain import SearchMode, SourceRules, WebLinks
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.library_events import LibraryEvent, Notice, SourceScanned
 from desktop_rag.core.log import start_logging
 from desktop_rag.core.paths import Home, find_home
 from desktop_rag.doctor import Finding, examine
+from desktop_rag.ingest.library import Library
 from desktop_rag.ui.single_instance import ask_running_app
 
 _MODES: tuple[SearchMode, ...] = ("hybrid", "lexical", "dense")
 _REPORT_S = 1.0
+_SCHEMES = ("http://", "https://")
 T = TypeVar("T")
 
 
@@ -94,8 +97,9 @@ def _status(arguments: argparse.Namespace) -> int:
 
 
 def _index(arguments: argparse.Namespace) -> int:
-    folders = [Path(folder).expanduser().resolve() for folder in arguments.folder]
-    names = {"folders": [str(folder) for folder in folders]}
+    urls = tuple(name for name in arguments.folder if name.startswith(_SCHEMES))
+    folders = [Path(name).expanduser().resolve() for name in arguments.folder if name not in urls]
+    names = {"folders": [*map(str, folders), *urls]}
     ask_running_app(find_home(), "index", names)
     began_at = time.monotonic()
     with _services() as services:
@@ -103,15 +107,17 @@ def _index(arguments: argparse.Namespace) -> int:
         collection_id = ""
         if arguments.collection:
             collection_id = library.find_or_add_collection(arguments.collection).collection_id
-        known = [(source.path, source.collection_id) for source in library.sources()]
+        known = [s for s in library.sources() if collection_id in ("", s.collection_id)]
         for folder in folders:
-            if not any(p == folder and collection_id in ("", c) for p, c in known):
-                library.add_source(folder, collection_id)
+            if all(source.path != folder for source in known):
+                library.add_source(folder, collection_id, _rules(arguments))
+        if urls and all(source.links is None or source.links.urls != urls for source in known):
+            library.add_links(WebLinks(urls, arguments.pages), collection_id)
         held: list[Notice] = []
-        library.subscribe(lambda e: held.append(e) if isinstance(e, Notice) else None)
+        library.subscribe(lambda event: _note(library, event, held))
         library.start(watch=arguments.watch)
         _wait(services, held)
-        _report_index(services, folders, began_at, as_json=arguments.json)
+        _report_index(services, folders, urls, began_at, as_json=arguments.json)
         while arguments.watch:
             library.wait_until_quiet(_REPORT_S)
             time.sleep(_REPORT_S)
@@ -173,6 +179,18 @@ def _services() -> Generator[app.Services]:
         services.close()
 
 
+def _rules(arguments: argparse.Namespace) -> SourceRules:
+    return SourceRules(arguments.gitignore, arguments.hidden, tuple(arguments.exclude))
+
+
+def _note(library: Library, event: LibraryEvent, held: list[Notice]) -> None:
+    if isinstance(event, Notice):
+        held.append(event)
+    elif isinstance(event, SourceScanned):
+        names = [s.name for s in library.sources() if s.source_id == event.source_id]
+        _say(f"{names[0] if names else 'removed'}: {event.summary.label()}")
+
+
 def _wait(services: app.Services, held: Sequence[Notice]) -> None:
     library = services.library
     while not library.wait_until_quiet(_REPORT_S):
@@ -189,10 +207,19 @@ def _wait(services: app.Services, held: Sequence[Notice]) -> None:
 
 
 def _report_index(
-    services: app.Services, folders: Sequence[Path], began_at: float, *, as_json: bool
+    services: app.Services,
+    folders: Sequence[Path],
+    urls: Sequence[str],
+    began_at: float,
+    *,
+    as_json: bool,
 ) -> None:
     library = services.library
-    wanted = {s.source_id for s in library.sources() if s.path in folders}
+    wanted = {
+        source.source_id
+        for source in library.sources()
+        if source.path in folders or (source.links and set(urls) & set(source.links.urls))
+    }
     documents = [d for d in library.documents() if d.source_id in wanted]
     report = cli_output.IndexReport(
         documents=tuple(documents),
@@ -254,10 +281,17 @@ def _parser() -> argparse.ArgumentParser:
     added.add_argument("question", type=_not_empty)
     added.add_argument("--collection", default="", help="ask this collection only")
     added.add_argument("--popup", action="store_true", help="put the question into the open window")
-    added = verb("index", _index, "Make folders searchable and wait until they are.")
-    added.add_argument("folder", nargs="+")
+    added = verb("index", _index, "Make folders and web pages searchable and wait until they are.")
+    added.add_argument("folder", nargs="+", help="a folder, a file, or the address of a web page")
     added.add_argument("--collection", default="", help="add them to this collection")
     added.add_argument("--watch", action="store_true", help="stay and keep them up to date")
+    text = "leave these out, as in a .gitignore file; may be repeated"
+    added.add_argument("--exclude", action="append", default=[], metavar="PATTERN", help=text)
+    text = "leave out what .gitignore files name"
+    added.add_argument("--gitignore", action="store_true", help=text)
+    added.add_argument("--hidden", action="store_true", help="read hidden files too")
+    text = "of a sitemap, fetch so many pages at most"
+    added.add_argument("--pages", type=_positive, default=100, help=text)
     added = verb("search", _search, "List the passages that fit best.")
     added.add_argument("query", type=_not_empty)
     added.add_argument("--mode", choices=_MODES, default="hybrid")
@@ -275,14 +309,18 @@ def _parser() -> argparse.ArgumentParser:
     added = added_verbs.add_parser("demo", help=text, description=text)
     added.set_defaults(run=_demo)
     added.add_argument("--terminal", action="store_true", help="without a window")
-    evals = added_verbs.add_parser("eval", help="Measure quality.").add_subparsers(required=True)
+    _add_evals(added_verbs.add_parser("eval", help="Measure quality."))
+    return parser
+
+
+def _add_evals(parser: argparse.ArgumentParser) -> None:
+    evals = parser.add_subparsers(required=True)
     added = evals.add_parser("retrieval", help="nDCG@10, recall@5, MRR and times of a set")
     added.set_defaults(run=_eval_retrieval)
     added.add_argument("dir", help="a folder with corpus.jsonl, queries.jsonl and qrels.tsv")
     added.add_argument("--mode", choices=_MODES)
     added.add_argument("--limit", type=_positive, help="ask only the first queries")
     added.add_argument("--json", action="store_true", help="print one JSON document")
-    return parser
 
 
 def _not_empty(text: str) -> str:

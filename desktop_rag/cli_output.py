@@ -5,17 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from desktop_rag.core.domain import (
-    Anchor,
-    Document,
-    DocumentCounts,
-    DocumentState,
-    Message,
-    Passage,
-    Source,
-)
+from desktop_rag.core.anchors import HEADING_SEPARATOR, Anchor
+from desktop_rag.core.conversation import Message
+from desktop_rag.core.domain import Document, DocumentState, Passage, Source
+from desktop_rag.core.library_events import DocumentCounts
 
 _EXCERPT = 300
+_GONE = DocumentState.GONE
 # Excerpts are Markdown that shows document text literally; a terminal shows it so anyway.
 _ESCAPE = re.compile(r"\\([\\`*_{}\[\]<>#|~])")
 
@@ -31,17 +27,17 @@ class IndexReport:
 
     def to_json(self) -> dict[str, Any]:
         """The keys of `index --json`."""
-        searchable = [d for d in self.documents if _is_searchable(d)]
-        chunks = sum(d.chunk_count for d in searchable)
+        files = [d for d in self.documents if not d.parent_id and d.state is not _GONE]
+        chunks = sum(d.chunk_count for d in self.documents if _is_searchable(d))
         return {
-            "files": len(self.documents),
-            "searchable": len(searchable),
+            "files": len(files),
+            "searchable": sum(map(_is_searchable, files)),
             "embedded_chunks": self.embedded_chunks,
             "reused_chunks": max(0, chunks - self.embedded_chunks),
             "seconds": round(self.seconds, 2),
             "words_seconds": round(self.words_seconds, 2),
-            "failed": _with_reasons(self.documents, DocumentState.FAILED),
-            "skipped": _with_reasons(self.documents, DocumentState.SKIPPED),
+            "failed": _with_reasons(files, DocumentState.FAILED),
+            "skipped": _with_reasons(files, DocumentState.SKIPPED),
         }
 
     def lines(self) -> list[str]:
@@ -65,7 +61,7 @@ def search_json(passages: Sequence[Passage]) -> list[dict[str, Any]]:
             "rank": rank,
             "score": round(p.score, 6),
             "document_id": p.document_id,
-            "path": p.path,
+            "path": location(p.path, p.part, p.url),
             "title": p.title,
             "text": p.text,
             "anchor": p.anchor.to_json(),
@@ -95,7 +91,7 @@ def answer_json(message: Message) -> dict[str, Any]:
         "citations": [
             {
                 "n": s.n,
-                "path": s.path,
+                "path": location(s.path, s.part, s.url),
                 "title": s.title,
                 "anchor": s.anchor.to_json(),
                 "quote": s.quote,
@@ -133,7 +129,7 @@ def status_json(
         "documents": total,
         "sources": [
             {
-                "path": str(source.path),
+                "path": source.name if source.links else str(source.path),
                 "state": source.state.value,
                 "documents": {s.value: n for s, n in counts.by_state.items()},
             }
@@ -159,6 +155,11 @@ def status_lines(status: dict[str, Any]) -> list[str]:
     return lines
 
 
+def location(path: str, part: str, url: str) -> str:
+    """Where a document is: the address of a page, else the file and the way to a part of it."""
+    return url or (f"{path}{HEADING_SEPARATOR}{part}" if part else path)
+
+
 def place(anchor: dict[str, Any]) -> str:
     """The place of an anchor's JSON in words."""
     return Anchor.from_json(anchor).label() or "whole file"
@@ -170,4 +171,4 @@ def _is_searchable(document: Document) -> bool:
 
 def _with_reasons(documents: Sequence[Document], state: DocumentState) -> list[dict[str, str]]:
     found = [d for d in documents if d.state is state]
-    return [{"path": str(d.path), "reason": d.reason} for d in found]
+    return [{"path": location(str(d.path), d.part, d.url), "reason": d.reason} for d in found]

@@ -8,7 +8,8 @@ from typing import Any, get_args
 
 from desktop_rag import cli_output
 from desktop_rag.answer.chat import Chat
-from desktop_rag.core.domain import AnswerDone, Message, MessageState, SearchMode
+from desktop_rag.core.conversation import AnswerDone, Message, MessageState
+from desktop_rag.core.domain import SearchMode
 from desktop_rag.core.errors import AppError
 from desktop_rag.ingest.library import Library
 

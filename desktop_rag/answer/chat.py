@@ -17,22 +17,20 @@ from desktop_rag.answer.citations import finish_answer
 from desktop_rag.answer.extract import NOTHING_FOUND, NOTHING_THERE, excerpts
 from desktop_rag.answer.prompt import build_turns
 from desktop_rag.answer.retrieval import Retriever
-from desktop_rag.core.domain import (
+from desktop_rag.core.conversation import (
     AnswerDone,
     AnswerEvent,
     Conversation,
-    EndpointReport,
     Message,
     MessageState,
-    Passage,
     QuestionStored,
     Role,
-    SearchMode,
     SourceRef,
     SourcesFound,
     TextDelta,
     ThinkingDelta,
 )
+from desktop_rag.core.domain import EndpointReport, Passage, SearchMode
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.settings import EndpointSettings, Settings
 from desktop_rag.core.text import rough_token_counts
@@ -339,6 +337,8 @@ def numbered(passages: Sequence[Passage]) -> tuple[SourceRef, ...]:
             score=p.score,
             start=p.start,
             end=p.end,
+            part=p.part,
+            url=p.url,
         )
         for n, p in enumerate(passages, start=1)
     )

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from desktop_rag.answer.code_spans import code_spans
-from desktop_rag.core.domain import SourceRef
+from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.text import sentences, terms
 
 log = logging.getLogger(__name__)

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from desktop_rag.core.domain import SourceRef
+from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.text import sentences, terms
 from desktop_rag.models.ports import Embedder
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from desktop_rag.answer.citations import citations, normalise
-from desktop_rag.core.domain import Message, Role, SourceRef
+from desktop_rag.core.conversation import Message, Role, SourceRef
 from desktop_rag.models.ports import ChatTurn
 
 CountTokens = Callable[[Sequence[str]], list[int]]

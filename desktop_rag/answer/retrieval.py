@@ -4,7 +4,7 @@ Fusion is a convex combination of normalised scores (Bruch, Gai and Ingber, 2023
 Fusion Functions for Hybrid Retrieval"), which beats reciprocal ranks on nearly every set we tried.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
@@ -30,13 +30,12 @@ class Retriever:
     def __init__(
         self,
         lexical: LexicalStore,
-        vectors: VectorStore | None,
-        embedder: Embedder | None,
+        dense: Callable[[], tuple[Embedder, VectorStore] | None],
         gate: ModelGate,
     ) -> None:
+        """`dense` gives the embedder to ask now and the vectors it made, None without any."""
         self._lexical = lexical
-        self._vectors = vectors
-        self._embedder = embedder
+        self._dense = dense
         self._gate = gate
 
     def search(
@@ -51,15 +50,17 @@ class Retriever:
         """The best passages first. Scores are comparable within one result only."""
         wanted = terms(query)
         pool = max(_POOL, limit)
-        if mode == "lexical" or self._vectors is None or self._embedder is None:
+        dense = None if mode == "lexical" else self._dense()
+        if dense is None:
             return self._lexical.passages(dict(self._lexical.best(wanted, limit, collection_id)))
+        embedder, vectors = dense
         with self._gate.question():
-            vector = self._embedder.embed_query(query)
-        nearest = dict(self._vectors.nearest(vector, pool, collection_id))
+            vector = embedder.embed_query(query)
+        nearest = dict(vectors.nearest(vector, pool, collection_id))
         if mode == "dense":
             return self._lexical.passages(_top(nearest, limit))
         best = dict(self._lexical.best(wanted, pool, collection_id))
-        similar = nearest | self._vectors.similarities(vector, _without(best, nearest))
+        similar = nearest | vectors.similarities(vector, _without(best, nearest))
         matching = best | self._lexical.scores(wanted, _without(nearest, best))
         fused = fuse(matching, similar, lexical_weight)
         return self._lexical.passages(_top(fused, limit))

@@ -39,6 +39,11 @@ class Home:
         return self.root / "backups"
 
     @property
+    def pages(self) -> Path:
+        """Where fetched web pages are kept, a folder for each source of links."""
+        return self.root / "pages"
+
+    @property
     def socket(self) -> Path:
         """Where a running app listens for the verbs of the command line."""
         return self.root / "app.sock"
@@ -46,7 +51,7 @@ class Home:
     def create(self) -> None:
         """Make the folders, readable by this user only; AppError when that is not possible."""
         try:
-            for folder in (self.root, self.logs, self.backups):
+            for folder in (self.root, self.logs, self.backups, self.pages):
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as exc:
             raise AppError(

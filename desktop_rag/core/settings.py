@@ -13,8 +13,8 @@ from typing import Any
 
 import tomlkit
 
-from desktop_rag.core.domain import Notice
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.library_events import Notice
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +34,14 @@ class EndpointSettings:
 
 @dataclass(frozen=True, slots=True)
 class IndexSettings:
-    """How files are read and embedded."""
+    """How files are read and embedded. `embedding_threads` 0 is every core."""
 
     model_folder: str = ""
     max_file_mb: int = 200
     embedding_threads: int = 0
     database_memory_mb: int = 2048
+    pauses_on_battery: bool = False
+    reads_pictures: bool = True
 
 
 @dataclass(frozen=True, slots=True)

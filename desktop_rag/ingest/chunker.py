@@ -12,15 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from desktop_rag.core.domain import (
-    HEADING_SEPARATOR,
-    Anchor,
-    Chunk,
-    Heading,
-    Mark,
-    ParsedDocument,
-    embedded_text,
-)
+from desktop_rag.core.anchors import HEADING_SEPARATOR, Anchor
+from desktop_rag.core.parsed import Chunk, Heading, Mark, ParsedDocument, embedded_text
 from desktop_rag.core.text import sentences
 
 CountTokens = Callable[[Sequence[str]], list[int]]

@@ -6,22 +6,17 @@ content is embedded once.
 
 from collections.abc import Callable
 
-import numpy as np
-
-from desktop_rag.core.domain import Stage, embedded_text
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.library_events import Stage
 from desktop_rag.ingest.background import Background
+from desktop_rag.ingest.chunk_embedder import ChunkEmbedder
 from desktop_rag.ingest.progress import ProgressMeter
-from desktop_rag.models.gate import ModelGate
-from desktop_rag.models.ports import Embedder
 from desktop_rag.store.search import VectorStore
 
-# A page is sorted by length, so that a batch has little padding; a batch is the time a question
-# may have to wait; a write groups batches, because a commit waits for the disk.
+# A page is sorted by length, so that a batch has little padding; a write groups batches, because a
+# commit waits for the disk.
 _PAGE = 4096
-_BATCH = 16
 _WRITE = 128
-_QUESTION_S = 5.0
 
 
 class EmbeddingQueue:
@@ -30,22 +25,23 @@ class EmbeddingQueue:
     def __init__(
         self,
         vectors: VectorStore,
-        embedder: Embedder,
-        gate: ModelGate,
+        chunk_embedder: ChunkEmbedder,
         meter: ProgressMeter,
         *,
         may_run: Callable[[], bool],
         finished: Callable[[list[str]], None],
+        completed: Callable[[], None],
         stopped: Callable[[AppError], None],
     ) -> None:
         """`may_run` says whether reading leaves room; `finished` gets ids of documents that
-        became searchable by meaning; `stopped` why the store refused. All on this thread.
+        became searchable by meaning; `completed` hears that every chunk has its vector; `stopped`
+        why the store refused. All on this thread.
         """
         self._vectors = vectors
-        self._embedder = embedder
-        self._gate = gate
+        self._chunk_embedder = chunk_embedder
         self._meter = meter
         self._finished = finished
+        self._completed = completed
         self._is_due = True
         self._background = Background(
             "embedding", self._work, has_work=lambda: self._is_due, may_work=may_run,
@@ -93,21 +89,9 @@ class EmbeddingQueue:
             for start in range(0, len(page), _WRITE):
                 if not self._background.may_go_on():
                     return False
-                self._embed(page[start : start + _WRITE])
+                self._chunk_embedder.embed(page[start : start + _WRITE], self._background.may_go_on)
+                self._finished(self._vectors.finish_documents())
         self._finished(self._vectors.finish_documents())
         self._vectors.prune()
+        self._completed()
         return True
-
-    def _embed(self, rows: list[tuple[str, str, str]]) -> None:
-        parts: list[np.ndarray[tuple[int, ...], np.dtype[np.float32]]] = []
-        for start in range(0, len(rows), _BATCH):
-            self._gate.wait(_QUESTION_S)
-            if not self._background.may_go_on():
-                break
-            batch = [embedded_text(head, text) for _, head, text in rows[start : start + _BATCH]]
-            parts.append(self._embedder.embed_passages(batch))
-            self._meter.add_embedded(len(batch))
-        if parts:
-            done = np.concatenate(parts)
-            self._vectors.add([row[0] for row in rows[: len(done)]], done)
-            self._finished(self._vectors.finish_documents())

@@ -5,6 +5,7 @@ A file is *invisible* (it is as if it weren't there), or *skipped* with a reason
 taken.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,11 +49,11 @@ _MACOS_PLACEHOLDER = 0x40000000
 class IgnoreRules:
     """What is left out of every source.
 
-    `suffixes` are those that can be read, in lower case with their dot. `home` is the app's own
-    folder, absolute: watching it would make the app read what it writes.
+    `is_readable` says of a file's name whether it can be read. `home` is the app's own folder,
+    absolute: watching it would make the app read what it writes.
     """
 
-    suffixes: frozenset[str]
+    is_readable: Callable[[str], bool]
     max_size_bytes: int
     home: Path | None = None
 
@@ -87,7 +88,7 @@ class IgnoreRules:
         """Why a visible file of this name and size is skipped; empty if it is taken."""
         dot = name.rfind(".")
         suffix = name[dot:].lower() if dot > 0 else ""
-        if suffix not in self.suffixes:
+        if not self.is_readable(name):
             return f"not supported: {suffix}" if suffix else "not supported: no file extension"
         if size_bytes > self.max_size_bytes:
             return f"larger than {self.max_size_bytes // _MEGABYTE} MB"

@@ -8,21 +8,28 @@ documents: a commit waits for the disk, and thousands of small files would spend
 import hashlib
 import logging
 import time
+import uuid
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from desktop_rag.core.domain import Document, DocumentState, FileStat, Stage
+from desktop_rag.core.domain import Document, DocumentState, FileStat
 from desktop_rag.core.errors import AppError, Cancelled
-from desktop_rag.core.text import term_counts
+from desktop_rag.core.library_events import Stage
+from desktop_rag.core.parsed import ChunkSettings, ParsedDocument, ParsedPart
+from desktop_rag.core.places import places_to_json
 from desktop_rag.ingest.background import Background
-from desktop_rag.ingest.chunker import CountTokens, chunk_document
+from desktop_rag.ingest.cutter import Cutter
 from desktop_rag.ingest.progress import ProgressMeter
 from desktop_rag.ingest.worker import ParseFailed, ParserProcess
-from desktop_rag.store.documents import DocumentStore, Outcome
+from desktop_rag.store.content import Outcome
+from desktop_rag.store.documents import DocumentStore
 
 log = logging.getLogger(__name__)
 
+# Raised when the readers make more of files than before: what older ones read is read again.
+READERS = 2
+_TELL_S = 0.5
 _BATCH_DOCUMENTS = 32
 _BATCH_CHUNKS = 400
 _BATCH_S = 1.0
@@ -57,22 +64,24 @@ class Indexer:
         self,
         documents: DocumentStore,
         parser: ParserProcess,
-        count_tokens: CountTokens,
-        max_tokens: int,
+        cutter: Cutter,
+        chunking_of: Callable[[str], ChunkSettings],
         meter: ProgressMeter,
         *,
         changed: Callable[[Sequence[Document]], None],
         went_idle: Callable[[], None],
         stopped: Callable[[AppError], None],
     ) -> None:
-        """`changed` hears every stored batch, `went_idle` that nothing waits any more, `stopped`
-        why reading is held; all on the indexer's thread.
+        """`chunking_of` says how documents of a source are cut. `changed` hears every stored batch
+        and what is being read, `went_idle` that nothing waits any more, `stopped` why reading is
+        held; all on the indexer's thread.
         """
         self._documents = documents
         self._parser = parser
-        self._count_tokens = count_tokens
-        self._max_tokens = max_tokens
+        self._cutter = cutter
+        self._chunking_of = chunking_of
         self._meter = meter
+        self._told_at = 0.0
         self._changed = changed
         self._queue: dict[str, None] = {}
         self._taken: dict[str, None] = {}
@@ -134,6 +143,7 @@ class Indexer:
                 if not self._background.may_go_on():
                     break
                 self._meter.start_file(document.path.name)
+                self._tell_reading(document)
                 if outcome := self._outcome(document):
                     batch.add(outcome)
                 self._meter.finish_file()
@@ -142,6 +152,13 @@ class Indexer:
                     batch = _Batch()
         self._flush(batch)
         self._put_back()
+
+    def _tell_reading(self, document: Document) -> None:
+        """Say which file is in work, but not of each of thousands of small ones."""
+        now = time.monotonic()
+        if now - self._told_at > _TELL_S:
+            self._told_at = now
+            self._changed([replace(document, state=DocumentState.READING)])
 
     def _take(self) -> list[Document]:
         """The rows of the next few documents that still wait; none when the queue is empty."""
@@ -193,12 +210,19 @@ class Indexer:
     def _read(self, document: Document) -> Outcome | None:
         stat = stat_of(document.path)
         digest = _hash_file(document.path)
-        current = replace(document, stat=stat, content_hash=digest, indexed_at=time.time())
-        if digest == document.content_hash and document.chunk_count:
+        current = replace(
+            document, stat=stat, content_hash=digest, indexed_at=time.time(), readers=READERS
+        )
+        is_known = digest == document.content_hash and document.readers == READERS
+        if is_known and document.chunk_count:
             unchanged = replace(current, state=DocumentState.SEARCHABLE_BY_WORDS)
             return Outcome(unchanged, keeps_content=True)
         try:
-            parsed = self._parser.parse(document.path, cancel=self._background.closing)
+            parsed = self._parser.parse(
+                document.path,
+                is_web_page=bool(document.url),
+                cancel=self._background.closing,
+            )
         except ParseFailed as failed:
             return _refused(current, failed)
         if stat_of(document.path) != stat:
@@ -206,17 +230,40 @@ class Indexer:
             # finds it changed.
             del self._taken[document.document_id]
             return None
-        chunks = tuple(chunk_document(parsed, self._count_tokens, self._max_tokens))
+        outcome = self._cut(current, parsed)
+        names: dict[str, int] = {}
+        parts = tuple(self._cut_part(current, part, names) for part in parsed.parts)
+        return replace(outcome, parts=parts)
+
+    def _cut(self, document: Document, parsed: ParsedDocument) -> Outcome:
+        before = self._documents.chunks(document.document_id) if document.chunk_count else []
+        cut = self._cutter.cut(parsed, self._chunking_of(document.source_id), before)
         indexed = replace(
-            current,
+            document,
             title=parsed.title,
             format=parsed.format,
             state=DocumentState.SEARCHABLE_BY_WORDS,
             reason="; ".join(parsed.warnings),
-            chunk_count=len(chunks),
+            chunk_count=len(cut.chunks),
+            language=parsed.language,
+            chunking=cut.chunking,
         )
-        counts = tuple(term_counts(chunk.embedded_text) for chunk in chunks)
-        return Outcome(indexed, parsed.text, chunks, counts)
+        return Outcome(indexed, parsed.text, cut.chunks, cut.term_counts, places_to_json(parsed))
+
+    def _cut_part(self, parent: Document, part: ParsedPart, names: dict[str, int]) -> Outcome:
+        """What is inside a document as one of its own; `names` counts those of the same name."""
+        count = names[part.name] = names.get(part.name, 0) + 1
+        row = replace(
+            parent,
+            document_id=uuid.uuid4().hex,
+            part=part.name if count == 1 else f"{part.name} ({count})",
+            title=part.name,
+            chunk_count=0,
+        )
+        if part.document is None:
+            refused = replace(row, state=DocumentState.SKIPPED, reason=part.refusal, format="")
+            return Outcome(refused)
+        return self._cut(row, part.document)
 
     def _flush(self, batch: _Batch) -> None:
         outcomes = list(batch.outcomes.values())

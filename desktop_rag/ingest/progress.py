@@ -4,7 +4,7 @@ import threading
 import time
 from dataclasses import replace
 
-from desktop_rag.core.domain import IndexProgress, Stage
+from desktop_rag.core.library_events import IndexProgress, Stage
 
 # Reading takes about this share of a full run; only the bar's smoothness depends on it.
 _READING_SHARE = 0.15

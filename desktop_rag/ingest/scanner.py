@@ -17,6 +17,7 @@ from desktop_rag.ingest.ignore import IgnoreRules
 from desktop_rag.ingest.indexer import Indexer
 from desktop_rag.ingest.reconcile import Changes, FoundFile, KnownFile, Match, RootOffline, rescan
 from desktop_rag.store.documents import DocumentStore
+from desktop_rag.store.sources import SourceStore
 
 log = logging.getLogger(__name__)
 
@@ -29,6 +30,7 @@ class Scanner:
     def __init__(
         self,
         documents: DocumentStore,
+        sources: SourceStore,
         indexer: Indexer,
         rules: IgnoreRules,
         *,
@@ -40,6 +42,7 @@ class Scanner:
         whether its root could be looked at, `stopped` why scanning is held; on this thread.
         """
         self._documents = documents
+        self._sources = sources
         self._indexer = indexer
         self._rules = rules
         self._changed = changed
@@ -71,7 +74,7 @@ class Scanner:
             self._queue.pop(source_id, None)
         gone = self._documents.documents(source_id)
         self._indexer.withdraw([d.document_id for d in gone])
-        self._documents.remove_source(source_id)
+        self._sources.remove_source(source_id)
         self._changed([replace(d, state=DocumentState.GONE) for d in gone])
 
     def set_paused(self, is_paused: bool) -> None:

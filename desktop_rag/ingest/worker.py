@@ -3,32 +3,40 @@
 Used by one thread at a time, the indexer's.
 """
 
-import json
 import logging
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
-from desktop_rag.core.domain import ParsedDocument
+from desktop_rag.core.anchors import PageView
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.parsed import ParsedDocument
 from desktop_rag.ingest.read.formats import PDF
+from desktop_rag.ingest.worker_assembly import Assembly, clean_text
 from desktop_rag.ingest.worker_link import ChildLink, ChildLostError
 from desktop_rag.ingest.worker_protocol import (
-    Assembly,
+    MAX_VIEW_PX,
     Limits,
     ProtocolError,
     Reason,
-    clean_text,
+    Request,
+    ViewWish,
 )
 
 log = logging.getLogger(__name__)
 
 # Libraries keep some of the memory they take, so a process serves only so many files.
 FILES_PER_PROCESS = 200
+DEATHS_BEFORE_PROBE = 3
 _MAX_SHOWN_CHARS = 300
+
+T = TypeVar("T")
+# How what has come in is finished, from what came last.
+Made = Callable[[Assembly, Mapping[str, Any]], T]
 
 
 class ParseFailed(AppError):  # noqa: N818  the file's failure, not the program's
@@ -46,34 +54,80 @@ def worker_command() -> list[str]:
     return [sys.executable, "-m", "desktop_rag.ingest.worker_child"]
 
 
+class ParserUnwell(AppError):  # noqa: N818  it says how the parser is
+    """Files keep ending the parser process, and it fails without them too. Nothing is read."""
+
+    def __init__(self, hint: str) -> None:
+        super().__init__("Reading files keeps failing.", hint)
+
+
 class ParserProcess:
     """Parses files, one at a time, in a process that may hang, crash or lie.
 
     The process is started at the first file, replaced after FILES_PER_PROCESS of them and after
-    each mishap. `deaths_in_a_row` counts the mishaps since a file was last answered for.
+    each mishap. When DEATHS_BEFORE_PROBE files in a row end it, it is asked whether it is well
+    without them: bad files may well stand side by side.
     """
 
-    def __init__(self, command: Sequence[str] | None = None, limits: Limits | None = None) -> None:
-        self.deaths_in_a_row = 0
+    def __init__(
+        self,
+        command: Sequence[str] | None = None,
+        limits: Limits | None = None,
+        *,
+        uses_ocr: bool = True,
+    ) -> None:
+        """With `uses_ocr` text in pictures is read, where the extra for it is installed."""
+        self.uses_ocr = uses_ocr
         self._command = list(command or worker_command())
         self._limits = limits or Limits()
         self._child: ChildLink | None = None
         self._files = 0
+        self._deadly: set[Path] = set()
 
-    def parse(self, path: Path, *, cancel: threading.Event | None = None) -> ParsedDocument:
-        """The text of a file with its places.
+    @property
+    def deaths_in_a_row(self) -> int:
+        """How many files ended the process since one was last answered for."""
+        return len(self._deadly)
 
-        Raises ParseFailed if the file has none for us, Cancelled soon after `cancel` is set, and
-        AppError if the parser process can't be started at all.
+    def parse(
+        self, path: Path, *, is_web_page: bool = False, cancel: threading.Event | None = None
+    ) -> ParsedDocument:
+        """The text of a file with its places. A web page is one that the app fetched.
+
+        Raises ParseFailed if the file has none for us, Cancelled soon after `cancel` is set,
+        ParserUnwell when it is not this file that is at fault, and AppError if the parser process
+        can't be started at all.
         """
+        request = Request(path, self._limits, web_page=is_web_page, ocr=self.uses_ocr)
         try:
-            return self._attempt(path, cancel, is_safe=False)
+            document = self._parse(request, cancel)
+        except ParseFailed:
+            self._deadly.clear()
+            raise
         except ChildLostError as exc:
-            if exc.reason != "crashed" or exc.started != PDF:
-                raise ParseFailed(exc.reason, exc.title, exc.hint) from exc
-            log.info("the PDF reader crashed, asking for the slower one: %s", exc.hint)
+            self._deadly.add(path)
+            self._check_health(cancel)
+            raise ParseFailed(exc.reason, exc.title, exc.hint) from exc
+        self._deadly.clear()
+        return document
+
+    def view_page(
+        self,
+        path: Path,
+        page: int,
+        quote: str,
+        width_px: int,
+        *,
+        cancel: threading.Event | None = None,
+    ) -> PageView:
+        """A picture of a PDF's page (from 1), at most MAX_VIEW_PX wide, and where the quote stands.
+
+        Raises as `parse` does. A document that is being parsed elsewhere is waited for by nobody:
+        use a second ParserProcess for views.
+        """
+        wish = ViewWish(page, quote, max(1, min(width_px, MAX_VIEW_PX)))
         try:
-            return self._attempt(path, cancel, is_safe=True)
+            return self._attempt(Request(path, self._limits, view=wish), cancel, Assembly.view)
         except ChildLostError as exc:
             raise ParseFailed(exc.reason, exc.title, exc.hint) from exc
 
@@ -83,42 +137,54 @@ class ParserProcess:
             self._child.end()
             self._child = None
 
-    def _attempt(
-        self, path: Path, cancel: threading.Event | None, *, is_safe: bool
-    ) -> ParsedDocument:
-        child = self._ready_child(cancel)
-        deadline = time.monotonic() + self._limits.seconds_for(_size(path))
-        request = {"path": str(path), "limits": self._limits.to_json(), "is_safe": is_safe}
+    def _parse(self, request: Request, cancel: threading.Event | None) -> ParsedDocument:
         try:
-            child.send(json.dumps(request).encode("ascii"))
-            document = self._receive(child, deadline, cancel)
+            return self._attempt(request, cancel, Assembly.document)
+        except ChildLostError as exc:
+            if exc.reason != "crashed" or exc.started != PDF:
+                raise
+            log.info("the PDF reader crashed, asking for the slower one: %s", exc.hint)
+        return self._attempt(replace(request, is_safe=True), cancel, Assembly.document)
+
+    def _check_health(self, cancel: threading.Event | None) -> None:
+        """Raise ParserUnwell if the process fails with nothing foreign to read."""
+        if len(self._deadly) < DEATHS_BEFORE_PROBE:
+            return
+        self._deadly.clear()
+        try:
+            self._attempt(Request(None, self._limits), cancel, Assembly.document)
+        except (ChildLostError, ParseFailed) as exc:
+            raise ParserUnwell(f"{exc.title}. {exc.hint}".strip()) from exc
+
+    def _attempt(self, request: Request, cancel: threading.Event | None, made: Made[T]) -> T:
+        child = self._ready_child(cancel)
+        seconds = self._limits.seconds_for(_size(request.path))
+        try:
+            child.send(request.to_line())
+            return self._receive(child, time.monotonic() + seconds, cancel, made)
         except ParseFailed:
-            self.deaths_in_a_row = 0
-            raise
-        except ChildLostError:
-            self.deaths_in_a_row += 1
-            self.close()
             raise
         except BaseException:
             # Whatever is left of the answer must not be taken for the next one.
             self.close()
             raise
-        self.deaths_in_a_row = 0
-        return document
 
     def _receive(
-        self, child: ChildLink, deadline: float, cancel: threading.Event | None
-    ) -> ParsedDocument:
+        self, child: ChildLink, deadline: float, cancel: threading.Event | None, made: Made[T]
+    ) -> T:
         assembly = Assembly(self._limits)
-        started = ""
+        started, pages_read = "", 0
         try:
             while True:
                 message = assembly.add(child.receive(deadline, cancel))
                 started = message.get("started", started)
+                if "page_read" in message and pages_read < self._limits.ocr_pages:
+                    pages_read += 1
+                    deadline = max(deadline, time.monotonic() + self._limits.ocr_page_s)
                 if "error" in message:
                     raise self._failure(message)
                 if "done" in message:
-                    return assembly.document(message["done"])
+                    return made(assembly, message["done"])
         except ProtocolError as exc:
             lost = ChildLostError("crashed", "The file crashes its reader", f"It says: {exc}")
             lost.started = started
@@ -167,8 +233,8 @@ class ParserProcess:
         raise AppError(title, "It says something else than expected.")
 
 
-def _size(path: Path) -> int:
+def _size(path: Path | None) -> int:
     try:
-        return path.stat().st_size
+        return path.stat().st_size if path else 0
     except OSError:
         return 0  # The child will say what is wrong with it.

@@ -5,20 +5,32 @@ other programs, more memory. Its main thread reads files; a second one waits for
 the process when the parent is gone.
 """
 
-import json
 import logging
 import os
 import queue
 import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
+from desktop_rag.core.parsed import ParsedDocument, ParsedPart
 from desktop_rag.ingest.read.draft import one_line
-from desktop_rag.ingest.read.formats import detect, read_as
-from desktop_rag.ingest.read.source import Unreadable, open_source
-from desktop_rag.ingest.worker_protocol import Limits, encode_document, encode_frame
+from desktop_rag.ingest.read.formats import PDF, detect, read_as
+from desktop_rag.ingest.read.ocr import Ocr
+from desktop_rag.ingest.read.pdf_view import view_page
+from desktop_rag.ingest.read.source import SourceFile, Unreadable, open_source
+from desktop_rag.ingest.worker_protocol import (
+    MAX_ITEMS,
+    Limits,
+    Request,
+    encode_document,
+    encode_frame,
+    encode_view,
+)
 
 if sys.platform == "win32":
     import msvcrt
@@ -31,9 +43,14 @@ _FORBIDDEN_EVENTS = (
     "socket.", "subprocess.", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "os.fork",
     "os.startfile", "webbrowser.", "urllib.Request", "ftplib.", "smtplib.", "winreg.",
 )  # fmt: skip
-# Enough for Python to cache its own byte code.
-_MAX_WRITTEN_BYTES = 1024 * 1024
+# Enough for Python to cache its own byte code, and for the language model, which is unpacked into
+# a temporary file.
+_MAX_WRITTEN_BYTES = 128 * 1024 * 1024
 _READ_BYTES = 64 * 1024
+# What is read to see whether the process is well.
+_PROBE = SourceFile(Path("probe.txt"), b"The reader is well.")
+_OFFSET = attrgetter("offset")
+_START = attrgetter("start")
 
 
 def main() -> int:
@@ -42,12 +59,16 @@ def main() -> int:
     _forbid()
     requests = _start_listening()
     _send(answers, encode_frame({"ready": True}))
+    ocr: Ocr | None = None
     while True:
-        request = json.loads(requests.get())
-        limits = Limits.from_json(request["limits"])
-        _limit(limits)
+        request = Request.from_line(requests.get())
+        _limit(request.limits)
+        if request.ocr and ocr is None:
+            ocr = Ocr(request.limits.ocr_threads)
+        if ocr is not None:
+            ocr.start_file(request.limits.ocr_pages, partial(_go_on, answers, request.limits))
         try:
-            for frame in _answer(Path(request["path"]), limits, is_safe=request["is_safe"]):
+            for frame in _answer(request, ocr if request.ocr else None):
                 _send(answers, frame)
         except MemoryError:
             # What is left of the memory may be in pieces; the next file gets a new process.
@@ -106,18 +127,45 @@ def _limit(limits: Limits) -> None:
     if sys.platform == "linux":
         space = limits.address_space_bytes
         resource.setrlimit(resource.RLIMIT_AS, (space, space))
+    _allow_seconds(limits.seconds_for(limits.file_bytes))
+
+
+def _allow_seconds(seconds: float) -> None:
+    """From now on the process may compute for so long."""
+    if sys.platform == "win32":
+        return
     usage = resource.getrusage(resource.RUSAGE_SELF)
-    seconds = usage.ru_utime + usage.ru_stime + limits.seconds_for(limits.file_bytes)
     _, hard_s = resource.getrlimit(resource.RLIMIT_CPU)
-    resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 1, hard_s))
+    limit_s = int(usage.ru_utime + usage.ru_stime + seconds) + 1
+    resource.setrlimit(resource.RLIMIT_CPU, (limit_s, hard_s))
 
 
-def _answer(path: Path, limits: Limits, *, is_safe: bool) -> Iterator[bytes]:
+def _go_on(answers: BinaryIO, limits: Limits) -> None:
+    """A page was read from its picture: the parent and the system grant time for the next."""
+    _send(answers, encode_frame({"page_read": True}))
+    _allow_seconds(limits.seconds_for(limits.file_bytes) + limits.ocr_page_s * limits.ocr_threads)
+
+
+def _answer(request: Request, ocr: Ocr | None) -> Iterator[bytes]:
+    limits = request.limits
     try:
-        source = open_source(path, limits.file_bytes)
+        source = _PROBE if request.path is None else open_source(request.path, limits.file_bytes)
         format_name = detect(source)
         yield encode_frame({"started": format_name})
-        yield from encode_document(read_as(format_name, source, limits.text_chars, is_safe=is_safe))
+        if request.view is None:
+            document = read_as(
+                format_name,
+                source,
+                limits.text_chars,
+                is_safe=request.is_safe,
+                is_web_page=request.web_page,
+                ocr=ocr,
+            )
+            yield from encode_document(_within(document, limits.text_chars))
+        elif format_name == PDF:
+            yield from encode_view(view_page(source, request.view))
+        else:
+            raise Unreadable("unsupported", "Only PDF files can be shown by the page")
     except Unreadable as exc:
         yield _error_frame(exc)
     except (MemoryError, GeneratorExit):
@@ -128,6 +176,41 @@ def _answer(path: Path, limits: Limits, *, is_safe: bool) -> Iterator[bytes]:
         log.exception("reading failed")
         hint = f"{type(exc).__name__}: {exc}"
         yield _error_frame(Unreadable("damaged", "The file can't be read", hint))
+
+
+def _within(document: ParsedDocument, max_chars: int) -> ParsedDocument:
+    """The document with places inside its text, in order, and as many parts as fit the answer."""
+    room_chars = max_chars - len(document.text)
+    room_items = MAX_ITEMS - _items(document)
+    parts: list[ParsedPart] = []
+    for part in document.parts:
+        if (inner := part.document) is None:
+            parts.append(part)
+            continue
+        if len(inner.text) > room_chars or _items(inner) > room_items:
+            parts.append(ParsedPart(part.name, refusal="The file holds more text than is read."))
+            continue
+        room_chars -= len(inner.text)
+        room_items -= _items(inner)
+        parts.append(ParsedPart(part.name, _in_order(inner)))
+    return replace(_in_order(document), parts=tuple(parts))
+
+
+def _items(document: ParsedDocument) -> int:
+    return len(document.marks) + len(document.headings) + len(document.table_headers)
+
+
+def _in_order(document: ParsedDocument) -> ParsedDocument:
+    """Text may be cut before a place that a reader had noted; the parent takes no such place."""
+    end = len(document.text)
+    return replace(
+        document,
+        marks=tuple(sorted((m for m in document.marks if m.offset <= end), key=_OFFSET)),
+        headings=tuple(sorted((h for h in document.headings if h.offset <= end), key=_OFFSET)),
+        table_headers=tuple(
+            sorted((t for t in document.table_headers if t.start <= t.end <= end), key=_START)
+        ),
+    )
 
 
 def _error_frame(error: Unreadable, *, is_last: bool = False) -> bytes:

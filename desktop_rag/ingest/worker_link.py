@@ -168,7 +168,13 @@ def _environment() -> dict[str, str]:
     """Ours, with this package importable and no module taken from the working directory."""
     root = str(Path(desktop_rag.__file__ or "").resolve().parent.parent)
     paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
-    return os.environ | {"PYTHONPATH": os.pathsep.join(paths), "PYTHONSAFEPATH": "1"}
+    return os.environ | {
+        "PYTHONPATH": os.pathsep.join(paths),
+        "PYTHONSAFEPATH": "1",
+        # Each thread of a library would reserve address space of its own, which is limited.
+        "MALLOC_ARENA_MAX": "2",
+        "OPENBLAS_NUM_THREADS": "1",
+    }
 
 
 def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:

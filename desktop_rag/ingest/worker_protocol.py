@@ -2,23 +2,35 @@
 
 A request is one line of JSON. An answer is a series of frames: four bytes of length (big endian),
 then a JSON object no longer than MAX_FRAME_BYTES, so that decoding one never holds the parent up.
-Nothing but JSON is ever decoded. Pure; the parent decodes on the thread that asked.
+Nothing but JSON is ever decoded. Pure; how answers are put together: `worker_assembly`.
 """
 
+import base64
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any, Literal
 
-from desktop_rag.core.domain import Anchor, Heading, Mark, ParsedDocument
+from desktop_rag.core.anchors import PageView
+from desktop_rag.core.parsed import Heading, Mark, ParsedDocument, TableHeader
 
 MAX_FRAME_BYTES = 256 * 1024
 LENGTH_BYTES = 4
 MAX_MARKS = 500_000
 MAX_HEADINGS = 200_000
+# Marks, headings and table headers of a document with its parts.
+MAX_ITEMS = 1_000_000
+MAX_PARTS = 1000
+MAX_NAME_CHARS = 1000
+MAX_BOXES = 2000
+MAX_VIEW_PX = 2000
+MAX_VIEW_HEIGHT_PX = 4000
 # JSON takes six bytes for a control character at worst, so a piece always fits a frame.
 _PIECE_CHARS = MAX_FRAME_BYTES // 6 - 100
 _PACK_BYTES = MAX_FRAME_BYTES - 1024
+# Base64 makes four characters of three bytes.
+_PNG_PIECE_BYTES = MAX_FRAME_BYTES // 4 * 3 - 3 * 1024
 # A document below both of these goes out in a single frame.
 _SMALL_CHARS = _PIECE_CHARS // 2
 _SMALL_ITEMS = 50
@@ -47,6 +59,8 @@ class Limits:
     `address_space_bytes` is enforced by the system, on Linux only, so that no allocation gets far
     enough to disturb anyone. It counts what is mapped, not what is used: 100-200 MB of libraries
     and reserved arenas come on top of `memory_bytes`, and room for what was freed in pieces.
+    `text_chars` is for a file with all that is in it. Pages that are read from their picture, of
+    which there are `ocr_pages` at most, may each take `ocr_page_s`.
     """
 
     file_bytes: int = 200 * 1024 * 1024
@@ -57,6 +71,9 @@ class Limits:
     base_s: float = 60.0
     seconds_per_mb: float = 2.0
     start_s: float = 60.0
+    ocr_pages: int = 500
+    ocr_page_s: float = 60.0
+    ocr_threads: int = 2
 
     def seconds_for(self, size_bytes: int) -> float:
         """Wall time for a file of this size."""
@@ -72,6 +89,56 @@ class Limits:
         return cls(**fields)
 
 
+@dataclass(frozen=True, slots=True)
+class ViewWish:
+    """A picture of one page (from 1), with the places of a quote on it."""
+
+    page: int
+    quote: str
+    width_px: int
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What the parent asks for: the text of a file, or a view of one of its pages.
+
+    With `is_safe` no native code is to run on the file's bytes if there is a choice; a `web_page`
+    is one that the app fetched; with `ocr` pages without text are read from their pictures. A
+    request without a path is a question whether the process is well.
+    """
+
+    path: Path | None
+    limits: Limits
+    is_safe: bool = False
+    web_page: bool = False
+    ocr: bool = False
+    view: ViewWish | None = None
+
+    def to_line(self) -> bytes:
+        """The request as it is sent, without the line's end."""
+        fields: dict[str, Any] = {
+            "path": None if self.path is None else str(self.path),
+            "limits": self.limits.to_json(),
+            "is_safe": self.is_safe,
+            "web_page": self.web_page,
+            "ocr": self.ocr,
+            "view": None if self.view is None else asdict(self.view),
+        }
+        return json.dumps(fields).encode("ascii")
+
+    @classmethod
+    def from_line(cls, line: bytes) -> "Request":
+        """The inverse of `to_line`. The parent is trusted."""
+        fields = json.loads(line)
+        path, view = fields.pop("path"), fields.pop("view", None)
+        return cls(
+            Path(path) if path else None,
+            Limits.from_json(fields.pop("limits")),
+            view=ViewWish(**view) if view else None,
+            **fields,
+        )
+
+
 class ProtocolError(Exception):
     """The other side said something that is not an answer."""
 
@@ -83,36 +150,76 @@ def encode_frame(message: Mapping[str, Any]) -> bytes:
 
 
 def encode_document(document: ParsedDocument) -> Iterator[bytes]:
-    """The frames of a whole answer; a small document is one frame."""
-    done: dict[str, Any] = {
-        "done": {
-            "format": document.format,
-            "title": document.title,
-            "warnings": list(document.warnings),
-        }
-    }
-    items = len(document.marks) + len(document.headings)
+    """The frames of a whole answer; a small document is one frame.
+
+    What the file holds comes first: each part begins with `part` and, if it has a document, ends
+    with `part_done`. Parts of parts are not sent.
+    """
+    for part in document.parts[:MAX_PARTS]:
+        name = part.name[:MAX_NAME_CHARS] or "part"
+        if part.document is None:
+            refusal = part.refusal[:MAX_NAME_CHARS] or "No text found."
+            yield encode_frame({"part": {"name": name, "refusal": refusal}})
+        else:
+            start = {"part": {"name": name, "refusal": ""}}
+            yield from _encode_one(start, part.document, "part_done")
+    yield from _encode_one({}, document, "done")
+
+
+def _encode_one(start: dict[str, Any], document: ParsedDocument, end: str) -> Iterator[bytes]:
+    done = {end: _end(document)}
+    items = len(document.marks) + len(document.headings) + len(document.table_headers)
     if len(document.text) < _SMALL_CHARS and items < _SMALL_ITEMS:
-        yield encode_frame(
-            {
-                "text": document.text,
-                "marks": list(_mark_items(document.marks)),
-                "headings": [_heading_item(heading) for heading in document.headings],
-                **done,
-            }
-        )
-        return
-    for start in range(0, len(document.text), _PIECE_CHARS):
-        yield encode_frame({"text": document.text[start : start + _PIECE_CHARS]})
-    for marks in _packed(_mark_items(document.marks)):
-        yield encode_frame({"marks": marks})
-    for headings in _packed(map(_heading_item, document.headings)):
-        yield encode_frame({"headings": headings})
+        contents = list(_contents(document))
+        merged = {name: value for content in contents for name, value in content.items()}
+        frame = encode_frame({**start, **merged, **done})
+        if len(merged) == len(contents) and len(frame) <= MAX_FRAME_BYTES:
+            yield frame
+            return
+    if start:
+        yield encode_frame(start)
+    yield from map(encode_frame, _contents(document))
     yield encode_frame(done)
+
+
+def encode_view(view: PageView) -> Iterator[bytes]:
+    """The frames of a view of a page: the picture in pieces, then what is on it."""
+    for start in range(0, len(view.png), _PNG_PIECE_BYTES):
+        piece = base64.b64encode(view.png[start : start + _PNG_PIECE_BYTES])
+        yield encode_frame({"png": piece.decode("ascii")})
+    boxes = [[box.left, box.top, box.right, box.bottom] for box in view.boxes[:MAX_BOXES]]
+    fields = {"page": view.page, "page_count": view.page_count, "boxes": boxes}
+    yield encode_frame({"done": {**fields, "size_px": [view.width_px, view.height_px]}})
+
+
+def _contents(document: ParsedDocument) -> Iterator[dict[str, Any]]:
+    """Messages, each small enough for a frame; what there is none of is left out."""
+    for start in range(0, len(document.text), _PIECE_CHARS):
+        yield {"text": document.text[start : start + _PIECE_CHARS]}
+    for name, items in (
+        ("marks", _mark_items(document.marks)),
+        ("headings", map(_heading_item, document.headings)),
+        ("table_headers", map(_table_header_item, document.table_headers)),
+    ):
+        for pack in _packed(items):
+            yield {name: pack}
+
+
+def _end(document: ParsedDocument) -> dict[str, Any]:
+    return {
+        "format": document.format,
+        "title": document.title,
+        "warnings": list(document.warnings),
+        "language": document.language,
+    }
 
 
 def _heading_item(heading: Heading) -> list[Any]:
     return [heading.offset, heading.level, heading.title]
+
+
+def _table_header_item(header: TableHeader) -> list[Any]:
+    return [header.start, header.end, header.text]
 
 
 def _mark_items(marks: Iterable[Mark]) -> Iterator[list[Any]]:
@@ -140,76 +247,3 @@ def _packed(items: Iterable[Any]) -> Iterator[list[Any]]:
         size_bytes += item_bytes
     if pack:
         yield pack
-
-
-class Assembly:
-    """Puts the frames of one answer together. Trusts nothing in them."""
-
-    def __init__(self, limits: Limits) -> None:
-        self._limits = limits
-        self._pieces: list[str] = []
-        self._marks: list[Mark] = []
-        self._headings: list[Heading] = []
-        self._fields: dict[str, Any] = {}
-        self._chars = 0
-        self._bytes = 0
-
-    def add(self, body: bytes) -> dict[str, Any]:
-        """Take in one frame; returns it so that the caller sees `started`, `done` or `error`.
-
-        Raises ProtocolError for anything but a frame of the answer to this request.
-        """
-        self._bytes += len(body)
-        if self._bytes > self._limits.answer_bytes:
-            raise ProtocolError("the answer is too long")
-        try:
-            message = json.loads(body)
-            if not isinstance(message, dict):
-                raise ProtocolError("a frame is not an object")
-            self._take(message)
-        except (ValueError, TypeError, KeyError, RecursionError) as exc:
-            raise ProtocolError(f"a frame makes no sense: {exc}") from exc
-        return message
-
-    def document(self, done: Mapping[str, Any]) -> ParsedDocument:
-        """The finished document. Raises ProtocolError if `done` is not what it should be."""
-        try:
-            return ParsedDocument(
-                format=clean_text(done["format"]),
-                title=clean_text(done["title"]),
-                text="".join(self._pieces),
-                marks=tuple(self._marks),
-                headings=tuple(self._headings),
-                warnings=tuple(clean_text(warning) for warning in done["warnings"]),
-            )
-        except (TypeError, KeyError) as exc:
-            raise ProtocolError(f"the end makes no sense: {exc}") from exc
-
-    def _take(self, message: Mapping[str, Any]) -> None:
-        if "text" in message:
-            piece = clean_text(message["text"])
-            self._chars += len(piece)
-            if self._chars > self._limits.text_chars:
-                raise ProtocolError("the text is too long")
-            self._pieces.append(piece)
-        for offset, changes in message.get("marks", ()):
-            self._fields = self._fields | {name: _place(changes[name]) for name in changes}
-            self._marks.append(Mark(int(offset), Anchor.from_json(self._fields)))
-        for offset, level, title in message.get("headings", ()):
-            self._headings.append(Heading(int(offset), int(level), clean_text(title)))
-        if len(self._marks) > MAX_MARKS or len(self._headings) > MAX_HEADINGS:
-            raise ProtocolError("there are too many marks or headings")
-
-
-def clean_text(value: object) -> str:
-    """A text as a database takes it; anything else is a TypeError."""
-    if not isinstance(value, str):
-        raise TypeError("not a text")
-    if value.isascii() and "\0" not in value:
-        return value
-    # JSON can spell NULs and lone surrogates, which no database takes.
-    return value.replace("\0", "\ufffd").encode("utf-8", "replace").decode("utf-8")
-
-
-def _place(value: object) -> str | int | None:
-    return value if value is None or isinstance(value, int) else clean_text(value)

@@ -81,9 +81,11 @@ class OnnxEmbedder:
         check_files(folder, self._description)
         digest = self._description.files["model.onnx"][0]
         self._name = f"{self._description.name}@{digest[:12]}"
+        self._weights = folder / "model.onnx"
+        self._threads = threads
         try:
             self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-            self._session = _load_session(folder / "model.onnx", threads)
+            self._session = _load_session(self._weights, threads)
         except Exception as exc:  # both libraries raise bare types of their own
             raise _broken(folder, str(exc).splitlines()[0]) from exc
         self._tokenizer.no_padding()
@@ -117,6 +119,13 @@ class OnnxEmbedder:
     def embed_query(self, text: str) -> Vectors:
         """A unit vector, shape (dimensions,)."""
         return self._embed([self._description.query_prefix + text])[0]
+
+    def set_threads(self, threads: int) -> None:
+        """How many cores to use from the next batch on; 0 is every one."""
+        if threads != self._threads:
+            self._threads = threads
+            # A session keeps its number of threads; one under way ends with the old one.
+            self._session = _load_session(self._weights, threads)
 
     def _embed(self, texts: list[str]) -> Vectors:
         if not texts:

@@ -41,6 +41,10 @@ class Embedder(Protocol):
         """The unit vector of a question, shape (dimensions,)."""
         ...
 
+    def set_threads(self, threads: int) -> None:
+        """How many cores to use from the next batch on; 0 is every one."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class ChatTurn:

@@ -4,14 +4,8 @@ import json
 import time
 import uuid
 
-from desktop_rag.core.domain import (
-    Anchor,
-    Conversation,
-    Message,
-    MessageState,
-    Role,
-    SourceRef,
-)
+from desktop_rag.core.anchors import Anchor
+from desktop_rag.core.conversation import Conversation, Message, MessageState, Role, SourceRef
 from desktop_rag.store.database import Connection, Database
 
 _MESSAGE = (
@@ -20,7 +14,7 @@ _MESSAGE = (
 )
 _CITATION = (
     "message_id, n, document_id, path, title, anchor, text, score, quote, start_offset,"
-    " end_offset, is_cited"
+    " end_offset, is_cited, part, url"
 )
 
 
@@ -135,11 +129,11 @@ def _insert_message(con: Connection, message: Message) -> None:
     )  # fmt: skip
     for s in message.sources:
         con.execute(
-            f"INSERT INTO citations ({_CITATION}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            f"INSERT INTO citations ({_CITATION}) VALUES ({', '.join('?' * 14)})",
             [
                 message.message_id, s.n, s.document_id, s.path, s.title,
                 json.dumps(s.anchor.to_json()), s.text, s.score, s.quote, s.start, s.end,
-                s.is_cited,
+                s.is_cited, s.part, s.url,
             ],
         )  # fmt: skip
     con.execute(

@@ -1,147 +1,58 @@
-"""Collections, sources, documents and their chunks. Any thread may call; writes take the lane."""
+"""Documents: what the app knows of files. Any thread may call; writes take the lane.
 
-import json
-import time
-import uuid
-from collections import Counter
+A document inside another one (an attachment) has a `parent_id`; it comes, moves and goes with its
+parent, in the same transaction.
+"""
+
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
-from desktop_rag.core.domain import (
-    Chunk,
-    Collection,
-    Document,
-    DocumentCounts,
-    DocumentState,
-    FileStat,
-    Source,
+from desktop_rag.core.domain import Document, DocumentState, FileStat
+from desktop_rag.core.library_events import DocumentCounts
+from desktop_rag.core.parsed import Chunk
+from desktop_rag.store.content import (
+    Outcome,
+    chunks_of,
+    delete_chunks,
+    delete_content,
+    insert_chunks,
+    insert_content,
 )
-from desktop_rag.core.errors import AppError
 from desktop_rag.store.database import Connection, Database, insert
 
 _DOCUMENT = (
     "document_id, source_id, path, title, format, size_bytes, mtime_ns, inode, content_hash,"
-    " state, reason, chunk_count, indexed_at"
+    " state, reason, chunk_count, indexed_at, parent_id, part, url, language, chunking, gone_at,"
+    " readers"
 )
-
 _ORPHANS = "chunks ANTI JOIN documents USING (document_id)"
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """How reading a document ended: its row, and the content that replaces what it had.
-
-    A document that was refused has none and loses what it had, unless `keeps_content`.
-    `term_counts` has one item a chunk. `taken_stat` is what the row said of the file when its
-    reading began: a row that says otherwise by now was found changed again.
-    """
-
-    document: Document
-    text: str = ""
-    chunks: tuple[Chunk, ...] = ()
-    term_counts: tuple[Counter[str], ...] = ()
-    keeps_content: bool = False
-    taken_stat: FileStat | None = None
-
-
 class DocumentStore:
-    """What the app knows of files, and their words. Vectors are in `search.VectorStore`."""
+    """The rows of documents, their texts and chunks. Vectors are in `search.VectorStore`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    # --- collections and sources ---------------------------------------------------------
-
-    def add_collection(self, name: str) -> Collection:
-        """A new collection; AppError when the name is empty or taken."""
-        collection = Collection(uuid.uuid4().hex, name.strip())
-
-        def work(con: Connection) -> None:
-            taken = con.execute(
-                "SELECT 1 FROM collections WHERE lower(name) = lower(?)", [collection.name]
-            ).fetchall()
-            if taken or not collection.name:
-                raise AppError(f"There is no room for a collection “{collection.name}”.",
-                               "Choose a name that is not empty and not in use.")  # fmt: skip
-            row = [collection.collection_id, collection.name, time.time()]
-            con.execute("INSERT INTO collections VALUES (?, ?, ?)", row)
-
-        self._database.write(work)
-        return collection
-
-    def default_collection(self, name: str) -> Collection:
-        """The oldest collection, made with this name when there is none yet."""
-
-        def work(con: Connection) -> Collection:
-            rows = con.execute(
-                "SELECT collection_id, name FROM collections ORDER BY created_at LIMIT 1"
-            ).fetchall()
-            if rows:
-                return Collection(*rows[0])
-            made = Collection(uuid.uuid4().hex, name)
-            row = [made.collection_id, made.name, time.time()]
-            con.execute("INSERT INTO collections VALUES (?, ?, ?)", row)
-            return made
-
-        return self._database.write(work)
-
-    def collections(self) -> list[Collection]:
-        """All collections, the oldest first."""
-        with self._database.read() as con:
-            rows = con.execute(
-                "SELECT collection_id, name FROM collections ORDER BY created_at"
-            ).fetchall()
-        return [Collection(*row) for row in rows]
-
-    def add_source(self, path: Path, collection_id: str) -> Source:
-        """Record a folder or file as a source of a collection."""
-        source = Source(uuid.uuid4().hex, collection_id, path, time.time())
-        row = [source.source_id, collection_id, str(path), source.added_at]
-        self._database.write(
-            lambda con: con.execute("INSERT INTO sources VALUES (?, ?, ?, ?)", row)
-        )
-        return source
-
-    def sources(self) -> list[Source]:
-        """All sources, the oldest first."""
-        with self._database.read() as con:
-            rows = con.execute(
-                "SELECT source_id, collection_id, path, added_at FROM sources ORDER BY added_at"
-            ).fetchall()
-        return [Source(sid, cid, Path(path), at) for sid, cid, path, at in rows]
-
-    def remove_source(self, source_id: str) -> None:
-        """Forget the source with all its documents; the files themselves are not touched."""
-
-        def work(con: Connection) -> None:
-            ids = con.execute(
-                "SELECT document_id FROM documents WHERE source_id = ?", [source_id]
-            ).fetchall()
-            _delete_content(con, [row[0] for row in ids])
-            con.execute("DELETE FROM documents WHERE source_id = ?", [source_id])
-            con.execute("DELETE FROM sources WHERE source_id = ?", [source_id])
-
-        self._database.write(work)
-
-    # --- documents -----------------------------------------------------------------------
+    # --- reading -----------------------------------------------------------------------------
 
     def documents(self, source_id: str = "", state: DocumentState | None = None) -> list[Document]:
-        """Known documents, optionally of one source or in one state, by path."""
+        """Known documents, optionally of one source or in one state, by path and part."""
         with self._database.read() as con:
             rows = con.execute(
                 f"SELECT {_DOCUMENT} FROM documents WHERE ($1 = '' OR source_id = $1)"
-                " AND ($2 = '' OR state = $2) ORDER BY path",
+                " AND ($2 = '' OR state = $2) ORDER BY path, part",
                 [source_id, state.value if state else ""],
             ).fetchall()
         return [_document_from(row) for row in rows]
 
     def counts(self, source_id: str = "") -> DocumentCounts:
-        """How many documents of the source (or of all) are in each state."""
+        """How many files and web pages of the source (or of all) are in each state."""
         with self._database.read() as con:
             rows = con.execute(
-                "SELECT state, count(*) FROM documents WHERE ($1 = '' OR source_id = $1)"
-                " GROUP BY state",
+                "SELECT state, count(*) FROM documents WHERE parent_id = ''"
+                " AND ($1 = '' OR source_id = $1) GROUP BY state",
                 [source_id],
             ).fetchall()
         return DocumentCounts({DocumentState(state): n for state, n in rows})
@@ -150,6 +61,37 @@ class DocumentStore:
         """The rows of these documents; unknown ids are left out."""
         with self._database.read() as con:
             return _rows(con, document_ids)
+
+    def text(self, document_id: str) -> str | None:
+        """The whole extracted text; None when the document is not known (any more)."""
+        return self.content(document_id)[0]
+
+    def content(self, document_id: str) -> tuple[str | None, str]:
+        """The whole extracted text, None without one, and its places as JSON."""
+        with self._database.read() as con:
+            rows = con.execute(
+                "SELECT text, places FROM document_texts WHERE document_id = ?", [document_id]
+            ).fetchall()
+        return (rows[0][0], rows[0][1]) if rows else (None, "")
+
+    def chunks(self, document_id: str) -> list[Chunk]:
+        """The chunks of a document in reading order."""
+        with self._database.read() as con:
+            return chunks_of(con, document_id)
+
+    def outdated(self, collection_id: str, chunking: str, limit: int) -> list[Document]:
+        """Documents of a collection, up to `limit`, whose chunks were cut in another way."""
+        with self._database.read() as con:
+            rows = con.execute(
+                f"SELECT {_DOCUMENT} FROM documents WHERE chunk_count > 0 AND chunking <> ?"
+                " AND state IN ('searchable', 'searchable by words') AND source_id IN"
+                " (SELECT source_id FROM sources WHERE collection_id = ?)"
+                " ORDER BY document_id LIMIT ?",
+                [chunking, collection_id, limit],
+            ).fetchall()
+        return [_document_from(row) for row in rows]
+
+    # --- writing -----------------------------------------------------------------------------
 
     def apply_changes(
         self,
@@ -161,7 +103,8 @@ class DocumentStore:
         """Store what a scan found, in one transaction; returns the new and the changed rows.
 
         `changed` maps an id to what becomes of its row as it is now. A row that becomes skipped
-        loses its content. Nothing is done when the source was removed meanwhile.
+        loses its content. What is inside a document follows it. Nothing is done when the source
+        was removed meanwhile.
         """
 
         def work(con: Connection) -> list[Document]:
@@ -169,10 +112,11 @@ class DocumentStore:
                 return []
             now = [changed[d.document_id](d) for d in _rows(con, list(changed))]
             skipped = [d.document_id for d in now if d.state is DocumentState.SKIPPED]
-            _delete_content(con, [*gone, *skipped])
+            _delete_parts(con, [*gone, *skipped])
+            delete_content(con, [*gone, *skipped])
             _delete_rows(con, [*gone, *(d.document_id for d in now)])
             _insert_rows(con, [*added, *now])
-            return [*added, *now]
+            return [*added, *now, *_parts_following(con, now)]
 
         return self._database.write(work)
 
@@ -190,35 +134,65 @@ class DocumentStore:
             rows_now = {d.document_id: d for d in _rows(con, ids)}
             kept = [o for o in outcomes if _is_awaited(rows_now.get(o.document.document_id), o)]
             now = {o.document.document_id: rows_now[o.document.document_id] for o in kept}
-            rows = [_merged(now[o.document.document_id], o) for o in kept]
+            kept = [_merged(now[o.document.document_id], o) for o in kept]
             replaced = [o.document.document_id for o in kept if not o.keeps_content]
-            _delete_content(con, replaced)
+            before = _delete_parts(con, replaced)
+            delete_content(con, replaced)
             _delete_rows(con, list(now))
+            parts = [part for o in kept for part in _parts(o, before)]
+            rows = [o.document for o in (*kept, *parts)]
             _insert_rows(con, rows)
-            _insert_content(con, [outcome for outcome in kept if outcome.chunks])
+            insert_content(con, [o for o in (*kept, *parts) if o.chunks])
             return rows
 
         return self._database.write(work)
 
-    def requeue_failed(self) -> list[Document]:
-        """Make the failed documents wait again; returns their rows."""
+    def recut(self, outcome: Outcome) -> Document | None:
+        """Replace the chunks of a document whose text stays; None when it changed meanwhile.
 
+        `outcome.document` is its row as it was when the cutting began, with the new count.
+        """
+        wanted = outcome.document
+
+        def work(con: Connection) -> Document | None:
+            found = _rows(con, [wanted.document_id])
+            if not found or found[0].content_hash != wanted.content_hash:
+                return None
+            if found[0].state not in (DocumentState.SEARCHABLE, DocumentState.SEARCHABLE_BY_WORDS):
+                return None
+            row = replace(
+                found[0], state=DocumentState.SEARCHABLE_BY_WORDS,
+                chunk_count=wanted.chunk_count, chunking=wanted.chunking,
+            )  # fmt: skip
+            delete_chunks(con, [row.document_id])
+            _delete_rows(con, [row.document_id])
+            _insert_rows(con, [row])
+            insert_chunks(con, [outcome])
+            return row
+
+        return self._database.write(work)
+
+    def requeue_failed(self) -> list[Document]:
+        """Make the failed files wait again; returns their rows."""
+        return self._requeue("state = 'failed' AND (url = '' OR content_hash <> '')")
+
+    def requeue_older_than(self, readers: int) -> list[Document]:
+        """Make files wait again that older readers read or refused; returns their rows."""
+        known = "state IN ('searchable', 'searchable by words', 'failed')"
+        refused = "(state = 'skipped' AND content_hash <> '')"
+        return self._requeue(f"readers < {readers:d} AND ({known} OR {refused})")
+
+    def _requeue(self, which: str) -> list[Document]:
         def work(con: Connection) -> list[Document]:
             rows = con.execute(
-                "UPDATE documents SET state = 'waiting', reason = '' WHERE state = 'failed'"
-                " RETURNING document_id"
+                "UPDATE documents SET state = 'waiting', reason = ''"
+                f" WHERE parent_id = '' AND {which} RETURNING document_id"
             ).fetchall()
             return _rows(con, [row[0] for row in rows])
 
         return self._database.write(work)
 
-    def text(self, document_id: str) -> str | None:
-        """The whole extracted text; None when the document is not known (any more)."""
-        with self._database.read() as con:
-            rows = con.execute(
-                "SELECT text FROM document_texts WHERE document_id = ?", [document_id]
-            ).fetchall()
-        return rows[0][0] if rows else None
+    # --- checks ------------------------------------------------------------------------------
 
     def count_orphans(self) -> int:
         """How many chunks belong to no document: always none unless the file was damaged."""
@@ -245,7 +219,7 @@ class DocumentStore:
             rows = con.execute(
                 f"SELECT document_id, count(*) FROM {_ORPHANS} GROUP BY document_id"
             ).fetchall()
-            _delete_content(con, [row[0] for row in rows])
+            delete_content(con, [row[0] for row in rows])
             return sum(row[1] for row in rows)
 
         return self._database.write(work)
@@ -265,106 +239,88 @@ def _is_awaited(now: Document | None, outcome: Outcome) -> bool:
     return outcome.taken_stat in (None, now.stat)
 
 
-def _merged(now: Document, outcome: Outcome) -> Document:
-    """The outcome's row at the place where the document is now."""
+def _merged(now: Document, outcome: Outcome) -> Outcome:
+    """The outcome with its row at the place where the document is now."""
     count = now.chunk_count if outcome.keeps_content else outcome.document.chunk_count
-    return replace(outcome.document, source_id=now.source_id, path=now.path, chunk_count=count)
+    row = replace(outcome.document, source_id=now.source_id, path=now.path, chunk_count=count)
+    return replace(outcome, document=row)
+
+
+# --- what is inside a document ---------------------------------------------------------------
+
+
+def _parts(outcome: Outcome, before: Mapping[tuple[str, str], str]) -> list[Outcome]:
+    """The outcomes inside one, beside their parent; a part known by its name keeps its id."""
+    parent = outcome.document
+    placed: list[Outcome] = []
+    for part in outcome.parts:
+        known = before.get((parent.document_id, part.document.part))
+        row = replace(
+            part.document, source_id=parent.source_id, path=parent.path,
+            parent_id=parent.document_id, document_id=known or part.document.document_id,
+        )  # fmt: skip
+        placed.append(replace(part, document=row))
+    return placed
+
+
+def _parts_following(con: Connection, parents: Sequence[Document]) -> list[Document]:
+    """Take what is inside documents to the place and out of sight with them; its new rows."""
+    by_id = {d.document_id: d for d in parents}
+    rows = con.execute(
+        f"SELECT {_DOCUMENT} FROM documents WHERE parent_id IN (SELECT unnest(?))", [list(by_id)]
+    ).fetchall()
+    now = [_following(_document_from(row), by_id[row[13]]) for row in rows]
+    _delete_rows(con, [d.document_id for d in now])
+    _insert_rows(con, now)
+    return now
+
+
+def _following(part: Document, parent: Document) -> Document:
+    state = part.state
+    if parent.state is DocumentState.GONE:
+        state = DocumentState.GONE
+    elif state is DocumentState.GONE:
+        has_content = part.chunk_count > 0
+        state = DocumentState.SEARCHABLE_BY_WORDS if has_content else DocumentState.SKIPPED
+    return replace(
+        part, path=parent.path, source_id=parent.source_id, state=state, gone_at=parent.gone_at
+    )
+
+
+def _delete_parts(con: Connection, document_ids: Sequence[str]) -> dict[tuple[str, str], str]:
+    """Remove what is inside these documents; ids by parent and name of the part."""
+    if not document_ids:
+        return {}
+    rows = con.execute(
+        "DELETE FROM documents WHERE parent_id IN (SELECT unnest(?))"
+        " RETURNING parent_id, part, document_id",
+        [document_ids],
+    ).fetchall()
+    delete_content(con, [row[2] for row in rows])
+    return {(parent_id, part): document_id for parent_id, part, document_id in rows}
+
+
+# --- rows ------------------------------------------------------------------------------------
 
 
 def _delete_rows(con: Connection, document_ids: Sequence[str]) -> None:
     con.execute("DELETE FROM documents WHERE document_id IN (SELECT unnest(?))", [document_ids])
 
 
-def _delete_content(con: Connection, document_ids: Sequence[str]) -> None:
-    if not document_ids:
-        return
-    # The chunks of a document were numbered in one go, and DuckDB skips whole row groups by
-    # range: this finds the postings of a document without reading the table.
-    spans = con.execute(
-        "SELECT min(chunk_id), max(chunk_id) FROM chunks"
-        " WHERE document_id IN (SELECT unnest(?)) GROUP BY document_id",
-        [document_ids],
-    ).fetchall()
-    for first, last in _joined(sorted(spans)):
-        con.execute("DELETE FROM postings WHERE chunk_id BETWEEN ? AND ?", [first, last])
-    if spans:
-        con.execute("DELETE FROM chunks WHERE document_id IN (SELECT unnest(?))", [document_ids])
-    con.execute(
-        "DELETE FROM document_texts WHERE document_id IN (SELECT unnest(?))", [document_ids]
-    )
-
-
-def _joined(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    joined: list[tuple[int, int]] = []
-    for first, last in spans:
-        if joined and first == joined[-1][1] + 1:
-            joined[-1] = (joined[-1][0], last)
-        else:
-            joined.append((first, last))
-    return joined
-
-
 def _insert_rows(con: Connection, documents: Sequence[Document]) -> None:
-    insert(
-        con,
-        "documents",
-        {
-            "document_id": [d.document_id for d in documents],
-            "source_id": [d.source_id for d in documents],
-            "path": [str(d.path) for d in documents],
-            "title": [d.title for d in documents],
-            "format": [d.format for d in documents],
-            "size_bytes": [d.stat.size_bytes for d in documents],
-            "mtime_ns": [d.stat.mtime_ns for d in documents],
-            "inode": [d.stat.inode for d in documents],
-            "content_hash": [d.content_hash for d in documents],
-            "state": [d.state.value for d in documents],
-            "reason": [d.reason for d in documents],
-            "chunk_count": [d.chunk_count for d in documents],
-            "indexed_at": [d.indexed_at for d in documents],
-        },
-    )
+    if not documents:
+        return
+    rows = [_row_of(document) for document in documents]
+    names = [name.strip() for name in _DOCUMENT.split(",")]
+    insert(con, "documents", dict(zip(names, map(list, zip(*rows, strict=True)), strict=False)))
 
 
-def _insert_content(con: Connection, batch: Sequence[Outcome]) -> None:
-    ids = [item.document.document_id for item in batch]
-    texts = [item.text for item in batch]
-    insert(con, "document_texts", {"document_id": ids, "text": texts})
-    _insert_chunks(con, batch)
-
-
-def _insert_chunks(con: Connection, batch: Sequence[Outcome]) -> None:
-    [(last,)] = con.execute("SELECT coalesce(max(chunk_id), 0) FROM chunks").fetchall()
-    first = last + 1
-    rows = [(item.document.document_id, chunk) for item in batch for chunk in item.chunks]
-    counts = [count for item in batch for count in item.term_counts]
-    ids = range(first, first + len(rows))
-    insert(
-        con,
-        "chunks",
-        {
-            "chunk_id": list(ids),
-            "document_id": [document_id for document_id, _ in rows],
-            "position": [chunk.position for _, chunk in rows],
-            "start_offset": [chunk.start for _, chunk in rows],
-            "end_offset": [chunk.end for _, chunk in rows],
-            "text": [chunk.text for _, chunk in rows],
-            "heading": [chunk.heading for _, chunk in rows],
-            "anchor": [json.dumps(chunk.anchor.to_json()) for _, chunk in rows],
-            "content_hash": [chunk.content_hash for _, chunk in rows],
-            "term_count": [count.total() for count in counts],
-        },
-    )
-    postings = [(t, i, n) for i, count in zip(ids, counts, strict=True) for t, n in count.items()]
-    insert(
-        con,
-        "postings",
-        {
-            "term": [term for term, _, _ in postings],
-            "chunk_id": [chunk_id for _, chunk_id, _ in postings],
-            "tf": [min(tf, 65_535) for _, _, tf in postings],
-        },
-    )
+def _row_of(d: Document) -> tuple[object, ...]:
+    return (
+        d.document_id, d.source_id, str(d.path), d.title, d.format, d.stat.size_bytes,
+        d.stat.mtime_ns, d.stat.inode, d.content_hash, d.state.value, d.reason, d.chunk_count,
+        d.indexed_at, d.parent_id, d.part, d.url, d.language, d.chunking, d.gone_at, d.readers,
+    )  # fmt: skip
 
 
 def _document_from(row: tuple[object, ...]) -> Document:

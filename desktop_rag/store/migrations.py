@@ -19,7 +19,13 @@ def m001_first_schema(connection: Connection) -> None:
         connection.execute(statement)
 
 
-MIGRATIONS: list[Callable[[Connection], None]] = [m001_first_schema]
+def m002_places_parts_and_links(connection: Connection) -> None:
+    """Documents inside documents, web pages, rules, chunk settings, and the places of texts."""
+    for statement in _PLACES_PARTS_AND_LINKS:
+        connection.execute(statement)
+
+
+MIGRATIONS: list[Callable[[Connection], None]] = [m001_first_schema, m002_places_parts_and_links]
 LATEST = len(MIGRATIONS)
 
 
@@ -78,4 +84,31 @@ _FIRST_SCHEMA = [
         message_id VARCHAR, n INTEGER, document_id VARCHAR, path VARCHAR, title VARCHAR,
         anchor VARCHAR, text VARCHAR, score DOUBLE, quote VARCHAR, start_offset INTEGER,
         end_offset INTEGER, is_cited BOOLEAN)""",
+]
+
+_PLACES_PARTS_AND_LINKS = [
+    "ALTER TABLE chunks RENAME heading TO context",
+    # Settings of a kind stand together as JSON: they are read and written as one.
+    "ALTER TABLE collections ADD COLUMN chunking VARCHAR DEFAULT '{}'",
+    "ALTER TABLE sources ADD COLUMN rules VARCHAR DEFAULT '{}'",
+    "ALTER TABLE sources ADD COLUMN links VARCHAR DEFAULT ''",
+    "ALTER TABLE sources ADD COLUMN refreshed_at DOUBLE DEFAULT 0",
+    "ALTER TABLE documents ADD COLUMN parent_id VARCHAR DEFAULT ''",
+    "ALTER TABLE documents ADD COLUMN part VARCHAR DEFAULT ''",
+    "ALTER TABLE documents ADD COLUMN url VARCHAR DEFAULT ''",
+    "ALTER TABLE documents ADD COLUMN language VARCHAR DEFAULT ''",
+    "ALTER TABLE documents ADD COLUMN chunking VARCHAR DEFAULT ''",
+    "ALTER TABLE documents ADD COLUMN gone_at DOUBLE DEFAULT 0",
+    # Which readers read it: newer ones may make more of a file that has not changed.
+    "ALTER TABLE documents ADD COLUMN readers INTEGER DEFAULT 0",
+    # What chunks are cut from again without the file: the places in the text, as JSON.
+    "ALTER TABLE document_texts ADD COLUMN places VARCHAR DEFAULT ''",
+    "ALTER TABLE citations ADD COLUMN part VARCHAR DEFAULT ''",
+    "ALTER TABLE citations ADD COLUMN url VARCHAR DEFAULT ''",
+    # Which model's vectors answer, until those of another one are complete.
+    "ALTER TABLE models ADD COLUMN folder VARCHAR DEFAULT ''",
+    "ALTER TABLE models ADD COLUMN is_answering BOOLEAN DEFAULT false",
+    # What a server said of a page, so that an unchanged one is not sent again.
+    """CREATE TABLE web_pages (
+        document_id VARCHAR, etag VARCHAR, last_modified VARCHAR, fetched_at DOUBLE)""",
 ]

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from desktop_rag.core.domain import Anchor, Passage
+from desktop_rag.core.anchors import Anchor
+from desktop_rag.core.domain import Passage
 from desktop_rag.store.database import Connection, Database, insert
 
 _K1 = 1.2
@@ -24,6 +25,11 @@ _CANDIDATE_SHARE = 0.05
 _IN_COLLECTION = (
     " AND {column} IN (SELECT c.{column} FROM chunks c JOIN documents d USING (document_id)"
     " JOIN sources s USING (source_id) WHERE s.collection_id = $collection)"
+)
+# Files that vanished in great numbers are kept for a while, and found by no one.
+_NOT_GONE = (
+    " AND {column} IN (SELECT c.{column} FROM chunks c JOIN documents d USING (document_id)"
+    " WHERE d.state <> 'gone')"
 )
 
 
@@ -45,15 +51,25 @@ class VectorStore:
         self._database.write(lambda con: insert(con, self._table, columns))
 
     def missing(self, limit: int) -> list[tuple[str, str, str]]:
-        """Up to `limit` (content hash, heading, text) that have no vector yet, each hash once."""
+        """Up to `limit` (content hash, context, text) that have no vector yet, each hash once."""
         with self._database.read() as con:
             rows = con.execute(
-                "SELECT content_hash, any_value(heading), any_value(text) FROM"
+                "SELECT content_hash, any_value(context), any_value(text) FROM"
                 f" (SELECT * FROM chunks ANTI JOIN {self._table} USING (content_hash))"
                 " GROUP BY content_hash LIMIT ?",
                 [limit],
             ).fetchall()
         return [(row[0].hex, row[1], row[2]) for row in rows]
+
+    def lacking(self, hashes: Sequence[str]) -> set[str]:
+        """Those of the content hashes that have no vector."""
+        with self._database.read() as con:
+            rows = con.execute(
+                "SELECT DISTINCT h FROM (SELECT unnest(?)::UUID AS h) WHERE h NOT IN"
+                f" (SELECT content_hash FROM {self._table})",
+                [list(hashes)],
+            ).fetchall()
+        return {row[0].hex for row in rows}
 
     def counts(self) -> tuple[int, int]:
         """(distinct contents among the chunks, those of them without a vector)."""
@@ -101,14 +117,26 @@ class VectorStore:
                 )
             )
 
+    def answer(self, folder: str) -> None:
+        """From now on these vectors answer; the model is found again in `folder`."""
+
+        def work(con: Connection) -> None:
+            con.execute("UPDATE models SET is_answering = false")
+            con.execute(
+                "UPDATE models SET is_answering = true, folder = ? WHERE model_id = ?",
+                [folder, int(self._table.removeprefix("vectors_"))],
+            )
+
+        self._database.write(work)
+
     def nearest(
         self, query: NDArray[np.float32], limit: int, collection_id: str = ""
     ) -> list[tuple[int, float]]:
         """The `limit` chunks most similar to a unit vector: (chunk id, similarity), best first."""
         candidates = self._candidate_count(limit)
-        only_hashes = _IN_COLLECTION.format(column="content_hash") if collection_id else ""
-        only_chunks = _IN_COLLECTION.format(column="chunk_id") if collection_id else ""
         with self._database.read() as con:
+            only_hashes = _only(con, "content_hash", collection_id)
+            only_chunks = _only(con, "chunk_id", collection_id)
             return con.execute(
                 "SELECT c.chunk_id, v.similarity FROM ("
                 f" SELECT content_hash, {self._similarity} AS similarity FROM {self._table}"
@@ -175,14 +203,15 @@ class LexicalStore:
         with self._database.read() as con:
             rows = con.execute(
                 "SELECT c.chunk_id, c.document_id, d.path, d.title, c.text, c.anchor,"
-                " c.start_offset, c.end_offset FROM chunks c JOIN documents d USING (document_id)"
+                " c.start_offset, c.end_offset, d.part, d.url"
+                " FROM chunks c JOIN documents d USING (document_id)"
                 " WHERE c.chunk_id IN (SELECT unnest(?))",
                 [list(scores)],
             ).fetchall()
         found = [
             Passage(i, document, path, title, text, Anchor.from_json(json.loads(anchor)),
-                    start, end, scores[i])
-            for i, document, path, title, text, anchor, start, end in rows
+                    start, end, scores[i], part, url)
+            for i, document, path, title, text, anchor, start, end, part, url in rows
         ]  # fmt: skip
         return sorted(found, key=lambda passage: (-passage.score, passage.chunk_id))
 
@@ -193,15 +222,14 @@ class LexicalStore:
         if not wanted:
             return []
         parameters: dict[str, Any] = {f"t{k}": term for k, term in enumerate(wanted)}
-        only = ""
         if collection_id:
-            only = _IN_COLLECTION.format(column="chunk_id")
             parameters["collection"] = collection_id
-        if ids is not None:
-            only += " AND chunk_id IN (SELECT unnest($ids))"
-            parameters["ids"] = ids
         holes = ", ".join(f"$t{k}" for k in range(len(wanted)))
         with self._database.read() as con:
+            only = _only(con, "chunk_id", collection_id)
+            if ids is not None:
+                only += " AND chunk_id IN (SELECT unnest($ids))"
+                parameters["ids"] = ids
             return con.execute(
                 "WITH hits AS MATERIALIZED"
                 f" (SELECT term, chunk_id, tf FROM postings WHERE term IN ({holes})),"
@@ -214,6 +242,32 @@ class LexicalStore:
                 f" WHERE true{only} GROUP BY chunk_id {tail}",
                 parameters,
             ).fetchall()
+
+
+def _only(con: Connection, column: str, collection_id: str) -> str:
+    """The condition that keeps chunks in the collection, if one is given, and in sight."""
+    [(hidden,)] = con.execute("SELECT count(*) FROM documents WHERE state = 'gone'").fetchall()
+    conditions = (_IN_COLLECTION if collection_id else "") + (_NOT_GONE if hidden else "")
+    return conditions.format(column=column)
+
+
+def answering_model(database: Database) -> tuple[str, str]:
+    """Name and folder of the model whose vectors answer; empty before any is complete."""
+    with database.read() as con:
+        rows = con.execute("SELECT name, folder FROM models WHERE is_answering").fetchall()
+    return (rows[0][0], rows[0][1]) if rows else ("", "")
+
+
+def drop_vectors_of_others(database: Database, model: str) -> None:
+    """Remove the vectors of every other model. Nothing may be asking them."""
+
+    def work(con: Connection) -> None:
+        rows = con.execute("SELECT model_id FROM models WHERE name <> ?", [model]).fetchall()
+        for (model_id,) in rows:
+            con.execute(f"DROP TABLE IF EXISTS vectors_{model_id}")
+        con.execute("DELETE FROM models WHERE name <> ?", [model])
+
+    database.write(work)
 
 
 def _sign_bits(vectors: NDArray[np.float32], words: int) -> NDArray[np.uint64]:
@@ -231,7 +285,10 @@ def _vector_table(con: Connection, model: str, dimensions: int, words: int) -> s
     if known:
         return f"vectors_{known[0][0]}"
     [(number,)] = con.execute("SELECT coalesce(max(model_id), 0) + 1 FROM models").fetchall()
-    con.execute("INSERT INTO models VALUES (?, ?, ?)", [number, model, dimensions])
+    con.execute(
+        "INSERT INTO models (model_id, name, dimensions) VALUES (?, ?, ?)",
+        [number, model, dimensions],
+    )
     bits = ", ".join(f"b{k} UBIGINT" for k in range(words))
     table = f"vectors_{number}"
     con.execute(f"CREATE TABLE {table} (content_hash UUID, embedding FLOAT[{dimensions}], {bits})")

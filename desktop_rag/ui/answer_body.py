@@ -11,7 +11,7 @@ from PySide6.QtCore import QTimer, Signal, Slot
 from PySide6.QtGui import QFontDatabase
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from desktop_rag.core.domain import SourceRef
+from desktop_rag.core.conversation import SourceRef
 from desktop_rag.ui.controls import TextButton
 from desktop_rag.ui.markdown import Look, Segment, last_block_start, next_segment, render_html
 from desktop_rag.ui.segment_view import SegmentView

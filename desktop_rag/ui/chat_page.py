@@ -11,17 +11,9 @@ from PySide6.QtCore import Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
-from desktop_rag.core.domain import (
-    Collection,
-    Conversation,
-    DocumentCounts,
-    DocumentState,
-    Message,
-    Notice,
-    Role,
-    Source,
-    SourceRef,
-)
+from desktop_rag.core.conversation import Conversation, Message, Role, SourceRef
+from desktop_rag.core.domain import Collection, DocumentState, Source
+from desktop_rag.core.library_events import DocumentCounts, Notice
 from desktop_rag.core.settings import Settings
 from desktop_rag.ui.address_question import ask_to_open
 from desktop_rag.ui.bridge import Bridge

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
-from desktop_rag.core.domain import AnswerDone, AnswerEvent, Conversation, QuestionStored
+from desktop_rag.core.conversation import AnswerDone, AnswerEvent, Conversation, QuestionStored
 from desktop_rag.core.errors import AppError
 from desktop_rag.ui.bridge import Bridge, Job
 from desktop_rag.ui.message_model import MessageModel

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
-from desktop_rag.core.domain import Conversation
+from desktop_rag.core.conversation import Conversation
 from desktop_rag.ui.bridge import Bridge, Job
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from desktop_rag.core.domain import Conversation
+from desktop_rag.core.conversation import Conversation
 from desktop_rag.ui.controls import TextButton, plain_tooltip
 from desktop_rag.ui.theme import Theme
 from desktop_rag.ui.wording import moment_in_words, one_line

@@ -11,7 +11,8 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Qt, Signal
 
-from desktop_rag.core.domain import Document, DocumentCounts, DocumentState
+from desktop_rag.core.domain import Document, DocumentState
+from desktop_rag.core.library_events import DocumentCounts
 from desktop_rag.ui.controls import plain_tooltip
 from desktop_rag.ui.document_rows import (
     NUMBER_COLUMNS,

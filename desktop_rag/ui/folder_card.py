@@ -9,7 +9,8 @@ from PySide6.QtCore import QEvent, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
-from desktop_rag.core.domain import DocumentCounts, DocumentState, Source, SourceState
+from desktop_rag.core.domain import DocumentState, Source, SourceState
+from desktop_rag.core.library_events import DocumentCounts
 from desktop_rag.ui.controls import Card, ElidedLabel, IconButton, PlainLabel, TextButton
 from desktop_rag.ui.theme import Theme
 from desktop_rag.ui.wording import counts_in_words, one_line, source_state_in_words

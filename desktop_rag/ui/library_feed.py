@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
-from desktop_rag.core.domain import (
-    Collection,
-    Document,
+from desktop_rag.core.domain import Collection, Document, Source
+from desktop_rag.core.library_events import (
     DocumentsChanged,
     IndexProgress,
     ProgressChanged,
-    Source,
     SourcesChanged,
 )
 from desktop_rag.ui.bridge import Bridge, Job

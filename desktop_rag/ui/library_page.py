@@ -11,14 +11,9 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent, QResizeEvent
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
-from desktop_rag.core.domain import (
-    Collection,
-    Document,
-    DocumentState,
-    IndexProgress,
-    Source,
-)
+from desktop_rag.core.domain import Collection, Document, DocumentState, Source
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.library_events import IndexProgress
 from desktop_rag.ui.bridge import Bridge
 from desktop_rag.ui.controls import PlainLabel, TextButton, plain_tooltip, set_property
 from desktop_rag.ui.document_model import DocumentModel

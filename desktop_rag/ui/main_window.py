@@ -10,8 +10,13 @@ from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QKeySequence, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QStackedWidget, QVBoxLayout, QWidget
 
-from desktop_rag.core.domain import DocumentsChanged, Notice, ProgressChanged, SourcesChanged
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.library_events import (
+    DocumentsChanged,
+    Notice,
+    ProgressChanged,
+    SourcesChanged,
+)
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import Settings
 from desktop_rag.ui.bridge import Bridge

@@ -7,7 +7,7 @@ from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QToolButton, QVBoxLayout, QWidget
 
-from desktop_rag.core.domain import Message, MessageState
+from desktop_rag.core.conversation import Message, MessageState
 from desktop_rag.ui.answer_body import AnswerBody
 from desktop_rag.ui.controls import (
     Card,

@@ -9,7 +9,7 @@ from typing import assert_never
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
-from desktop_rag.core.domain import (
+from desktop_rag.core.conversation import (
     AnswerDone,
     AnswerEvent,
     Message,

@@ -10,7 +10,7 @@ from PySide6.QtCore import QMetaObject, QModelIndex, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
-from desktop_rag.core.domain import Message, Role
+from desktop_rag.core.conversation import Message, Role
 from desktop_rag.ui.controls import TextButton
 from desktop_rag.ui.message_items import AnswerItem, QuestionItem
 from desktop_rag.ui.message_model import MessageModel

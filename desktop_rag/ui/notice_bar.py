@@ -5,8 +5,8 @@ from collections.abc import Callable
 from PySide6.QtCore import Qt, QTimer, Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
-from desktop_rag.core.domain import Notice
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.library_events import Notice
 from desktop_rag.ui.controls import Card, IconButton, IconLabel, PlainLabel, TextButton
 from desktop_rag.ui.theme import Theme
 

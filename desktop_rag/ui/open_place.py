@@ -14,7 +14,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QProcess
 
-from desktop_rag.core.domain import Anchor
+from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.errors import AppError
 
 log = logging.getLogger(__name__)

@@ -3,7 +3,7 @@
 from PySide6.QtCore import Qt, QTimer, Slot
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
 
-from desktop_rag.core.domain import IndexProgress, Stage
+from desktop_rag.core.library_events import IndexProgress, Stage
 from desktop_rag.ui.controls import Card, ElidedLabel, PlainLabel
 from desktop_rag.ui.wording import count_of, duration_left, one_line, percent
 

@@ -21,7 +21,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QFrame, QSizePolicy, QTextBrowser, QToolTip, QWidget
 
-from desktop_rag.core.domain import SourceRef
+from desktop_rag.core.conversation import SourceRef
 from desktop_rag.ui.controls import plain_tooltip
 from desktop_rag.ui.markdown import cited_number, safe_address
 from desktop_rag.ui.theme import Theme

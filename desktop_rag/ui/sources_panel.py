@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QMouseEvent
 from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
-from desktop_rag.core.domain import SourceRef
+from desktop_rag.core.conversation import SourceRef
 from desktop_rag.ui.controls import (
     Card,
     ElidedLabel,

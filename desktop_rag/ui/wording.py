@@ -3,7 +3,8 @@
 import time
 from datetime import datetime
 
-from desktop_rag.core.domain import DocumentCounts, DocumentState, SourceState
+from desktop_rag.core.domain import DocumentState, SourceState
+from desktop_rag.core.library_events import DocumentCounts
 
 _KB = 1024
 _MINUTE_S = 60

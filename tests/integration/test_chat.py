@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from desktop_rag.app import Services
-from desktop_rag.core.domain import (
+from desktop_rag.core.conversation import (
     AnswerDone,
     AnswerEvent,
     Message,

@@ -12,16 +12,9 @@ from pathlib import Path
 import pytest
 
 from desktop_rag.app import Services
-from desktop_rag.core.domain import (
-    Document,
-    DocumentsChanged,
-    DocumentState,
-    Notice,
-    ProgressChanged,
-    SourceState,
-    Stage,
-)
+from desktop_rag.core.domain import Document, DocumentState, SourceState
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.library_events import DocumentsChanged, Notice, ProgressChanged, Stage
 from desktop_rag.store.documents import Outcome
 from tests.conftest import DEMO
 

@@ -4,8 +4,12 @@ Runs in the parser process.
 """
 
 import re
+import string
+from dataclasses import dataclass
 
-from desktop_rag.core.domain import HEADING_SEPARATOR, Anchor, Heading, Mark, ParsedDocument
+from desktop_rag.core.anchors import HEADING_SEPARATOR, Anchor
+from desktop_rag.core.parsed import Heading, Mark, ParsedDocument, TableHeader
+from desktop_rag.ingest.read.ocr import Ocr
 from desktop_rag.ingest.read.source import Unreadable
 from desktop_rag.ingest.worker_protocol import MAX_HEADINGS, MAX_MARKS
 
@@ -14,8 +18,21 @@ _DENSE_MARKS = 50_000
 _SPARSE_CHARS = 1000
 _TITLE_CHARS = 300
 _MAX_WARNINGS = 20
+_HEADER_CHARS = 500
+_MAX_ATTACHMENTS = 1000
+_MAX_ATTACHED_BYTES = 200_000_000
 # A database takes neither NULs nor halves of surrogate pairs.
 _FORBIDDEN = re.compile("[\\0\ud800-\udfff]")
+# White space, and what stands for letters that could not be read.
+_BLANK = string.whitespace + "\N{REPLACEMENT CHARACTER}\N{NO-BREAK SPACE}\N{ZERO WIDTH SPACE}\ufeff"
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """A file inside the file: its name as a person would call it, and its bytes."""
+
+    name: str
+    data: bytes
 
 
 class LimitReached(Exception):  # noqa: N818  it ends the reading, what was read stays
@@ -37,13 +54,17 @@ def one_line(text: str) -> str:
 class Draft:
     """Grows from front to back; offsets are indices into its text."""
 
-    def __init__(self, max_chars: int) -> None:
+    def __init__(self, max_chars: int, ocr: Ocr | None = None) -> None:
+        self.ocr = ocr
         self.length = 0
         self.warnings: list[str] = []
         self.max_chars = max_chars
         self._pieces: list[str] = []
         self._marks: list[Mark] = []
         self._headings: list[Heading] = []
+        self._table_headers: list[TableHeader] = []
+        self._attachments: list[Attachment] = []
+        self._attached_bytes = 0
 
     def fitting(self, text: str) -> str:
         """As much of a whole text as may be added; the rest is not worth parsing."""
@@ -79,6 +100,26 @@ class Draft:
         if title and len(self._headings) < MAX_HEADINGS:
             self._headings.append(Heading(self.length if offset is None else offset, level, title))
 
+    def add_table_header(self, start: int, text: str) -> None:
+        """What was added since `start` are rows under the header row `text`."""
+        header = " ".join(cleaned(text).split())[:_HEADER_CHARS]
+        if header and start < self.length and len(self._table_headers) < MAX_HEADINGS:
+            self._table_headers.append(TableHeader(start, self.length, header))
+
+    def attach(self, name: str, data: bytes) -> None:
+        """A file inside this one, to become a document of its own. Too many are left out."""
+        room = _MAX_ATTACHED_BYTES - self._attached_bytes
+        if len(self._attachments) >= _MAX_ATTACHMENTS or len(data) > room:
+            self.warn("It holds more attachments than are read.")
+            return
+        self._attachments.append(Attachment(one_line(name) or "attachment", data))
+        self._attached_bytes += len(data)
+
+    @property
+    def attachments(self) -> list[Attachment]:
+        """The files inside this one, in their order."""
+        return self._attachments
+
     def warn(self, text: str) -> None:
         """Something the person should know about this file though it was read."""
         if text not in self.warnings and len(self.warnings) < _MAX_WARNINGS:
@@ -95,7 +136,7 @@ class Draft:
     def finish(self, format_name: str, title: str) -> ParsedDocument:
         """The finished document. Raises Unreadable when there is no text in it."""
         text = "".join(self._pieces)
-        if not text.strip():
+        if not text.strip(_BLANK):
             raise Unreadable("no text", "No text found")
         return ParsedDocument(
             format=format_name,
@@ -103,6 +144,7 @@ class Draft:
             text=text,
             marks=tuple(self._marks),
             headings=tuple(self._headings),
+            table_headers=tuple(self._table_headers),
             warnings=tuple(self.warnings),
         )
 

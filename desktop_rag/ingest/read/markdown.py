@@ -9,11 +9,9 @@ from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from desktop_rag.core.domain import Anchor
 from desktop_rag.ingest.read import plain_text
-from desktop_rag.ingest.read.draft import Draft, HeadingPath
+from desktop_rag.ingest.read.draft import Draft
 from desktop_rag.ingest.read.encoding import decode
-from desktop_rag.ingest.read.plain_text import line_offsets, marked_lines
 from desktop_rag.ingest.read.source import SourceFile
 
 if TYPE_CHECKING:
@@ -40,20 +38,7 @@ def read(source: SourceFile, draft: Draft) -> str:
     front = _FRONT_MATTER.match(text)
     # Its lines are blanked for the parser: the closing dashes would make a heading of them.
     body = "\n" * front[0].count("\n") + text[front.end() :] if front else text
-    headings = _headings(body)
-    path = HeadingPath()
-    here: str | None = None
-    offsets = line_offsets(text)
-    lines = {line for line, _ in marked_lines(text)}
-    for line in sorted(lines.union(headings)):
-        offset = offsets[line - 1]
-        if line in headings:
-            level, title = headings[line]
-            draft.add_heading(level, title, offset)
-            here = path.enter(level, title)
-        if draft.is_mark_due(offset):
-            draft.mark(Anchor(heading=here, line=line), offset)
-    draft.add(text)
+    plain_text.write(text, draft, _headings(body))
     return _front_title(front[1]) if front else ""
 
 

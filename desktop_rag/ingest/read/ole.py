@@ -1,59 +1,55 @@
-"""The old Office container: just enough of it to tell what kind of file it is.
+"""The old Office container (OLE): the names of its streams, and what is in them.
 
 Runs in the parser process.
 """
 
+import io
 import struct
+from typing import TYPE_CHECKING
+
+from desktop_rag.ingest.read.source import SourceFile, Unreadable
+
+if TYPE_CHECKING:
+    from olefile import OleFileIO
 
 MAGIC = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
-_END_OF_CHAIN = 0xFFFFFFFA
-_FIRST_FAT_ENTRIES = 109
-_SECTOR_SHIFTS = {9, 12}
-_MAX_DIRECTORY_SECTORS = 2000
-_ENTRY_BYTES = 128
-_ENTRY = struct.Struct("<64sHBxIII")
-_NONE = 0xFFFFFFFF
+# What olefile raises for damaged files beside its own errors, which are OSErrors.
+_DAMAGE = (OSError, struct.error, IndexError, ValueError, TypeError, AttributeError, RecursionError)
+
+
+class Container:
+    """An opened container. Raises Unreadable when it can't be opened."""
+
+    def __init__(self, source: SourceFile) -> None:
+        try:
+            self._file = _open(source.data)
+        except _DAMAGE as exc:
+            hint = "It is cut short or altered."
+            raise Unreadable("damaged", "The file is damaged", hint) from exc
+
+    def stream(self, *path: str) -> bytes | None:
+        """The bytes of a stream, None if it is missing or can't be had. Names heed no case."""
+        try:
+            with self._file.openstream(list(path)) as stream:
+                return stream.read()
+        except _DAMAGE:
+            return None
+
+    def names(self) -> list[tuple[str, ...]]:
+        """The paths of all streams."""
+        return [tuple(path) for path in self._file.listdir()]
 
 
 def root_names(data: bytes) -> set[str]:
     """The names at the top of the container; empty if it is damaged."""
     try:
-        directory = _directory(data)
-    except (struct.error, IndexError):
+        return {path[0] for path in _open(data).listdir(streams=True, storages=True)}
+    except _DAMAGE:
         return set()
-    entries = [
-        _ENTRY.unpack_from(directory, offset)
-        for offset in range(0, len(directory) - _ENTRY_BYTES + 1, _ENTRY_BYTES)
-    ]
-    names: set[str] = set()
-    seen: set[int] = set()
-    # Siblings form a tree that hangs on the root's only child.
-    waiting = [entries[0][5]] if entries else []
-    while waiting:
-        index = waiting.pop()
-        if index == _NONE or index in seen or index >= len(entries):
-            continue
-        seen.add(index)
-        name, name_bytes, _, left, right, _ = entries[index]
-        names.add(name[: max(name_bytes - 2, 0)].decode("utf-16-le", "replace"))
-        waiting += [left, right]
-    return names
 
 
-def _directory(data: bytes) -> bytes:
-    """The sectors of the directory, put together along their chain."""
-    (shift,) = struct.unpack_from("<H", data, 30)
-    if shift not in _SECTOR_SHIFTS:
-        return b""
-    sector_bytes = 1 << shift
-    per_sector = sector_bytes // 4
-    fat_sectors = struct.unpack_from(f"<{_FIRST_FAT_ENTRIES}I", data, 76)
-    (sector,) = struct.unpack_from("<I", data, 48)
-    pieces: list[bytes] = []
-    while sector < _END_OF_CHAIN and len(pieces) < _MAX_DIRECTORY_SECTORS:
-        start = (sector + 1) * sector_bytes
-        pieces.append(data[start : start + sector_bytes])
-        fat_start = (fat_sectors[sector // per_sector] + 1) * sector_bytes
-        (sector,) = struct.unpack_from("<I", data, fat_start + 4 * (sector % per_sector))
-    return b"".join(pieces)
+def _open(data: bytes) -> "OleFileIO":
+    from olefile import OleFileIO
+
+    return OleFileIO(io.BytesIO(data))

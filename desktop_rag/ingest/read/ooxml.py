@@ -9,6 +9,7 @@ import zipfile
 from collections.abc import Iterator
 from typing import Any
 
+from desktop_rag.ingest.read.draft import one_line
 from desktop_rag.ingest.read.source import Unreadable
 
 # An lxml element.
@@ -32,16 +33,24 @@ class OfficePackage:
 
     def related(self, part: str, kind: str) -> Iterator[str]:
         """The names of the parts to which `part` ("" is the package) is related in this way."""
+        return (name for found, name in self.relations(part).values() if found.endswith(kind))
+
+    def title(self) -> str:
+        """The title in the properties of the document, "" without one."""
+        part = next(self.related("", "/core-properties"), "")
+        return one_line(getattr(child(self.root(part), "title"), "text", None) or "")
+
+    def relations(self, part: str) -> dict[str, tuple[str, str]]:
+        """The relations of a part to others inside the package: id → (kind, name of the part)."""
         folder, base = posixpath.split(part)
-        relations = self.root(posixpath.join(folder, "_rels", f"{base}.rels"))
-        if relations is None:
-            return
-        for relation in children(relations):
-            if attribute(relation, "TargetMode") == "External":
-                continue
-            if attribute(relation, "Type").endswith(kind):
+        root = self.root(posixpath.join(folder, "_rels", f"{base}.rels"))
+        found: dict[str, tuple[str, str]] = {}
+        for relation in () if root is None else children(root):
+            if attribute(relation, "TargetMode") != "External":
                 target = posixpath.join("/", folder, attribute(relation, "Target"))
-                yield posixpath.normpath(target).lstrip("/")
+                name = posixpath.normpath(target).lstrip("/")
+                found[attribute(relation, "Id")] = (attribute(relation, "Type"), name)
+        return found
 
     def root(self, part: str) -> Element | None:
         """The root element of a part, None if the part is missing or no XML.
@@ -78,6 +87,21 @@ def child(element: Element | None, name: str) -> Element | None:
     if element is None:
         return None
     return next((item for item in children(element) if local_name(item) == name), None)
+
+
+def descendants(element: Element | None, *names: str) -> Iterator[Element]:
+    """The elements of these names at any depth, in order."""
+    if element is None:
+        return
+    for item in element.iter("*"):
+        if local_name(item) in names:
+            yield item
+
+
+def reference(element: Element, name: str = "id") -> str:
+    """The id of a relation that an element names; its own attributes of that name don't count."""
+    pairs = element.attrib.items()
+    return next((value for key, value in pairs if key.endswith(f"relationships}}{name}")), "")
 
 
 def attribute(element: Element | None, name: str = "val") -> str:

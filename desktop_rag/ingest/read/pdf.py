@@ -6,37 +6,34 @@ asks once more for pypdf. Runs in the parser process.
 
 import io
 import logging
-import re
 from collections.abc import Iterable, Iterator
-from itertools import accumulate, islice
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from desktop_rag.core.domain import Anchor
-from desktop_rag.ingest.read.draft import Draft, one_line
+from desktop_rag.core.anchors import Anchor
+from desktop_rag.ingest.read.draft import Draft
+from desktop_rag.ingest.read.ocr import OCR_HINT, READ_FROM_PICTURES
+from desktop_rag.ingest.read.pdf_pages import (
+    MAX_PAGES,
+    Page,
+    PageState,
+    attach_files,
+    outline_of,
+    pages_of,
+)
+from desktop_rag.ingest.read.pdf_text import find_line, joined_words, sensible_title
 from desktop_rag.ingest.read.source import SourceFile, Unreadable
 
 if TYPE_CHECKING:
     from pypdf import PdfReader
-    from pypdfium2 import PdfDocument, PdfPage
 
 log = logging.getLogger(__name__)
 
 _PASSWORD_ERROR = 4
 _PAGE_BREAK = "\n\n"
-# PDFium writes U+FFFE for a hyphen at a line's end and joins the line below.
-_JOINT = re.compile(r"(\w*)(?:\ufffe|\u00ad\n?)(\w*)")
-_WORD = re.compile(r"\w+(?:-\w+)*")
-_MACHINE_MADE = re.compile(
-    r"^(?:untitled|document\d*|title|slide \d+)$|^[\W\d_]*$"
-    r"|^\S+\.(?:docx?|pdf|indd|tex|dvi|pptx?|xlsx?|qxd|rtf)$",
-    re.IGNORECASE,
-)
-_APPLICATION = re.compile(r"^Microsoft (?:Word|PowerPoint|Excel) - ", re.IGNORECASE)
-_MIN_TITLE_CHARS = 3
 _MAX_LISTED = 20
-_MAX_BOOKMARKS = 5000
-_MAX_LEVEL = 6
-_MAX_ANNOTATIONS = 1000
+_UNREAD = {PageState.PICTURE, PageState.GARBLED}
+_EMPTY = {PageState.BLANK, PageState.WORDLESS, PageState.FAILED, *_UNREAD}
 
 
 def read(source: SourceFile, draft: Draft) -> str:
@@ -50,9 +47,10 @@ def read(source: SourceFile, draft: Draft) -> str:
             raise _encrypted() from exc
         return read_with_pypdf(source, draft)
     with document:
-        pages = _collected(draft, _pdfium_pages(document))
-        _write(draft, pages, _pdfium_outline(document))
-        return _sensible(str(document.get_metadata_value("Title")))
+        attach_files(document, draft)
+        pages = _collected(draft, pages_of(document, draft))
+        _write(draft, pages, outline_of(document))
+        return sensible_title(str(document.get_metadata_value("Title")))
 
 
 def read_with_pypdf(source: SourceFile, draft: Draft) -> str:
@@ -82,139 +80,104 @@ def _encrypted() -> Unreadable:
     return Unreadable("encrypted", "Encrypted: a password is needed")
 
 
-def _pdfium_pages(document: "PdfDocument") -> Iterator[str | None]:
-    """The text of each page, None for one that can't be read."""
-    import pypdfium2.raw as pdfium
-    from pypdfium2 import PdfiumError
-
-    for index in range(len(document)):
+def _pypdf_pages(reader: "PdfReader") -> Iterator[Page]:
+    labels = _pypdf_labels(reader)
+    for index in range(min(len(reader.pages), MAX_PAGES)):
         try:
-            page = document[index]
-            if _has_fields(page) and pdfium.FPDFPage_Flatten(page, pdfium.FLAT_NORMALDISPLAY):
-                # What is filled in is part of the page from now on, once it is loaded again.
-                page.close()
-                page = document[index]
-            text_page = page.get_textpage()
-            # Not get_text_bounded: that loses line breaks, and with them borders of words.
-            yield text_page.get_text_range().replace("\r\n", "\n")
-            text_page.close()
-            page.close()
-        except PdfiumError:
-            yield None
-
-
-def _has_fields(page: "PdfPage") -> bool:
-    """Whether the page has form fields or typed notes, which hold text of their own."""
-    import pypdfium2.raw as pdfium
-
-    for index in range(min(pdfium.FPDFPage_GetAnnotCount(page), _MAX_ANNOTATIONS)):
-        annotation = pdfium.FPDFPage_GetAnnot(page, index)
-        kind = pdfium.FPDFAnnot_GetSubtype(annotation)
-        pdfium.FPDFPage_CloseAnnot(annotation)
-        if kind in {pdfium.FPDF_ANNOT_WIDGET, pdfium.FPDF_ANNOT_FREETEXT}:
-            return True
-    return False
-
-
-def _pypdf_pages(reader: "PdfReader") -> Iterator[str | None]:
-    for index in range(len(reader.pages)):
-        try:
-            yield reader.pages[index].extract_text()
+            text = reader.pages[index].extract_text()
         except Exception:  # as with a damaged page
             log.info("page %s can't be read", index + 1, exc_info=True)
-            yield None
+            yield Page("", PageState.FAILED)
+            continue
+        # It does not tell cheaply whether anything is drawn there.
+        state = PageState.TEXT if text.strip() else PageState.PICTURE
+        yield Page(text, state, labels.get(index, ""))
+
+
+def _pypdf_labels(reader: "PdfReader") -> dict[int, str]:
+    try:
+        labels = enumerate(reader.page_labels) if "/PageLabels" in reader.root_object else ()
+        return {index: label for index, label in labels if label != str(index + 1)}
+    except Exception:  # and of damaged labels
+        log.info("the page labels can't be read", exc_info=True)
+        return {}
 
 
 def _pypdf_title(reader: "PdfReader") -> str:
     try:
-        return _sensible(str((reader.metadata and reader.metadata.title) or ""))
+        return sensible_title(str((reader.metadata and reader.metadata.title) or ""))
     except Exception:  # and of damaged metadata
         log.info("the metadata can't be read", exc_info=True)
         return ""
 
 
-def _collected(draft: Draft, pages: Iterator[str | None]) -> list[str]:
+def _collected(draft: Draft, found: Iterator[Page]) -> list[Page]:
     """The pages until there is more than enough text. Raises Unreadable if there is none."""
-    texts: list[str] = []
-    failed: list[int] = []
+    pages: list[Page] = []
     chars = 0
-    for number, text in enumerate(pages, start=1):
-        if text is None:
-            failed.append(number)
-        texts.append(text or "")
-        chars += len(texts[-1])
+    for page in found:
+        pages.append(page)
+        chars += len(page.text)
         if chars > draft.max_chars:
             break
-    if failed and len(failed) == len(texts):
+    states = {page.state for page in pages}
+    if states <= {PageState.FAILED}:
         raise Unreadable("damaged", "The file is damaged", "None of its pages can be read.")
-    if failed:
-        draft.warn(f"Pages that can't be read: {', '.join(map(str, failed[:_MAX_LISTED]))}")
-    blank = sum(not text.strip() for text in texts) - len(failed)
-    if blank == len(texts):
-        raise Unreadable("no text", "No text found", "Its pages may be scanned pictures.")
-    if blank:
-        draft.warn(f"{blank} of {len(texts)} pages hold no text; they may be scanned pictures.")
-    return texts
+    if states <= _EMPTY:
+        raise Unreadable("no text", "No text found", _why_no_text(draft, states))
+    _warn(draft, pages)
+    return pages
 
 
-def _write(draft: Draft, pages: list[str], outline: Iterable[tuple[int, int, str]]) -> None:
-    pages = _joined_words(pages)
-    starts = [0, *accumulate(len(text) + len(_PAGE_BREAK) for text in pages)]
+def _why_no_text(draft: Draft, states: set[PageState]) -> str:
+    if PageState.WORDLESS in states and not states & _UNREAD:
+        return "There is none in the pictures on its pages either."
+    if not states & _UNREAD:
+        return "Its pages are blank."
+    if draft.ocr is None or not draft.ocr.is_installed:
+        return f"Its pages may be scanned pictures. {OCR_HINT}"
+    return " ".join(draft.warnings) or "Its pages are pictures that were not read."
+
+
+def _warn(draft: Draft, pages: list[Page]) -> None:
+    if failed := _numbers(pages, {PageState.FAILED}):
+        draft.warn(f"Pages that can't be read: {failed}.")
+    if garbled := _numbers(pages, {PageState.GARBLED}):
+        draft.warn(f"Pages whose text is unreadable signs only: {garbled}.")
+    if pictures := _numbers(pages, {PageState.PICTURE}):
+        draft.warn(f"Pages without text that may be scanned pictures: {pictures}.")
+    if draft.ocr is not None and draft.ocr.is_spent:
+        draft.warn("No more than so many pictures are read in one file; the rest was left out.")
+    if read_pages := _numbers(pages, {PageState.READ}):
+        draft.warn(f"{READ_FROM_PICTURES} Pages: {read_pages}.")
+
+
+def _numbers(pages: list[Page], states: set[PageState]) -> str:
+    """The pages in these states, as `2, 5-9, 12`."""
+    ranges: list[list[int]] = []
+    for number, page in enumerate(pages, start=1):
+        if page.state not in states:
+            continue
+        if ranges and ranges[-1][1] == number - 1:
+            ranges[-1][1] = number
+        else:
+            ranges.append([number, number])
+    shown = [str(a) if a == b else f"{a}-{b}" for a, b in ranges[:_MAX_LISTED]]
+    return ", ".join([*shown, "…"] if len(ranges) > _MAX_LISTED else shown)
+
+
+def _write(draft: Draft, pages: list[Page], outline: Iterable[tuple[int, int, str]]) -> None:
+    texts = joined_words([page.text for page in pages])
+    starts = [0, *accumulate(len(text) + len(_PAGE_BREAK) for text in texts)]
     headings: dict[int, tuple[int, str]] = {}
     for index, level, title in outline:
-        offset = _find_line(pages[index], title) if index < len(pages) else None
+        offset = find_line(texts[index], title) if index < len(texts) else None
         if offset is not None:
             headings.setdefault(starts[index] + offset, (level, title))
     for offset in sorted(headings):
         draft.add_heading(*headings[offset], offset)
-    for number, text in enumerate(pages, start=1):
+    for number, (page, text) in enumerate(zip(pages, texts, strict=True), start=1):
         if number > 1:
             draft.add(_PAGE_BREAK)
-        draft.mark(Anchor(page=number))
+        draft.mark(Anchor(page=number, page_label=page.label or None))
         draft.add(text)
-
-
-def _pdfium_outline(document: "PdfDocument") -> Iterator[tuple[int, int, str]]:
-    """(page from 0, level, title) of the document's own table of contents."""
-    for bookmark in islice(document.get_toc(max_depth=_MAX_LEVEL), _MAX_BOOKMARKS):
-        destination = bookmark.get_dest()
-        index = destination.get_index() if destination else None
-        title = one_line(bookmark.get_title())
-        if index is not None and title:
-            yield index, bookmark.level + 1, title
-
-
-def _find_line(page: str, title: str) -> int | None:
-    """Where the page has the title as its own line or lines; elsewhere it is no heading for us."""
-    words = r"\s+".join(re.escape(word) for word in title.split())
-    found = re.search(rf"^[ \t]*{words}[ \t]*$", page, re.MULTILINE | re.IGNORECASE)
-    return found.start() if found else None
-
-
-def _joined_words(pages: list[str]) -> list[str]:
-    """Words broken at a line's end put together, or their hyphen put back where it belongs.
-
-    The rest of the document knows: `touch-based` stays if it, or `touch` and `based`, stand there.
-    """
-    if not any(_JOINT.search(text) for text in pages):
-        return pages
-    known = {word.casefold() for text in pages for word in _WORD.findall(_JOINT.sub(" ", text))}
-
-    def join(match: re.Match[str]) -> str:
-        first, second = match[1], match[2]
-        whole = (first + second).casefold()
-        hyphenated = f"{first}-{second}".casefold()
-        are_words = first.casefold() in known and second.casefold() in known
-        if hyphenated in known or (whole not in known and are_words):
-            return f"{first}-{second}"
-        return first + second
-
-    return [_JOINT.sub(join, text) for text in pages]
-
-
-def _sensible(title: str) -> str:
-    """The title if a person may have written it, otherwise nothing."""
-    title = _APPLICATION.sub("", one_line(title))
-    if len(title) < _MIN_TITLE_CHARS or _MACHINE_MADE.match(title):
-        return ""
-    return title

@@ -3,10 +3,10 @@
 Runs in the parser process.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
-from desktop_rag.core.domain import Anchor
-from desktop_rag.ingest.read.draft import Draft
+from desktop_rag.core.anchors import Anchor
+from desktop_rag.ingest.read.draft import Draft, HeadingPath
 from desktop_rag.ingest.read.encoding import decode
 from desktop_rag.ingest.read.source import SourceFile
 
@@ -22,12 +22,38 @@ def read(source: SourceFile, draft: Draft) -> str:
     return ""
 
 
-def write(text: str, draft: Draft) -> None:
-    """Put the whole text into the draft, with line marks."""
-    for line, offset in marked_lines(text):
-        if draft.is_mark_due(offset):
-            draft.mark(Anchor(line=line), offset)
+def write(
+    text: str,
+    draft: Draft,
+    headings: Mapping[int, tuple[int, str]] | None = None,
+    numbers: Sequence[int] | None = None,
+) -> None:
+    """Put the whole text into the draft, with line marks.
+
+    `headings` is line (from 1) → level and title. `numbers` are the lines' numbers in the file, if
+    some of the file's were left out.
+    """
+    headings = headings or {}
+    path = HeadingPath()
+    here: str | None = None
+    offsets = line_offsets(text) if headings else ()
+    # Without headings, which is any large text, a list of the lines would outweigh it.
+    lines = _with_headings(text, headings, offsets) if headings else marked_lines(text)
+    for line, offset in lines:
+        if line in headings:
+            level, title = headings[line]
+            draft.add_heading(level, title, offset)
+            here = path.enter(level, title)
+        if line in headings or draft.is_mark_due(offset):
+            draft.mark(Anchor(heading=here, line=numbers[line - 1] if numbers else line), offset)
     draft.add(text)
+
+
+def _with_headings(
+    text: str, headings: Mapping[int, tuple[int, str]], offsets: Sequence[int]
+) -> list[tuple[int, int]]:
+    lines = {line for line, _ in marked_lines(text)}.union(headings)
+    return [(line, offsets[line - 1]) for line in sorted(lines)]
 
 
 def line_offsets(text: str) -> list[int]:

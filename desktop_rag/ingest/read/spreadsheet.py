@@ -8,7 +8,7 @@ import io
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from desktop_rag.core.domain import Anchor
+from desktop_rag.core.anchors import Anchor
 from desktop_rag.ingest.read.archive import open_archive
 from desktop_rag.ingest.read.draft import Draft, one_line
 from desktop_rag.ingest.read.source import SourceFile, Unreadable

@@ -6,7 +6,7 @@ Runs in the parser process.
 from collections.abc import Sequence
 from functools import cache
 
-from desktop_rag.core.domain import Anchor
+from desktop_rag.core.anchors import Anchor
 from desktop_rag.ingest.read.draft import Draft
 
 _BORDER = " | "

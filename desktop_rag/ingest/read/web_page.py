@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, cast
 
-from desktop_rag.core.domain import Anchor
+from desktop_rag.core.anchors import Anchor
 from desktop_rag.ingest.read.draft import Draft, HeadingPath, one_line
 from desktop_rag.ingest.read.encoding import decode
 from desktop_rag.ingest.read.source import SourceFile

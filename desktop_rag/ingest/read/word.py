@@ -6,7 +6,7 @@ boxes and notes are not left out, nor files of the strict kind. Runs in the pars
 
 from collections.abc import Iterator
 
-from desktop_rag.core.domain import Anchor
+from desktop_rag.core.anchors import Anchor
 from desktop_rag.ingest.read.archive import open_archive
 from desktop_rag.ingest.read.draft import Draft, HeadingPath, one_line
 from desktop_rag.ingest.read.ooxml import (

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from desktop_rag.answer.citations import citations, finish_answer, normalise
-from desktop_rag.core.domain import Anchor, SourceRef
+from desktop_rag.core.anchors import Anchor
+from desktop_rag.core.conversation import SourceRef
 
 KNOWN = frozenset({1, 2, 3})
 

@@ -1,5 +1,6 @@
 from desktop_rag.answer.extract import NOTHING_FOUND, excerpts
-from desktop_rag.core.domain import Anchor, SourceRef
+from desktop_rag.core.anchors import Anchor
+from desktop_rag.core.conversation import SourceRef
 
 
 def source(n: int, text: str) -> SourceRef:

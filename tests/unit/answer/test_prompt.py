@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from desktop_rag.answer.prompt import ANSWER_SHARE, INSTRUCTIONS, build_turns
-from desktop_rag.core.domain import Anchor, Message, Role, SourceRef
+from desktop_rag.core.anchors import Anchor
+from desktop_rag.core.conversation import Message, Role, SourceRef
 from desktop_rag.models.ports import ChatTurn
 
 FENCE = "q7x2m9"

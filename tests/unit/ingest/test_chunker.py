@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_rag.core.domain import Anchor, Heading, Mark, ParsedDocument
+from desktop_rag.core.anchors import Anchor
+from desktop_rag.core.parsed import Heading, Mark, ParsedDocument
 from desktop_rag.ingest.chunker import chunk_document, content_hash, join_cells
 
 

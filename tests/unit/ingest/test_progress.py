@@ -1,4 +1,4 @@
-from desktop_rag.core.domain import IndexProgress, Stage
+from desktop_rag.core.library_events import IndexProgress, Stage
 from desktop_rag.ingest.progress import ProgressMeter
 
 

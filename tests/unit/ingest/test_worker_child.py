@@ -1,4 +1,3 @@
-import json
 import os
 import socket
 import subprocess
@@ -9,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from desktop_rag.ingest.worker import ParseFailed, ParserProcess, worker_command
-from desktop_rag.ingest.worker_protocol import Limits
+from desktop_rag.ingest.worker_protocol import Limits, Request
 
 # The real child, but for what happens when it looks at a file.
 WRAPPED = """
@@ -103,7 +102,6 @@ def test_memory_is_refused_by_the_system(build: Build, odd: Path) -> None:
 )
 def test_the_child_ends_with_its_parent_even_when_busy(build: Build, odd: Path, acts: str) -> None:
     build(acts)
-    request = {"path": str(odd), "limits": Limits().to_json(), "is_safe": False}
     child = subprocess.Popen(
         [sys.executable, str(odd.with_name("child.py"))],
         stdin=subprocess.PIPE,
@@ -116,7 +114,7 @@ def test_the_child_ends_with_its_parent_even_when_busy(build: Build, odd: Path, 
         assert child.stdout
         assert child.stderr
         assert child.stdout.read(18) == b'\0\0\0\x0e{"ready":true}'
-        child.stdin.write(json.dumps(request).encode() + b"\n")
+        child.stdin.write(Request(odd, Limits()).to_line() + b"\n")
         child.stdin.flush()
         if "busy" in acts:
             assert child.stderr.read(4) == b"busy"

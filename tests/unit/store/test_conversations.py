@@ -1,6 +1,7 @@
 import pytest
 
-from desktop_rag.core.domain import Anchor, Message, MessageState, Role, SourceRef
+from desktop_rag.core.anchors import Anchor
+from desktop_rag.core.conversation import Message, MessageState, Role, SourceRef
 from desktop_rag.store.conversations import ConversationStore
 from desktop_rag.store.database import Database
 

@@ -3,18 +3,25 @@ from pathlib import Path
 
 import pytest
 
-from desktop_rag.core.domain import Anchor, Chunk, Document, DocumentState, FileStat
-from desktop_rag.core.errors import AppError
+from desktop_rag.core.anchors import Anchor
+from desktop_rag.core.domain import Document, DocumentState, FileStat
+from desktop_rag.core.parsed import Chunk
 from desktop_rag.core.text import term_counts
 from desktop_rag.ingest.chunker import content_hash
+from desktop_rag.store.content import Outcome
 from desktop_rag.store.database import Database
-from desktop_rag.store.documents import DocumentStore, Outcome
+from desktop_rag.store.documents import DocumentStore
 from desktop_rag.store.search import LexicalStore
+from desktop_rag.store.sources import SourceStore
+
+
+class Stores(DocumentStore, SourceStore):
+    """Documents and sources of one database."""
 
 
 @pytest.fixture
-def store(database: Database) -> DocumentStore:
-    return DocumentStore(database)
+def store(database: Database) -> Stores:
+    return Stores(database)
 
 
 @pytest.fixture
@@ -38,7 +45,7 @@ def indexed(row: Document, *texts: str) -> Outcome:
     return Outcome(done, " ".join(texts), chunks, counts)
 
 
-def add(store: DocumentStore, *rows: Document) -> None:
+def add(store: Stores, *rows: Document) -> None:
     """Rows of files that wait, in a source of their own unless they name one."""
     for row in rows:
         source_id = row.source_id
@@ -47,7 +54,7 @@ def add(store: DocumentStore, *rows: Document) -> None:
         assert store.apply_changes(source_id, [replace(row, source_id=source_id)], {}, [])
 
 
-def wait_again(store: DocumentStore, row: Document) -> None:
+def wait_again(store: Stores, row: Document) -> None:
     """What a scan does with a file that changed."""
     [now] = store.get([row.document_id])
     change = {row.document_id: lambda d: replace(d, state=DocumentState.WAITING)}
@@ -58,15 +65,7 @@ def found(lexical: LexicalStore, term: str) -> list[str]:
     return [p.text for p in lexical.passages(dict(lexical.best([term], 10)))]
 
 
-def test_collections_have_unique_names(store: DocumentStore) -> None:
-    first = store.add_collection(" Work ")
-    assert store.collections() == [first]
-    for name in ("work", "  "):
-        with pytest.raises(AppError):
-            store.add_collection(name)
-
-
-def test_a_document_comes_back_as_it_was_stored(store: DocumentStore) -> None:
+def test_a_document_comes_back_as_it_was_stored(store: Stores) -> None:
     source = store.add_source(Path("/docs"), "c")
     row = document("a.txt", source.source_id)
     assert store.apply_changes(source.source_id, [row], {}, []) == [row]
@@ -74,9 +73,7 @@ def test_a_document_comes_back_as_it_was_stored(store: DocumentStore) -> None:
     assert store.documents(state=DocumentState.FAILED) == []
 
 
-def test_indexing_again_replaces_text_and_words(
-    store: DocumentStore, lexical: LexicalStore
-) -> None:
+def test_indexing_again_replaces_text_and_words(store: Stores, lexical: LexicalStore) -> None:
     row = document("a.txt")
     add(store, row)
     store.settle([indexed(row, "lighthouse keeper", "second part")])
@@ -90,9 +87,7 @@ def test_indexing_again_replaces_text_and_words(
     assert store.count_inconsistent() == 0
 
 
-def test_replacing_one_document_leaves_its_neighbours(
-    store: DocumentStore, lexical: LexicalStore
-) -> None:
+def test_replacing_one_document_leaves_its_neighbours(store: Stores, lexical: LexicalStore) -> None:
     rows = [document(f"{n}.txt") for n in range(3)]
     add(store, *rows)
     store.settle([indexed(row, f"shared word{row.title[0]}", "shared tail") for row in rows])
@@ -102,7 +97,7 @@ def test_replacing_one_document_leaves_its_neighbours(
     assert found(lexical, "word2") == ["shared word2"]
 
 
-def test_documents_that_are_gone_are_not_found(store: DocumentStore, lexical: LexicalStore) -> None:
+def test_documents_that_are_gone_are_not_found(store: Stores, lexical: LexicalStore) -> None:
     row = document("a.txt")
     add(store, row)
     [stored] = store.settle([indexed(row, "lighthouse")])
@@ -112,7 +107,7 @@ def test_documents_that_are_gone_are_not_found(store: DocumentStore, lexical: Le
     assert store.count_orphans() == 0
 
 
-def test_a_document_deleted_while_it_was_read_stays_deleted(store: DocumentStore) -> None:
+def test_a_document_deleted_while_it_was_read_stays_deleted(store: Stores) -> None:
     gone, here = document("gone.txt"), document("here.txt")
     add(store, here)
     store.settle([indexed(gone, "lighthouse"), indexed(here, "harbour")])
@@ -121,7 +116,7 @@ def test_a_document_deleted_while_it_was_read_stays_deleted(store: DocumentStore
     assert store.count_orphans() == 0
 
 
-def test_a_document_moved_while_it_was_read_keeps_its_new_path(store: DocumentStore) -> None:
+def test_a_document_moved_while_it_was_read_keeps_its_new_path(store: Stores) -> None:
     row = document("a.txt")
     add(store, row)
     [now] = store.documents()
@@ -132,7 +127,7 @@ def test_a_document_moved_while_it_was_read_keeps_its_new_path(store: DocumentSt
     assert stored.state is DocumentState.SEARCHABLE_BY_WORDS
 
 
-def test_a_document_that_changed_again_while_it_was_read_still_waits(store: DocumentStore) -> None:
+def test_a_document_that_changed_again_while_it_was_read_still_waits(store: Stores) -> None:
     row = document("a.txt")
     add(store, row)
     outcome = replace(indexed(row, "half"), taken_stat=FileStat(1, 2, 3))
@@ -141,7 +136,7 @@ def test_a_document_that_changed_again_while_it_was_read_still_waits(store: Docu
 
 
 def test_a_refused_document_keeps_its_row_and_loses_its_words(
-    store: DocumentStore, lexical: LexicalStore
+    store: Stores, lexical: LexicalStore
 ) -> None:
     row = document("a.txt")
     add(store, row)
@@ -156,7 +151,7 @@ def test_a_refused_document_keeps_its_row_and_loses_its_words(
 
 
 def test_a_document_that_could_not_be_opened_keeps_its_words(
-    store: DocumentStore, lexical: LexicalStore
+    store: Stores, lexical: LexicalStore
 ) -> None:
     row = document("a.txt")
     add(store, row)
@@ -169,7 +164,7 @@ def test_a_document_that_could_not_be_opened_keeps_its_words(
 
 
 def test_a_document_that_becomes_skipped_loses_its_words_at_once(
-    store: DocumentStore, lexical: LexicalStore
+    store: Stores, lexical: LexicalStore
 ) -> None:
     row = document("a.txt")
     add(store, row)
@@ -180,14 +175,12 @@ def test_a_document_that_becomes_skipped_loses_its_words_at_once(
     assert store.count_inconsistent() == 0
 
 
-def test_what_a_scan_found_in_a_removed_source_is_not_stored(store: DocumentStore) -> None:
+def test_what_a_scan_found_in_a_removed_source_is_not_stored(store: Stores) -> None:
     assert store.apply_changes("removed", [document("a.txt", "removed")], {}, []) == []
     assert store.documents() == []
 
 
-def test_removing_a_source_removes_its_documents_only(
-    store: DocumentStore, lexical: LexicalStore
-) -> None:
+def test_removing_a_source_removes_its_documents_only(store: Stores, lexical: LexicalStore) -> None:
     kept, removed = (store.add_source(Path(f"/{name}"), "c").source_id for name in ("a", "b"))
     rows = [document("a.txt", kept), document("b.txt", removed)]
     add(store, *rows)
@@ -198,7 +191,7 @@ def test_removing_a_source_removes_its_documents_only(
     assert store.counts().by_state == {DocumentState.SEARCHABLE_BY_WORDS: 1}
 
 
-def test_orphans_are_counted_and_purged(store: DocumentStore, database: Database) -> None:
+def test_orphans_are_counted_and_purged(store: Stores, database: Database) -> None:
     row = document("a.txt")
     add(store, row)
     store.settle([indexed(row, "one", "two")])

@@ -7,16 +7,15 @@ from numpy.typing import NDArray
 
 from desktop_rag.core.domain import DocumentState
 from desktop_rag.store.database import Database
-from desktop_rag.store.documents import DocumentStore
 from desktop_rag.store.search import LexicalStore, VectorStore
-from tests.unit.store.test_documents import add, document, indexed
+from tests.unit.store.test_documents import Stores, add, document, indexed
 
 TEXTS = ["the lamp is lit", "the lamp and the lens of the lamp", "gate", "the gate is shut"]
 
 
 @pytest.fixture
 def lexical(database: Database) -> LexicalStore:
-    store = DocumentStore(database)
+    store = Stores(database)
     for number, text in enumerate(TEXTS):
         source = store.add_source(Path(f"/{number}"), f"collection {number % 2}")
         row = document(f"{number}.txt", source.source_id)
@@ -63,7 +62,7 @@ def unit_vectors(count: int, dimensions: int = 384) -> NDArray[np.float32]:
 
 def with_vectors(database: Database, count: int) -> tuple[VectorStore, NDArray[np.float32]]:
     """`count` chunks of one document, chunk n (from 1) with vector n - 1."""
-    store = DocumentStore(database)
+    store = Stores(database)
     source = store.add_source(Path("/s"), "collection")
     row = document("many.txt", source.source_id)
     add(store, row)
@@ -94,7 +93,7 @@ def test_similarities_are_exact(database: Database) -> None:
 def test_what_lacks_a_vector_is_handed_out_once_and_finishes_its_document(
     database: Database,
 ) -> None:
-    store = DocumentStore(database)
+    store = Stores(database)
     row = document("a.txt")
     add(store, row)
     store.settle([indexed(row, "same", "same", "other")])
@@ -122,7 +121,7 @@ def test_vectors_of_two_models_never_mix(database: Database) -> None:
 
 def test_prune_drops_only_what_no_chunk_needs(database: Database) -> None:
     store, _ = with_vectors(database, 3)
-    documents = DocumentStore(database)
+    documents = Stores(database)
     documents.apply_changes(documents.documents()[0].source_id, [], {}, ["many.txt"])
     store.prune()
     with database.read() as con:

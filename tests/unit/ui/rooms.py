@@ -19,7 +19,7 @@ from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import Settings
 from desktop_rag.ingest.ignore import IgnoreRules
 from desktop_rag.ingest.library import Library
-from desktop_rag.ingest.read.formats import supported_suffixes
+from desktop_rag.ingest.read.names import is_readable_name
 from desktop_rag.ingest.worker import ParserProcess
 from desktop_rag.models.gate import ModelGate
 from desktop_rag.models.keys import KeyStore
@@ -27,6 +27,7 @@ from desktop_rag.store.conversations import ConversationStore
 from desktop_rag.store.database import Database
 from desktop_rag.store.documents import DocumentStore
 from desktop_rag.store.search import LexicalStore
+from desktop_rag.store.sources import SourceStore
 from desktop_rag.ui.controls import ElidedLabel, PlainLabel
 
 MEGABYTE = 1 << 20
@@ -91,9 +92,12 @@ def opened_store(root: Path) -> Iterator[Database]:
 
 def make_library(database: Database, root: Path) -> Library:
     """A real library that finds by words only; nothing runs until its `start`."""
-    rules = IgnoreRules(supported_suffixes(), 200 * MEGABYTE, root)
-    documents = DocumentStore(database)
-    return Library(documents, None, None, ModelGate(), ParserProcess(), rules)
+    rules = IgnoreRules(is_readable_name, 200 * MEGABYTE, root)
+    documents, sources = DocumentStore(database), SourceStore(database)
+    pages = root / "pages"
+    return Library(
+        documents, sources, None, ModelGate(), ParserProcess, rules=rules, pages=pages
+    )
 
 
 def make_chat(database: Database, keyring: KeyringBackend | None) -> Chat:
@@ -104,7 +108,7 @@ def make_chat(database: Database, keyring: KeyringBackend | None) -> Chat:
             raise RuntimeError("no keyring here")
         return keyring
 
-    retriever = Retriever(LexicalStore(database), None, None, ModelGate())
+    retriever = Retriever(LexicalStore(database), lambda: None, ModelGate())
     return Chat(
         conversations=ConversationStore(database),
         documents=DocumentStore(database),

@@ -6,7 +6,8 @@ import pytest
 from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
-from desktop_rag.core.domain import Anchor, SourceRef
+from desktop_rag.core.anchors import Anchor
+from desktop_rag.core.conversation import SourceRef
 from desktop_rag.ui.answer_body import SHOWN_CHARS, AnswerBody
 from desktop_rag.ui.segment_view import SegmentView
 from desktop_rag.ui.theme import Theme

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from PySide6.QtCore import QObject, QUrl, Slot
@@ -11,7 +12,7 @@ from PySide6.QtWidgets import QAbstractButton, QListView
 from pytestqt.qtbot import QtBot
 
 from desktop_rag.answer.chat import Chat
-from desktop_rag.core.domain import MessageState, Notice, Role
+from desktop_rag.core.conversation import MessageState, Role
 from desktop_rag.core.settings import Settings
 from desktop_rag.ui.bridge import Bridge
 from desktop_rag.ui.chat_page import ChatPage
@@ -24,6 +25,9 @@ from desktop_rag.ui.sources_panel import SourceCard, SourcesPanel
 from desktop_rag.ui.theme import Theme
 from tests.chat_server import ChatServer
 from tests.unit.ui.rooms import button, make_chat, make_library, opened_store, texts
+
+if TYPE_CHECKING:
+    from desktop_rag.core.library_events import Notice
 
 QUESTION = "When is the lamp lit?"
 ANSWER = "The lamp is lit at dusk [1]. See nothing else [7]."

@@ -7,7 +7,7 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from desktop_rag.answer.chat import Chat
-from desktop_rag.core.domain import MessageState
+from desktop_rag.core.conversation import MessageState
 from desktop_rag.ui.bridge import Bridge
 from desktop_rag.ui.chat_session import ChatSession
 from tests.unit.ui.rooms import make_chat, opened_store

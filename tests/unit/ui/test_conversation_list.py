@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QLineEdit, QListView, QMenu, QPushButton
 from pytestqt.modeltest import ModelTester
 from pytestqt.qtbot import QtBot
 
-from desktop_rag.core.domain import Conversation
+from desktop_rag.core.conversation import Conversation
 from desktop_rag.ui.conversation_list import ConversationList, ConversationModel
 from desktop_rag.ui.theme import Theme
 

@@ -8,7 +8,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton, QApplication
 from pytestqt.qtbot import QtBot
 
-from desktop_rag.core.domain import DocumentCounts, DocumentState, Source, SourceState
+from desktop_rag.core.domain import DocumentState, Source, SourceState
+from desktop_rag.core.library_events import DocumentCounts
 from desktop_rag.ui.folder_card import FolderCard
 from desktop_rag.ui.theme import Theme
 from tests.unit.ui.rooms import button, texts

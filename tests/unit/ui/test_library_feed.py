@@ -7,7 +7,8 @@ import pytest
 from PySide6.QtCore import QObject
 from pytestqt.qtbot import QtBot
 
-from desktop_rag.core.domain import DocumentsChanged, DocumentState, Notice, SourcesChanged
+from desktop_rag.core.domain import DocumentState
+from desktop_rag.core.library_events import DocumentsChanged, Notice, SourcesChanged
 from desktop_rag.ingest.library import Library
 from desktop_rag.store.database import Database
 from desktop_rag.store.documents import DocumentStore

@@ -10,15 +10,15 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QAbstractButton, QApplication, QFileDialog, QTableView
 from pytestqt.qtbot import QtBot
 
-from desktop_rag.core.domain import (
+from desktop_rag.core.domain import DocumentState
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.library_events import (
     DocumentsChanged,
-    DocumentState,
     IndexProgress,
     ProgressChanged,
     SourcesChanged,
     Stage,
 )
-from desktop_rag.core.errors import AppError
 from desktop_rag.ingest.library import Library
 from desktop_rag.store.database import Database
 from desktop_rag.store.documents import DocumentStore

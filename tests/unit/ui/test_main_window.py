@@ -17,7 +17,8 @@ from PySide6.QtWidgets import (
 )
 from pytestqt.qtbot import QtBot
 
-from desktop_rag.core.domain import (
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.library_events import (
     DocumentsChanged,
     IndexProgress,
     Notice,
@@ -25,7 +26,6 @@ from desktop_rag.core.domain import (
     SourcesChanged,
     Stage,
 )
-from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import AppearanceSettings, Settings
 from desktop_rag.ui.bridge import Bridge

@@ -5,8 +5,8 @@ from PySide6.QtCore import Qt
 from pytestqt.modeltest import ModelTester
 from pytestqt.qtbot import QtBot
 
-from desktop_rag.core.domain import (
-    Anchor,
+from desktop_rag.core.anchors import Anchor
+from desktop_rag.core.conversation import (
     AnswerDone,
     Conversation,
     Message,

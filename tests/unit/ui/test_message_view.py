@@ -8,8 +8,8 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QAbstractButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from desktop_rag.core.domain import (
-    Anchor,
+from desktop_rag.core.anchors import Anchor
+from desktop_rag.core.conversation import (
     AnswerDone,
     Message,
     MessageState,

@@ -4,8 +4,8 @@ import pytest
 from PySide6.QtWidgets import QAbstractButton, QPushButton
 from pytestqt.qtbot import QtBot
 
-from desktop_rag.core.domain import Notice
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.library_events import Notice
 from desktop_rag.ui.notice_bar import NoticeBar, NoticeCard
 from desktop_rag.ui.theme import Theme
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_rag.core.domain import Anchor
+from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.errors import AppError
 from desktop_rag.ui.open_place import check_readable, open_at, pdf_command
 

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
 import desktop_rag.ui
-from desktop_rag.core.domain import Notice
+from desktop_rag.core.library_events import Notice
 from desktop_rag.ui.controls import ElidedLabel, PlainLabel, plain_tooltip
 from desktop_rag.ui.notice_bar import NoticeBar
 from desktop_rag.ui.theme import Theme

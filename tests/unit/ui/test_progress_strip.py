@@ -4,7 +4,7 @@ import pytest
 from PySide6.QtWidgets import QProgressBar
 from pytestqt.qtbot import QtBot
 
-from desktop_rag.core.domain import IndexProgress, Stage
+from desktop_rag.core.library_events import IndexProgress, Stage
 from desktop_rag.ui.progress_strip import ProgressStrip
 from desktop_rag.ui.theme import Theme
 from tests.unit.ui.rooms import field, texts

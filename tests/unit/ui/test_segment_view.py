@@ -9,7 +9,8 @@ from PySide6.QtGui import QGuiApplication, QHelpEvent, QTextCursor
 from PySide6.QtWidgets import QApplication, QToolTip
 from pytestqt.qtbot import QtBot
 
-from desktop_rag.core.domain import Anchor, SourceRef
+from desktop_rag.core.anchors import Anchor
+from desktop_rag.core.conversation import SourceRef
 from desktop_rag.ui.answer_body import AnswerBody
 from desktop_rag.ui.passage_text import PassageText
 from desktop_rag.ui.segment_view import SegmentView

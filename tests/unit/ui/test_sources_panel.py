@@ -8,7 +8,8 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QAbstractButton, QLabel
 from pytestqt.qtbot import QtBot
 
-from desktop_rag.core.domain import Anchor, SourceRef
+from desktop_rag.core.anchors import Anchor
+from desktop_rag.core.conversation import SourceRef
 from desktop_rag.ui.controls import ElidedLabel
 from desktop_rag.ui.passage_text import PassageText, folded, split_at_quote
 from desktop_rag.ui.sources_panel import SourceCard, SourcesPanel

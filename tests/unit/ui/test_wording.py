@@ -4,7 +4,8 @@ from datetime import datetime
 
 import pytest
 
-from desktop_rag.core.domain import DocumentCounts, DocumentState
+from desktop_rag.core.domain import DocumentState
+from desktop_rag.core.library_events import DocumentCounts
 from desktop_rag.ui.wording import (
     count_of,
     counts_in_words,

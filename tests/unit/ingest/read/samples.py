@@ -5,7 +5,7 @@ import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from desktop_rag.core.domain import ParsedDocument
+from desktop_rag.core.parsed import ParsedDocument
 from desktop_rag.ingest.read.formats import detect, read_as
 from desktop_rag.ingest.read.source import SourceFile
 

@@ -2,7 +2,7 @@ import time
 
 import pytest
 
-from desktop_rag.core.domain import Anchor
+from desktop_rag.core.anchors import Anchor
 from tests.unit.ingest.read.samples import parse, text_at
 
 

@@ -5,7 +5,8 @@ from pathlib import Path
 import pypdf
 import pytest
 
-from desktop_rag.core.domain import Anchor, ParsedDocument
+from desktop_rag.core.anchors import Anchor
+from desktop_rag.core.parsed import ParsedDocument
 from desktop_rag.ingest.read.formats import PDF, read_as
 from desktop_rag.ingest.read.source import SourceFile, Unreadable
 from tests.unit.ingest.read.samples import MAX_CHARS, make_pdf, parse, text_at

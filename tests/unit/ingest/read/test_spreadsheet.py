@@ -2,7 +2,7 @@ import time
 
 import pytest
 
-from desktop_rag.core.domain import Anchor
+from desktop_rag.core.anchors import Anchor
 from desktop_rag.ingest.read.source import Unreadable
 from desktop_rag.ingest.read.table import column_name
 from tests.unit.ingest.read.samples import cell, make_xlsx, make_zip, parse, text_at

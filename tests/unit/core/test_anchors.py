@@ -1,6 +1,8 @@
 import pytest
 
-from desktop_rag.core.domain import Anchor, DocumentCounts, DocumentState
+from desktop_rag.core.anchors import Anchor
+from desktop_rag.core.domain import DocumentState
+from desktop_rag.core.library_events import DocumentCounts
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,44 @@
+"""Cuts parsed documents for one embedder: chunks, the words in them, and how they were cut.
+
+Pure but for counting tokens; the indexer's thread and the recutter's use one each.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from desktop_rag.core.parsed import Chunk, ChunkSettings, ParsedDocument
+from desktop_rag.core.text import term_counts
+from desktop_rag.ingest.chunker import CountTokens, chunk_document
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """The chunks of a document, the terms of each, and the signature of the way it was cut."""
+
+    chunks: tuple[Chunk, ...]
+    term_counts: tuple[Counter[str], ...]
+    chunking: str
+
+
+class Cutter:
+    """`chunk_document` for one tokenizer."""
+
+    def __init__(self, count_tokens: CountTokens, max_tokens: int) -> None:
+        """`max_tokens` is what the embedder takes, special tokens included."""
+        self._count_tokens = count_tokens
+        self._max_tokens = max_tokens
+
+    def cut(
+        self, document: ParsedDocument, settings: ChunkSettings, before: Sequence[Chunk] = ()
+    ) -> Cut:
+        """Cut a document; borders from before stay where the text did not change."""
+        chunks = tuple(
+            chunk_document(document, self._count_tokens, self._max_tokens)
+        )
+        counts = tuple(term_counts(chunk.embedded_text) for chunk in chunks)
+        return Cut(chunks, counts, self.signature(settings))
+
+    def signature(self, settings: ChunkSettings) -> str:
+        """Tells one way of cutting from another."""
+        return f"{settings.method}"

@@ -1,0 +1,212 @@
+"""What makes sources searchable, wired together: look, read, embed, cut anew.
+
+Each part owns its thread; this starts and ends them and says when all are at rest.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from desktop_rag.core.domain import Document, Source
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.library_events import ChangeSummary
+from desktop_rag.core.parsed import Chunk
+from desktop_rag.core.text import rough_token_counts
+from desktop_rag.ingest.catalogue import Catalogue
+from desktop_rag.ingest.chunk_embedder import ChunkEmbedder
+from desktop_rag.ingest.cutter import Cutter
+from desktop_rag.ingest.embedding_queue import EmbeddingQueue
+from desktop_rag.ingest.ignore import IgnoreRules
+from desktop_rag.ingest.indexer import READERS, Indexer
+from desktop_rag.ingest.progress import ProgressMeter
+from desktop_rag.ingest.recutter import Recutter
+from desktop_rag.ingest.scanner import Parts, Scanner
+from desktop_rag.ingest.worker import ParserProcess
+from desktop_rag.models.gate import ModelGate
+from desktop_rag.models.ports import Embedder
+from desktop_rag.store.documents import DocumentStore
+from desktop_rag.store.search import VectorStore
+from desktop_rag.store.sources import SourceStore
+
+_MAX_TOKENS = 256
+
+
+@dataclass(frozen=True, slots=True)
+class DenseIndex:
+    """Where meaning is found: an embedder, the folder it is in, and the vectors it made.
+
+    Vectors of two models never mix.
+    """
+
+    embedder: Embedder
+    vectors: VectorStore
+    folder: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Listeners:
+    """Who hears of what, on the threads of the pipeline.
+
+    `documents`: rows that are new, changed or gone. `scanned`: what a look at a source found.
+    `reached`: whether a source could be looked at. `stopped`: why everything has to hold.
+    """
+
+    documents: Callable[[Sequence[Document]], None]
+    scanned: Callable[[Source, ChangeSummary], None]
+    reached: Callable[[Source, bool], None]
+    stopped: Callable[[AppError], None]
+
+
+class _Part(Protocol):
+    """What owns a thread."""
+
+    def start(self) -> None: ...
+    def close(self) -> None: ...
+    def set_paused(self, is_paused: bool) -> None: ...
+    @property
+    def is_idle(self) -> bool: ...
+
+
+class Pipeline:
+    """From sources to searchable documents."""
+
+    def __init__(
+        self,
+        documents: DocumentStore,
+        sources: SourceStore,
+        catalogue: Catalogue,
+        dense: DenseIndex | None,
+        gate: ModelGate,
+        parser: ParserProcess,
+        *,
+        rules: IgnoreRules,
+        listeners: Listeners,
+    ) -> None:
+        """With no dense index documents become searchable by words only."""
+        self._documents = documents
+        self._listeners = listeners
+        self._dense = dense
+        self.words_done_at = 0.0
+        self.is_complete = False
+        self.meter = ProgressMeter(has_embedder=dense is not None)
+        embedder = dense.embedder if dense else None
+        cutter = Cutter(
+            embedder.count_tokens if embedder else rough_token_counts,
+            embedder.max_tokens if embedder else _MAX_TOKENS,
+        )
+        self._indexer = Indexer(
+            documents, parser, cutter, catalogue.chunking_of, self.meter,
+            changed=self._on_read, went_idle=self._on_words_done, stopped=listeners.stopped,
+        )  # fmt: skip
+        self._scanner = Scanner(
+            documents, sources, self._indexer, rules, changed=listeners.documents,
+            reached=listeners.reached, stopped=listeners.stopped,
+        )  # fmt: skip
+        self._embedding = None
+        if dense is not None:
+            self._chunk_embedder = ChunkEmbedder(dense.vectors, dense.embedder, gate, self.meter)
+            self._embedding = EmbeddingQueue(
+                dense.vectors, self._chunk_embedder, self.meter,
+                may_run=lambda: self._indexer.is_idle, finished=self._on_embedded,
+                completed=self._on_complete, stopped=listeners.stopped,
+            )  # fmt: skip
+        self._recutter = Recutter(
+            documents, cutter, catalogue.collections, may_run=self._may_recut,
+            embed=self._embed_chunks, changed=self._on_recut, stopped=listeners.stopped,
+        )  # fmt: skip
+        self._parts: list[_Part] = [self._scanner, self._indexer, self._recutter]
+        if self._embedding:
+            self._parts.append(self._embedding)
+
+    # --- life ------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Take up what was left unfinished."""
+        if self._dense is not None:
+            self._dense.vectors.reopen_documents()
+        self._documents.requeue_older_than(READERS)
+        for part in self._parts:
+            part.start()
+
+    def close(self) -> None:
+        """Stop; what is unfinished is taken up at the next start."""
+        for part in self._parts:
+            part.close()
+
+    def set_paused(self, is_paused: bool) -> None:
+        """Hold after the file or batch in work, or go on."""
+        for part in self._parts:
+            part.set_paused(is_paused)
+
+    @property
+    def is_idle(self) -> bool:
+        """Nothing is left to do and nothing is being done."""
+        return all(part.is_idle for part in self._parts)
+
+    @property
+    def is_scanning(self) -> bool:
+        """A source is being looked at, or is to be."""
+        return not self._scanner.is_idle
+
+    @property
+    def are_words_done(self) -> bool:
+        """Every known file is searchable by words."""
+        return self._scanner.is_idle and self._indexer.is_idle
+
+    # --- what is to be done ------------------------------------------------------------------
+
+    def look_at(self, source: Source, parts: Parts = None) -> None:
+        """Compare a source, or only these parts of it, with the disk."""
+        self._scanner.request(source, parts)
+
+    def forget(self, source_id: str) -> None:
+        """Remove a source with what was read from it."""
+        self._scanner.forget(source_id)
+        self._wake_embedding()
+
+    def read(self, document_ids: Sequence[str]) -> None:
+        """Read documents whose rows say they are waiting."""
+        self._indexer.submit(document_ids)
+
+    def cut_anew(self) -> None:
+        """The settings of a collection changed."""
+        self._recutter.request()
+
+    # --- from the threads behind -----------------------------------------------------------
+
+    def _may_recut(self) -> bool:
+        return self.are_words_done and (self._embedding is None or self._embedding.is_idle)
+
+    def _embed_chunks(self, chunks: Sequence[Chunk]) -> bool:
+        if self._embedding is None:
+            return True
+        return self._chunk_embedder.embed_chunks(chunks, self._may_recut)
+
+    def _wake_embedding(self) -> None:
+        if self._embedding:
+            self._embedding.wake()
+        self._recutter.wake()
+
+    def _on_read(self, documents: Sequence[Document]) -> None:
+        # While the indexer is still busy, so that nobody sees everything idle in between.
+        self._wake_embedding()
+        self._listeners.documents(documents)
+
+    def _on_words_done(self) -> None:
+        self.words_done_at = time.monotonic()
+        self._wake_embedding()
+
+    def _on_embedded(self, document_ids: list[str]) -> None:
+        if document_ids:
+            self._listeners.documents(self._documents.get(document_ids))
+
+    def _on_complete(self) -> None:
+        if self._dense is not None and not self.is_complete:
+            self._dense.vectors.answer(self._dense.folder)
+        self.is_complete = True
+        self._recutter.wake()
+
+    def _on_recut(self, documents: Sequence[Document]) -> None:
+        self._wake_embedding()
+        self._listeners.documents(documents)

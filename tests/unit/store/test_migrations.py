@@ -1,0 +1,52 @@
+"""Every schema that was ever released opens and becomes the present one."""
+
+import json
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from desktop_rag.core.domain import DocumentState
+from desktop_rag.store.database import Database
+from desktop_rag.store.documents import DocumentStore
+from desktop_rag.store.migrations import LATEST, MIGRATIONS
+from desktop_rag.store.sources import SourceStore
+
+
+def file_of_version(path: Path, version: int) -> None:
+    """A library as the app of that time left it: one source, one document, one chunk."""
+    connection = duckdb.connect(str(path))
+    connection.execute("CREATE TABLE migrations (version INTEGER, applied_at DOUBLE)")
+    for step in range(version):
+        MIGRATIONS[step](connection)
+        connection.execute("INSERT INTO migrations VALUES (?, 0)", [step + 1])
+    connection.execute("INSERT INTO collections VALUES ('c', 'Work', 1)")
+    connection.execute("INSERT INTO sources VALUES ('s', 'c', '/docs', 1)")
+    connection.execute(
+        "INSERT INTO documents VALUES ('d', 's', '/docs/a.txt', 'a', 'text', 3, 4, 5, 'hash',"
+        " 'searchable', '', 1, 6)"
+    )
+    connection.execute("INSERT INTO document_texts VALUES ('d', 'lighthouse')")
+    connection.execute(
+        "INSERT INTO chunks VALUES (1, 'd', 0, 0, 10, 'lighthouse', 'a', ?,"
+        " '00000000-0000-0000-0000-000000000001', 1)",
+        [json.dumps({"line": 1})],
+    )
+    connection.close()
+
+
+@pytest.mark.parametrize("version", [1])
+def test_a_library_of_an_older_app_is_taken_over(path: Path, version: int) -> None:
+    file_of_version(path, version)
+    database = Database(path, memory_mb=256, backups=path.parent)
+    documents = DocumentStore(database)
+    [document] = documents.documents()
+    [chunk] = documents.chunks("d")
+    [source] = SourceStore(database).sources()
+    database.close()
+    assert (document.state, document.parent_id, document.readers) == (
+        DocumentState.SEARCHABLE, "", 0,
+    )  # fmt: skip
+    assert (chunk.text, chunk.context) == ("lighthouse", "a")
+    assert source.links is None
+    assert version < LATEST

@@ -1,0 +1,62 @@
+from pathlib import Path
+
+import pytest
+
+from desktop_rag.core.domain import SourceRules, WebLinks
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.parsed import ChunkSettings
+from desktop_rag.store.database import Database
+from desktop_rag.store.sources import SourceStore
+
+
+@pytest.fixture
+def store(database: Database) -> SourceStore:
+    return SourceStore(database)
+
+
+def test_collections_have_unique_names(store: SourceStore) -> None:
+    first = store.add_collection(" Work ")
+    assert store.collections() == [first]
+    for name in ("work", "  "):
+        with pytest.raises(AppError):
+            store.add_collection(name)
+
+
+def test_a_collection_can_be_renamed_but_not_to_the_name_of_another(store: SourceStore) -> None:
+    work, home = store.add_collection("Work"), store.add_collection("Home")
+    assert store.rename_collection(work.collection_id, "work").name == "work"
+    with pytest.raises(AppError):
+        store.rename_collection(work.collection_id, "home")
+    assert [c.name for c in store.collections()] == ["work", home.name]
+
+
+def test_the_way_a_collection_is_cut_is_kept(store: SourceStore) -> None:
+    work = store.add_collection("Work")
+    assert work.chunking == ChunkSettings()
+    chunking = ChunkSettings("tokens", 128, 16)
+    assert store.set_chunking(work.collection_id, chunking).chunking == chunking
+    assert store.collections()[0].chunking == chunking
+
+
+def test_rules_and_links_come_back_as_they_were_stored(store: SourceStore, tmp_path: Path) -> None:
+    rules = SourceRules(uses_gitignore=True, excluded=("*.log", "/build"), max_file_mb=5)
+    folder = store.add_source(tmp_path, "c")
+    store.set_rules(folder.source_id, rules)
+    links = store.add_links(WebLinks(("https://a.example/",), 7, 0.5), tmp_path / "pages", "c")
+    store.set_refreshed(links.source_id, 12.5)
+    again, pages = store.sources()
+    assert again.rules == rules
+    assert again.links is None
+    assert pages.links == WebLinks(("https://a.example/",), 7, 0.5)
+    assert pages.path == tmp_path / "pages" / links.source_id
+    assert pages.refreshed_at == 12.5
+
+
+def test_only_an_empty_collection_goes(store: SourceStore, tmp_path: Path) -> None:
+    work = store.add_collection("Work")
+    source = store.add_source(tmp_path, work.collection_id)
+    store.remove_collection(work.collection_id)
+    assert store.collections() == [work]
+    store.remove_source(source.source_id)
+    store.remove_collection(work.collection_id)
+    assert store.collections() == []
