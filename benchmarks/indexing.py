@@ -71,10 +71,10 @@ def index(folder: Path, home: Home) -> tuple[dict[str, float], list[str]]:
         seconds = time.monotonic() - began_at
         words_s = services.library.words_done_at - began_at
         with services.database.read() as connection:
-            rows = connection.execute("SELECT DISTINCT heading, text FROM chunks").fetchall()
+            rows = connection.execute("SELECT DISTINCT context, text FROM chunks").fetchall()
     finally:
         services.close()
-    passages = [embedded_text(heading, text) for heading, text in rows]
+    passages = [embedded_text(context, text) for context, text in rows]
     return {
         "passages": len(passages),
         "index_s": round(seconds, 2),

@@ -17,6 +17,7 @@ from desktop_rag.answer.citations import finish_answer
 from desktop_rag.answer.extract import NOTHING_FOUND, NOTHING_THERE, excerpts
 from desktop_rag.answer.prompt import build_turns
 from desktop_rag.answer.retrieval import Retriever
+from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import (
     AnswerDone,
     AnswerEvent,
@@ -32,6 +33,7 @@ from desktop_rag.core.conversation import (
 )
 from desktop_rag.core.domain import EndpointReport, Passage, SearchMode
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.places import Places, places_from_json
 from desktop_rag.core.settings import EndpointSettings, Settings
 from desktop_rag.core.text import rough_token_counts
 from desktop_rag.models.chat_client import ChatClient
@@ -279,11 +281,25 @@ class Chat:
         else:
             state = MessageState.STOPPED if cancel.is_set() else MessageState.DONE
             done = draft.message(state)
+        done = replace(done, sources=self._placed(done.sources))
         if replaced:
             self._conversations.replace_message(replaced, done)
         else:
             self._conversations.add_message(done)
         yield AnswerDone(done)
+
+    def _placed(self, sources: Sequence[SourceRef]) -> tuple[SourceRef, ...]:
+        """The sources with cited ones at the place of their quote: a row, not the whole table."""
+        return tuple(
+            replace(source, anchor=self._place(source)) if source.quote else source
+            for source in sources
+        )
+
+    def _place(self, source: SourceRef) -> Anchor:
+        marks, headings, _ = places_from_json(self._documents.content(source.document_id)[1])
+        if not marks and not headings:
+            return source.anchor
+        return Places(marks, headings).anchor(source.start, source.end)
 
     def _from_model(
         self, question: str, history: Sequence[Message], draft: _Draft, cancel: Event

@@ -135,6 +135,11 @@ class Document:
     readers: int = 0
 
     @property
+    def is_forgotten(self) -> bool:
+        """Whether the library no longer knows it, unlike one that is gone but kept for a while."""
+        return self.state is DocumentState.GONE and not self.gone_at
+
+    @property
     def name(self) -> str:
         """What to call it in a list: the file's name with the part, or the address of a page."""
         if self.url:

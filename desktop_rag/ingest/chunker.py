@@ -1,235 +1,289 @@
 """Cuts a parsed document into chunks that fit the embedder and know their place. Pure.
 
-A chunk never crosses a heading, a page, a slide or a sheet, so its anchor is the place of all of
-it. Inside such a section the text is cut at paragraphs; a paragraph too long for one chunk at
-lines, then sentences, then words; the pieces are packed into chunks of about equal size.
+A chunk never crosses a page, a slide or a sheet, nor a heading unless the method looks at words
+only, so its anchor is the place of all of it. Neighbours inside such a section share a sentence or
+two. What an edit left alone keeps its borders.
 """
 
 import hashlib
-import re
-from bisect import bisect_right
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from desktop_rag.core.anchors import HEADING_SEPARATOR, Anchor
-from desktop_rag.core.parsed import Chunk, Heading, Mark, ParsedDocument, embedded_text
-from desktop_rag.core.text import sentences
+from desktop_rag.core.anchors import HEADING_SEPARATOR
+from desktop_rag.core.parsed import (
+    Chunk,
+    ChunkMethod,
+    ChunkSettings,
+    ParsedDocument,
+    TableHeader,
+    embedded_text,
+)
+from desktop_rag.core.places import Places
+from desktop_rag.ingest.kept_spans import kept_spans
+from desktop_rag.ingest.pieces import (
+    BY_STRUCTURE,
+    BY_WORDS,
+    CountTokens,
+    Piece,
+    Span,
+    Split,
+    fill_characters,
+    fill_evenly,
+    fill_tightly,
+    pieces,
+    split_lines,
+    split_sentences,
+    split_words,
+    stripped,
+)
+from desktop_rag.ingest.sections import Section, sections_by_heading, sections_by_place
 
-CountTokens = Callable[[Sequence[str]], list[int]]
-Span = tuple[int, int]
-
+_VERSION = 2
 _SPECIAL_TOKENS = 2
-_HEADING_SHARE = 0.25
-_PARAGRAPH = re.compile(r"\n[ \t]*\n\s*")
-_LINE = re.compile(r"\n")
-_WORD_END = re.compile(r"\s+")
-_UNDERLINE = re.compile(r"[ \t]*(=+|-+)[ \t]*(?:\n|$)")
-_RANGE = re.compile(r"^([A-Z]+)(\d+)(?::([A-Z]+)(\d+))?$")
-# Even one character can be several tokens; this many characters always fit.
-_ATOM_CHARACTERS = 24
+# Of the embedder's room, the most that title and headings take, and the header of a table.
+_CONTEXT_SHARE = 0.25
+# A gap smaller than this share of a chunk is cut together with the chunk behind it.
+_CRUMB_SHARE = 0.25
+_CRUMB_CHARACTERS = 1000
+# How much of a chunk's end is looked at for sentences to share.
+_TAIL_CHARACTERS = 1200
+Fill = Callable[[Sequence[Piece], int], Iterator[Span]]
 
 
 @dataclass(frozen=True, slots=True)
-class _Section:
-    start: int
-    end: int
-    path: tuple[str, ...]
+class _Method:
+    """How sections are found, cut and filled into chunks, and in which units neighbours overlap."""
+
+    by_heading: bool
+    borders: Sequence[Split]
+    fill: Fill
+    shared: Split | None
+
+
+_METHODS: dict[ChunkMethod, _Method] = {
+    "structure": _Method(True, BY_STRUCTURE, fill_evenly, split_sentences),
+    "tokens": _Method(False, BY_WORDS, fill_tightly, split_words),
+    "words": _Method(False, BY_WORDS, fill_characters, None),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Room:
+    """What stands above the chunks of a section, and how many tokens it leaves them."""
+
+    section: Section
+    context: str
+    header: TableHeader | None
+    capacity: int
 
 
 def chunk_document(
-    document: ParsedDocument, count_tokens: CountTokens, max_tokens: int
+    document: ParsedDocument,
+    settings: ChunkSettings,
+    count_tokens: CountTokens,
+    max_tokens: int,
+    before: Sequence[Chunk] = (),
 ) -> list[Chunk]:
     """The chunks in reading order. `max_tokens` is the embedder's limit, special tokens included.
 
-    `count_tokens` must be (nearly) additive over white space, as that of the embedder is.
+    `before` are the chunks the document had, cut by the same settings.
     """
-    chunks: list[Chunk] = []
-    marks = _Marks(document.marks)
-    for section in _sections(document, marks):
-        prefix = _prefix(document.title, section.path, count_tokens, max_tokens)
-        capacity = max_tokens - _SPECIAL_TOKENS
-        if prefix:
-            capacity -= count_tokens([prefix])[0]
-        for start, end in _pack(document.text, section, count_tokens, capacity):
-            text = document.text[start:end]
-            anchor = marks.anchor(start, end, section.path)
-            digest = content_hash(prefix, text)
-            chunks.append(Chunk(len(chunks), start, end, text, anchor, prefix, digest))
-    return chunks
+    limit = min(settings.max_tokens or max_tokens, max_tokens)
+    return _Cutting(document, settings, count_tokens, limit, before).chunks()
 
 
-def content_hash(heading: str, text: str) -> str:
+def chunking_signature(settings: ChunkSettings, max_tokens: int) -> str:
+    """Tells one way of cutting from another; kept with each document."""
+    limit = min(settings.max_tokens or max_tokens, max_tokens)
+    return f"{settings.method} {limit} {settings.overlap_tokens} v{_VERSION}"
+
+
+def content_hash(context: str, text: str) -> str:
     """128 bits of what is embedded, as 32 hexadecimal digits."""
-    content = embedded_text(heading, text).encode("utf-8")
+    content = embedded_text(context, text).encode("utf-8")
     return hashlib.blake2b(content, digest_size=16).hexdigest()
 
 
-class _Marks:
-    """The anchors of a document, by offset."""
+class _Cutting:
+    """One document on its way to chunks."""
 
-    def __init__(self, marks: Sequence[Mark]) -> None:
-        self._anchors = [mark.anchor for mark in marks]
-        self._offsets = [mark.offset for mark in marks]
+    def __init__(
+        self,
+        document: ParsedDocument,
+        settings: ChunkSettings,
+        count_tokens: CountTokens,
+        limit: int,
+        before: Sequence[Chunk],
+    ) -> None:
+        self._document = document
+        self._text = document.text
+        self._method = _METHODS[settings.method]
+        self._count = count_tokens
+        self._limit = limit
+        self._overlap = settings.overlap_tokens if self._method.shared else 0
+        self._places = Places(document.marks, document.headings)
+        self._kept = kept_spans(before, document.text) if before else []
+        self._contexts: dict[tuple[str, ...], tuple[str, int]] = {}
 
-    def at(self, offset: int) -> Anchor:
-        index = bisect_right(self._offsets, offset) - 1
-        return self._anchors[index] if index >= 0 else Anchor()
+    def chunks(self) -> list[Chunk]:
+        """All chunks in reading order."""
+        find = sections_by_heading if self._method.by_heading else sections_by_place
+        rooms = [self._room(section) for section in find(self._document, self._places)]
+        owned = [(room, list(self._spans(room))) for room in rooms]
+        starts = self._starts(owned)
+        chunks: list[Chunk] = []
+        for room, spans in owned:
+            for own, end in spans:
+                chunks.append(self._chunk(len(chunks), room, starts.get(own, own), own, end))
+        return chunks
 
-    def borders(self) -> Iterator[int]:
-        """Offsets at which another page, slide or sheet begins."""
-        before = None
-        for offset, anchor in zip(self._offsets, self._anchors, strict=True):
-            here = (anchor.page, anchor.slide, anchor.sheet)
-            if before is not None and here != before:
-                yield offset
-            before = here
+    # --- what stands above ---------------------------------------------------------------------
 
-    def anchor(self, start: int, end: int, path: tuple[str, ...]) -> Anchor:
-        """The place of the text [start, end): cells are joined to a range, the heading added."""
-        first, last = self.at(start), self.at(max(start, end - 1))
-        if first.cells and last.cells and first.sheet == last.sheet:
-            return replace(first, cells=join_cells(first.cells, last.cells))
-        if path and first.page is None and first.slide is None and first.sheet is None:
-            return replace(first, heading=HEADING_SEPARATOR.join(path))
-        return first
+    def _room(self, section: Section) -> _Room:
+        context, tokens = self._context(section.path)
+        capacity = self._limit - _SPECIAL_TOKENS - tokens
+        header = next(
+            (h for h in self._document.table_headers
+             if h.start < section.end and section.start < h.end), None
+        )  # fmt: skip
+        if header is not None:
+            text, header_tokens = self._fitting(header.text)
+            header = TableHeader(header.start, header.end, text)
+            capacity -= header_tokens
+        return _Room(section, context, header, capacity)
 
+    def _context(self, path: tuple[str, ...]) -> tuple[str, int]:
+        """Title and heading path, the outermost parts dropped until they fit; and their tokens."""
+        if path not in self._contexts:
+            title = self._document.title
+            parts = [title, *path] if title and (not path or path[0] != title) else list(path)
+            parts = [" ".join(part.split()) for part in parts]
+            self._contexts[path] = self._first_fitting(parts)
+        return self._contexts[path]
 
-def join_cells(first: str, last: str) -> str:
-    """The smallest range that holds both: `A5:D5` and `A9:E9` → `A5:E9`."""
-    one, two = _RANGE.match(first), _RANGE.match(last)
-    if not one or not two:
-        return first
-    columns = [group for m in (one, two) for group in (m[1], m[3] or m[1])]
-    rows = [int(group) for m in (one, two) for group in (m[2], m[4] or m[2])]
-    # Columns compare by length first: Z comes before AA.
-    ordered = sorted(columns, key=lambda column: (len(column), column))
-    return f"{ordered[0]}{min(rows)}:{ordered[-1]}{max(rows)}"
+    def _first_fitting(self, parts: list[str]) -> tuple[str, int]:
+        while parts:
+            context = HEADING_SEPARATOR.join(part for part in parts if part)
+            [tokens] = self._count([context])
+            if tokens <= int(self._limit * _CONTEXT_SHARE):
+                return context, tokens
+            parts = parts[1:]
+        return "", 0
 
+    def _fitting(self, text: str) -> tuple[str, int]:
+        """As many words of a header row as may stand above a chunk, and their tokens."""
+        most = int(self._limit * _CONTEXT_SHARE)
+        cut = list(pieces(text, (0, len(text)), self._count, most, BY_WORDS))
+        for start, end in fill_tightly(cut, most):
+            [tokens] = self._count([text[start:end]])
+            return text[start:end], tokens
+        return "", 0
 
-def _sections(document: ParsedDocument, marks: _Marks) -> Iterator[_Section]:
-    """The text between two headings or page borders, without the heading lines themselves."""
-    text = document.text
-    starts: dict[int, tuple[str, ...]] = {0: ()}
-    path: list[Heading] = []
-    bodies: dict[int, int] = {}
-    for heading in document.headings:
-        path = [h for h in path if h.level < heading.level] + [heading]
-        starts[heading.offset] = tuple(h.title for h in path)
-        bodies[heading.offset] = _end_of_heading(text, heading.offset)
-    ordered = sorted(starts)
-    for border in marks.borders():
-        if border not in starts:
-            starts[border] = starts[ordered[bisect_right(ordered, border) - 1]]
-    offsets = [*sorted(starts), len(text)]
-    for start, end in pairwise(offsets):
-        body = min(bodies.get(start, start), end)
-        if text[body:end].strip():
-            yield _Section(body, end, starts[start])
-        elif _is_leaf(starts, start, end) and text[start:end].strip():
-            # A heading with nothing under it would otherwise be found by no one.
-            yield _Section(start, end, starts[start][:-1])
+    # --- where the borders are -------------------------------------------------------------------
 
-
-def _is_leaf(starts: dict[int, tuple[str, ...]], start: int, end: int) -> bool:
-    following = starts.get(end, ())
-    return following[: len(starts[start])] != starts[start]
-
-
-def _end_of_heading(text: str, offset: int) -> int:
-    end = text.find("\n", offset)
-    if end < 0:
-        return len(text)
-    underline = _UNDERLINE.match(text, end + 1)
-    return underline.end() if underline and underline[0].strip() else end + 1
-
-
-def _prefix(title: str, path: tuple[str, ...], count_tokens: CountTokens, max_tokens: int) -> str:
-    """Title and heading path, the outermost parts dropped until it takes a quarter at most."""
-    parts = [title, *path] if title and (not path or path[0] != title) else list(path)
-    parts = [" ".join(part.split()) for part in parts]
-    limit = int(max_tokens * _HEADING_SHARE)
-    while parts:
-        prefix = HEADING_SEPARATOR.join(part for part in parts if part)
-        if count_tokens([prefix])[0] <= limit:
-            return prefix
-        parts = parts[1:]
-    return ""
-
-
-def _pack(text: str, section: _Section, count_tokens: CountTokens, capacity: int) -> Iterator[Span]:
-    """Spans of about equal token count, none above the capacity."""
-    pieces = list(_pieces(text, (section.start, section.end), count_tokens, capacity, level=0))
-    total = sum(tokens for _, tokens in pieces)
-    target = total / max(1, -(-total // capacity))
-    start: int | None = None
-    end = packed = done = 0
-    for (piece_start, piece_end), tokens in pieces:
-        # Close the chunk where the running total comes nearest to its fair share.
-        if start is not None and (packed + tokens > capacity or packed + tokens / 2 > target):
-            yield start, end
-            done += packed
-            start, packed = None, 0
-            left = total - done
-            target = left / max(1, -(-left // capacity))
-        if start is None:
-            start = piece_start
-        end = piece_end
-        packed += tokens
-    if start is not None:
-        yield start, end
-
-
-def _pieces(
-    text: str, span: Span, count_tokens: CountTokens, capacity: int, level: int
-) -> Iterator[tuple[Span, int]]:
-    """Cut at the coarsest border that makes every piece fit: (span, tokens) in order."""
-    spans = list(_BORDERS[level](text, span))
-    counts = count_tokens([text[start:end] for start, end in spans])
-    for piece, tokens in zip(spans, counts, strict=True):
-        if tokens <= capacity:
-            yield piece, tokens
-        elif level + 1 < len(_BORDERS):
-            yield from _pieces(text, piece, count_tokens, capacity, level + 1)
+    def _spans(self, room: _Room) -> Iterator[Span]:
+        """What each chunk of a section has for itself."""
+        whole = next(stripped(self._text, room.section.start, room.section.end))
+        if whole[1] - whole[0] <= room.capacity:
+            # A token has a character at least.
+            yield whole
+            return
+        # Room for what is shared, unless that would be most of it.
+        capacity = room.capacity - self._overlap
+        if capacity < room.capacity // 2:
+            capacity = room.capacity
+        if unchanged := self._unchanged(whole, capacity):
+            yield from self._around(unchanged, whole, capacity)
+            return
+        cut = self._cut(whole, capacity)
+        if sum(tokens for _, tokens in cut) <= room.capacity and self._overlap:
+            yield whole
         else:
-            yield piece, capacity
+            yield from self._method.fill(cut, capacity)
 
+    def _around(self, unchanged: Sequence[Span], whole: Span, capacity: int) -> Iterator[Span]:
+        """The spans that stay, and between them what is cut anew."""
+        at = whole[0]
+        for start, end in [*unchanged, (whole[1], whole[1])]:
+            for gap in stripped(self._text, at, start):
+                yield from self._method.fill(self._cut(gap, capacity), capacity)
+            if start < end:
+                yield start, end
+            at = end
 
-def _split_at(pattern: re.Pattern[str]) -> Callable[[str, Span], Iterator[Span]]:
-    def split(text: str, span: Span) -> Iterator[Span]:
-        start, end = span
-        for match in pattern.finditer(text, start, end):
-            yield from _stripped(text, start, match.start())
-            start = match.end()
-        yield from _stripped(text, start, end)
+    def _cut(self, span: Span, capacity: int) -> list[Piece]:
+        return list(pieces(self._text, span, self._count, capacity, self._method.borders))
 
-    return split
+    def _unchanged(self, whole: Span, capacity: int) -> list[Span]:
+        """The kept spans of a section that still fit, without those beside a crumb of a gap."""
+        first = bisect_left(self._kept, (whole[0], 0))
+        inside: list[Span] = []
+        for start, end in self._kept[first:]:
+            if end > whole[1]:
+                break
+            inside.append((start, end))
+        counts = self._count([self._text[start:end] for start, end in inside])
+        kept: list[Span] = []
+        at = whole[0]
+        for (start, end), tokens in zip(inside, counts, strict=True):
+            if tokens <= capacity and not self._is_crumb((at, start), capacity):
+                kept.append((start, end))
+                at = end
+        if kept and self._is_crumb((at, whole[1]), capacity):
+            kept.pop()
+        return kept
 
+    def _is_crumb(self, span: Span, capacity: int) -> bool:
+        """Whether there is text in the span, but too little for a chunk."""
+        for start, end in stripped(self._text, *span):
+            if end - start > _CRUMB_CHARACTERS:
+                return False
+            return self._count([self._text[start:end]])[0] < _CRUMB_SHARE * capacity
+        return False
 
-def _split_sentences(text: str, span: Span) -> Iterator[Span]:
-    start, end = span
-    for first, last in sentences(text[start:end]):
-        yield start + first, start + last
+    # --- what neighbours share -------------------------------------------------------------------
 
+    def _starts(self, owned: Sequence[tuple[_Room, list[Span]]]) -> dict[int, int]:
+        """Where chunks begin that share the end of the one before, by where their own begins."""
+        shared = self._method.shared
+        if not self._overlap or shared is None:
+            return {}
+        tails: list[tuple[int, list[Span]]] = []
+        for _, spans in owned:
+            for (start, end), (own, _) in pairwise(spans):
+                low = max(start, end - _TAIL_CHARACTERS)
+                units = [u for line in split_lines(self._text, (low, end))
+                         for u in shared(self._text, line)]  # fmt: skip
+                # Not from its very beginning: then the chunk would hold all of the one before.
+                tails.append((own, [u for u in units if u[0] > low]))
+        counts = iter(self._count([self._text[a:b] for _, units in tails for a, b in units]))
+        starts: dict[int, int] = {}
+        for own, units in tails:
+            costs = [next(counts) for _ in units]
+            room = self._overlap
+            for (unit_start, _), cost in zip(reversed(units), reversed(costs), strict=True):
+                room -= cost
+                if room < 0:
+                    break
+                starts[own] = unit_start
+        return starts
 
-def _split_atoms(text: str, span: Span) -> Iterator[Span]:
-    for start in range(span[0], span[1], _ATOM_CHARACTERS):
-        yield start, min(start + _ATOM_CHARACTERS, span[1])
+    def _chunk(self, position: int, room: _Room, start: int, own: int, end: int) -> Chunk:
+        text = self._text[start:end]
+        anchor = self._places.anchor(start, end)
+        path = room.section.path
+        if self._method.by_heading and anchor.heading:
+            anchor = replace(anchor, heading=HEADING_SEPARATOR.join(path) or None)
+        context = self._with_header(room, own, text)
+        return Chunk(position, start, end, text, anchor, context, content_hash(context, text))
 
-
-def _stripped(text: str, start: int, end: int) -> Iterator[Span]:
-    while start < end and text[start].isspace():
-        start += 1
-    while end > start and text[end - 1].isspace():
-        end -= 1
-    if start < end:
-        yield start, end
-
-
-_BORDERS: list[Callable[[str, Span], Iterator[Span]]] = [
-    _split_at(_PARAGRAPH),
-    _split_at(_LINE),
-    _split_sentences,
-    _split_at(_WORD_END),
-    _split_atoms,
-]
+    def _with_header(self, room: _Room, own: int, text: str) -> str:
+        """The context, with the header row if the chunk is of the table's rows without it."""
+        header = room.header
+        if header is None or not header.start <= own < header.end:
+            return room.context
+        if " ".join(text.split())[: len(header.text)] == header.text:
+            return room.context
+        return f"{room.context}\n{header.text}" if room.context else header.text

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from desktop_rag.core.parsed import Chunk, ChunkSettings, ParsedDocument
 from desktop_rag.core.text import term_counts
-from desktop_rag.ingest.chunker import CountTokens, chunk_document
+from desktop_rag.ingest.chunker import CountTokens, chunk_document, chunking_signature
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +34,11 @@ class Cutter:
     ) -> Cut:
         """Cut a document; borders from before stay where the text did not change."""
         chunks = tuple(
-            chunk_document(document, self._count_tokens, self._max_tokens)
+            chunk_document(document, settings, self._count_tokens, self._max_tokens, before)
         )
         counts = tuple(term_counts(chunk.embedded_text) for chunk in chunks)
         return Cut(chunks, counts, self.signature(settings))
 
     def signature(self, settings: ChunkSettings) -> str:
         """Tells one way of cutting from another."""
-        return f"{settings.method}"
+        return chunking_signature(settings, self._max_tokens)

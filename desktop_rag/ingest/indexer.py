@@ -16,7 +16,7 @@ from pathlib import Path
 from desktop_rag.core.domain import Document, DocumentState, FileStat
 from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.library_events import Stage
-from desktop_rag.core.parsed import ChunkSettings, ParsedDocument, ParsedPart
+from desktop_rag.core.parsed import Chunk, ChunkSettings, ParsedDocument, ParsedPart
 from desktop_rag.core.places import places_to_json
 from desktop_rag.ingest.background import Background
 from desktop_rag.ingest.cutter import Cutter
@@ -236,8 +236,11 @@ class Indexer:
         return replace(outcome, parts=parts)
 
     def _cut(self, document: Document, parsed: ParsedDocument) -> Outcome:
-        before = self._documents.chunks(document.document_id) if document.chunk_count else []
-        cut = self._cutter.cut(parsed, self._chunking_of(document.source_id), before)
+        chunking = self._chunking_of(document.source_id)
+        before: list[Chunk] = []
+        if document.chunk_count and document.chunking == self._cutter.signature(chunking):
+            before = self._documents.chunks(document.document_id)
+        cut = self._cutter.cut(parsed, chunking, before)
         indexed = replace(
             document,
             title=parsed.title,

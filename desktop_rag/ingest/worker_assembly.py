@@ -171,7 +171,7 @@ class _Content:
             max((header.end for header in self._table_headers), default=0),
         )
         _check(last <= len(text), "a place behind the end of the text")
-        language = clean_text(done.get("language", ""))
+        language = clean_text(done["language"]) if "language" in done else ""
         _check(_LANGUAGE.fullmatch(language) is not None, "the language")
         return ParsedDocument(
             format=clean_text(done["format"]),

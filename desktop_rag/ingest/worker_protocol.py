@@ -72,7 +72,7 @@ class Limits:
     seconds_per_mb: float = 2.0
     start_s: float = 60.0
     ocr_pages: int = 500
-    ocr_page_s: float = 60.0
+    ocr_page_s: float = 120.0
     ocr_threads: int = 2
 
     def seconds_for(self, size_bytes: int) -> float:
@@ -117,7 +117,7 @@ class Request:
     def to_line(self) -> bytes:
         """The request as it is sent, without the line's end."""
         fields: dict[str, Any] = {
-            "path": None if self.path is None else str(self.path),
+            "path": "" if self.path is None else str(self.path),
             "limits": self.limits.to_json(),
             "is_safe": self.is_safe,
             "web_page": self.web_page,

@@ -163,7 +163,7 @@ class DocumentModel(RowListModel):
     def _apply_one(self, document: Document) -> Row | None:
         """Let one row change, come, go or move; the row, if it only has to be painted anew."""
         row = self._by_id.get(document.document_id)
-        if document.state is DocumentState.GONE:
+        if document.is_forgotten:
             if row:
                 self._forget([row])
                 self.drop_row(row)
@@ -181,7 +181,7 @@ class DocumentModel(RowListModel):
         gone: set[Row] = set()
         for document in documents:
             row = self._by_id.get(document.document_id)
-            if document.state is DocumentState.GONE:
+            if document.is_forgotten:
                 gone.update({row} if row else ())
             elif row is None:
                 arriving.append(self._take_new(document))

@@ -11,6 +11,7 @@ from enum import IntEnum, StrEnum
 from operator import attrgetter
 from typing import Any
 
+from desktop_rag.core.anchors import HEADING_SEPARATOR
 from desktop_rag.core.domain import Document, DocumentState
 from desktop_rag.ui.wording import moment_in_words, one_line, size_in_words
 
@@ -44,12 +45,12 @@ class StateGroup(StrEnum):
 
 # Tuples: looking an enum up in a set calls its hash function, which is written in Python.
 STATES_OF_GROUP: Mapping[StateGroup, tuple[DocumentState, ...]] = {
-    StateGroup.ALL: tuple(state for state in DocumentState if state is not DocumentState.GONE),
+    StateGroup.ALL: tuple(DocumentState),
     StateGroup.SEARCHABLE: (DocumentState.SEARCHABLE, DocumentState.SEARCHABLE_BY_WORDS),
     StateGroup.IN_WORK: (DocumentState.WAITING, DocumentState.READING),
     StateGroup.FAILED: (DocumentState.FAILED,),
     StateGroup.SKIPPED: (DocumentState.SKIPPED,),
-    StateGroup.OFFLINE: (DocumentState.OFFLINE,),
+    StateGroup.OFFLINE: (DocumentState.OFFLINE, DocumentState.GONE),
 }
 _MOST_MERGED = 2000
 _STATE_RANKS = {state: rank for rank, state in enumerate(DocumentState)}
@@ -73,7 +74,7 @@ class Row:
         """Take over another state of the same document; its `key` is by name again."""
         self.document = document
         whole = str(document.path)
-        self.folder, self.name = _split(whole, root)
+        self.folder, self.name = _place(document, whole, root)
         self.name_key = f"{self.name.casefold()}\0{whole}\0{document.document_id}"
         self.haystack = f"{self.folder} {self.name} {document.title} {document.reason}".casefold()
         self.key: Any = self.name_key
@@ -97,7 +98,7 @@ def make_table(documents: Iterable[Document], roots: Mapping[str, str]) -> Table
     rows = [
         Row(document, roots.get(document.source_id, ""))
         for document in documents
-        if document.state is not DocumentState.GONE
+        if not document.is_forgotten
     ]
     rows.sort(key=attrgetter("key"))
     counts: StateCounts = {}
@@ -176,8 +177,18 @@ def cell_text(row: Row, column: int) -> str:
 def whole_text(row: Row, column: int) -> str:
     """What a tooltip adds to a cell that may be cut: all of the path, all of the reason."""
     if column in {Column.NAME, Column.FOLDER}:
-        return one_line(str(row.document.path))
+        return one_line(row.document.url or str(row.document.path))
     return one_line(row.document.reason) if column == Column.REASON else ""
+
+
+def _place(document: Document, whole: str, root: str) -> tuple[str, str]:
+    """What stands in the columns of folder and name."""
+    if document.url:
+        _, _, rest = document.url.partition("://")
+        host, _, path = rest.partition("/")
+        return host, f"/{path}"
+    folder, name = _split(whole, root)
+    return folder, f"{name}{HEADING_SEPARATOR}{document.part}" if document.part else name
 
 
 def _split(whole: str, root: str) -> tuple[str, str]:

@@ -10,10 +10,15 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from desktop_rag.core.domain import DocumentState, Source, SourceState
-from desktop_rag.core.library_events import DocumentCounts
+from desktop_rag.core.library_events import ChangeSummary, DocumentCounts
 from desktop_rag.ui.controls import Card, ElidedLabel, IconButton, PlainLabel, TextButton
 from desktop_rag.ui.theme import Theme
-from desktop_rag.ui.wording import counts_in_words, one_line, source_state_in_words
+from desktop_rag.ui.wording import (
+    changes_in_words,
+    counts_in_words,
+    one_line,
+    source_state_in_words,
+)
 
 _ICON_PX = 22
 _TONES = {SourceState.WATCHED: "success", SourceState.POLLED: "accent"}
@@ -29,6 +34,7 @@ class FolderCard(Card):
     rescan_asked = Signal(str)
     remove_confirmed = Signal(str)
     files_asked = Signal(str, bool)
+    options_asked = Signal(str)
 
     def __init__(self, theme: Theme, source: Source, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -46,14 +52,18 @@ class FolderCard(Card):
     @property
     def stops(self) -> Sequence[QWidget]:
         """Where the Tab key stops on its way through the card."""
-        icons = (self._files, self._open, self._rescan, self._remove)
+        icons = (self._files, self._open, self._rescan, self._options, self._remove)
         return (self._failed, *icons, self._no, self._yes)
+
+    def show_changes(self, summary: ChangeSummary) -> None:
+        """Say what the last look at the source found."""
+        self._changes.setText(changes_in_words(summary))
 
     def show_source(self, source: Source, collection: str, counts: DocumentCounts) -> None:
         """Show the source's present state, the name of its collection and what it holds."""
         self._source = source
         self._yes.setEnabled(True)
-        self._path.set_full_text(one_line(str(source.path)))
+        self._path.set_full_text(one_line(source.name if source.links else str(source.path)))
         is_offline = source.state is SourceState.OFFLINE
         self._state.setText(f"● {source_state_in_words(source.state)}")
         self._state.set_tone(_TONES.get(source.state, "warning"))
@@ -77,7 +87,7 @@ class FolderCard(Card):
         return super().event(event)
 
     def _build(self) -> None:
-        name = one_line(self._source.path.name or str(self._source.path))
+        name = one_line(self._source.name)
         self.setAccessibleName(f"Source {name}")
         self._icon = PlainLabel()
         self._icon.setFixedSize(QSize(_ICON_PX, _ICON_PX))
@@ -85,7 +95,9 @@ class FolderCard(Card):
         self._path.setObjectName("folderPath")
         self._state = PlainLabel(scale="small")
         self._counts = ElidedLabel(tone="muted", scale="small")
+        self._changes = PlainLabel(tone="muted", scale="small")
         self._failed = TextButton("", kind="link")
+        self._options = IconButton(self._theme, "settings:muted", f"Options of {name}")
         self._files = IconButton(self._theme, "file-text:muted", f"Show the files of {name}")
         self._open = IconButton(self._theme, "open:muted", f"Open {name}")
         self._rescan = IconButton(self._theme, "refresh:muted", f"Look for changes in {name}")
@@ -94,6 +106,7 @@ class FolderCard(Card):
         details.setSpacing(10)
         details.addWidget(self._state)
         details.addWidget(self._counts, 1)
+        details.addWidget(self._changes)
         details.addWidget(self._failed)
         words = QVBoxLayout()
         words.setSpacing(3)
@@ -105,7 +118,7 @@ class FolderCard(Card):
         row.addSpacing(8)
         row.addLayout(words, 1)
         row.addSpacing(8)
-        for button in (self._files, self._open, self._rescan, self._remove):
+        for button in (self._files, self._open, self._rescan, self._options, self._remove):
             row.addWidget(button)
         outer = QVBoxLayout(self)
         outer.setContentsMargins(14, 9, 10, 9)
@@ -133,6 +146,7 @@ class FolderCard(Card):
         self._theme.changed.connect(self._paint_icon)
         self._open.clicked.connect(self._on_open_clicked)
         self._rescan.clicked.connect(self._on_rescan_clicked)
+        self._options.clicked.connect(self._on_options_clicked)
         self._files.clicked.connect(self._on_files_clicked)
         self._failed.clicked.connect(self._on_failed_clicked)
         self._remove.clicked.connect(self._on_remove_clicked)
@@ -142,7 +156,8 @@ class FolderCard(Card):
     @Slot()
     def _paint_icon(self) -> None:
         is_offline = self._source.state is SourceState.OFFLINE
-        icon = self._theme.icon("offline:warning" if is_offline else "folder:accent")
+        kind = "link" if self._source.links else "folder"
+        icon = self._theme.icon("offline:warning" if is_offline else f"{kind}:accent")
         self._icon.setPixmap(icon.pixmap(QSize(_ICON_PX, _ICON_PX), self.devicePixelRatio()))
 
     @Slot()
@@ -152,6 +167,10 @@ class FolderCard(Card):
     @Slot()
     def _on_rescan_clicked(self) -> None:
         self.rescan_asked.emit(self._source.source_id)
+
+    @Slot()
+    def _on_options_clicked(self) -> None:
+        self.options_asked.emit(self._source.source_id)
 
     @Slot()
     def _on_files_clicked(self) -> None:

@@ -12,6 +12,7 @@ from desktop_rag.core.library_events import (
     DocumentsChanged,
     IndexProgress,
     ProgressChanged,
+    SourceScanned,
     SourcesChanged,
 )
 from desktop_rag.ui.bridge import Bridge, Job
@@ -41,11 +42,13 @@ class LibraryFeed(QObject):
     """Loads everything once, then follows the library's events.
 
     Documents go into the model, many at a time and only a few times a second. `sources_changed`
-    carries a list of Source and one of Collection, `progress_changed` an IndexProgress.
+    carries a list of Source and one of Collection, `progress_changed` an IndexProgress, `scanned`
+    the id of a source and the ChangeSummary of the last look at it.
     """
 
     sources_changed = Signal(object, object)
     progress_changed = Signal(object)
+    scanned = Signal(str, object)
 
     def __init__(
         self, bridge: Bridge, library: "Library", model: DocumentModel, parent: QObject
@@ -85,6 +88,8 @@ class LibraryFeed(QObject):
                     (d.document_id, d) for d in documents if d.source_id not in self._removed
                 )
                 self._start_batch()
+            case SourceScanned(source_id, summary):
+                self.scanned.emit(source_id, summary)
             case SourcesChanged():
                 self.reload_sources()
             case _:

@@ -3,19 +3,19 @@
 All work of the library runs through the bridge; its events arrive at `on_library_event`.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent, QResizeEvent
-from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
 from desktop_rag.core.domain import Collection, Document, DocumentState, Source
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import IndexProgress
 from desktop_rag.ui.bridge import Bridge
-from desktop_rag.ui.controls import PlainLabel, TextButton, plain_tooltip, set_property
+from desktop_rag.ui.controls import IconButton, PlainLabel, TextButton, set_property
 from desktop_rag.ui.document_model import DocumentModel
 from desktop_rag.ui.document_rows import STATES_OF_GROUP, StateGroup
 from desktop_rag.ui.documents_panel import DocumentsPanel
@@ -23,6 +23,7 @@ from desktop_rag.ui.file_opening import FileOpener
 from desktop_rag.ui.first_run import FirstRun
 from desktop_rag.ui.library_feed import LibraryFeed
 from desktop_rag.ui.progress_strip import ProgressStrip
+from desktop_rag.ui.source_choice import SourceChoice
 from desktop_rag.ui.source_list import SourceList
 from desktop_rag.ui.theme import Theme
 
@@ -52,6 +53,7 @@ class LibraryPage(QWidget):
         self._opener = FileOpener(bridge, self)
         self._model = DocumentModel(self)
         self._feed = LibraryFeed(bridge, library, self._model, self)
+        self._choice = SourceChoice(bridge, library, self)
         self._sources: dict[str, Source] = {}
         self._build()
         self._connect()
@@ -65,10 +67,7 @@ class LibraryPage(QWidget):
     @Slot()
     def choose_folder(self) -> None:
         """Let the person choose a folder, and add it."""
-        dialog = QFileDialog(self, "Add a folder to the library", str(Path.home()))
-        dialog.setFileMode(QFileDialog.FileMode.Directory)
-        dialog.setOption(QFileDialog.Option.ShowDirsOnly)
-        self._open_dialog(dialog)
+        self._choice.choose_folder()
 
     # --- building --------------------------------------------------------------------------------
 
@@ -105,18 +104,23 @@ class LibraryPage(QWidget):
     def _build_header(self) -> QWidget:
         header = QWidget(self)
         self._pause = TextButton("Pause", header, icon="pause:text", theme=self._theme)
-        self._rescan = TextButton("Rescan", header, icon="refresh:text", theme=self._theme)
+        self._rescan = IconButton(self._theme, "refresh:text", "Look for changes", header)
+        self._collections = IconButton(self._theme, "library:text", "Collections", header)
+        self._add_links = TextButton("Add links…", header)
         self._add_files = TextButton("Add files…", header)
         self._add = TextButton(
             "Add folder…", header, kind="primary", icon="folder-plus:accent_text", theme=self._theme
         )
-        self._rescan.setToolTip(plain_tooltip("Look for changes in all folders now"))
+        self._buttons: Sequence[QWidget] = (
+            self._collections, self._pause, self._rescan, self._add_links, self._add_files,
+            self._add,
+        )  # fmt: skip
         row = QHBoxLayout(header)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(8)
         row.addWidget(PlainLabel("Library", scale="title"))
         row.addStretch(1)
-        for button in (self._pause, self._rescan, self._add_files, self._add):
+        for button in self._buttons:
             row.addWidget(button)
         return header
 
@@ -125,7 +129,12 @@ class LibraryPage(QWidget):
         self._feed.progress_changed.connect(self._show_progress)
         self._model.counts_changed.connect(self._show_searchable_count)
         self._add.clicked.connect(self.choose_folder)
-        self._add_files.clicked.connect(self._on_add_files_clicked)
+        self._add_files.clicked.connect(self._choice.choose_files)
+        self._add_links.clicked.connect(self._choice.choose_links)
+        self._collections.clicked.connect(self._choice.arrange_collections)
+        self._choice.changed.connect(self._feed.reload_sources)
+        self._feed.scanned.connect(self._list.show_changes)
+        self._list.options_asked.connect(self._on_options_asked)
         self._pause.clicked.connect(self._on_pause_clicked)
         self._rescan.clicked.connect(self._on_rescan_clicked)
         self._first_run.folder_asked.connect(self.choose_folder)
@@ -149,11 +158,15 @@ class LibraryPage(QWidget):
         self._panel.set_sources(sources)
         self._content.setVisible(bool(sources))
         self._empty.setVisible(not sources)
-        for button in (self._add, self._add_files, self._pause, self._rescan):
+        self._choice.set_collections(collections)
+        for source_id, summary in self._library.last_scans.items():
+            self._list.show_changes(source_id, summary)
+        for button in self._buttons:
             button.setVisible(bool(sources))
 
     @Slot(object)
     def _show_progress(self, progress: IndexProgress) -> None:
+        self._strip.set_held_for_battery(self._library.holds_for_battery)
         self._strip.set_progress(progress)
         self._show_paused()
 
@@ -173,30 +186,6 @@ class LibraryPage(QWidget):
     # --- what the person asks for ----------------------------------------------------------------
 
     @Slot()
-    def _on_add_files_clicked(self) -> None:
-        dialog = QFileDialog(self, "Add files to the library")
-        dialog.setFileMode(QFileDialog.FileMode.ExistingFiles)
-        self._open_dialog(dialog)
-
-    def _open_dialog(self, dialog: QFileDialog) -> None:
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.filesSelected.connect(self._on_files_selected)
-        dialog.open()
-
-    @Slot("QStringList")
-    def _on_files_selected(self, names: list[str]) -> None:
-        self._add_sources(Path(name) for name in names)
-
-    def _add_sources(self, paths: Iterable[Path]) -> None:
-        library, wanted = self._library, list(paths)
-        self._bridge.run(self, lambda: _add_each(library, wanted), self._on_sources_added)
-
-    def _on_sources_added(self, errors: list[AppError]) -> None:
-        for error in errors:
-            self._bridge.post(error)
-        self._feed.reload_sources()
-
-    @Slot()
     def _on_pause_clicked(self) -> None:
         if self._library.is_paused:
             self._library.resume()
@@ -211,6 +200,10 @@ class LibraryPage(QWidget):
     @Slot(str)
     def _on_source_rescan_asked(self, source_id: str) -> None:
         self._bridge.run(self, lambda: self._library.rescan(source_id))
+
+    @Slot(str)
+    def _on_options_asked(self, source_id: str) -> None:
+        self._choice.change_options(self._sources[source_id])
 
     @Slot(str)
     def _on_source_open_asked(self, source_id: str) -> None:
@@ -269,19 +262,8 @@ class LibraryPage(QWidget):
         event.setDropAction(Qt.DropAction.CopyAction)
         event.accept()
         urls = [url for url in event.mimeData().urls() if url.isLocalFile()]
-        self._add_sources(Path(url.toLocalFile()) for url in urls)
+        self._choice.add(Path(url.toLocalFile()) for url in urls)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._list.setMaximumHeight(int(self.height() * _MOST_FOR_CARDS))
-
-
-def _add_each(library: "Library", paths: Iterable[Path]) -> list[AppError]:
-    """Add all that can be added; what was wrong with the others. Worker thread."""
-    errors: list[AppError] = []
-    for path in paths:
-        try:
-            library.add_source(path)
-        except AppError as error:
-            errors.append(error)
-    return errors

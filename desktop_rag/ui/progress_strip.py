@@ -9,6 +9,7 @@ from desktop_rag.ui.wording import count_of, duration_left, one_line, percent
 
 _REPAINT_MS = 200
 _STEPS = 1000
+_ON_BATTERY = "Paused while on battery"
 _HEADLINES = {
     Stage.IDLE: "Up to date",
     Stage.SCANNING: "Looking for files",
@@ -28,6 +29,7 @@ class ProgressStrip(Card):
         super().__init__(parent)
         self._progress = IndexProgress()
         self._searchable_count = 0
+        self._is_held_for_battery = False
         self._repaint = QTimer(self)
         self._repaint.setSingleShot(True)
         self._repaint.setInterval(_REPAINT_MS)
@@ -40,6 +42,12 @@ class ProgressStrip(Card):
         is_turn = progress.stage is not self._progress.stage
         self._progress = progress
         self._show_soon(is_turn)
+
+    def set_held_for_battery(self, is_held: bool) -> None:
+        """Whether indexing is paused only because the computer runs on battery."""
+        if is_held is not self._is_held_for_battery:
+            self._is_held_for_battery = is_held
+            self._show_soon(True)
 
     def set_searchable_count(self, files: int) -> None:
         """How many files are found by their words now."""
@@ -88,7 +96,8 @@ class ProgressStrip(Card):
     def _show(self) -> None:
         now = self._progress
         is_idle = now.stage is Stage.IDLE
-        self._headline.setText(_HEADLINES[now.stage])
+        is_held = self._is_held_for_battery and now.stage is Stage.PAUSED
+        self._headline.setText(_ON_BATTERY if is_held else _HEADLINES[now.stage])
         self._left.setText("" if is_idle else duration_left(now.seconds_left))
         self._percent.setText("" if is_idle else percent(now.fraction))
         self._bar.setValue(int(now.fraction * _STEPS))

@@ -2,6 +2,7 @@
 
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtWidgets import (
+    QCheckBox,
     QComboBox,
     QGridLayout,
     QHBoxLayout,
@@ -42,6 +43,13 @@ def show_number(field: QSpinBox, value: int) -> None:
     """Set a number without telling that it changed."""
     field.blockSignals(True)
     field.setValue(value)
+    field.blockSignals(False)
+
+
+def show_checked(field: QCheckBox, is_checked: bool) -> None:
+    """Set a check box without telling that it changed."""
+    field.blockSignals(True)
+    field.setChecked(is_checked)
     field.blockSignals(False)
 
 

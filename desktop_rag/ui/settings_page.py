@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtWidgets import (
     QButtonGroup,
+    QCheckBox,
     QFrame,
     QHBoxLayout,
     QRadioButton,
@@ -28,6 +29,7 @@ from desktop_rag.ui.settings_fields import (
     SettingsSection,
     WheelGuard,
     note,
+    show_checked,
     show_number,
     whole_number,
 )
@@ -84,6 +86,8 @@ class SettingsPage(QWidget):
         self._show_balance(self._balance.value())
         show_number(self._largest, settings.index.max_file_mb)
         show_number(self._threads, settings.index.embedding_threads)
+        show_checked(self._rests_on_battery, settings.index.pauses_on_battery)
+        show_checked(self._reads_pictures, settings.index.reads_pictures)
 
     # --- building --------------------------------------------------------------------------------
 
@@ -174,16 +178,25 @@ class SettingsPage(QWidget):
         return section
 
     def _build_indexing(self) -> SettingsSection:
-        section = SettingsSection("Indexing", "Changes take effect at the next start of the app.")
+        section = SettingsSection("Indexing")
+        self._rests_on_battery = QCheckBox("Pause while the computer runs on battery")
+        self._reads_pictures = QCheckBox("Read scanned pages and pictures")
         self._largest = whole_number(1, 10_000, 50, " MB")
         self._threads = whole_number(0, os.cpu_count() or 1, 1, " threads")
         self._threads.setSpecialValueText("automatic")
         for field in (self._largest, self._threads):
             self._guard.guard(field)
         section.add_row("Largest file", self._largest)
-        section.add_note(note("Larger files are skipped and listed as such."))
+        section.add_note(
+            note("Larger files are skipped and listed as such. Takes effect at the next start.")
+        )
         section.add_row("Computing with", self._threads)
         section.add_note(note("Fewer threads leave more of the computer to other programs."))
+        section.add_row("On battery", self._rests_on_battery)
+        section.add_row("Pictures", self._reads_pictures)
+        section.add_note(
+            note("Needs the extra “ocr” of the app, and time. Takes effect at the next start.")
+        )
         return section
 
     def _build_about(self) -> SettingsSection:
@@ -207,6 +220,8 @@ class SettingsPage(QWidget):
         self._balance.sliderMoved.connect(self._show_balance)
         for field in (self._passages, self._balance, self._largest, self._threads):
             field.valueChanged.connect(self._on_edited)
+        for box in (self._rests_on_battery, self._reads_pictures):
+            box.toggled.connect(self._on_edited)
         self._undo.clicked.connect(self._on_undo_clicked)
         self._open_home.clicked.connect(self._on_open_home_clicked)
 
@@ -233,6 +248,8 @@ class SettingsPage(QWidget):
                     now.index,
                     max_file_mb=self._largest.value(),
                     embedding_threads=self._threads.value(),
+                    pauses_on_battery=self._rests_on_battery.isChecked(),
+                    reads_pictures=self._reads_pictures.isChecked(),
                 ),
             )
         )

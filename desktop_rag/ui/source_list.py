@@ -6,6 +6,7 @@ from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
 from PySide6.QtWidgets import QFrame, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
 
 from desktop_rag.core.domain import Source
+from desktop_rag.core.library_events import ChangeSummary
 from desktop_rag.ui.document_model import DocumentModel
 from desktop_rag.ui.folder_card import FolderCard
 from desktop_rag.ui.theme import Theme
@@ -18,6 +19,7 @@ class SourceList(QScrollArea):
     rescan_asked = Signal(str)
     remove_confirmed = Signal(str)
     files_asked = Signal(str, bool)
+    options_asked = Signal(str)
 
     def __init__(
         self, theme: Theme, model: DocumentModel, stop_before: QWidget, parent: QWidget
@@ -63,6 +65,11 @@ class SourceList(QScrollArea):
         self._order_stops()
         self.updateGeometry()
 
+    def show_changes(self, source_id: str, summary: ChangeSummary) -> None:
+        """Say on its card what the last look at a source found."""
+        if card := self._cards.get(source_id):
+            card.show_changes(summary)
+
     def show_counts(self) -> None:
         """Tell every card what the model counts for its source now."""
         for card in self._cards.values():
@@ -90,6 +97,7 @@ class SourceList(QScrollArea):
         card.rescan_asked.connect(self.rescan_asked)
         card.remove_confirmed.connect(self.remove_confirmed)
         card.files_asked.connect(self.files_asked)
+        card.options_asked.connect(self.options_asked)
         self._cards[source.source_id] = card
         self._column.insertWidget(self._column.count() - 1, card)
         return card

@@ -1,10 +1,11 @@
 """Numbers, times and states in plain words, as the library page says them. Pure; any thread."""
 
+import math
 import time
 from datetime import datetime
 
 from desktop_rag.core.domain import DocumentState, SourceState
-from desktop_rag.core.library_events import DocumentCounts
+from desktop_rag.core.library_events import ChangeSummary, DocumentCounts
 
 _KB = 1024
 _MINUTE_S = 60
@@ -28,6 +29,7 @@ _SOURCE_STATES = {
     SourceState.POLLED: "checked from time to time",
     SourceState.OFFLINE: "offline",
 }
+_UNCHANGED = "no changes"
 
 
 def one_line(text: str) -> str:
@@ -54,6 +56,7 @@ def counts_in_words(counts: DocumentCounts) -> str:
             (DocumentState.FAILED, "failed"),
             (DocumentState.SKIPPED, "skipped"),
             (DocumentState.OFFLINE, "offline"),
+            (DocumentState.GONE, "gone for now"),
         )
         if counts.of(state)
     ]
@@ -63,6 +66,11 @@ def counts_in_words(counts: DocumentCounts) -> str:
 def source_state_in_words(state: SourceState) -> str:
     """How the source is kept up to date."""
     return _SOURCE_STATES[state]
+
+
+def changes_in_words(summary: ChangeSummary) -> str:
+    """What the last look found: `+3, ~1, −2, 1,198 unchanged`, or that nothing had changed."""
+    return _UNCHANGED if summary.is_empty else summary.label()
 
 
 def percent(fraction: float) -> str:
@@ -81,6 +89,15 @@ def duration_left(seconds: float | None) -> str:
         return f"about {round(seconds / _MINUTE_S)} min left"
     hours, minutes = divmod(round(seconds / _MINUTE_S), 60)
     return f"about {hours} h {minutes} min left" if minutes else f"about {hours} h left"
+
+
+def time_in_words(seconds: float) -> str:
+    """`a minute`, `12 minutes`, `3 hours`, rounded up: of work that is still to be done."""
+    if seconds <= _MINUTE_S:
+        return "a minute"
+    if seconds < _HOUR_S:
+        return count_of(math.ceil(seconds / _MINUTE_S), "minute")
+    return count_of(math.ceil(seconds / _HOUR_S), "hour")
 
 
 def size_in_words(size_bytes: int) -> str:

@@ -22,10 +22,12 @@ ALLOWED = {
     "BSD-2-Clause",
     "BSD-3-Clause",
     "CC0-1.0",
+    "CNRI-Python",
     "ISC",
     "LGPL-3.0-only",  # Qt, linked dynamically
     "MIT",
     "MIT-0",
+    "MPL-1.1",  # binds its own files only, as MPL-2.0 does
     "MPL-2.0",
     "PSF-2.0",
     "Zlib",
@@ -41,6 +43,7 @@ SPELLINGS = {
     "BSD License": "BSD-3-Clause",
     "BSD-3-Clause, Apache-2.0, dependency licenses": "BSD-3-Clause AND Apache-2.0",
     "MIT License": "MIT",
+    "The BSD 2-Clause License": "BSD-2-Clause",
     "Mozilla Public License 2.0 (MPL 2.0)": "MPL-2.0",
 }
 

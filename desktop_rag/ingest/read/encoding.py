@@ -23,7 +23,8 @@ _MIN_JUDGED_BYTES = 200
 _MIN_WIDE_SHARE = 0.2
 _MAX_STRAY_SHARE = 0.01
 # Other encodings are valid UTF-8 here and there by chance.
-_MIN_VALID_PER_ERROR = 4
+_MIN_VALID_PER_STRAY = 1
+_MIN_VALID = 2
 # Without this list two bytes of any file are "text" in some rare code page.
 _LIKELY = [
     "cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "cp932",
@@ -33,6 +34,12 @@ _LIKELY = [
 # Often all of these fit a Western text; then it is the Western one.
 _LATIN = {"cp1250", "cp1257", "iso8859_2", "mac_roman"}
 _WESTERN = "cp1252"
+# How Python keeps a byte that is no UTF-8, and what it is in a Western file. The last two letters
+# of that are in no word one meets.
+_STRAY_BYTES = frozenset(map(chr, range(0xDC80, 0xDD00)))
+_WESTERN_STRAYS = {
+    0xDC00 + byte: bytes([byte]).decode(_WESTERN, "replace") for byte in range(0x80, 0xFE)
+} | {0xDCFE: "\N{REPLACEMENT CHARACTER}", 0xDCFF: "\N{REPLACEMENT CHARACTER}"}
 _LINE_ENDS = re.compile(r"\r\n?")
 
 
@@ -91,12 +98,17 @@ def _wide(data: bytes) -> str:
 
 
 def _damaged_utf8(data: bytes) -> tuple[str, str] | None:
-    text = data.decode("utf-8", "replace")
-    errors = text.count("\N{REPLACEMENT CHARACTER}")
-    valid = sum(1 for char in text[:_GUESS_BYTES] if not char.isascii()) - errors
-    if valid < _MIN_VALID_PER_ERROR * errors:
+    """UTF-8 with some bytes that are none: damage, or lines that came from a Western file."""
+    text = data.decode("utf-8", "surrogateescape")
+    letters = sum(not char.isascii() for char in text[:_GUESS_BYTES])
+    strays = sum(char in _STRAY_BYTES for char in text[:_GUESS_BYTES])
+    if letters - strays < max(_MIN_VALID_PER_STRAY * strays, _MIN_VALID):
         return None
-    return text, f"{errors:,} characters are damaged."
+    repaired = text.translate(_WESTERN_STRAYS)
+    lost = repaired.count("\N{REPLACEMENT CHARACTER}") - text.count("\N{REPLACEMENT CHARACTER}")
+    if lost:
+        return repaired, f"{lost:,} characters are damaged."
+    return repaired, "It mixes encodings; some characters may be wrong."
 
 
 def _guessed(data: bytes, declared: str) -> tuple[str, str]:

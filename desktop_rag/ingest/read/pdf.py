@@ -136,7 +136,7 @@ def _why_no_text(draft: Draft, states: set[PageState]) -> str:
         return "Its pages are blank."
     if draft.ocr is None or not draft.ocr.is_installed:
         return f"Its pages may be scanned pictures. {OCR_HINT}"
-    return " ".join(draft.warnings) or "Its pages are pictures that were not read."
+    return " ".join(draft.warnings) or "Its pages may be pictures; they were not read."
 
 
 def _warn(draft: Draft, pages: list[Page]) -> None:
@@ -146,8 +146,10 @@ def _warn(draft: Draft, pages: list[Page]) -> None:
         draft.warn(f"Pages whose text is unreadable signs only: {garbled}.")
     if pictures := _numbers(pages, {PageState.PICTURE}):
         draft.warn(f"Pages without text that may be scanned pictures: {pictures}.")
-    if draft.ocr is not None and draft.ocr.is_spent:
-        draft.warn("No more than so many pictures are read in one file; the rest was left out.")
+        if draft.ocr is not None and draft.ocr.is_spent:
+            draft.warn("No more than so many pictures are read in one file.")
+        elif draft.ocr is None or not draft.ocr.is_installed:
+            draft.warn(OCR_HINT)
     if read_pages := _numbers(pages, {PageState.READ}):
         draft.warn(f"{READ_FROM_PICTURES} Pages: {read_pages}.")
 

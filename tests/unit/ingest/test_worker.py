@@ -10,7 +10,7 @@ import pytest
 
 from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.ingest import worker
-from desktop_rag.ingest.worker import ParseFailed, ParserProcess
+from desktop_rag.ingest.worker import ParseFailed, ParserProcess, ParserUnwell
 from desktop_rag.ingest.worker_protocol import Limits
 from tests.unit.ingest.read.samples import make_docx, make_pdf, paragraph
 
@@ -92,7 +92,7 @@ def test_a_long_document_arrives_whole(build: Build, tmp_path: Path) -> None:
     [
         ("a.txt", b"", ("empty", "Empty file")),
         ("a.pdf", make_pdf([""]), ("no text", "No text found")),
-        ("a.pptx", b"\x89PNG\r\n\x1a\n", ("unsupported", "Not supported: picture")),
+        ("a.pptx", b"7z\xbc\xaf\x27\x1c\0", ("unsupported", "Not supported: archive")),
         ("a.docx", make_docx(paragraph("x"))[:300], ("damaged", "The file is damaged")),
     ],
 )
@@ -125,7 +125,7 @@ def test_a_name_that_is_no_unicode_is_read(build: Build, tmp_path: Path) -> None
     assert build().parse(path).title == "caf� �"
 
 
-def test_a_hanging_child_is_ended_with_all_it_started(build: Build, tmp_path: Path) -> None:
+def test_p09_a_hanging_child_is_ended_with_all_it_started(build: Build, tmp_path: Path) -> None:
     acts = """if name == "hang":
     started = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     pathlib.Path(request["path"]).write_text(str(started.pid))
@@ -150,7 +150,7 @@ def test_a_crash_fails_the_file_only(build: Build, tmp_path: Path) -> None:
     if sys.platform != "win32":
         assert signal.SIGABRT.name in failed.hint
     failure(process, tmp_path / "crash")
-    assert process.deaths_in_a_row == 2
+    assert process.deaths_in_a_row == 1
     assert process.parse(tmp_path / "good").text == "words"
     assert process.deaths_in_a_row == 0
 
@@ -182,7 +182,7 @@ done(text="slowly read")"""
         "sys.stdout.close(); os.close(1); threading.Event().wait()",
     ],
 )
-def test_a_babbling_child_is_ended(build: Build, tmp_path: Path, babble: str) -> None:
+def test_p10_a_babbling_child_is_ended(build: Build, tmp_path: Path, babble: str) -> None:
     process = build(f'if name == "bad":\n    {babble}\ndone(text="words")', text_chars=1_000_000)
     assert failure(process, tmp_path / "bad").reason == "crashed"
     assert process.parse(tmp_path / "good").text == "words"
@@ -231,6 +231,74 @@ def test_closing_ends_the_process(build: Build, tmp_path: Path) -> None:
     process.close()
     process.close()
     assert not psutil.pid_exists(pid)
+
+
+def test_three_bad_files_in_a_row_do_not_cost_the_good_one_after_them(
+    build: Build, tmp_path: Path
+) -> None:
+    process = build('if name.startswith("bad"):\n    os.abort()\ndone(text="words")')
+    for name in ("bad1", "bad2", "bad3"):
+        assert failure(process, tmp_path / name).reason == "crashed"
+    assert process.deaths_in_a_row == 0
+    assert process.parse(tmp_path / "good").text == "words"
+
+
+def test_a_parser_that_fails_without_files_too_is_unwell(build: Build, tmp_path: Path) -> None:
+    process = build("os.abort()")
+    for _ in range(2):
+        failure(process, tmp_path / "one")
+        failure(process, tmp_path / "two")
+        with pytest.raises(ParserUnwell) as caught:
+            process.parse(tmp_path / "three")
+        assert caught.value.title == "Reading files keeps failing."
+        assert caught.value.hint.startswith("The file crashes its reader.")
+        assert process.deaths_in_a_row == 0
+
+
+def test_each_page_read_from_its_picture_gives_more_time(build: Build, tmp_path: Path) -> None:
+    acts = """for _ in range(6):
+    threading.Event().wait(0.4)
+    send({"page_read": True})
+if name == "slow":
+    threading.Event().wait()
+done(text="words")"""
+    process = build(acts, base_s=1.0, ocr_page_s=1.0)
+    assert process.parse(tmp_path / "scan").text == "words"
+    assert failure(process, tmp_path / "slow").reason == "timeout"
+    hasty = build(acts, base_s=1.0, ocr_page_s=1.0, ocr_pages=1)
+    assert failure(hasty, tmp_path / "scan").reason == "timeout"
+
+
+def test_a_page_is_shown_with_the_quote_on_it(build: Build, tmp_path: Path) -> None:
+    path = tmp_path / "a.pdf"
+    path.write_bytes(make_pdf(["first", "second page\nwith words"]))
+    process = build()
+    view = process.view_page(path, 2, "with words", 5000)
+    assert (view.page, view.page_count, view.width_px) == (2, 2, 2000)
+    assert view.png.startswith(b"\x89PNG")
+    assert len(view.boxes) == 1
+    assert process.parse(path).text.startswith("first")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "reason"),
+    [
+        ("a.pdf", make_pdf(["only"]), "missing"),
+        ("a.pdf", make_pdf(["only"])[:300], "damaged"),
+        ("a.txt", b"no pages", "unsupported"),
+    ],
+)
+def test_a_page_that_is_not_there_is_a_reason(
+    build: Build, tmp_path: Path, name: str, content: bytes, reason: str
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    process = build()
+    with pytest.raises(ParseFailed) as caught:
+        process.view_page(path, 2, "", 800)
+    assert caught.value.reason == reason
+    with pytest.raises(ParseFailed):
+        process.view_page(path, 2, "", 800)
 
 
 @pytest.mark.parametrize(

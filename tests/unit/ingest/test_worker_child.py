@@ -87,6 +87,28 @@ def test_a_bug_or_a_strange_error_fails_the_file_only(build: Build, odd: Path) -
     assert process.parse(odd.with_name("good.txt")).text == "good words"
 
 
+MADE = """
+from desktop_rag.core.anchors import Anchor
+from desktop_rag.core.parsed import Mark, ParsedDocument, ParsedPart
+worker_child.read_as = lambda *a, **k: ParsedDocument('text', str(k['is_web_page']), 'abc', {})"""
+
+
+def test_places_are_put_in_order_and_those_behind_the_text_left_out(
+    build: Build, odd: Path
+) -> None:
+    marks = "(Mark(4, Anchor(line=4)), Mark(2, Anchor(line=2)), Mark(0, Anchor(line=1)))"
+    document = build(MADE.format(marks).strip()).parse(odd)
+    assert [(mark.offset, mark.anchor.line) for mark in document.marks] == [(0, 1), (2, 2)]
+
+
+def test_parts_that_do_not_fit_are_refused_and_the_others_come(build: Build, odd: Path) -> None:
+    parts = "parts=tuple(ParsedPart(f'{n}', ParsedDocument('', '', n * 'x')) for n in (4, 9, 5))"
+    document = build(MADE.format(parts).strip(), text_chars=12).parse(odd, is_web_page=True)
+    assert document.title == "True"
+    assert [part.document and len(part.document.text) for part in document.parts] == [4, None, 5]
+    assert document.parts[1].refusal == "The file holds more text than is read."
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere only the parent watches memory")
 def test_memory_is_refused_by_the_system(build: Build, odd: Path) -> None:
     process = build("kept = bytearray(900_000_000)", address_space_bytes=600_000_000)

@@ -161,7 +161,11 @@ def test_many_scattered_changes_are_told_in_few_signals(model: DocumentModel) ->
 def expected_names(
     documents: Iterable[Document], group: StateGroup, column: Column, *, falling: bool
 ) -> list[str]:
-    rows = [Row(d, "/docs/papers") for d in documents if d.state in STATES_OF_GROUP[group]]
+    rows = [
+        Row(d, "/docs/papers")
+        for d in documents
+        if d.state in STATES_OF_GROUP[group] and not d.is_forgotten
+    ]
     keys = {Column.NAME: lambda r: r.name_key, Column.SIZE: lambda r: (size(r), r.name_key)}
     return [row.name for row in sorted(rows, key=keys[column], reverse=falling)]
 

@@ -47,12 +47,13 @@ def test_table_is_by_name_and_without_what_is_gone() -> None:
         make_document("b.md", DocumentState.FAILED),
         make_document("A.md"),
         make_document("c.md", DocumentState.GONE),
+        replace(make_document("kept.md", DocumentState.GONE), gone_at=7.0),
     ]
     table = make_table(documents, ROOTS)
-    assert [row.name for row in table.rows] == ["A.md", "b.md"]
-    assert set(table.by_id) == {"/docs/papers/A.md", "/docs/papers/b.md"}
+    assert [row.name for row in table.rows] == ["A.md", "b.md", "kept.md"]
+    assert "/docs/papers/c.md" not in table.by_id
     assert table.counts["papers"][DocumentState.FAILED] == 1
-    assert DocumentState.GONE not in table.counts["papers"]
+    assert table.counts["papers"][DocumentState.GONE] == 1
 
 
 @given(st.lists(st.text(max_size=3)), st.lists(st.text(max_size=3)))
@@ -85,7 +86,7 @@ def test_cells_keep_foreign_text_on_one_line() -> None:
     assert cell_text(row, Column.INDEXED) == ""
 
 
-def test_every_state_but_gone_belongs_to_one_group_beside_all() -> None:
+def test_every_state_belongs_to_one_group_beside_all() -> None:
     groups = [states for group, states in STATES_OF_GROUP.items() if group is not StateGroup.ALL]
     in_groups = [state for states in groups for state in states]
-    assert sorted(in_groups) == sorted(set(DocumentState) - {DocumentState.GONE})
+    assert sorted(in_groups) == sorted(DocumentState)

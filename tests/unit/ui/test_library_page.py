@@ -24,6 +24,7 @@ from desktop_rag.store.database import Database
 from desktop_rag.store.documents import DocumentStore
 from desktop_rag.ui.bridge import Bridge
 from desktop_rag.ui.document_rows import Column
+from desktop_rag.ui.folder_dialog import FolderDialog
 from desktop_rag.ui.library_page import LibraryPage
 from desktop_rag.ui.theme import Theme
 from tests.unit.ui.rooms import (
@@ -111,6 +112,8 @@ def test_a_chosen_folder_becomes_searchable(
     assert isinstance(dialog, QFileDialog)
     dialog.selectFile(str(folder))
     dialog.accept()
+    qtbot.waitUntil(lambda: page.findChild(FolderDialog) is not None)
+    button(page.findChild(FolderDialog), "Add folder").click()
     qtbot.waitUntil(
         lambda: (
             says(page, "2 files: 1 by words only so far, 1 failed")
@@ -214,7 +217,7 @@ def test_buttons_reach_the_library(
     qtbot.waitUntil(lambda: rows(page, Column.STATE) == ["Failed"])
     button(page, "Show 1 failed").click()
     assert button(page, "Failed 1").isChecked()
-    button(page, "Rescan").click()
+    button(page, "Look for changes").click()
     button(page, "Look for changes in papers").click()
     button(page, "Retry failed").click()
     qtbot.waitUntil(lambda: library.counts().of(DocumentState.WAITING) == 1)
@@ -273,17 +276,17 @@ def test_the_tab_key_goes_from_top_to_bottom(
     library.add_source(folder)
     qtbot.waitUntil(lambda: says(page, str(folder)))
     qtbot.waitActive(page)
-    button(page, "Pause").setFocus()
+    button(page, "Collections").setFocus()
     seen: list[str] = []
-    for _ in range(11):
+    for _ in range(14):
         stop = QApplication.focusWidget()
         assert stop is not None
         words = stop.text() if isinstance(stop, QAbstractButton) else ""
         seen.append(stop.accessibleName() or words)
         qtbot.keyClick(stop, Qt.Key.Key_Tab)
     assert seen == [
-        "Pause", "Rescan", "Add files…", "Add folder…",
+        "Collections", "Pause", "Look for changes", "Add links…", "Add files…", "Add folder…",
         "Show the files of papers", "Open papers", "Look for changes in papers",
-        "Remove papers from the library",
+        "Options of papers", "Remove papers from the library",
         "All 0", "Filter the files", "Files",
     ]  # fmt: skip

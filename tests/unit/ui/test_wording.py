@@ -28,7 +28,7 @@ def test_counts_name_only_what_there_is() -> None:
             DocumentState.GONE: 7,
         }
     )
-    expected = "1,998 files: 1,990 searchable, 5 by words only so far, 3 failed"
+    expected = "1,998 files: 1,990 searchable, 5 by words only so far, 3 failed, 7 gone for now"
     assert counts_in_words(counts) == expected
 
 

@@ -50,6 +50,12 @@ def test_some_damage_in_utf8_is_shown_and_said() -> None:
     assert "1 characters are damaged" in warning
 
 
+def test_western_lines_in_a_utf8_file_are_read_as_what_they_are() -> None:
+    text, warning = decode("größer\n".encode() * 3 + "größer\n".encode("cp1252"))
+    assert text == "größer\n" * 4
+    assert "mixes encodings" in warning
+
+
 def test_line_ends_are_unified() -> None:
     assert decode(b"one\r\ntwo\rthree\n\r\nfour")[0] == "one\ntwo\nthree\n\nfour"
 

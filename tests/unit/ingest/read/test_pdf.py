@@ -4,11 +4,20 @@ from pathlib import Path
 
 import pypdf
 import pytest
+from pypdf.constants import PageLabelStyle
 
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.parsed import ParsedDocument
 from desktop_rag.ingest.read.formats import PDF, read_as
+from desktop_rag.ingest.read.right_to_left import parted
 from desktop_rag.ingest.read.source import SourceFile, Unreadable
+from tests.unit.ingest.read.pdf_samples import (
+    changed,
+    encrypted,
+    make_garbled,
+    make_mapped,
+    make_scan,
+)
 from tests.unit.ingest.read.samples import MAX_CHARS, make_pdf, parse, text_at
 
 
@@ -17,12 +26,14 @@ def parse_safely(content: bytes) -> ParsedDocument:
 
 
 Reader = Callable[[bytes], ParsedDocument]
+PICTURE = (2, 2, b"\xff\0\0" * 4)
 READERS: list[Reader] = [lambda content: parse("a.pdf", content), parse_safely]
 
 
-def encrypted(content: bytes, password: str) -> bytes:
-    writer = pypdf.PdfWriter(clone_from=io.BytesIO(content))
-    writer.encrypt(password, "owner", algorithm="RC4-128")
+def joined(contents: list[bytes]) -> bytes:
+    writer = pypdf.PdfWriter()
+    for content in contents:
+        writer.append(io.BytesIO(content))
     buffer = io.BytesIO()
     writer.write(buffer)
     return buffer.getvalue()
@@ -36,7 +47,87 @@ def test_each_page_has_its_mark(read: Reader) -> None:
     assert text_at(document, 2).strip() == "Third page"
     assert text_at(document, 1).strip() == ""
     assert "\r" not in document.text
-    assert "1 of 3 pages hold no text" in document.warnings[0]
+
+
+def test_a_blank_page_is_no_scan() -> None:
+    assert parse("a.pdf", make_pdf(["First page", "", "Third page"])).warnings == ()
+    with pytest.raises(Unreadable) as caught:
+        parse("a.pdf", make_pdf(["", ""]))
+    assert (caught.value.reason, caught.value.hint) == ("no text", "Its pages are blank.")
+
+
+def test_pages_that_are_pictures_are_named() -> None:
+    pages = [make_scan([PICTURE]), make_pdf(["words"]), make_scan([PICTURE] * 3)]
+    warnings = parse("a.pdf", joined(pages)).warnings
+    assert warnings[0] == "Pages without text that may be scanned pictures: 1, 3-5."
+    assert "desktop-rag[ocr]" in warnings[1]
+
+
+def test_a_scan_without_ocr_says_what_reads_it() -> None:
+    with pytest.raises(Unreadable) as caught:
+        parse("a.pdf", make_scan([PICTURE]))
+    assert caught.value.reason == "no text"
+    assert "scanned" in caught.value.hint
+    assert "desktop-rag[ocr]" in caught.value.hint
+
+
+def test_signs_without_meaning_are_no_text() -> None:
+    pages = joined([make_pdf(["words"]), make_garbled(20)])
+    document = parse("a.pdf", pages)
+    assert document.text.strip() == "words"
+    assert document.warnings == ("Pages whose text is unreadable signs only: 2.",)
+    with pytest.raises(Unreadable) as caught:
+        parse("a.pdf", make_garbled(20))
+    assert caught.value.reason == "no text"
+
+
+def test_letters_that_one_sign_stands_for_are_in_order() -> None:
+    # Seen from the left, as they are drawn: the last letter of the word is the first sign.
+    salam = make_mapped(["\u0645", "\u0644\u0627", "\u0633"])
+    assert parse("a.pdf", salam).text.strip() == "\u0633\u0644\u0627\u0645"
+    article = make_mapped(["\u0645", "\u0644", "\u0627"])
+    assert parse("a.pdf", article).text.strip() == "\u0627\u0644\u0645"
+
+
+def test_scripts_do_not_run_together() -> None:
+    assert parted("R \u0648Python\u0645\u0646 7") == "R \u0648 Python \u0645\u0646 7"
+    assert parted("plain words 7x") == "plain words 7x"
+
+
+def roman_then_decimal(writer: pypdf.PdfWriter) -> None:
+    writer.set_page_label(0, 1, PageLabelStyle.LOWERCASE_ROMAN)
+    writer.set_page_label(2, 2, PageLabelStyle.DECIMAL, start=3)
+    writer.set_page_label(3, 3, PageLabelStyle.DECIMAL, prefix="A-", start=1)
+
+
+@pytest.mark.parametrize("read", READERS)
+def test_a_page_has_its_label_where_that_is_not_its_number(read: Reader) -> None:
+    document = read(changed(make_pdf(["a", "b", "c", "d"]), roman_then_decimal))
+    anchors = [mark.anchor for mark in document.marks]
+    assert [anchor.page_label for anchor in anchors] == ["i", "ii", None, "A-1"]
+    assert [anchor.page for anchor in anchors] == [1, 2, 3, 4]
+
+
+def test_the_files_inside_are_parts() -> None:
+    document = parse(
+        "a.pdf",
+        changed(
+            make_pdf(["cover"]),
+            lambda writer: writer.add_attachment("notes.txt", b"the notes inside"),
+            lambda writer: writer.add_attachment("empty.txt", b""),
+            lambda writer: writer.add_attachment("more.pdf", make_pdf(["inner words"])),
+        ),
+    )
+    texts = {part.name: part.document and part.document.text.strip() for part in document.parts}
+    assert texts == {"notes.txt": "the notes inside", "more.pdf": "inner words"}
+
+
+def test_a_million_promised_pages_do_not_take_long() -> None:
+    content = make_pdf(["the only page"]).replace(b"/Count 1 >>", b"/Count 1000000 >>")
+    try:
+        assert "the only page" in parse("a.pdf", content).text
+    except Unreadable as exc:
+        assert exc.reason == "damaged"  # noqa: PT017  either way is fine
 
 
 @pytest.mark.parametrize(
@@ -73,13 +164,6 @@ def test_a_password_is_asked_for_only_where_one_is_needed(read: Reader) -> None:
     with pytest.raises(Unreadable) as caught:
         read(encrypted(content, "sesame"))
     assert caught.value.reason == "encrypted"
-
-
-def test_pages_without_text_are_said_to_be_scans() -> None:
-    with pytest.raises(Unreadable) as caught:
-        parse("a.pdf", make_pdf(["", ""]))
-    assert caught.value.reason == "no text"
-    assert "scanned" in caught.value.hint
 
 
 def test_what_is_typed_onto_a_page_is_read() -> None:

@@ -1,0 +1,50 @@
+"""What the parser process makes of a file, and what may be asked of that."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from desktop_rag.core.parsed import ParsedDocument
+from desktop_rag.ingest.worker import ParseFailed, ParserProcess
+
+Outcome = ParsedDocument | ParseFailed
+Read = Callable[..., Outcome]
+
+LIMIT_S = 20.0
+MEGABYTE = 1 << 20
+
+
+def read_one(
+    parser: ParserProcess, folder: Path, name: str, content: bytes, within_s: float = LIMIT_S + 5
+) -> Outcome:
+    good, path = folder / "good.txt", folder / name
+    good.write_text("good words")
+    path.write_bytes(content)
+    began_at = time.monotonic()
+    outcome = attempt(parser, path)
+    assert time.monotonic() - began_at < within_s
+    assert parser.parse(good).text == "good words"
+    return outcome
+
+
+def attempt(parser: ParserProcess, path: Path) -> Outcome:
+    try:
+        return parser.parse(path)
+    except ParseFailed as failed:
+        return failed
+
+
+def reason(outcome: Outcome) -> str:
+    return outcome.reason if isinstance(outcome, ParseFailed) else ""
+
+
+def text(outcome: Outcome) -> str:
+    return outcome.text if isinstance(outcome, ParsedDocument) else ""
+
+
+def is_ended(outcome: Outcome) -> bool:
+    """Whether there is a text or a reason that is true until the file changes."""
+    # Not for want of a module of ours.
+    assert not (isinstance(outcome, ParseFailed) and "ModuleNotFound" in outcome.hint)
+    lasting = {"unsupported", "encrypted", "empty", "damaged", "too large", "no text"}
+    return bool(text(outcome).strip()) or reason(outcome) in lasting

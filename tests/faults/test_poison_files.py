@@ -1,0 +1,158 @@
+"""P-11 to P-16: texts, mail and pictures that are deep, odd, empty, locked or lying.
+
+The parser process itself is put to the test by P-09 and P-10 in `unit/ingest/test_worker.py`.
+"""
+
+import io
+import json
+import zlib
+
+import pytest
+
+from desktop_rag.ingest.worker import ParseFailed
+from tests.faults.outcomes import MEGABYTE, Read, is_ended, reason, text
+from tests.unit.ingest.read.samples import make_docx, make_pdf, make_xlsx, paragraph
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.html", b"<div>" * 100_000 + b"words" + b"</div>" * 100_000),
+        ("a.html", b"<table><tr><td>" * 20_000 + b"words"),
+        ("a.txt", b"words " * 200_000),
+        ("a.md", b"words " * 200_000),
+        ("a.md", b"[" * 60_000 + b"words"),
+        ("a.md", b">" * 20_000 + b"words"),
+        ("a.md", b"*a_ " * 20_000 + b"words"),
+        ("a.md", b"- " * 20_000 + b"words"),
+        ("a.json", b"[" * 10_000 + b'"words"' + b"]" * 10_000),
+        ("a.json", json.dumps({"words": "x" * 1_000_000}).encode()),
+        ("a.xml", b"<a>" * 100_000 + b"words" + b"</a>" * 100_000),
+        ("a.csv", b'"' * 60_001 + b"words"),
+        ("a.tex", b"\\section{" * 60_000 + b"words"),
+        ("a.rst", b"=" * 60_000 + b"\nwords\n" + b"=" * 60_000),
+        ("a.py", b"(" * 60_000 + b"words"),
+    ],
+)
+def test_p11_what_is_deep_or_long_takes_no_time(read: Read, name: str, content: bytes) -> None:
+    outcome = read(name, content, within_s=6)
+    assert "words" in text(outcome)
+
+
+def nested_mail(levels: int) -> bytes:
+    lines = [b"From: a@b.example", b"Subject: nested", b"MIME-Version: 1.0"]
+    for level in range(levels):
+        lines += [b'Content-Type: multipart/mixed; boundary="b%d"' % level, b"", b"--b%d" % level]
+    return b"\n".join([*lines, b"Content-Type: text/plain", b"", b"words"])
+
+
+MAIL = b"From: a@b.example\nSubject: words\nMIME-Version: 1.0\n"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        nested_mail(3000),
+        MAIL + b"X-Long: " + b"x" * 10 * MEGABYTE + b"\n\nbody",
+        MAIL + b"Received: a\n" * 100_000 + b"\nbody",
+        MAIL + b'Content-Type: text/plain; charset="no-such"\n\nbody',
+        MAIL + b"Content-Type: text/plain; charset=rot13\n\nbody",
+        MAIL + b"Content-Transfer-Encoding: base64\n\n" + b"QUFB" * 10 * MEGABYTE,
+    ],
+    ids=["nested", "long header", "many headers", "charset", "codec", "base64"],
+)
+def test_p12_odd_mail_is_bounded(read: Read, content: bytes) -> None:
+    assert is_ended(read("a.eml", content))
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.pdf", make_pdf([""])),
+        ("a.html", b"<html><body><div>" * 9 + b"<img src='x.png'><script>x()</script>"),
+        ("a.docx", make_docx(paragraph(""))),
+        ("a.xlsx", make_xlsx({"S": ""})),
+        ("a.txt", b"\0\0 \n"),
+        ("a.txt", b" \n\t\xef\xbb\xbf"),
+    ],
+)
+def test_p13_a_file_without_text_says_so(read: Read, name: str, content: bytes) -> None:
+    assert reason(read(name, content)) == "no text"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "shown"),
+    [
+        ("a.txt", make_pdf(["words"]), "words"),
+        ("a.docx", b"MZ\x90\0\3\0\0\0" * 99, "unsupported"),
+        ("a.txt", b"", "empty"),
+        ("a.txt", "größere words".encode("utf-16-le"), "größere words"),
+        ("a.txt", "größere words".encode("utf-16-be"), "größere words"),
+        ("a.txt", b"gr\xc3\xb6\xc3\x9fer und gr\xf6\xdfer", "größer und größer"),
+        ("a.md", b"be\0fore words", "be\N{REPLACEMENT CHARACTER}fore words"),
+        ("a.txt", b"half \xed\xa0\x80 words", "words"),
+        ("a.json", b'{"a": "\\ud800 words"}', "words"),
+        ("a.html", b"<p>&#xD800; &#0; words", "words"),
+    ],
+)
+def test_p14_odd_bytes_become_text_or_a_reason(
+    read: Read, name: str, content: bytes, shown: str
+) -> None:
+    outcome = read(name, content)
+    assert shown in text(outcome) or reason(outcome) == shown
+    # What a database would refuse.
+    assert text(outcome).encode("utf-8").count(b"\0") == 0
+
+
+def locked_pdf() -> bytes:
+    from pypdf import PdfReader, PdfWriter
+
+    writer = PdfWriter(clone_from=PdfReader(io.BytesIO(make_pdf(["words"]))))
+    writer.encrypt("secret", algorithm="RC4-128")
+    output = io.BytesIO()
+    writer.write(output)
+    return output.getvalue()
+
+
+def test_p15_a_file_with_a_password_says_so(read: Read) -> None:
+    from tests.unit.ingest.read.test_detection import ole_file
+
+    assert reason(read("a.pdf", locked_pdf())) == "encrypted"
+    locked = ole_file("EncryptionInfo", "EncryptedPackage")
+    assert reason(read("a.docx", locked)) == "encrypted"
+
+
+def png(width: int, height: int) -> bytes:
+    """A picture that says it is this large and holds one line."""
+    header = width.to_bytes(4, "big") + height.to_bytes(4, "big") + b"\x08\0\0\0\0"
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        length, check = len(data), zlib.crc32(kind + data)
+        return length.to_bytes(4, "big") + kind + data + check.to_bytes(4, "big")
+
+    line = zlib.compress(b"\0" * (width + 1))
+    return (
+        b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", line) + chunk(b"IEND", b"")
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.png", png(60_000, 60_000)),
+        ("a.png", png(2**31 - 1, 2**31 - 1)[:64]),
+        (
+            "a.gif",
+            b"GIF89a\xff\xff\xff\xff\x80\0\0" + b"\0" * 6 + b",\0\0\0\0\1\0\1\0\0\2" * 50_000,
+        ),
+        ("a.tif", b"II*\0\x08\0\0\0" + b"\xff" * 5000),
+        ("a.svg", b"<svg><script>x()</script><image href='file:///etc/passwd'/></svg>"),
+    ],
+    ids=["pixels", "header", "animation", "fields", "script"],
+)
+def test_p16_a_picture_is_decoded_within_limits_or_not_at_all(
+    read: Read, name: str, content: bytes
+) -> None:
+    outcome = read(name, content)
+    assert isinstance(outcome, ParseFailed)
+    assert reason(outcome) in {"unsupported", "too large", "damaged", "no text"}
