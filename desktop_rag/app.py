@@ -28,7 +28,7 @@ from desktop_rag.core.paths import Home, resources_dir
 from desktop_rag.core.settings import IndexSettings, Settings, load_settings, save_settings
 from desktop_rag.ingest.ignore import IgnoreRules
 from desktop_rag.ingest.library import Library
-from desktop_rag.ingest.pipeline import DenseIndex
+from desktop_rag.ingest.pipeline import DenseIndex, LibraryStores
 from desktop_rag.ingest.read.names import is_readable_name
 from desktop_rag.ingest.watcher import WatchTimes
 from desktop_rag.ingest.worker import ParserProcess
@@ -47,6 +47,7 @@ from desktop_rag.store.search import (
     drop_vectors_of_others,
 )
 from desktop_rag.store.sources import SourceStore
+from desktop_rag.store.web_pages import WebPageStore
 
 log = logging.getLogger(__name__)
 
@@ -96,18 +97,8 @@ def build_services(home: Home, *, times: WatchTimes | None = None) -> Services:
         previous = _load_previous(database, dense)
         documents = DocumentStore(database)
         gate = ModelGate()
-        max_bytes = settings.index.max_file_mb * _MEGABYTE
-        rules = IgnoreRules(is_readable_name, max_bytes, home.root.absolute())
-        library = Library(
-            documents,
-            SourceStore(database),
-            dense,
-            gate,
-            partial(ParserProcess, limits=Limits(file_bytes=max_bytes)),
-            rules=rules,
-            pages=home.pages,
-            times=times,
-        )
+        stores = LibraryStores(documents, SourceStore(database), WebPageStore(database), home.pages)
+        library = _make_library(home, settings.index, stores, dense, gate, times)
         library.apply(settings)
 
         def answering() -> tuple[Embedder, VectorStore] | None:
@@ -131,6 +122,27 @@ def build_services(home: Home, *, times: WatchTimes | None = None) -> Services:
         chat,
         (*notices, *model_notices),
         tuple(notices),
+    )
+
+
+def _make_library(
+    home: Home,
+    settings: IndexSettings,
+    stores: LibraryStores,
+    dense: DenseIndex | None,
+    gate: ModelGate,
+    times: WatchTimes | None,
+) -> Library:
+    max_bytes = settings.max_file_mb * _MEGABYTE
+    return Library(
+        stores,
+        dense,
+        gate,
+        partial(
+            ParserProcess, limits=Limits(file_bytes=max_bytes), uses_ocr=settings.reads_pictures
+        ),
+        rules=IgnoreRules(is_readable_name, max_bytes, home.root.absolute()),
+        times=times,
     )
 
 

@@ -9,9 +9,11 @@ import pytest
 
 from desktop_rag import app
 from desktop_rag.core.paths import HOME_VARIABLE, Home
+from desktop_rag.ingest.second_look import LookTimes
 from desktop_rag.ingest.watcher import WatchTimes
 
 DEMO = Path(__file__).parent.parent / "resources" / "demo"
+FAST_TIMES = WatchTimes(quiet_s=0.05, storm_s=0.5, looks=LookTimes(missing_s=0.05, settle_s=0.0))
 SHARED = Path(__file__).parents[2] / "shared"
 
 
@@ -30,7 +32,7 @@ def build_services(home: Home) -> Iterator[Callable[[], app.Services]]:
     built: list[app.Services] = []
 
     def build() -> app.Services:
-        services = app.build_services(home, times=WatchTimes(quiet_s=0.05, storm_s=0.5))
+        services = app.build_services(home, times=FAST_TIMES)
         built.append(services)
         return services
 

@@ -6,10 +6,11 @@ Watchdog's threads note changes; one thread ("folder-watcher") does the waiting 
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from desktop_rag.ingest.changes import Change, PendingChanges
+from desktop_rag.ingest.second_look import LookTimes
 
 # The wall clock ran on by so much more than our wait: the computer slept.
 _SLEPT_S = 60.0
@@ -19,6 +20,7 @@ _SLEPT_S = 60.0
 class WatchTimes:
     """Quiet before a hand-over and the longest wait for it; how often a root is looked at for
     having come or gone; between polls; and between whole rescans that make up for lost events.
+    `looks` are the times of the scanner's second looks.
     """
 
     quiet_s: float = 1.5
@@ -26,6 +28,7 @@ class WatchTimes:
     probe_s: float = 5.0
     poll_s: float = 60.0
     rescan_s: float = 3600.0
+    looks: LookTimes = field(default_factory=LookTimes)
 
 
 @dataclass(slots=True)

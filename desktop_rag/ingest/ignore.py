@@ -2,14 +2,21 @@
 own threads.
 
 A file is *invisible* (it is as if it weren't there), or *skipped* with a reason that is shown, or
-taken.
+taken. Patterns are those of .gitignore files, as the pathspec library understands them.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import logging
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-# Folders of tools and systems that hold no documents. Dot names (.git, .venv …) are hidden anyway.
+from pathspec import GitIgnoreSpec
+
+from desktop_rag.core.domain import SourceRules
+
+log = logging.getLogger(__name__)
+
+# Folders of tools and systems that hold no documents.
 _FOLDERS = frozenset(
     {
         "__macosx",
@@ -25,8 +32,12 @@ _FOLDERS = frozenset(
         "system volume information",
     }
 )
+# Left out even where hidden folders are read: what version control and the system keep for itself.
+_NEVER = frozenset(
+    {".bzr", ".git", ".hg", ".svn", ".trash", ".trashes", ".venv", ".ds_store", ".cache"}
+)
 _FILES = frozenset({"desktop.ini", "icon\r", "thumbs.db"})
-_PREFIXES = (".", "~$")
+_PREFIX = "~$"
 _SUFFIXES = (
     "~",
     ".crdownload",
@@ -40,6 +51,10 @@ _SUFFIXES = (
     ".tmp",
 )
 _MEGABYTE = 1 << 20
+HIDDEN = "hidden"
+_TOOLS = "a folder of tools or of the system"
+_TEMPORARY = "a temporary file"
+_PATTERN = "left out by a pattern of yours"
 # FILE_ATTRIBUTE_OFFLINE, _RECALL_ON_OPEN, _RECALL_ON_DATA_ACCESS; and SF_DATALESS.
 _WINDOWS_PLACEHOLDER = 0x1000 | 0x40000 | 0x400000
 _MACOS_PLACEHOLDER = 0x40000000
@@ -47,7 +62,7 @@ _MACOS_PLACEHOLDER = 0x40000000
 
 @dataclass(frozen=True, slots=True)
 class IgnoreRules:
-    """What is left out of every source.
+    """What is left out of a source: of every one, until `of` adds the rules of one.
 
     `is_readable` says of a file's name whether it can be read. `home` is the app's own folder,
     absolute: watching it would make the app read what it writes.
@@ -56,21 +71,47 @@ class IgnoreRules:
     is_readable: Callable[[str], bool]
     max_size_bytes: int
     home: Path | None = None
+    uses_gitignore: bool = False
+    includes_hidden: bool = False
+    excluded: GitIgnoreSpec | None = None
+
+    def of(self, rules: SourceRules) -> "IgnoreRules":
+        """These with the rules of one source."""
+        size_bytes = rules.max_file_mb * _MEGABYTE
+        return replace(
+            self,
+            max_size_bytes=min(size_bytes or self.max_size_bytes, self.max_size_bytes),
+            uses_gitignore=rules.uses_gitignore,
+            includes_hidden=rules.includes_hidden,
+            excluded=compiled(rules.excluded) if rules.excluded else None,
+        )
 
     def is_invisible(self, name: str) -> bool:
-        """Whether a file or folder of this name is left out without a word.
+        """Whether a file or folder of this name is left out without a word."""
+        return bool(self.invisible_reason(name))
+
+    def invisible_reason(self, name: str) -> str:
+        """Why a file or folder of this name is left out without a word; empty if it isn't.
 
         Hidden names, folders of tools, and the lock and temporary files that editors, Office and
         browsers put beside a document.
         """
         lowered = name.lower()
-        return (
-            lowered.startswith(_PREFIXES)
-            or lowered.endswith(_SUFFIXES)
-            or lowered in _FOLDERS
-            or lowered in _FILES
-            or (lowered[0] == "#" and lowered[-1] == "#")
-        )
+        if lowered in _NEVER or (lowered[0] == "." and not self.includes_hidden):
+            return HIDDEN
+        if lowered in _FOLDERS or lowered in _FILES:
+            return _TOOLS
+        if lowered.startswith((_PREFIX, ".~")) or lowered.endswith(_SUFFIXES):
+            return _TEMPORARY
+        return _TEMPORARY if lowered[0] == "#" and lowered[-1] == "#" else ""
+
+    def excluded_reason(self, relative: str) -> str:
+        """Why the person's patterns leave out a path below the root, empty if they don't.
+
+        A folder's path ends in a slash.
+        """
+        is_excluded = self.excluded is not None and self.excluded.match_file(relative)
+        return _PATTERN if is_excluded else ""
 
     def hides(self, root: Path, path: Path) -> bool:
         """Whether a path below the root is invisible, or lies in a folder that is.
@@ -86,13 +127,26 @@ class IgnoreRules:
 
     def reason(self, name: str, size_bytes: int) -> str:
         """Why a visible file of this name and size is skipped; empty if it is taken."""
-        dot = name.rfind(".")
-        suffix = name[dot:].lower() if dot > 0 else ""
         if not self.is_readable(name):
+            dot = name.rfind(".")
+            suffix = name[dot:].lower() if dot > 0 else ""
             return f"not supported: {suffix}" if suffix else "not supported: no file extension"
         if size_bytes > self.max_size_bytes:
             return f"larger than {self.max_size_bytes // _MEGABYTE} MB"
         return ""
+
+
+def compiled(lines: Iterable[str]) -> GitIgnoreSpec:
+    """The patterns ready to match. A line that is no pattern counts as none, as Git has it."""
+    patterns: list[str] = []
+    for line in lines:
+        try:
+            GitIgnoreSpec.from_lines([line])
+        except ValueError:
+            log.info("a line of the patterns is no pattern")
+        else:
+            patterns.append(line)
+    return GitIgnoreSpec.from_lines(patterns)
 
 
 def is_only_in_cloud(attributes: int, flags: int) -> bool:

@@ -40,16 +40,15 @@ from desktop_rag.core.settings import Settings
 from desktop_rag.ingest.catalogue import Catalogue
 from desktop_rag.ingest.document_reader import DocumentReader
 from desktop_rag.ingest.ignore import IgnoreRules
+from desktop_rag.ingest.listeners import Listeners
 from desktop_rag.ingest.pauses import Pauses
-from desktop_rag.ingest.pipeline import DenseIndex, Listeners, Pipeline
+from desktop_rag.ingest.pipeline import DenseIndex, LibraryStores, Pipeline
 from desktop_rag.ingest.preview import preview
 from desktop_rag.ingest.source_watch import SourceWatch
 from desktop_rag.ingest.ticker import Ticker
 from desktop_rag.ingest.watcher import WatchTimes
 from desktop_rag.ingest.worker import ParserProcess
 from desktop_rag.models.gate import ModelGate
-from desktop_rag.store.documents import DocumentStore
-from desktop_rag.store.sources import SourceStore
 
 log = logging.getLogger(__name__)
 
@@ -64,25 +63,23 @@ class Library:
 
     def __init__(
         self,
-        documents: DocumentStore,
-        sources: SourceStore,
+        stores: LibraryStores,
         dense: DenseIndex | None,
         gate: ModelGate,
         make_parser: Callable[[], ParserProcess],
         *,
         rules: IgnoreRules,
-        pages: Path,
         times: WatchTimes | None = None,
     ) -> None:
         """With no dense index documents become searchable by words only.
 
-        `make_parser` makes a parser process, `pages` is where fetched web pages are kept.
+        `make_parser` makes a parser process: one reads, one draws pages.
         """
-        self._documents = documents
-        self._sources = sources
+        self._documents = stores.documents
+        self._sources = stores.sources
         self._dense = dense
         self._rules = rules
-        self._times = times
+        self._times = times or WatchTimes()
         self._listeners: list[Listener] = []
         self._scans: dict[str, ChangeSummary] = {}
         self._quiet = threading.Condition()
@@ -91,19 +88,19 @@ class Library:
         self._told_progress: IndexProgress | None = None
         self._closing = threading.Event()
         self._is_count_stale = True
-        self._catalogue = Catalogue(sources, pages)
-        self._reader = DocumentReader(documents, make_parser)
+        self._catalogue = Catalogue(stores.sources, stores.pages)
+        self._reader = DocumentReader(stores.documents, make_parser)
         self._watch = SourceWatch(
             self._catalogue,
             state_changed=self._on_state,
             told=self._emit,
         )
         listeners = Listeners(
-            self._on_documents, self._on_scanned, self._watch.reached, self._on_stopped
+            self._on_documents, self._on_scanned, self._watch.reached, self._emit, self._on_stopped
         )
         self._pipeline = Pipeline(
-            documents, sources, self._catalogue, dense, gate, make_parser(), rules=rules,
-            listeners=listeners,
+            stores, self._catalogue, dense, gate, make_parser(), rules=rules,
+            looks=self._times.looks, listeners=listeners,
         )  # fmt: skip
         self._pauses = Pauses(self._pipeline.set_paused)
 
@@ -240,8 +237,7 @@ class Library:
 
     def retry_failed(self) -> int:
         """Read the failed files again; returns how many."""
-        waiting = self._documents.requeue_failed()
-        self._pipeline.read([d.document_id for d in waiting])
+        waiting = self._pipeline.retry()
         self._on_documents(waiting)
         return len(waiting)
 

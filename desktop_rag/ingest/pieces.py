@@ -1,10 +1,11 @@
-"""Cuts a span of text into pieces that fit, at the coarsest borders that do. Pure.
+"""Cuts spans of a text into pieces that fit, at the coarsest borders that do, and fills chunks.
 
-What a piece costs is its tokens; counting them must be (nearly) additive over white space, as that
-of the embedder is.
+Pure. What a piece costs is its tokens; counting them must be (nearly) additive over white space,
+as that of the embedder is.
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 
 from desktop_rag.core.text import sentences
@@ -14,81 +15,121 @@ Span = tuple[int, int]
 # A span and what it costs in tokens.
 Piece = tuple[Span, int]
 Split = Callable[[str, Span], Iterator[Span]]
+Fill = Callable[[Sequence[Piece], int], Iterator[Piece]]
 
 _PARAGRAPH = re.compile(r"\n[ \t]*\n\s*")
 _LINE = re.compile(r"\n")
 _WORD_END = re.compile(r"\s+")
+# Counting the tokens of each word alone takes long; of a few together it does not.
+_FEW_WORDS = re.compile(r"\S(?:.{0,38}\S)?(?!\S)|\S+", re.DOTALL)
 # Even one character can be several tokens; this many characters always fit.
 _ATOM_CHARACTERS = 24
 _MOST_CHARACTERS = 1000
+# A text with more characters for each token that fits is cut without being counted first.
+_LONG = 6
+# Texts are counted in batches of about so many characters: the counts of all take memory.
+_BATCH_CHARACTERS = 500_000
 
 
 def pieces(
-    text: str, span: Span, count_tokens: CountTokens, capacity: int, borders: Sequence[Split]
-) -> Iterator[Piece]:
-    """Cut at the coarsest border that makes every piece fit, in order."""
-    spans = list(borders[0](text, span))
-    counts = count_tokens([text[start:end] for start, end in spans])
-    for piece, tokens in zip(spans, counts, strict=True):
-        if tokens <= capacity:
-            yield piece, tokens
-        elif len(borders) > 1:
-            yield from pieces(text, piece, count_tokens, capacity, borders[1:])
-        else:
-            yield piece, capacity
+    text: str, spans: Sequence[Piece], count_tokens: CountTokens, borders: Sequence[Split]
+) -> list[list[Piece]]:
+    """Cut each span at the coarsest border that makes every piece fit; the pieces of each.
+
+    The spans, in rising order, come with the tokens that a piece of them may have.
+    """
+    done: list[Piece] = []
+    waiting = list(spans)
+    for split in borders:
+        found = [(piece, most) for span, most in waiting for piece in split(text, span)]
+        waiting = [(piece, most) for piece, most in found if _is_long(piece, most)]
+        short = [(piece, most) for piece, most in found if not _is_long(piece, most)]
+        counts = counted(text, [piece for piece, _ in short], count_tokens)
+        for (piece, most), tokens in zip(short, counts, strict=True):
+            if tokens <= most:
+                done.append((piece, tokens))
+            else:
+                waiting.append((piece, most))
+    done += waiting
+    done.sort()
+    ends = [bisect_left(done, ((end, end), 0)) for (_, end), _ in spans]
+    return [done[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
 
-def fill_evenly(cut: Sequence[Piece], capacity: int) -> Iterator[Span]:
-    """Join pieces to spans of about equal token count, none above the capacity."""
-    total = sum(tokens for _, tokens in cut)
-    target = total / max(1, -(-total // capacity))
+def _is_long(span: Span, most: int) -> bool:
+    return span[1] - span[0] > max(_ATOM_CHARACTERS, _LONG * most)
+
+
+def counted(text: str, spans: Sequence[Span], count_tokens: CountTokens) -> list[int]:
+    """The tokens of each span, counted in few calls."""
+    counts: list[int] = []
+    batch: list[str] = []
+    characters = 0
+    for start, end in spans:
+        batch.append(text[start:end])
+        characters += end - start
+        if characters > _BATCH_CHARACTERS:
+            counts += count_tokens(batch)
+            batch, characters = [], 0
+    return counts + count_tokens(batch) if batch else counts
+
+
+def fill_evenly(cut: Sequence[Piece], capacity: int, most: int | None = None) -> Iterator[Piece]:
+    """Join pieces to spans of about equal token count, as few as the capacity allows.
+
+    None is above `most`, which may be a little more than the capacity, so that large pieces don't
+    make one span more than there need be.
+    """
+    left = sum(tokens for _, tokens in cut)
+    target = left / max(1, -(-left // capacity))
     start: int | None = None
-    end = packed = done = 0
+    end = packed = 0
     for (piece_start, piece_end), tokens in cut:
         # Close the chunk where the running total comes nearest to its fair share.
-        if start is not None and (packed + tokens > capacity or packed + tokens / 2 > target):
-            yield start, end
-            done += packed
+        is_full = packed + tokens > (most or capacity) or packed + tokens / 2 > target
+        if start is not None and is_full:
+            yield (start, end), packed
+            left -= packed
             start, packed = None, 0
-            left = total - done
             target = left / max(1, -(-left // capacity))
         if start is None:
             start = piece_start
         end = piece_end
         packed += tokens
     if start is not None:
-        yield start, end
+        yield (start, end), packed
 
 
-def fill_tightly(cut: Sequence[Piece], capacity: int) -> Iterator[Span]:
+def fill_tightly(cut: Sequence[Piece], capacity: int) -> Iterator[Piece]:
     """Join pieces to spans, each as large as it can be."""
     return _filled(cut, capacity, None)
 
 
-def fill_characters(cut: Sequence[Piece], capacity: int) -> Iterator[Span]:
+def fill_characters(cut: Sequence[Piece], capacity: int) -> Iterator[Piece]:
     """Join pieces to spans of up to 1,000 characters, as long as those fit the capacity too."""
     return _filled(cut, capacity, _MOST_CHARACTERS)
 
 
-def _filled(cut: Sequence[Piece], capacity: int, most_characters: int | None) -> Iterator[Span]:
+def _filled(cut: Sequence[Piece], capacity: int, most_characters: int | None) -> Iterator[Piece]:
     start: int | None = None
     end = packed = 0
     for (piece_start, piece_end), tokens in cut:
         if start is not None:
             is_long = most_characters is not None and piece_end - start > most_characters
             if is_long or packed + tokens > capacity:
-                yield start, end
+                yield (start, end), packed
                 start, packed = None, 0
         if start is None:
             start = piece_start
         end = piece_end
         packed += tokens
     if start is not None:
-        yield start, end
+        yield (start, end), packed
 
 
-def stripped(text: str, start: int, end: int) -> Iterator[Span]:
+def stripped(text: str, span: Span) -> Iterator[Span]:
     """The span without white space around it; nothing if that is all there is."""
+    start, end = span
     while start < end and text[start].isspace():
         start += 1
     while end > start and text[end - 1].isspace():
@@ -101,9 +142,9 @@ def _split_at(pattern: re.Pattern[str]) -> Split:
     def split(text: str, span: Span) -> Iterator[Span]:
         start, end = span
         for match in pattern.finditer(text, start, end):
-            yield from stripped(text, start, match.start())
+            yield from stripped(text, (start, match.start()))
             start = match.end()
-        yield from stripped(text, start, end)
+        yield from stripped(text, (start, end))
 
     return split
 
@@ -115,15 +156,22 @@ def split_sentences(text: str, span: Span) -> Iterator[Span]:
         yield start + first, start + last
 
 
-def _split_atoms(text: str, span: Span) -> Iterator[Span]:
-    del text
+def split_few_words(text: str, span: Span) -> Iterator[Span]:
+    """A few words each, up to 40 characters; a longer word alone."""
+    return (match.span() for match in _FEW_WORDS.finditer(text, *span))
+
+
+def _split_atoms(_text: str, span: Span) -> Iterator[Span]:
     for start in range(span[0], span[1], _ATOM_CHARACTERS):
         yield start, min(start + _ATOM_CHARACTERS, span[1])
 
 
 split_lines = _split_at(_LINE)
-split_words = _split_at(_WORD_END)
+BY_WORDS: Sequence[Split] = (split_few_words, _split_at(_WORD_END), _split_atoms)
 BY_STRUCTURE: Sequence[Split] = (
-    _split_at(_PARAGRAPH), split_lines, split_sentences, split_words, _split_atoms,
-)  # fmt: skip
-BY_WORDS: Sequence[Split] = (split_words, _split_atoms)
+    stripped,
+    _split_at(_PARAGRAPH),
+    split_lines,
+    split_sentences,
+    *BY_WORDS,
+)

@@ -4,13 +4,12 @@ Each part owns its thread; this starts and ends them and says when all are at re
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
-from desktop_rag.core.domain import Document, Source
-from desktop_rag.core.errors import AppError
-from desktop_rag.core.library_events import ChangeSummary
+from desktop_rag.core.domain import Document, DocumentState, Source
 from desktop_rag.core.parsed import Chunk
 from desktop_rag.core.text import rough_token_counts
 from desktop_rag.ingest.catalogue import Catalogue
@@ -19,15 +18,19 @@ from desktop_rag.ingest.cutter import Cutter
 from desktop_rag.ingest.embedding_queue import EmbeddingQueue
 from desktop_rag.ingest.ignore import IgnoreRules
 from desktop_rag.ingest.indexer import READERS, Indexer
+from desktop_rag.ingest.listeners import Listeners
 from desktop_rag.ingest.progress import ProgressMeter
 from desktop_rag.ingest.recutter import Recutter
 from desktop_rag.ingest.scanner import Parts, Scanner
+from desktop_rag.ingest.second_look import LookTimes
+from desktop_rag.ingest.web.links import LinkListeners, Links
 from desktop_rag.ingest.worker import ParserProcess
 from desktop_rag.models.gate import ModelGate
 from desktop_rag.models.ports import Embedder
 from desktop_rag.store.documents import DocumentStore
 from desktop_rag.store.search import VectorStore
 from desktop_rag.store.sources import SourceStore
+from desktop_rag.store.web_pages import WebPageStore
 
 _MAX_TOKENS = 256
 
@@ -45,17 +48,13 @@ class DenseIndex:
 
 
 @dataclass(frozen=True, slots=True)
-class Listeners:
-    """Who hears of what, on the threads of the pipeline.
+class LibraryStores:
+    """What the library keeps in the store, and `pages`, the folder of what is fetched."""
 
-    `documents`: rows that are new, changed or gone. `scanned`: what a look at a source found.
-    `reached`: whether a source could be looked at. `stopped`: why everything has to hold.
-    """
-
-    documents: Callable[[Sequence[Document]], None]
-    scanned: Callable[[Source, ChangeSummary], None]
-    reached: Callable[[Source, bool], None]
-    stopped: Callable[[AppError], None]
+    documents: DocumentStore
+    sources: SourceStore
+    web_pages: WebPageStore
+    pages: Path
 
 
 class _Part(Protocol):
@@ -73,19 +72,20 @@ class Pipeline:
 
     def __init__(
         self,
-        documents: DocumentStore,
-        sources: SourceStore,
+        stores: LibraryStores,
         catalogue: Catalogue,
         dense: DenseIndex | None,
         gate: ModelGate,
         parser: ParserProcess,
         *,
         rules: IgnoreRules,
+        looks: LookTimes,
         listeners: Listeners,
     ) -> None:
         """With no dense index documents become searchable by words only."""
-        self._documents = documents
+        self._documents = documents = stores.documents
         self._listeners = listeners
+        self._catalogue = catalogue
         self._dense = dense
         self.words_done_at = 0.0
         self.is_complete = False
@@ -99,9 +99,12 @@ class Pipeline:
             documents, parser, cutter, catalogue.chunking_of, self.meter,
             changed=self._on_read, went_idle=self._on_words_done, stopped=listeners.stopped,
         )  # fmt: skip
-        self._scanner = Scanner(
-            documents, sources, self._indexer, rules, changed=listeners.documents,
-            reached=listeners.reached, stopped=listeners.stopped,
+        self._scanner = Scanner(documents, stores.sources, self._indexer, rules, listeners, looks)
+        self._links = Links(
+            documents, stores.sources, stores.web_pages, self._indexer,
+            LinkListeners(listeners.documents, listeners.scanned, listeners.reached,
+                          listeners.told, listeners.stopped),
+            folder=stores.pages,
         )  # fmt: skip
         self._embedding = None
         if dense is not None:
@@ -115,7 +118,7 @@ class Pipeline:
             documents, cutter, catalogue.collections, may_run=self._may_recut,
             embed=self._embed_chunks, changed=self._on_recut, stopped=listeners.stopped,
         )  # fmt: skip
-        self._parts: list[_Part] = [self._scanner, self._indexer, self._recutter]
+        self._parts: list[_Part] = [self._scanner, self._links, self._indexer, self._recutter]
         if self._embedding:
             self._parts.append(self._embedding)
 
@@ -147,27 +150,38 @@ class Pipeline:
     @property
     def is_scanning(self) -> bool:
         """A source is being looked at, or is to be."""
-        return not self._scanner.is_idle
+        return not (self._scanner.is_idle and self._links.is_idle)
 
     @property
     def are_words_done(self) -> bool:
         """Every known file is searchable by words."""
-        return self._scanner.is_idle and self._indexer.is_idle
+        return not self.is_scanning and self._indexer.is_idle
 
     # --- what is to be done ------------------------------------------------------------------
 
     def look_at(self, source: Source, parts: Parts = None) -> None:
-        """Compare a source, or only these parts of it, with the disk."""
-        self._scanner.request(source, parts)
+        """Compare a source, or only these parts of it, with the disk or the web."""
+        if source.links is not None:
+            self._links.request(source)
+        else:
+            self._scanner.request(source, parts)
 
     def forget(self, source_id: str) -> None:
         """Remove a source with what was read from it."""
         self._scanner.forget(source_id)
+        self._links.forget(source_id)
         self._wake_embedding()
 
-    def read(self, document_ids: Sequence[str]) -> None:
-        """Read documents whose rows say they are waiting."""
-        self._indexer.submit(document_ids)
+    def retry(self) -> list[Document]:
+        """Read failed files again, and fetch failed pages; returns the files, which now wait."""
+        failed = self._documents.documents(state=DocumentState.FAILED)
+        to_fetch = {d.source_id for d in failed if d.url}
+        waiting = self._documents.requeue_failed()
+        self._indexer.submit(d.document_id for d in waiting)
+        for source in self._catalogue.sources():
+            if source.source_id in to_fetch:
+                self.look_at(source)
+        return waiting
 
     def cut_anew(self) -> None:
         """The settings of a collection changed."""

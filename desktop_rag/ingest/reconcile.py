@@ -5,8 +5,8 @@ the truth: events only say when and where to look.
 """
 
 import os
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Event
 
@@ -17,12 +17,16 @@ from desktop_rag.ingest.scan import FoundFile, RootOffline, is_covered, scan
 
 @dataclass(frozen=True, slots=True)
 class KnownFile:
-    """A file as the store remembers it. `skip_reason` is empty unless it was skipped."""
+    """A file as the store remembers it. `skip_reason` is empty unless it was skipped.
+
+    `is_gone`: it had vanished before, and is kept in case it comes back.
+    """
 
     document_id: str
     location: str
     stat: FileStat
     skip_reason: str = ""
+    is_gone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +41,14 @@ class Match:
 class Changes:
     """How the disk differs from the store. A file in `new` or `changed` may have a skip reason.
 
-    `moved` files have the same content at a new place. `unreadable` could not be looked at;
-    known files there count as unchanged.
+    `moved` files have the same content at a new place. `returned` had been gone and are as they
+    were. `unreadable` could not be looked at; known files there count as unchanged.
     """
 
     new: tuple[FoundFile, ...] = ()
     changed: tuple[Match, ...] = ()
     moved: tuple[Match, ...] = ()
+    returned: tuple[Match, ...] = ()
     vanished: tuple[KnownFile, ...] = ()
     unreadable: tuple[FoundFile, ...] = ()
     unchanged: int = 0
@@ -84,9 +89,10 @@ def reconcile(found: Iterable[FoundFile], known: Iterable[KnownFile]) -> Changes
     left = {file.location: file for file in known}
     new: list[FoundFile] = []
     changed: list[Match] = []
+    returned: list[Match] = []
     unreadable: list[FoundFile] = []
     unchanged = 0
-    for file in found:
+    for file in _one_a_name(found, left):
         if file.is_unreadable:
             unreadable.append(file)
             continue
@@ -94,7 +100,10 @@ def reconcile(found: Iterable[FoundFile], known: Iterable[KnownFile]) -> Changes
         if before is None:
             new.append(file)
         elif before.skip_reason == file.reason and is_same(before.stat, file.stat):
-            unchanged += 1
+            if before.is_gone:
+                returned.append(Match(before, file))
+            else:
+                unchanged += 1
         else:
             changed.append(Match(before, file))
     unseen = {file.location for file in unreadable}
@@ -107,10 +116,31 @@ def reconcile(found: Iterable[FoundFile], known: Iterable[KnownFile]) -> Changes
         new=tuple(file for file in new if file.location not in come),
         changed=tuple(changed),
         moved=tuple(moved),
+        returned=tuple(returned),
         vanished=tuple(file for file in vanished if file.location not in gone),
         unreadable=tuple(unreadable),
         unchanged=unchanged,
     )
+
+
+def _one_a_name(found: Iterable[FoundFile], known: Mapping[str, KnownFile]) -> Iterator[FoundFile]:
+    """The files, those with several names (hard links) under one of them: a known one, if any."""
+    several: dict[int, list[FoundFile]] = {}
+    for file in found:
+        if file.links > 1 and not file.reason:
+            several.setdefault(file.stat.inode, []).append(file)
+        else:
+            yield file
+    for files in several.values():
+        first = min(files, key=lambda f: (not _is_read(known.get(f.location)), f.location))
+        yield first
+        for file in files:
+            if file is not first:
+                yield replace(file, reason=f"the same file as {first.path.name}")
+
+
+def _is_read(known: KnownFile | None) -> bool:
+    return known is not None and not known.skip_reason
 
 
 def is_same(before: FileStat, now: FileStat) -> bool:

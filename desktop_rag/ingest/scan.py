@@ -3,16 +3,20 @@
 import os
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
 
 from desktop_rag.core.domain import FileStat
 from desktop_rag.core.errors import AppError, Cancelled
+from desktop_rag.ingest.gitignore import GitIgnores
 from desktop_rag.ingest.ignore import IgnoreRules, is_only_in_cloud
 
 _UNKNOWN = FileStat(0, 0, 0)
+# All that matters of a folder's status when its path is held against patterns.
+_A_FOLDER = (stat.S_IFDIR, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+LeftOutHook = Callable[[str, str], None]
 _HAS_CLOUD_FILES = sys.platform in {"win32", "darwin"}
 
 
@@ -34,13 +38,14 @@ class FoundFile:
     `location` is the path as text, as the store holds it; bytes of a name that are not text are
     written as `\xNN`. `reason` says why the file is skipped, empty if it is to be read.
     `is_unreadable`: this file or folder could not be looked at just now, so nothing is known of
-    it and of what lies below.
+    it and of what lies below. `links` is how many names the file has.
     """
 
     location: str
     stat: FileStat
     reason: str = ""
     is_unreadable: bool = False
+    links: int = 1
 
     @property
     def path(self) -> Path:
@@ -49,9 +54,15 @@ class FoundFile:
 
 
 def scan(
-    root: Path, rules: IgnoreRules, cancel: Event, parts: frozenset[Path] | None = None
+    root: Path,
+    rules: IgnoreRules,
+    cancel: Event,
+    parts: frozenset[Path] | None = None,
+    left_out: LeftOutHook | None = None,
 ) -> Iterator[FoundFile]:
     """Yield the visible files below the root (or at and below its parts), each once.
+
+    `left_out(location, reason)` hears of each file and folder that is passed over without a word.
 
     The root is a folder or a single file. Links to folders are not followed, nor links to
     visible files inside the root: what they lead to is found under its own name. A link to a
@@ -59,7 +70,7 @@ def scan(
     Two hard links are two files. Raises RootOffline (also when the root goes away on the way,
     so then nothing yielded may be used) and Cancelled.
     """
-    walk = _Walk(root, rules, cancel)
+    walk = _Walk(root, rules, cancel, left_out)
     if parts is None or root in parts:
         yield from walk.everything()
     else:
@@ -85,7 +96,13 @@ def is_covered(location: str, places: set[str]) -> bool:
 class _Walk:
     """One pass over a source."""
 
-    def __init__(self, root: Path, rules: IgnoreRules, cancel: Event) -> None:
+    def __init__(
+        self, root: Path, rules: IgnoreRules, cancel: Event, left_out: LeftOutHook | None
+    ) -> None:
+        self._left_out = left_out
+        self._prefix = len(str(root)) + 1
+        self._gitignores = GitIgnores(str(root)) if rules.uses_gitignore else None
+        self._has_patterns = rules.excluded is not None or rules.uses_gitignore
         self._root = root
         self._rules = rules
         self._cancel = cancel
@@ -109,6 +126,8 @@ class _Walk:
         """What is at and below one path inside the root; nothing if it is invisible or gone."""
         if self._rules.hides(self._root, path) or not self._is_direct(path):
             return
+        if self._has_patterns and self._is_inside_excluded(path):
+            return
         for place in (*reversed(path.relative_to(self._root).parents), path):
             # A folder whose name isn't text is reported itself, not what is in it.
             if not _is_text(place.name):
@@ -118,6 +137,14 @@ class _Walk:
         if found is not None:
             yield found
         yield from self._walk()
+
+    def _is_inside_excluded(self, path: Path) -> bool:
+        """Whether a folder on the way to the path is left out by a pattern."""
+        for parent in path.relative_to(self._root).parents:
+            location = str(self._root / parent)
+            if parent.name and self._pattern_reason(location, os.stat_result(_A_FOLDER)):
+                return True
+        return False
 
     def check_root(self) -> None:
         """Raise RootOffline if the root is gone or another one, say after a drive was pulled."""
@@ -162,8 +189,8 @@ class _Walk:
     ) -> FoundFile | None:
         if self._cancel.is_set():
             raise Cancelled
-        if self._rules.is_invisible(name):
-            return None
+        if invisible := self._rules.invisible_reason(name):
+            return self._pass_over(location, invisible)
         if not _is_text(name):
             shown = os.fsencode(location).decode("utf-8", "backslashreplace")
             return FoundFile(shown, _UNKNOWN, "its name is not valid text")
@@ -173,7 +200,21 @@ class _Walk:
             return None
         except OSError as exc:
             return _unreadable(location, exc)
+        if self._has_patterns and (reason := self._pattern_reason(location, status)):
+            return self._pass_over(location, reason)
         return self._judge(location, name, status)
+
+    def _pass_over(self, location: str, reason: str) -> None:
+        if self._left_out is not None:
+            self._left_out(location, reason)
+
+    def _pattern_reason(self, location: str, status: os.stat_result) -> str:
+        is_folder = stat.S_ISDIR(status.st_mode)
+        relative = location[self._prefix :].replace(os.sep, "/") + "/" * is_folder
+        reason = self._rules.excluded_reason(relative)
+        if not reason and self._gitignores is not None:
+            reason = self._gitignores.reason(location, is_folder=is_folder)
+        return reason
 
     def _judge(self, location: str, name: str, status: os.stat_result) -> FoundFile | None:
         kind = stat.S_IFMT(status.st_mode)
@@ -194,8 +235,9 @@ class _Walk:
             if is_only_in_cloud(attributes, flags):
                 reason = "only in the cloud, not on this computer"
         return FoundFile(
-            location, FileStat(status.st_size, status.st_mtime_ns, status.st_ino), reason
-        )
+            location, FileStat(status.st_size, status.st_mtime_ns, status.st_ino), reason,
+            links=status.st_nlink,
+        )  # fmt: skip
 
     def _enter(self, location: str, status: os.stat_result) -> None:
         """Look into a folder later, unless it was visited: a mount can put it inside itself."""

@@ -4,19 +4,22 @@ The scan is the truth, events only say where to look; the scan at the start take
 """
 
 import logging
+import time
 import uuid
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from desktop_rag.core.domain import Document, DocumentState, Source
+from desktop_rag.core.domain import Document, DocumentState, FileStat, Source
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.library_events import ChangeSummary
 from desktop_rag.ingest.background import Background
 from desktop_rag.ingest.ignore import IgnoreRules
 from desktop_rag.ingest.indexer import Indexer
+from desktop_rag.ingest.listeners import Listeners
 from desktop_rag.ingest.reconcile import Changes, FoundFile, KnownFile, Match, RootOffline, rescan
-from desktop_rag.store.documents import DocumentStore
+from desktop_rag.ingest.second_look import LookTimes, SecondLooks
+from desktop_rag.store.documents import DocumentStore, KnownRow
 from desktop_rag.store.sources import SourceStore
 
 log = logging.getLogger(__name__)
@@ -33,31 +36,36 @@ class Scanner:
         sources: SourceStore,
         indexer: Indexer,
         rules: IgnoreRules,
-        *,
-        changed: Callable[[Sequence[Document]], None],
-        reached: Callable[[Source, bool], None],
-        stopped: Callable[[AppError], None],
+        listeners: Listeners,
+        times: LookTimes,
     ) -> None:
-        """`changed` hears of new, changed and gone documents, `reached(source, is_online)`
-        whether its root could be looked at, `stopped` why scanning is held; on this thread.
-        """
         self._documents = documents
         self._sources = sources
         self._indexer = indexer
         self._rules = rules
-        self._changed = changed
-        self._reached = reached
+        self._times = times
+        self._looks = SecondLooks(self._look_again)
+        # When a file that is missing was missed first, on the monotonic clock.
+        self._missed: dict[str, float] = {}
+        self._changed = listeners.documents
+        self._scanned = listeners.scanned
+        self._reached = listeners.reached
         self._queue: dict[str, tuple[Source, Parts]] = {}
         self._background = Background(
-            "library-scan", self._work, has_work=lambda: bool(self._queue), stopped=stopped
+            "library-scan",
+            self._work,
+            has_work=lambda: bool(self._queue),
+            stopped=listeners.stopped,
         )
 
     def start(self) -> None:
         """Begin to look at what was requested."""
         self._background.start()
+        self._looks.start()
 
     def close(self) -> None:
         """Stop the scan under way; what it had not stored is found again at the next start."""
+        self._looks.close()
         self._background.close()
 
     def request(self, source: Source, parts: Parts = None) -> None:
@@ -72,6 +80,7 @@ class Scanner:
         """Remove the source and its documents from the store; its files are not touched."""
         with self._background.condition:
             self._queue.pop(source_id, None)
+        self._looks.forget(source_id)
         gone = self._documents.documents(source_id)
         self._indexer.withdraw([d.document_id for d in gone])
         self._sources.remove_source(source_id)
@@ -83,8 +92,8 @@ class Scanner:
 
     @property
     def is_idle(self) -> bool:
-        """No look is due or under way."""
-        return self._background.is_idle
+        """No look is due or under way, not even a second one."""
+        return self._background.is_idle and self._looks.is_empty
 
     def _work(self) -> None:
         with self._background.condition:
@@ -98,42 +107,110 @@ class Scanner:
             raise
 
     def _scan(self, source: Source, parts: Parts) -> None:
-        documents = self._documents.documents(source.source_id)
-        known = [_known_file(document) for document in documents]
-        changes = rescan(source.path, self._rules, known, self._background.closing, parts)
+        known = [_known_file(row) for row in self._documents.known_files(source.source_id)]
+        rules = self._rules.of(source.rules)
+        changes = rescan(source.path, rules, known, self._background.closing, parts)
         self._reached(source, True)
-        self._apply(source, {d.document_id: d for d in documents}, changes)
+        changes, gone = self._believed(source, changes, len(known))
+        self._apply(source, {file.location for file in known}, changes, gone)
         if parts is None:
             # Also those that an earlier run, or a drive that was pulled, left waiting.
             waiting = self._documents.documents(source.source_id, DocumentState.WAITING)
             self._indexer.submit((d.document_id for d in waiting), unless_taken=True)
-        log.info(
-            "scan: +%d ~%d -%d moved %d unchanged %d",
-            len(changes.new), len(changes.changed), len(changes.vanished), len(changes.moved),
-            changes.unchanged,
+        summary = ChangeSummary(
+            added=len(changes.new) + len(changes.returned), changed=len(changes.changed),
+            moved=len(changes.moved), gone=len(changes.vanished) + len(gone),
+            unchanged=changes.unchanged,
         )  # fmt: skip
+        log.info("scan: %s", summary.label())
+        if parts is None or not summary.is_empty:
+            self._scanned(source, summary)
 
-    def _apply(self, source: Source, documents: dict[str, Document], changes: Changes) -> None:
-        known = {str(d.path) for d in documents.values()}
+    def _believed(
+        self, source: Source, changes: Changes, known_count: int
+    ) -> tuple[Changes, list[KnownFile]]:
+        """The changes that stood a second look; and those of the vanished that are kept as gone."""
+        now = time.time()
+        settled = tuple(f for f in changes.new if self._has_settled(source, f, now))
+        changed = tuple(m for m in changes.changed if self._has_settled(source, m.found, now))
+        missing = [f for f in changes.vanished if not f.is_gone and self._is_missed(source, f)]
+        times = self._times
+        are_many = len(missing) > max(times.many_files, times.many_share * known_count)
+        gone = missing if are_many else []
+        old = self._outlived([f for f in changes.vanished if f.is_gone], now)
+        vanished = (*old, *(() if are_many else missing))
+        for file in (*changes.new, *changes.changed, *changes.moved, *changes.returned):
+            self._missed.pop(_location(file), None)
+        believed = replace(changes, new=settled, changed=changed, vanished=tuple(vanished))
+        return believed, gone
+
+    def _is_missed(self, source: Source, file: KnownFile) -> bool:
+        """Whether a file has been missing long enough; if not, it is looked for again."""
+        first = self._missed.setdefault(file.location, time.monotonic())
+        left_s = first + self._times.missing_s - time.monotonic()
+        if left_s > 0:
+            self._looks.expect(source.source_id, Path(file.location), left_s)
+            return False
+        del self._missed[file.location]
+        return True
+
+    def _has_settled(self, source: Source, file: FoundFile, now: float) -> bool:
+        """Whether a file was left alone for a moment; if not, it is looked at again."""
+        age_s = now - file.stat.mtime_ns / 1e9
+        if file.reason or not 0 <= age_s < self._times.settle_s:
+            return True
+        self._looks.expect(source.source_id, file.path, self._times.settle_s - age_s)
+        return False
+
+    def _outlived(self, files: list[KnownFile], now: float) -> list[KnownFile]:
+        """Those of the files gone for a while that are not waited for any longer."""
+        if not files:
+            return []
+        rows = self._documents.get([file.document_id for file in files])
+        over = {d.document_id for d in rows if now - d.gone_at >= self._times.keep_gone_s}
+        return [file for file in files if file.document_id in over]
+
+    def _apply(
+        self, source: Source, known: set[str], changes: Changes, gone: list[KnownFile]
+    ) -> None:
         unread = [file for file in changes.unreadable if file.location not in known]
         added = [_new_document(source, file) for file in (*changes.new, *unread)]
         changed = {m.known.document_id: partial(_moved, match=m) for m in changes.moved}
         changed |= {m.known.document_id: partial(_changed, found=m.found) for m in changes.changed}
-        gone = [file.document_id for file in changes.vanished]
-        if not (added or changed or gone):
+        changed |= {m.known.document_id: _returned for m in changes.returned}
+        changed |= {file.document_id: partial(_gone, at=time.time()) for file in gone}
+        forgotten = [file.document_id for file in changes.vanished]
+        if not (added or changed or forgotten):
             return
-        stored = self._documents.apply_changes(source.source_id, added, changed, gone)
-        self._indexer.withdraw(gone)
-        self._indexer.withdraw(d.document_id for d in stored if d.state is DocumentState.SKIPPED)
+        rows = self._documents.get(forgotten)
+        stored = self._documents.apply_changes(source.source_id, added, changed, forgotten)
+        self._indexer.withdraw(forgotten)
+        idle = (DocumentState.SKIPPED, DocumentState.GONE)
+        self._indexer.withdraw(d.document_id for d in stored if d.state in idle)
         self._indexer.submit(d.document_id for d in stored if d.state is DocumentState.WAITING)
-        self._changed([*(replace(documents[i], state=DocumentState.GONE) for i in gone), *stored])
+        self._changed([*(replace(d, state=DocumentState.GONE, gone_at=0.0) for d in rows), *stored])
+
+    def _look_again(self, source_id: str, places: frozenset[Path]) -> None:
+        """Called when a second look is due; a store that fails is left for the next scan."""
+        try:
+            source = next((s for s in self._sources.sources() if s.source_id == source_id), None)
+        except AppError as error:
+            log.info("a second look was not taken: %s", error.title)
+            return
+        if source is not None:
+            self.request(source, places)
 
 
-def _known_file(document: Document) -> KnownFile:
+def _location(file: FoundFile | Match) -> str:
+    return file.location if isinstance(file, FoundFile) else file.found.location
+
+
+def _known_file(row: KnownRow) -> KnownFile:
+    document_id, location, size, mtime, inode, state, reason, digest = row
     # A file the scan skipped was never opened, so it has no hash; one that a parser refused has.
-    is_scan_skip = document.state is DocumentState.SKIPPED and not document.content_hash
-    reason = document.reason if is_scan_skip else ""
-    return KnownFile(document.document_id, str(document.path), document.stat, reason)
+    skip_reason = reason if state == "skipped" and not digest else ""
+    stat = FileStat(size, mtime, inode)
+    return KnownFile(document_id, location, stat, skip_reason, is_gone=state == "gone")
 
 
 def _new_document(source: Source, file: FoundFile) -> Document:
@@ -158,11 +235,22 @@ def _changed(document: Document, found: FoundFile) -> Document:
     if found.reason:
         return replace(
             document, stat=found.stat, state=DocumentState.SKIPPED, reason=found.reason,
-            content_hash="", chunk_count=0,
+            content_hash="", chunk_count=0, gone_at=0.0,
         )  # fmt: skip
-    return replace(document, stat=found.stat, state=DocumentState.WAITING, reason="")
+    return replace(document, stat=found.stat, state=DocumentState.WAITING, reason="", gone_at=0.0)
+
+
+def _gone(document: Document, at: float) -> Document:
+    return replace(document, state=DocumentState.GONE, gone_at=at)
+
+
+def _returned(document: Document) -> Document:
+    has_content = document.chunk_count > 0
+    state = DocumentState.SEARCHABLE_BY_WORDS if has_content else DocumentState.WAITING
+    return replace(document, state=state, gone_at=0.0)
 
 
 def _moved(document: Document, match: Match) -> Document:
     title = match.found.path.stem if document.title == document.path.stem else document.title
-    return replace(document, path=match.found.path, title=title, stat=match.found.stat)
+    moved = replace(document, path=match.found.path, title=title, stat=match.found.stat)
+    return _returned(moved) if document.state is DocumentState.GONE else moved

@@ -35,18 +35,23 @@ def sections_by_heading(document: ParsedDocument, places: Places) -> Iterator[Se
             starts[border] = starts[ordered[bisect_right(ordered, border) - 1]]
     for start, end in pairwise([*sorted(starts), len(text)]):
         body = min(bodies.get(start, start), end)
-        if text[body:end].strip():
+        if _has_text(text, body, end):
             yield Section(body, end, starts[start])
-        elif _is_leaf(starts, start, end) and text[start:end].strip():
+        elif _is_leaf(starts, start, end) and _has_text(text, start, end):
             # A heading with nothing under it would otherwise be found by no one.
             yield Section(start, end, starts[start][:-1])
 
 
 def sections_by_place(document: ParsedDocument, places: Places) -> Iterator[Section]:
     """The text between two page borders, headings and all."""
-    for start, end in pairwise([0, *places.borders(), len(document.text)]):
-        if document.text[start:end].strip():
+    borders = sorted({0, *places.borders()})
+    for start, end in pairwise([*borders, len(document.text)]):
+        if _has_text(document.text, start, end):
             yield Section(start, end)
+
+
+def _has_text(text: str, start: int, end: int) -> bool:
+    return bool(text[start:end].strip())
 
 
 def _is_leaf(starts: dict[int, tuple[str, ...]], start: int, end: int) -> bool:

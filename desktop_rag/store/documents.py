@@ -29,6 +29,10 @@ _DOCUMENT = (
 _ORPHANS = "chunks ANTI JOIN documents USING (document_id)"
 
 
+# document_id, path, size_bytes, mtime_ns, inode, state, reason, content_hash
+KnownRow = tuple[str, str, int, int, int, str, str, str]
+
+
 class DocumentStore:
     """The rows of documents, their texts and chunks. Vectors are in `search.VectorStore`."""
 
@@ -56,6 +60,15 @@ class DocumentStore:
                 [source_id],
             ).fetchall()
         return DocumentCounts({DocumentState(state): n for state, n in rows})
+
+    def known_files(self, source_id: str) -> list[KnownRow]:
+        """What a scan compares with the disk, as plain rows: there may be 50,000 of them."""
+        with self._database.read() as con:
+            return con.execute(
+                "SELECT document_id, path, size_bytes, mtime_ns, inode, state, reason,"
+                " content_hash FROM documents WHERE source_id = ? AND parent_id = ''",
+                [source_id],
+            ).fetchall()
 
     def get(self, document_ids: Sequence[str]) -> list[Document]:
         """The rows of these documents; unknown ids are left out."""

@@ -16,7 +16,7 @@ from desktop_rag.ingest.scan import RootOffline, scan
 from desktop_rag.ingest.watcher import REMOTE_REASON, FolderWatcher
 
 WAIT_S = 30.0
-RULES = IgnoreRules(frozenset({".md"}), max_size_bytes=1000)
+RULES = IgnoreRules(lambda name: name.lower().endswith((".md",)), max_size_bytes=1000)
 FAST = WatchTimes(quiet_s=0.05, storm_s=1.0, probe_s=0.1, poll_s=0.1)
 
 

@@ -24,10 +24,10 @@ from pytestqt.qtbot import QtBot
 
 from desktop_rag.app import WindowApp
 from desktop_rag.core.paths import Home
-from desktop_rag.ingest.watcher import WatchTimes
 from desktop_rag.ui.controls import ElidedLabel
 from desktop_rag.ui.segment_view import SegmentView
 from tests.chat_server import ChatServer
+from tests.conftest import FAST_TIMES
 
 Found = TypeVar("Found", bound=QWidget)
 _WAIT_MS = 20_000
@@ -172,7 +172,7 @@ def open_window(home: Home, qtbot: QtBot) -> Iterator[Callable[[], Person]]:
     people: list[Person] = []
 
     def start() -> Person:
-        opened = WindowApp(home, times=WatchTimes(quiet_s=0.05, storm_s=0.5))
+        opened = WindowApp(home, times=FAST_TIMES)
         people.append(Person(opened, qtbot))
         with qtbot.waitActive(opened.window):
             opened.open()

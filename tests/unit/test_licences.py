@@ -27,6 +27,7 @@ ALLOWED = {
     "LGPL-3.0-only",  # Qt, linked dynamically
     "MIT",
     "MIT-0",
+    "MIT-CMU",
     "MPL-1.1",  # binds its own files only, as MPL-2.0 does
     "MPL-2.0",
     "PSF-2.0",

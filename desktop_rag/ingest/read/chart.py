@@ -18,10 +18,10 @@ def chart_lines(root: Element) -> list[str]:
     lines = [_joined(title) for title in descendants(root, "title")]
     series = list(islice(descendants(root, "ser"), _MAX_SERIES))
     names = [" ".join(_points(child(item, "tx")).values()) for item in series]
-    values = [_points(child(item, "val") or child(item, "yVal")) for item in series]
+    values = [_points(child(item, "val")) or _points(child(item, "yVal")) for item in series]
     categories: dict[int, str] = {}
     for item in series:
-        categories |= _points(child(item, "cat") or child(item, "xVal"))
+        categories |= _points(child(item, "cat")) or _points(child(item, "xVal"))
     if any(names):
         lines.append(_BORDER.join(["", *names]).strip())
     for index in sorted({*categories, *(index for column in values for index in column)}):

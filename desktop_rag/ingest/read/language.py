@@ -3,12 +3,15 @@
 Loads its model at the first text. Runs in the parser process.
 """
 
+import logging
 import re
 from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from py3langid.langid import LanguageIdentifier
+
+log = logging.getLogger(__name__)
 
 _SAMPLE_CHARS = 1500
 # More is taken, since much of it may be no prose.
@@ -35,8 +38,14 @@ def language_of(text: str) -> str:
     letters = sum(_DENSE_WEIGHT if c >= _FIRST_DENSE else 1 for c in sample if c.isalpha())
     if letters < _MIN_LETTERS:
         return ""
+    try:
+        ranked = _identifier().rank(sample)
+    except OSError:
+        # The model is unpacked into a temporary file, for which the disk may have no room.
+        log.info("the language model can't be loaded", exc_info=True)
+        return ""
     shares: dict[str, float] = {}
-    for code, probability in _identifier().rank(sample):
+    for code, probability in ranked:
         written = _WRITTEN_AS.get(str(code), str(code))
         shares[written] = shares.get(written, 0.0) + probability
     best = max(shares, key=shares.__getitem__)

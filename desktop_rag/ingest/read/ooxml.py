@@ -45,7 +45,7 @@ class OfficePackage:
         folder, base = posixpath.split(part)
         root = self.root(posixpath.join(folder, "_rels", f"{base}.rels"))
         found: dict[str, tuple[str, str]] = {}
-        for relation in () if root is None else children(root):
+        for relation in children(root):
             if attribute(relation, "TargetMode") != "External":
                 target = posixpath.join("/", folder, attribute(relation, "Target"))
                 name = posixpath.normpath(target).lstrip("/")
@@ -72,9 +72,10 @@ class OfficePackage:
             return None
 
 
-def children(element: Element) -> Iterator[Element]:
-    """The child elements, without comments and processing instructions."""
-    return (child for child in element if isinstance(child.tag, str))
+def children(element: Element | None) -> Iterator[Element]:
+    """The child elements, without comments and processing instructions; none of None."""
+    if element is not None:
+        yield from (child for child in element if isinstance(child.tag, str))
 
 
 def local_name(element: Element) -> str:

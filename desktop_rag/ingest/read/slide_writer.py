@@ -36,9 +36,9 @@ class SlideWriter:
             if footer not in self._footers:
                 self._footers.add(footer)
                 blocks.append(footer)
-        for label, texts in (("Notes", slide.notes), ("Comments", slide.comments)):
-            if filled := _filled(texts):
-                blocks.append(f"{label}:\n" + "\n".join(filled))
+        if notes := _filled(slide.notes):
+            blocks.append("\n".join(["Notes:", *notes]))
+        blocks += _filled(slide.comments)
         if title or blocks:
             self._write(number, title, blocks)
 

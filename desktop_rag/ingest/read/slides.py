@@ -19,15 +19,20 @@ from desktop_rag.ingest.read.ooxml import (
     local_name,
     reference,
 )
+from desktop_rag.ingest.read.sheet_extras import said_by
 from desktop_rag.ingest.read.slide_writer import Slide, SlideWriter
 from desktop_rag.ingest.read.source import SourceFile, Unreadable
 
 _TITLES = {"title", "ctrTitle"}
 _FOOTERS = {"ftr", "hdr", "dt"}
 _NUMBER = "sldNum"
+_TRUE = {"1", "true"}
+# What programs call a presentation that nobody gave a name.
+_NO_TITLES = {"PowerPoint Presentation", "Slide 1"}
 _BORDER = " | "
 _INDENT = "  "
 _MAX_LEVEL = 8
+_SOFT_HYPHEN = "\N{SOFT HYPHEN}"
 
 
 def read(source: SourceFile, draft: Draft) -> str:
@@ -39,29 +44,31 @@ def read(source: SourceFile, draft: Draft) -> str:
         if presentation is None:
             raise Unreadable("damaged", "The file is damaged", "Its slides can't be read.")
         relations = package.relations(main)
+        authors = _authors(package, main)
         writer = SlideWriter(draft)
         title = ""
-        for number, item in enumerate(children(child(presentation, "sldIdLst") or ()), 1):
+        for number, item in enumerate(children(child(presentation, "sldIdLst")), 1):
             part = relations.get(reference(item), ("", ""))[1]
             root = package.root(part)
             if root is None:
                 draft.warn(f"Slide {number} can't be read.")
                 continue
-            reader = _SlideReader(package, part)
+            reader = _SlideReader(package, part, authors)
             slide = reader.read(root)
             if number == 1 and reader.is_title_slide:
                 title = slide.title
             writer.write(number, slide)
-        return one_line(title) or package.title()
+        named = package.title()
+        return one_line(title) or ("" if named in _NO_TITLES else named)
 
 
 class _SlideReader:
     """Collects what is on one slide and in the parts that belong to it."""
 
-    def __init__(self, package: OfficePackage, part: str) -> None:
+    def __init__(self, package: OfficePackage, part: str, authors: dict[str, str]) -> None:
         self.is_title_slide = False
         self._package = package
-        self._part = part
+        self._authors = authors
         self._relations = package.relations(part)
         self._slide = Slide()
 
@@ -71,11 +78,11 @@ class _SlideReader:
             if kind.endswith("/notesSlide"):
                 self._slide.notes += _notes(self._package.root(name))
             elif kind.endswith("/comments"):
-                self._slide.comments += _comments(self._package.root(name))
+                self._slide.comments += _comments(self._package.root(name), self._authors)
         return self._slide
 
     def _walk(self, shapes: Element | None) -> None:
-        for shape in () if shapes is None else children(shapes):
+        for shape in children(shapes):
             name = local_name(shape)
             if name == "sp":
                 self._add_shape(shape)
@@ -122,21 +129,32 @@ def _placeholder(shape: Element) -> str:
 
 
 def _lines(body: Element | None) -> Iterator[str]:
-    """The paragraphs of a text body that are not empty, indented by their level."""
-    for paragraph in () if body is None else children(body):
-        if local_name(paragraph) == "p":
-            text = "".join(_texts(paragraph)).strip()
-            level = attribute(child(paragraph, "pPr"), "lvl")
-            depth = min(int(level), _MAX_LEVEL) if level.isdecimal() else 0
-            if text:
-                yield _INDENT * depth + text
+    """The paragraphs of a text body that are not empty, indented by their level and numbered."""
+    counts: dict[int, int] = {}
+    for paragraph in children(body):
+        text = "".join(_texts(paragraph)).strip()
+        if local_name(paragraph) != "p" or not text:
+            continue
+        properties = child(paragraph, "pPr")
+        level = attribute(properties, "lvl")
+        depth = min(int(level), _MAX_LEVEL) if level.isdecimal() else 0
+        counts = {other: count for other, count in counts.items() if other <= depth}
+        numbering = child(properties, "buAutoNum")
+        if attribute(numbering, "type").startswith("arabic"):
+            start = attribute(numbering, "startAt")
+            first = int(start) if start.isdecimal() else 1
+            counts[depth] = counts.get(depth, first - 1) + 1
+            text = f"{counts[depth]}. {text}"
+        else:
+            counts.pop(depth, None)
+        yield _INDENT * depth + text
 
 
 def _texts(element: Element) -> Iterator[str]:
     for part in children(element):
         name = local_name(part)
         if name == "t":
-            yield part.text or ""
+            yield (part.text or "").replace(_SOFT_HYPHEN, "")
         elif name == "br":
             yield "\n"
         elif name == "tab":
@@ -147,12 +165,24 @@ def _texts(element: Element) -> Iterator[str]:
 
 
 def _rows(table: Element) -> Iterator[str]:
+    """A line for each row; what a merged cell says is said in each row and column it covers."""
+    above: list[str] = []
     for row in children(table):
-        if local_name(row) == "tr":
-            bodies = [child(cell, "txBody") for cell in children(row) if local_name(cell) == "tc"]
-            cells = [" ".join(" ".join(_lines(body)).split()) for body in bodies]
-            if any(cells):
-                yield _BORDER.join(cells).strip()
+        if local_name(row) != "tr":
+            continue
+        cells: list[str] = []
+        for cell in children(row):
+            if local_name(cell) != "tc":
+                continue
+            text = " ".join(" ".join(_lines(child(cell, "txBody"))).split())
+            if attribute(cell, "vMerge") in _TRUE and len(cells) < len(above):
+                text = above[len(cells)]
+            elif attribute(cell, "hMerge") in _TRUE and cells:
+                text = cells[-1]
+            cells.append(text)
+        above = cells
+        if any(cells):
+            yield _BORDER.join(cells).strip()
 
 
 def _notes(root: Element | None) -> list[str]:
@@ -163,11 +193,25 @@ def _notes(root: Element | None) -> list[str]:
     return ["\n".join(_lines(body)) for body in bodies]
 
 
-def _comments(root: Element | None) -> list[str]:
+def _comments(root: Element | None, authors: dict[str, str]) -> list[str]:
     """The comments of either kind: with a text, or with paragraphs and replies."""
     texts: list[str] = []
     for comment in descendants(root, "cm", "reply"):
         text = child(comment, "text")
         lines = [text.text or ""] if text is not None else _lines(child(comment, "txBody"))
-        texts.append("\n".join(lines))
+        author = authors.get(attribute(comment, "authorId"), "")
+        time = attribute(comment, "dt") or attribute(comment, "created")
+        said = " ".join(lines).strip()
+        if said:
+            texts.append(f"Comment{said_by(author, time)}: {said}")
     return texts
+
+
+def _authors(package: OfficePackage, main: str) -> dict[str, str]:
+    """Who comments: number → name, of either kind."""
+    return {
+        attribute(author, "id"): attribute(author, "name")
+        for kind in ("/commentAuthors", "/authors")
+        for part in package.related(main, kind)
+        for author in children(package.root(part))
+    }

@@ -8,7 +8,7 @@ from desktop_rag.ingest.ignore import IgnoreRules, is_only_in_cloud
 
 MEGABYTE = 1 << 20
 ROOT = Path("docs").absolute()
-RULES = IgnoreRules(frozenset({".md", ".pdf"}), max_size_bytes=2 * MEGABYTE)
+RULES = IgnoreRules(lambda name: name.lower().endswith((".md", ".pdf")), max_size_bytes=2 * MEGABYTE)
 
 
 @pytest.mark.parametrize(
@@ -94,14 +94,14 @@ def test_the_name_of_the_root_itself_does_not_matter() -> None:
 
 
 def test_the_home_of_the_app_is_hidden() -> None:
-    rules = IgnoreRules(frozenset({".md"}), MEGABYTE, home=ROOT / "app")
+    rules = IgnoreRules(lambda name: name.lower().endswith((".md",)), MEGABYTE, home=ROOT / "app")
     assert rules.hides(ROOT, ROOT / "app")
     assert rules.hides(ROOT, ROOT / "app" / "notes.md")
     assert not rules.hides(ROOT, ROOT / "apple" / "notes.md")
 
 
 def test_a_source_chosen_inside_the_home_of_the_app_is_seen() -> None:
-    rules = IgnoreRules(frozenset({".md"}), MEGABYTE, home=ROOT)
+    rules = IgnoreRules(lambda name: name.lower().endswith((".md",)), MEGABYTE, home=ROOT)
     assert not rules.hides(ROOT / "demo", ROOT / "demo" / "notes.md")
 
 

@@ -12,7 +12,7 @@ from desktop_rag.ingest.ignore import IgnoreRules
 from desktop_rag.ingest.reconcile import Changes, KnownFile, Match, is_same, reconcile, rescan
 from desktop_rag.ingest.scan import FoundFile, RootOffline, scan
 
-RULES = IgnoreRules(frozenset({".md", ".txt"}), max_size_bytes=1000)
+RULES = IgnoreRules(lambda name: name.lower().endswith((".md", ".txt")), max_size_bytes=1000)
 STAT = FileStat(size_bytes=5, mtime_ns=1_000, inode=7)
 
 

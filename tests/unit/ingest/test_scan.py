@@ -14,7 +14,7 @@ from desktop_rag.core.errors import Cancelled
 from desktop_rag.ingest.ignore import IgnoreRules
 from desktop_rag.ingest.scan import FoundFile, RootOffline, scan
 
-RULES = IgnoreRules(frozenset({".md"}), max_size_bytes=1000)
+RULES = IgnoreRules(lambda name: name.lower().endswith((".md",)), max_size_bytes=1000)
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def test_the_home_of_the_app_is_not_entered_by_any_of_its_names(docs: Path) -> N
     (docs / "app").mkdir()
     (docs / "app" / "notes.md").write_text("x")
     detour = docs.parent / "docs" / "sub" / ".." / "app"
-    rules = IgnoreRules(frozenset({".md"}), 1000, home=detour)
+    rules = IgnoreRules(lambda name: name.lower().endswith((".md",)), 1000, home=detour)
     assert found(docs, rules=rules) == {"a.md": "", "sub/b.md": ""}
 
 

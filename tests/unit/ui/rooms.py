@@ -19,6 +19,7 @@ from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import Settings
 from desktop_rag.ingest.ignore import IgnoreRules
 from desktop_rag.ingest.library import Library
+from desktop_rag.ingest.pipeline import LibraryStores
 from desktop_rag.ingest.read.names import is_readable_name
 from desktop_rag.ingest.worker import ParserProcess
 from desktop_rag.models.gate import ModelGate
@@ -28,6 +29,7 @@ from desktop_rag.store.database import Database
 from desktop_rag.store.documents import DocumentStore
 from desktop_rag.store.search import LexicalStore
 from desktop_rag.store.sources import SourceStore
+from desktop_rag.store.web_pages import WebPageStore
 from desktop_rag.ui.controls import ElidedLabel, PlainLabel
 
 MEGABYTE = 1 << 20
@@ -93,11 +95,10 @@ def opened_store(root: Path) -> Iterator[Database]:
 def make_library(database: Database, root: Path) -> Library:
     """A real library that finds by words only; nothing runs until its `start`."""
     rules = IgnoreRules(is_readable_name, 200 * MEGABYTE, root)
-    documents, sources = DocumentStore(database), SourceStore(database)
-    pages = root / "pages"
-    return Library(
-        documents, sources, None, ModelGate(), ParserProcess, rules=rules, pages=pages
+    stores = LibraryStores(
+        DocumentStore(database), SourceStore(database), WebPageStore(database), root / "pages"
     )
+    return Library(stores, None, ModelGate(), ParserProcess, rules=rules)
 
 
 def make_chat(database: Database, keyring: KeyringBackend | None) -> Chat:

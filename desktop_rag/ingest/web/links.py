@@ -1,0 +1,245 @@
+"""Keeps web links up to date: fetches their pages on demand and on a schedule.
+
+Owns one named thread for all that touches the web, and a ticker that looks at the schedule.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from desktop_rag.core.domain import Document, DocumentState, Source
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.library_events import ChangeSummary, Notice
+from desktop_rag.ingest.background import Background
+from desktop_rag.ingest.indexer import Indexer
+from desktop_rag.ingest.ticker import Ticker
+from desktop_rag.ingest.web.access import WebAccess
+from desktop_rag.ingest.web.page_files import drop_folders_but, stat_of
+from desktop_rag.ingest.web.refresh import Refresh
+from desktop_rag.ingest.web.shelf import Findings, Shelf, Stores
+from desktop_rag.store.documents import DocumentStore
+from desktop_rag.store.sources import SourceStore
+from desktop_rag.store.web_pages import WebPageStore
+
+log = logging.getLogger(__name__)
+
+_HOUR_S = 3600.0
+_CHECK_S = 30.0
+# After nothing could be reached: much sooner than the schedule says.
+_RETRY_S = 900.0
+
+
+@dataclass(frozen=True, slots=True)
+class LinkListeners:
+    """Who hears of what, on the links' own threads.
+
+    `changed`: pages that are new, changed or gone. `scanned`: what a refresh found, in numbers.
+    `reached`: whether any server of the source answered. `told`: pages that could not be had
+    again, and lists that were cut. `stopped`: why fetching is held.
+    """
+
+    changed: Callable[[Sequence[Document]], None]
+    scanned: Callable[[Source, ChangeSummary], None]
+    reached: Callable[[Source, bool], None]
+    told: Callable[[Notice], None]
+    stopped: Callable[[AppError], None]
+
+
+class Links:
+    """A queue of sources whose pages are to be fetched, and the thread that fetches them."""
+
+    def __init__(
+        self,
+        documents: DocumentStore,
+        sources: SourceStore,
+        pages: WebPageStore,
+        indexer: Indexer,
+        listeners: LinkListeners,
+        *,
+        folder: Path,
+        web: WebAccess | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        """`folder` holds the folders of all sources of links; `clock` is the wall clock."""
+        self._documents = documents
+        self._sources = sources
+        self._pages = pages
+        self._indexer = indexer
+        self._stores = Stores(documents, pages, indexer, listeners.changed)
+        self._listeners = listeners
+        self._folder = folder
+        self._web = web or WebAccess()
+        self._clock = clock
+        self._queue: dict[str, Source] = {}
+        self._forgotten: set[str] = set()
+        self._current = ""
+        self._is_sweep_due = False
+        self._retry_at: dict[str, float] = {}
+        self._told_missed: dict[str, frozenset[str]] = {}
+        self._background = Background(
+            "web-links", self._work, has_work=lambda: bool(self._queue) or self._is_sweep_due,
+            stopped=listeners.stopped,
+        )  # fmt: skip
+        self._ticker = Ticker("web-schedule", _CHECK_S, self.check_schedule)
+
+    # --- life ------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Take up pages that wait to be read, and fetch what is due."""
+        self._is_sweep_due = True
+        self.check_schedule()
+        self._background.start()
+        self._ticker.start()
+
+    def close(self) -> None:
+        """Stop at once; what was not fetched is due again at the next start. Idempotent."""
+        self._ticker.close()
+        self._background.close()
+
+    def set_paused(self, is_paused: bool) -> None:
+        """Hold after the page under way, or go on."""
+        self._background.set_paused(is_paused)
+
+    @property
+    def is_idle(self) -> bool:
+        """Nothing is to be fetched now and nothing is being fetched."""
+        return self._background.is_idle
+
+    # --- what is to be done ------------------------------------------------------------------
+
+    def request(self, source: Source) -> None:
+        """Fetch the pages of a source of links now."""
+        assert source.links is not None, "a source of links"
+        with self._background.condition:
+            self._queue[source.source_id] = source
+        self._background.wake()
+
+    def forget(self, source_id: str) -> None:
+        """Drop what was kept of a source that the store no longer knows, and stop fetching it."""
+        with self._background.condition:
+            self._queue.pop(source_id, None)
+            self._forgotten.add(source_id)
+            self._is_sweep_due = True
+        self._background.wake()
+
+    def check_schedule(self) -> None:
+        """Request the sources that are due. A store that fails is left for the next time."""
+        try:
+            due = [source for source in self._sources.sources() if self._is_due(source)]
+        except AppError as error:
+            log.info("the schedule of links was not looked at: %s", error.title)
+            return
+        with self._background.condition:
+            known = {*self._queue, self._current}
+            self._queue.update({s.source_id: s for s in due if s.source_id not in known})
+        self._background.wake()
+
+    def _is_due(self, source: Source) -> bool:
+        if source.links is None or self._clock() < self._retry_at.get(source.source_id, 0.0):
+            return False
+        if not source.refreshed_at:
+            return True
+        hours = source.links.refresh_hours
+        return hours > 0 and self._clock() >= source.refreshed_at + hours * _HOUR_S
+
+    # --- on the thread -------------------------------------------------------------------------
+
+    def _work(self) -> None:
+        if self._is_sweep_due:
+            self._sweep()
+        while source := self._next():
+            try:
+                is_done = self._refresh(source)
+            except AppError:
+                self._end(source, is_done=False)
+                raise
+            self._end(source, is_done=is_done)
+
+    def _next(self) -> Source | None:
+        if not self._background.may_go_on():
+            return None
+        with self._background.condition:
+            if not self._queue:
+                return None
+            source = self._queue.pop(next(iter(self._queue)))
+            self._current = source.source_id
+            return source
+
+    def _end(self, source: Source, *, is_done: bool) -> None:
+        with self._background.condition:
+            self._current = ""
+            if not is_done and source.source_id not in self._forgotten:
+                self._queue.setdefault(source.source_id, source)
+
+    def _refresh(self, source: Source) -> bool:
+        """Fetch the pages of a source; False when it was to stop on the way."""
+        assert source.links is not None, "a source of links"
+
+        def may_go_on() -> bool:
+            return self._background.may_go_on() and source.source_id not in self._forgotten
+
+        shelf = Shelf(source, self._stores, self._clock)
+        with self._web.visit(self._background.closing) as visitor:
+            refresh = Refresh(source.links, visitor, shelf, may_go_on)
+            if not refresh.run():
+                return False
+            is_offline = visitor.is_offline
+        if is_offline:
+            self._retry_at[source.source_id] = self._clock() + _RETRY_S
+        else:
+            self._retry_at.pop(source.source_id, None)
+            self._pages.purge()
+            self._sources.set_refreshed(source.source_id, self._clock())
+        self._tell(source, shelf.findings, is_offline=is_offline, is_cut=refresh.is_cut)
+        return True
+
+    def _tell(self, source: Source, findings: Findings, *, is_offline: bool, is_cut: bool) -> None:
+        summary = findings.summary
+        log.info(
+            "links: +%d ~%d -%d unchanged %d, of these not reached %d",
+            summary.added, summary.changed, summary.gone, summary.unchanged, len(findings.missed),
+        )  # fmt: skip
+        self._listeners.reached(source, not is_offline)
+        self._listeners.scanned(source, summary)
+        if is_offline:
+            return
+        if is_cut and not source.refreshed_at:
+            self._listeners.told(_cut_notice(source))
+        before = self._told_missed.get(source.source_id, frozenset())
+        missed = frozenset(findings.missed)
+        self._told_missed[source.source_id] = missed
+        if missed - before:
+            self._listeners.told(_missed_notice(findings.missed))
+
+    def _sweep(self) -> None:
+        """Drop what no source needs any more; take up what waits of the others."""
+        with self._background.condition:
+            self._is_sweep_due = False
+        sources = self._sources.sources()
+        drop_folders_but(self._folder, {source.source_id for source in sources})
+        self._pages.purge()
+        for source in [source for source in sources if source.links]:
+            waiting = self._documents.documents(source.source_id, DocumentState.WAITING)
+            kept = [d.document_id for d in waiting if stat_of(d.path)]
+            self._indexer.submit(kept, unless_taken=True)
+            if len(kept) < len(waiting):
+                self.request(source)
+
+
+def _missed_notice(missed: dict[str, str]) -> Notice:
+    url, reason = next(iter(missed.items()))
+    what = f"{url} could" if len(missed) == 1 else f"{len(missed):,} pages could"
+    return Notice(
+        f"{what} not be fetched again.", f"{reason} What was read before stays searchable."
+    )
+
+
+def _cut_notice(source: Source) -> Notice:
+    assert source.links is not None, "a source of links"
+    limit = f"{source.links.page_limit:,} pages"
+    return Notice(
+        f"Only {limit} of {source.name} are read.",
+        "Its sitemap lists more. Add the links again with a higher limit to have them all.",
+    )

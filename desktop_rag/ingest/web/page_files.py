@@ -1,0 +1,73 @@
+"""The copies of web pages that the app keeps and reads. Runs on the thread of the links."""
+
+import contextlib
+import hashlib
+import os
+import re
+import shutil
+from collections.abc import Collection
+from pathlib import Path
+
+from desktop_rag.core.domain import FileStat
+from desktop_rag.core.errors import AppError
+from desktop_rag.ingest.web.page_type import HTML
+
+_NAME_CHARS = 32
+_FOLDER = re.compile(r"[0-9a-f]{32}")
+
+
+def page_path(folder: Path, url: str, suffix: str = HTML) -> Path:
+    """Where the copy of a page is kept: the same name for the same address, always."""
+    digest = hashlib.sha256(url.encode()).hexdigest()
+    return folder / f"{digest[:_NAME_CHARS]}{suffix}"
+
+
+def stat_of(path: Path) -> FileStat | None:
+    """Size, time and inode of a copy; None when it is not there."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return FileStat(found.st_size, found.st_mtime_ns, found.st_ino)
+
+
+def is_kept(path: Path, stat: FileStat, body: bytes) -> bool:
+    """Whether the copy is the one that was read, and holds these very bytes."""
+    if stat_of(path) != stat or stat.size_bytes != len(body):
+        return False
+    try:
+        return path.read_bytes() == body
+    except OSError:
+        return False
+
+
+def save(path: Path, body: bytes) -> FileStat:
+    """Put the copy in place only once all of it is on disk; AppError when that fails."""
+    temporary = path.with_name(f".{path.name}.new")
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with temporary.open("wb") as file:
+            file.write(body)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+        found = path.stat()
+    except OSError as exc:
+        raise AppError("A fetched page could not be saved.", f"{path}: {exc.strerror}.") from exc
+    return FileStat(found.st_size, found.st_mtime_ns, found.st_ino)
+
+
+def drop(path: Path) -> None:
+    """Delete a copy, if it is there."""
+    with contextlib.suppress(OSError):
+        path.unlink(missing_ok=True)
+
+
+def drop_folders_but(pages: Path, kept: Collection[str]) -> None:
+    """Delete the folders of sources that are not known any more; what else lies there stays."""
+    if not pages.is_dir():
+        return
+    for folder in pages.iterdir():
+        is_ours = _FOLDER.fullmatch(folder.name) and folder.is_dir() and not folder.is_symlink()
+        if is_ours and folder.name not in kept:
+            shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,95 @@
+"""What a server's answer is, by what it says and by how it begins. Pure."""
+
+import codecs
+import re
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+from desktop_rag.ingest.web.refusal import Kind, PageRefused
+
+HTML, PDF, TEXT, MARKDOWN = ".html", ".pdf", ".txt", ".md"
+# Not a page: a list of pages, if anything.
+XML = ".xml"
+
+_SUFFIX_OF_TYPE = {
+    "text/html": HTML,
+    "application/xhtml+xml": HTML,
+    "text/plain": TEXT,
+    "text/markdown": MARKDOWN,
+    "text/x-markdown": MARKDOWN,
+    "application/pdf": PDF,
+    "application/xml": XML,
+    "text/xml": XML,
+    "application/gzip": XML,
+    "application/x-gzip": XML,
+}
+# Says nothing: the beginning decides.
+_VAGUE = {"", "application/octet-stream", "binary/octet-stream"}
+_MARKDOWN_NAME = re.compile(r"\.(?:md|markdown)$", re.IGNORECASE)
+_HTML_START = re.compile(
+    rb"\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.I | re.S
+)
+_XML_START = re.compile(rb"\s*<\?xml\b|\x1f\x8b")
+_PEEK_BYTES = 4096
+_MAX_SHOWN_CHARS = 60
+# Codecs of Python that are no encodings of pages.
+_NO_ENCODINGS = {"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"}
+_CHARSET = re.compile(r"charset\s*=\s*[\"']?([\w.:-]+)", re.IGNORECASE)
+
+
+def refuse_other_types(headers: Mapping[str, str]) -> None:
+    """Raise PageRefused for a type that no page has, before any of it is read."""
+    media_type = _media_type(headers)
+    if media_type not in _SUFFIX_OF_TYPE and media_type not in _VAGUE:
+        raise _unfit(media_type)
+
+
+def suffix_of(headers: Mapping[str, str], url: str, body: bytes) -> str:
+    """The suffix for the file of a page, XML for what is none; PageRefused if it is neither."""
+    media_type = _media_type(headers)
+    if media_type in _VAGUE:
+        return _suffix_by_content(body)
+    suffix = _SUFFIX_OF_TYPE[media_type]
+    if suffix == TEXT and _MARKDOWN_NAME.search(urlsplit(url).path):
+        return MARKDOWN
+    return suffix
+
+
+def in_utf8(headers: Mapping[str, str], suffix: str, body: bytes) -> bytes:
+    """The body of a page, in UTF-8 where only the server said in which encoding it is.
+
+    A file has no headers: what they say of the encoding would be lost.
+    """
+    match = _CHARSET.search(headers.get("content-type", ""))
+    if not match or suffix in (PDF, XML) or body.startswith(codecs.BOM_UTF8):
+        return body
+    try:
+        encoding = codecs.lookup(match[1]).name
+        if encoding == "utf-8" or encoding.replace("_", "-") in _NO_ENCODINGS:
+            return body
+        return codecs.BOM_UTF8 + body.decode(encoding).encode()
+    except (LookupError, ValueError):  # no such encoding, or it isn't this one
+        return body
+
+
+def _media_type(headers: Mapping[str, str]) -> str:
+    return headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def _suffix_by_content(body: bytes) -> str:
+    if body.startswith(b"%PDF-"):
+        return PDF
+    if _HTML_START.match(body[:_PEEK_BYTES]):
+        return HTML
+    if _XML_START.match(body[:_PEEK_BYTES]):
+        return XML
+    raise _unfit("")
+
+
+def _unfit(media_type: str) -> PageRefused:
+    what = (
+        f"It is {media_type[:_MAX_SHOWN_CHARS]}."
+        if media_type
+        else "The server does not say what it is."
+    )
+    return PageRefused(Kind.UNFIT, "Not a page that can be read.", what)

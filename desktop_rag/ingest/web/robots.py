@@ -1,0 +1,107 @@
+"""What a site asks of programs in its robots.txt, read as RFC 9309 says. Pure.
+
+The standard library's reader knows no wildcards and takes the first rule that fits instead of
+the longest one, so it would read pages that a site excludes.
+"""
+
+import re
+from dataclasses import dataclass
+from urllib.parse import quote, unquote_to_bytes
+
+_MAX_LINES = 20_000
+_LINE = re.compile(r"\s*([A-Za-z-]+)\s*:\s*([^#]*)")
+_SIGNS = "/?&=*$@:!'()+,;~-._"
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    pattern: str
+    is_allowed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RobotsRules:
+    """Which paths may be read, and how many seconds to leave between two requests."""
+
+    rules: tuple[_Rule, ...] = ()
+    delay_s: float = 0.0
+
+    def allows(self, target: str) -> bool:
+        """Whether path and query may be read: the longest rule that fits decides."""
+        asked = _plain(target)
+        if asked == "/robots.txt":
+            return True
+        fitting = [rule for rule in self.rules if _fits(rule.pattern, asked)]
+        if not fitting:
+            return True
+        return max(fitting, key=lambda rule: (len(rule.pattern), rule.is_allowed)).is_allowed
+
+
+NO_RULES = RobotsRules()
+
+
+def parse_robots(text: str, agent: str) -> RobotsRules:
+    """The rules for `agent`, else those for everybody, of a robots.txt."""
+    named: list[tuple[str, str]] = []
+    general: list[tuple[str, str]] = []
+    agents: list[str] = []
+    is_named = is_group_open = False
+    for line in text.lstrip("\ufeff").splitlines()[:_MAX_LINES]:
+        match = _LINE.match(line)
+        if not match:
+            continue
+        key, value = match[1].lower(), match[2].strip()
+        if key == "user-agent":
+            agents = [*agents, _token(value)] if is_group_open else [_token(value)]
+            is_group_open = True
+            is_named |= agent.lower() in agents
+        elif key in {"allow", "disallow", "crawl-delay"}:
+            is_group_open = False
+            if agent.lower() in agents:
+                named.append((key, value))
+            elif "*" in agents:
+                general.append((key, value))
+    return _rules(named if is_named else general)
+
+
+def _rules(lines: list[tuple[str, str]]) -> RobotsRules:
+    rules = tuple(
+        _Rule(_plain(value), key == "allow")
+        for key, value in lines
+        if key != "crawl-delay" and value
+    )
+    delays = [_seconds(value) for key, value in lines if key == "crawl-delay"]
+    return RobotsRules(rules, max(delays, default=0.0))
+
+
+def _token(value: str) -> str:
+    """The name of a program without its version, as it stands in the file."""
+    return re.split(r"[/\s]", value, maxsplit=1)[0].lower()
+
+
+def _seconds(value: str) -> float:
+    # Not float(): it takes "nan" and "inf" for numbers.
+    return float(value) if re.fullmatch(r"\d{1,9}(\.\d{0,9})?", value) else 0.0
+
+
+def _plain(target: str) -> str:
+    """One spelling for what can be percent-encoded in several ways."""
+    return quote(unquote_to_bytes(target), safe=_SIGNS)
+
+
+def _fits(pattern: str, target: str) -> bool:
+    """Whether a pattern with `*` and a final `$` fits the beginning; in linear time a piece."""
+    is_whole = pattern.endswith("$")
+    first, *pieces = pattern.removesuffix("$").split("*")
+    if not target.startswith(first):
+        return False
+    if not pieces:
+        return not is_whole or target == first
+    position = len(first)
+    last = pieces.pop() if is_whole else ""
+    for piece in pieces:
+        found = target.find(piece, position)
+        if found < 0:
+            return False
+        position = found + len(piece)
+    return target.endswith(last) and len(target) - len(last) >= position

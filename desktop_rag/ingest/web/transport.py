@@ -1,0 +1,295 @@
+"""The one way to the web: it connects to public addresses only. Runs on the thread that asks.
+
+A name is looked up once for each connection. Every address it has must be allowed, and the
+connection is made to one of these very addresses: a name that leads elsewhere a moment later
+leads nowhere. Redirects are not followed here: each is a request of its own, checked the same way.
+
+Proxies of the system are not used. A proxy looks names up itself, so what it connects to could not
+be checked. Cookies are neither kept nor sent.
+"""
+
+import ipaddress
+import socket
+import ssl
+import threading
+import zlib
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+from typing import Any
+
+import httpcore2
+
+from desktop_rag.core.errors import Cancelled
+from desktop_rag.ingest.web.address import Address, host_of, is_public, port_of, target_of
+from desktop_rag.ingest.web.refusal import Kind, PageRefused
+from desktop_rag.models.sockets import (
+    POLL_S,
+    InterruptibleBackend,
+    Interruption,
+    SocketStream,
+)
+
+_KEEPALIVE_S = 10.0
+_CONNECT_S = 10.0
+_GZIP_WINDOW = 31
+_ONLINE_HINT = "Check the address, and whether this computer is online."
+
+IsAllowed = Callable[[Address], bool]
+# (host, port) → its addresses, as text; OSError when there is none.
+Resolve = Callable[[str, int], Sequence[str]]
+
+
+def look_up(host: str, port: int) -> list[str]:
+    """The addresses that the system knows for a host; OSError when there is none."""
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(address[0]) for *_, address in found))
+
+
+class WebTransport:
+    """Connections to the web, kept open for a few seconds. Used by one thread; must be closed."""
+
+    def __init__(
+        self,
+        cancel: threading.Event,
+        *,
+        is_allowed: IsAllowed = is_public,
+        resolve: Resolve = look_up,
+    ) -> None:
+        """Setting `cancel` ends a request under way with Cancelled."""
+        self._cancel = cancel
+        self._interruption = Interruption()
+        self._pool = httpcore2.ConnectionPool(
+            ssl_context=httpcore2.default_ssl_context(),
+            max_connections=4,
+            max_keepalive_connections=2,
+            keepalive_expiry=_KEEPALIVE_S,
+            network_backend=_GuardedBackend(self._interruption, is_allowed, resolve),
+        )
+
+    @contextmanager
+    def get(self, url: str, headers: Mapping[str, str], seconds: float) -> Generator["Answer"]:
+        """Ask for a normalised address; within, the body of the answer can be read.
+
+        All of it, the reading too, may take so many seconds.
+
+        Raises:
+            PageRefused: when the address is not allowed, or nothing usable comes.
+            Cancelled: soon after `cancel` was set.
+        """
+        host = host_of(url)
+        request = httpcore2.Request(
+            "GET",
+            _core_url(url),
+            headers=[("Host", _core_host(url)), *headers.items()],
+            extensions={"timeout": _timeouts(seconds)},
+        )
+        with (
+            self._mapping_errors(host),
+            self._interruption.by(self._cancel, after_s=seconds),
+        ):
+            response = self._pool.handle_request(request)
+            try:
+                yield Answer(url, response.status, _header_texts(response), response)
+            finally:
+                response.close()
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._pool.close()
+
+    @contextmanager
+    def _mapping_errors(self, host: str) -> Generator[None]:
+        try:
+            yield
+        except Cancelled as exc:
+            if self._cancel.is_set():
+                raise
+            raise _too_slow(host) from exc
+        except httpcore2.TimeoutException as exc:
+            raise _too_slow(host) from exc
+        except httpcore2.ConnectError as exc:
+            raise _no_connection(host, exc) from exc
+        except (httpcore2.NetworkError, httpcore2.ProtocolError) as exc:
+            raise PageRefused(
+                Kind.FAILING, f"{host} ended the connection in the middle of its answer."
+            ) from exc
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a server says before the body; header names in lower case."""
+
+    url: str
+    status: int
+    headers: Mapping[str, str]
+    response: httpcore2.Response
+
+    def read(self, max_bytes: int, *, is_cut: bool = False) -> bytes:
+        """The body, unpacked. Longer than `max_bytes` it is refused, or cut there if `is_cut`.
+
+        Raises PageRefused, also for a body that ends before its end.
+        """
+        pieces: list[bytes] = []
+        size = 0
+        for piece in self._unpacked(max_bytes):
+            pieces.append(piece)
+            size += len(piece)
+            if size > max_bytes:
+                break
+        if size > max_bytes and not is_cut:
+            raise PageRefused(Kind.UNFIT, f"The page is larger than {_shown_size(max_bytes)}.")
+        return b"".join(pieces)[:max_bytes]
+
+    def _unpacked(self, max_bytes: int) -> Iterator[bytes]:
+        encoding = self.headers.get("content-encoding", "").strip().lower()
+        received = self.response.iter_stream()
+        if encoding in {"", "identity"}:
+            return received
+        if encoding in {"gzip", "x-gzip"}:
+            return _inflated(received, max_bytes)
+        raise PageRefused(Kind.FAILING, "The page comes packed in a way that was not asked for.")
+
+
+class _GuardedBackend(httpcore2.NetworkBackend):
+    """Opens sockets to allowed addresses only; whatever asks for a connection passes here."""
+
+    def __init__(self, interruption: Interruption, is_allowed: IsAllowed, resolve: Resolve) -> None:
+        self._interruption = interruption
+        self._is_allowed = is_allowed
+        self._resolve = resolve
+        self._sockets = InterruptibleBackend(interruption)
+
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> SocketStream:
+        """Connect to the first of the host's addresses that answers; all share the timeout."""
+        addresses = self._addresses(host, port)
+        if not addresses:
+            raise httpcore2.ConnectError(socket.gaierror("no address"))
+        if not all(map(self._is_allowed, addresses)):
+            raise PageRefused(
+                Kind.BLOCKED,
+                f"{host} is not on the public internet.",
+                "Pages are fetched from public addresses only.",
+            )
+        share_s = (timeout or _CONNECT_S) / len(addresses)
+        failure: Exception = httpcore2.ConnectError(OSError("no address"))
+        for address in addresses:
+            try:
+                return self._sockets.connect_tcp(str(address), port, share_s)
+            except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as exc:
+                failure = exc
+        raise failure
+
+    def _addresses(self, host: str, port: int) -> list[Address]:
+        try:
+            return [ipaddress.ip_address(host)]
+        except ValueError:
+            found = self._look_up(host, port)
+        try:
+            return [ipaddress.ip_address(text) for text in found]
+        except ValueError as exc:
+            raise httpcore2.ConnectError(exc) from exc
+
+    def _look_up(self, host: str, port: int) -> Sequence[str]:
+        """Ask on a thread of its own: a system that waits for a name can't be told to stop."""
+        answer: SimpleQueue[Sequence[str] | Exception] = SimpleQueue()
+
+        def ask() -> None:
+            try:
+                answer.put(self._resolve(host, port))
+            except (OSError, UnicodeError) as exc:
+                answer.put(exc)
+
+        threading.Thread(target=ask, name="web-name", daemon=True).start()
+        while True:
+            self._interruption.check()
+            try:
+                found = answer.get(timeout=POLL_S)
+            except Empty:
+                continue
+            if isinstance(found, Exception):
+                raise httpcore2.ConnectError(found)
+            return found
+
+
+def _inflated(pieces: Iterable[bytes], max_bytes: int) -> Iterator[bytes]:
+    """Unpack gzip in bounded steps: a few bytes can stand for gigabytes."""
+    inflater = zlib.decompressobj(_GZIP_WINDOW)
+    try:
+        for received in pieces:
+            data = received
+            while data:
+                if inflater.eof:
+                    inflater = zlib.decompressobj(_GZIP_WINDOW)
+                yield inflater.decompress(data, max_bytes + 1)
+                data = inflater.unused_data if inflater.eof else inflater.unconsumed_tail
+    except zlib.error as exc:
+        raise PageRefused(
+            Kind.FAILING, "The page comes packed, and the packing is damaged."
+        ) from exc
+    if not inflater.eof:
+        raise PageRefused(Kind.FAILING, "The page was cut off on its way.")
+
+
+def _core_url(url: str) -> httpcore2.URL:
+    scheme = url.partition(":")[0].encode()
+    return httpcore2.URL(
+        scheme=scheme, host=host_of(url).encode(), port=port_of(url), target=target_of(url).encode()
+    )
+
+
+def _core_host(url: str) -> str:
+    return url.partition("://")[2].partition("/")[0].partition("?")[0]
+
+
+def _timeouts(seconds: float) -> dict[str, float]:
+    connect_s = min(_CONNECT_S, seconds)
+    return {"connect": connect_s, "pool": connect_s, "read": seconds, "write": seconds}
+
+
+def _header_texts(response: httpcore2.Response) -> dict[str, str]:
+    texts: dict[str, str] = {}
+    for raw_name, raw_value in response.headers:
+        name, value = raw_name.decode("latin-1").lower(), _text(raw_value).strip()
+        if name == "content-encoding" and name in texts:
+            value = f"{texts[name]}, {value}"
+        elif name in texts:
+            continue
+        texts[name] = value
+    return texts
+
+
+def _text(value: bytes) -> str:
+    # By the book a header is ASCII; what is not is UTF-8 nowadays.
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return value.decode("latin-1")
+
+
+def _too_slow(host: str) -> PageRefused:
+    return PageRefused(Kind.UNREACHABLE, f"{host} did not send the whole page in time.")
+
+
+def _no_connection(host: str, exc: httpcore2.ConnectError) -> PageRefused:
+    cause = exc.args[0] if exc.args else None
+    if isinstance(cause, socket.gaierror | UnicodeError):
+        return PageRefused(Kind.UNREACHABLE, f"{host} was not found.", _ONLINE_HINT)
+    if isinstance(cause, ssl.SSLError):
+        return PageRefused(
+            Kind.UNREACHABLE, f"{host} offers no encryption that can be trusted.", str(cause.reason)
+        )
+    return PageRefused(Kind.UNREACHABLE, f"{host} can't be reached.", _ONLINE_HINT)
+
+
+def _shown_size(size_bytes: int) -> str:
+    megabyte = 1024 * 1024
+    return f"{size_bytes // megabyte} MB" if size_bytes >= megabyte else f"{size_bytes:,} bytes"

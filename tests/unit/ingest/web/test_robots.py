@@ -1,0 +1,80 @@
+import time
+
+import pytest
+
+from desktop_rag.ingest.web.robots import NO_RULES, parse_robots
+
+US = "desktop-rag"
+
+
+def allowed(text: str, target: str) -> bool:
+    return parse_robots(text, US).allows(target)
+
+
+def test_no_rules_allow_everything() -> None:
+    assert NO_RULES.allows("/anything")
+    assert allowed("<!doctype html><p>Not found</p>", "/a")
+    assert allowed("User-agent: *\nDisallow:", "/a")
+
+
+def test_the_rules_for_everybody_hold_for_us() -> None:
+    text = "User-agent: *\nDisallow: /private # not for you\n"
+    assert not allowed(text, "/private/a")
+    assert not allowed(text, "/privateer")
+    assert allowed(text, "/public")
+
+
+def test_rules_of_our_own_replace_those_for_everybody() -> None:
+    text = "User-agent: *\nDisallow: /\n\nUser-agent: Desktop-RAG/1.0\nDisallow: /a"
+    assert allowed(text, "/b")
+    assert not allowed(text, "/a")
+
+
+def test_one_group_can_name_several_programs_and_one_program_several_groups() -> None:
+    text = (
+        "User-agent: other\nUser-agent: desktop-rag\nDisallow: /a\n"
+        "User-agent: *\nDisallow: /b\nUser-agent: desktop-rag\nDisallow: /c\n"
+    )
+    assert [allowed(text, target) for target in ("/a", "/b", "/c")] == [False, True, False]
+
+
+def test_rules_of_others_are_not_ours() -> None:
+    assert allowed("User-agent: other\nDisallow: /", "/a")
+    assert allowed("User-agent: desktop-rag-pro\nDisallow: /", "/a")
+
+
+@pytest.mark.parametrize(
+    ("rules", "target", "expected"),
+    [
+        ("Disallow: /a\nAllow: /a/b", "/a/b/c", True),
+        ("Allow: /a/b\nDisallow: /a", "/a/c", False),
+        ("Disallow: /a\nAllow: /a", "/a", True),
+        ("Disallow: /*.pdf$", "/x/y.pdf", False),
+        ("Disallow: /*.pdf$", "/x/y.pdf?z", True),
+        ("Disallow: /*/private/*/x", "/a/private/b/x/c", False),
+        ("Disallow: *?print=", "/a?print=1", False),
+        ("Disallow: /$", "/", False),
+        ("Disallow: /$", "/a", True),
+        ("Disallow: /a*b$", "/ab", False),
+        ("Disallow: /ab*b$", "/ab", True),
+        ("Disallow: /b%C3%BCcher", "/bücher", False),
+        ("Disallow: /bücher", "/b%c3%bccher", False),
+        ("Disallow: /", "/robots.txt", True),
+    ],
+)
+def test_the_longest_rule_that_fits_decides(rules: str, target: str, expected: bool) -> None:
+    assert allowed(f"User-agent: *\n{rules}", target) is expected
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"), [("2", 2.0), ("0.5", 0.5), ("nan", 0.0), ("inf", 0.0), ("soon", 0.0)]
+)
+def test_the_wished_pause_is_a_number(value: str, expected: float) -> None:
+    assert parse_robots(f"User-agent: *\nCrawl-delay: {value}", US).delay_s == expected
+
+
+def test_a_hostile_file_takes_no_time() -> None:
+    text = "User-agent: *\n" + f"Disallow: /{'*a' * 2000}b\n" * 200
+    began_at = time.monotonic()
+    assert allowed(text, "/" + "a" * 4000)
+    assert time.monotonic() - began_at < 5
