@@ -81,7 +81,7 @@ class ChunkSettings:
 
     method: ChunkMethod = "structure"
     max_tokens: int = 0
-    overlap_tokens: int = 32
+    overlap_tokens: int = 16
 
 
 @dataclass(frozen=True, slots=True)

@@ -131,9 +131,9 @@ def places_from_json(
 
 
 def _columns(rows: list[dict[str, Any]], order: str) -> dict[str, list[Any]]:
-    names = dict.fromkeys(name for row in rows for name in row)
-    columns = {name: [row.get(name) for row in rows] for name in names}
-    offsets = columns.pop(order)
+    names = dict.fromkeys(name for row in rows for name in row if name != order)
+    columns: dict[str, list[Any]] = {name: [row.get(name) for row in rows] for name in names}
+    offsets: list[int] = [row[order] for row in rows]
     packed = {name: _packed(values) for name, values in columns.items()}
     return {order: [offsets[0], *(b - a for a, b in pairwise(offsets))], **packed}
 

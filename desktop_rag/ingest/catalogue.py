@@ -7,6 +7,7 @@ from pathlib import Path
 from desktop_rag.core.domain import Collection, Source, SourceRules, SourceState, WebLinks
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.parsed import ChunkSettings
+from desktop_rag.ingest.web.address import parse_links
 from desktop_rag.store.sources import SourceStore
 
 DEFAULT_COLLECTION = "My documents"
@@ -84,7 +85,8 @@ class Catalogue:
         return self._store.add_source(path, collection_id, rules)
 
     def add_links(self, links: WebLinks, collection_id: str) -> Source:
-        """Record web links; AppError when all of them are in the collection already."""
+        """Record web links; AppError for one that is no address, or when all are known already."""
+        links = replace(links, urls=parse_links("\n".join(links.urls)))
         collection_id = collection_id or self._default_id()
         known = {
             url

@@ -24,8 +24,9 @@ class Cut:
 class Cutter:
     """`chunk_document` for one tokenizer."""
 
-    def __init__(self, count_tokens: CountTokens, max_tokens: int) -> None:
-        """`max_tokens` is what the embedder takes, special tokens included."""
+    def __init__(self, count_tokens: CountTokens, max_tokens: int, model: str = "") -> None:
+        """`max_tokens` is what the embedder takes, special tokens included; `model` its name."""
+        self._model = model
         self._count_tokens = count_tokens
         self._max_tokens = max_tokens
 
@@ -41,4 +42,4 @@ class Cutter:
 
     def signature(self, settings: ChunkSettings) -> str:
         """Tells one way of cutting from another."""
-        return chunking_signature(settings, self._max_tokens)
+        return chunking_signature(settings, self._max_tokens, self._model)

@@ -17,27 +17,24 @@ from desktop_rag.core.domain import SourceRules
 log = logging.getLogger(__name__)
 
 # Folders of tools and systems that hold no documents.
-_FOLDERS = frozenset(
-    {
-        "__macosx",
-        "__pycache__",
-        "__pypackages__",
-        "$recycle.bin",
-        "@eadir",
-        "bower_components",
-        "cvs",
-        "lost+found",
-        "node_modules",
-        "site-packages",
-        "system volume information",
-    }
+_TOOL_NAMES = (
+    "__macosx",
+    "__pycache__",
+    "__pypackages__",
+    "$recycle.bin",
+    "@eadir",
+    "bower_components",
+    "cvs",
+    "lost+found",
+    "node_modules",
+    "site-packages",
+    "system volume information",
+    "desktop.ini",
+    "icon\r",
+    "thumbs.db",
 )
 # Left out even where hidden folders are read: what version control and the system keep for itself.
-_NEVER = frozenset(
-    {".bzr", ".git", ".hg", ".svn", ".trash", ".trashes", ".venv", ".ds_store", ".cache"}
-)
-_FILES = frozenset({"desktop.ini", "icon\r", "thumbs.db"})
-_PREFIX = "~$"
+_NEVER = (".bzr", ".git", ".hg", ".svn", ".trash", ".trashes", ".venv", ".ds_store", ".cache")
 _SUFFIXES = (
     "~",
     ".crdownload",
@@ -55,6 +52,7 @@ HIDDEN = "hidden"
 _TOOLS = "a folder of tools or of the system"
 _TEMPORARY = "a temporary file"
 _PATTERN = "left out by a pattern of yours"
+_NAMES = dict.fromkeys(_NEVER, HIDDEN) | dict.fromkeys(_TOOL_NAMES, _TOOLS)
 # FILE_ATTRIBUTE_OFFLINE, _RECALL_ON_OPEN, _RECALL_ON_DATA_ACCESS; and SF_DATALESS.
 _WINDOWS_PLACEHOLDER = 0x1000 | 0x40000 | 0x400000
 _MACOS_PLACEHOLDER = 0x40000000
@@ -97,13 +95,14 @@ class IgnoreRules:
         browsers put beside a document.
         """
         lowered = name.lower()
-        if lowered in _NEVER or (lowered[0] == "." and not self.includes_hidden):
+        if lowered in _NAMES:
+            return _NAMES[lowered]
+        first = lowered[0]
+        if first == "." and not self.includes_hidden:
             return HIDDEN
-        if lowered in _FOLDERS or lowered in _FILES:
-            return _TOOLS
-        if lowered.startswith((_PREFIX, ".~")) or lowered.endswith(_SUFFIXES):
-            return _TEMPORARY
-        return _TEMPORARY if lowered[0] == "#" and lowered[-1] == "#" else ""
+        is_lock = first in ".~" and lowered.startswith(("~$", ".~", ".#"))
+        is_copy = first == "#" and lowered[-1] == "#"
+        return _TEMPORARY if is_lock or is_copy or lowered.endswith(_SUFFIXES) else ""
 
     def excluded_reason(self, relative: str) -> str:
         """Why the person's patterns leave out a path below the root, empty if they don't.

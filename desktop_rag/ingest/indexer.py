@@ -209,7 +209,7 @@ class Indexer:
 
     def _read(self, document: Document) -> Outcome | None:
         stat = stat_of(document.path)
-        digest = _hash_file(document.path)
+        digest = hash_of(document.path)
         current = replace(
             document, stat=stat, content_hash=digest, indexed_at=time.time(), readers=READERS
         )
@@ -298,7 +298,8 @@ def stat_of(path: Path) -> FileStat:
     return FileStat(found.st_size, found.st_mtime_ns, found.st_ino)
 
 
-def _hash_file(path: Path) -> str:
+def hash_of(path: Path) -> str:
+    """What tells the content of a file; OSError when it can't be read."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
 

@@ -111,7 +111,10 @@ class Library:
         if watch:
             self._watch.start(self._pipeline.look_at, self._rules, self._times)
         for source in self.sources():
-            self._look_at(source)
+            # Pages of the web are fetched when they are due, not at every start.
+            self._watch.watch(source)
+            if source.links is None:
+                self._pipeline.look_at(source)
         self._pipeline.start()
         self._ticker.start()
 
@@ -337,13 +340,10 @@ class Library:
             return self._quiet.wait_for(lambda: is_done() or self._closing.is_set(), timeout_s)
 
     def _begin(self, source: Source) -> Source:
-        self._look_at(source)
-        self._emit(SourcesChanged(tuple(self.sources())))
-        return source
-
-    def _look_at(self, source: Source) -> None:
         self._watch.watch(source)
         self._pipeline.look_at(source)
+        self._emit(SourcesChanged(tuple(self.sources())))
+        return source
 
     def _shown(self, documents: Sequence[Document]) -> list[Document]:
         """The rows with the state that the source's own state makes of them."""

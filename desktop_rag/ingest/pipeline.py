@@ -23,7 +23,7 @@ from desktop_rag.ingest.progress import ProgressMeter
 from desktop_rag.ingest.recutter import Recutter
 from desktop_rag.ingest.scanner import Parts, Scanner
 from desktop_rag.ingest.second_look import LookTimes
-from desktop_rag.ingest.web.links import LinkListeners, Links
+from desktop_rag.ingest.web.links import Links
 from desktop_rag.ingest.worker import ParserProcess
 from desktop_rag.models.gate import ModelGate
 from desktop_rag.models.ports import Embedder
@@ -94,6 +94,8 @@ class Pipeline:
         cutter = Cutter(
             embedder.count_tokens if embedder else rough_token_counts,
             embedder.max_tokens if embedder else _MAX_TOKENS,
+            # Without the hash of its weights: they count no tokens.
+            embedder.name.partition("@")[0] if embedder else "",
         )
         self._indexer = Indexer(
             documents, parser, cutter, catalogue.chunking_of, self.meter,
@@ -101,19 +103,10 @@ class Pipeline:
         )  # fmt: skip
         self._scanner = Scanner(documents, stores.sources, self._indexer, rules, listeners, looks)
         self._links = Links(
-            documents, stores.sources, stores.web_pages, self._indexer,
-            LinkListeners(listeners.documents, listeners.scanned, listeners.reached,
-                          listeners.told, listeners.stopped),
+            documents, stores.sources, stores.web_pages, self._indexer, listeners,
             folder=stores.pages,
         )  # fmt: skip
-        self._embedding = None
-        if dense is not None:
-            self._chunk_embedder = ChunkEmbedder(dense.vectors, dense.embedder, gate, self.meter)
-            self._embedding = EmbeddingQueue(
-                dense.vectors, self._chunk_embedder, self.meter,
-                may_run=lambda: self._indexer.is_idle, finished=self._on_embedded,
-                completed=self._on_complete, stopped=listeners.stopped,
-            )  # fmt: skip
+        self._embedding = self._make_embedding(dense, gate) if dense else None
         self._recutter = Recutter(
             documents, cutter, catalogue.collections, may_run=self._may_recut,
             embed=self._embed_chunks, changed=self._on_recut, stopped=listeners.stopped,
@@ -121,6 +114,14 @@ class Pipeline:
         self._parts: list[_Part] = [self._scanner, self._links, self._indexer, self._recutter]
         if self._embedding:
             self._parts.append(self._embedding)
+
+    def _make_embedding(self, dense: DenseIndex, gate: ModelGate) -> EmbeddingQueue:
+        self._chunk_embedder = ChunkEmbedder(dense.vectors, dense.embedder, gate, self.meter)
+        return EmbeddingQueue(
+            dense.vectors, self._chunk_embedder, self.meter,
+            may_run=lambda: self._indexer.is_idle, finished=self._on_embedded,
+            completed=self._on_complete, stopped=self._listeners.stopped,
+        )  # fmt: skip
 
     # --- life ------------------------------------------------------------------------------
 

@@ -1,5 +1,6 @@
 """What adding a folder would mean: counted without opening a file. Any worker thread."""
 
+import os
 from collections import Counter
 from pathlib import Path
 from threading import Event
@@ -57,12 +58,14 @@ class _Count:
         if file.reason:
             self.leave_out(file.location, file.reason)
             return
-        suffix = file.path.suffix.lower()
-        megabytes = file.stat.size_bytes * _TEXT_SHARES.get(suffix, 1.0) / _MEGABYTE
+        name = file.location[file.location.rfind(os.sep) + 1 :]
+        dot = name.rfind(".")
+        suffix = name[dot:].lower() if dot > 0 else ""
+        megabytes = file.size_bytes * _TEXT_SHARES.get(suffix, 1.0) / _MEGABYTE
         self._files += 1
-        self._bytes += file.stat.size_bytes
+        self._bytes += file.size_bytes
         self._seconds += _SECONDS_A_FILE + _SECONDS_A_MEGABYTE * megabytes
-        self._formats[suffix or file.path.name] += 1
+        self._formats[suffix or name] += 1
 
     def leave_out(self, location: str, reason: str) -> None:
         """A file, or a folder with all in it, that is not read."""

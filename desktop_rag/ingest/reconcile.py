@@ -4,29 +4,37 @@
 the truth: events only say when and where to look.
 """
 
-import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
+from typing import NamedTuple
 
 from desktop_rag.core.domain import FileStat
 from desktop_rag.ingest.ignore import IgnoreRules
 from desktop_rag.ingest.scan import FoundFile, RootOffline, is_covered, scan
 
 
-@dataclass(frozen=True, slots=True)
-class KnownFile:
+class KnownFile(NamedTuple):
     """A file as the store remembers it. `skip_reason` is empty unless it was skipped.
 
-    `is_gone`: it had vanished before, and is kept in case it comes back.
+    `gone_at` is when it was believed to be gone, if it is kept in case it comes back. A tuple, as
+    the store has it, since there may be 50,000 of them at once.
     """
 
     document_id: str
     location: str
-    stat: FileStat
+    size_bytes: int
+    mtime_ns: int
+    inode: int
     skip_reason: str = ""
-    is_gone: bool = False
+    gone_at: float = 0.0
+
+    @property
+    def stat(self) -> FileStat:
+        """What tells this state of the file from another one."""
+        return FileStat(self.size_bytes, self.mtime_ns, self.inode)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +50,8 @@ class Changes:
     """How the disk differs from the store. A file in `new` or `changed` may have a skip reason.
 
     `moved` files have the same content at a new place. `returned` had been gone and are as they
-    were. `unreadable` could not be looked at; known files there count as unchanged.
+    were. `left_out` are still there, but no longer to be read. `unreadable` could not be looked
+    at; known files there count as unchanged.
     """
 
     new: tuple[FoundFile, ...] = ()
@@ -50,6 +59,7 @@ class Changes:
     moved: tuple[Match, ...] = ()
     returned: tuple[Match, ...] = ()
     vanished: tuple[KnownFile, ...] = ()
+    left_out: tuple[KnownFile, ...] = ()
     unreadable: tuple[FoundFile, ...] = ()
     unchanged: int = 0
 
@@ -65,11 +75,21 @@ def rescan(
 
     `known` is all that the store knows of the source. Raises RootOffline, Cancelled.
     """
+    left_out: set[str] = set()
+
+    def leave_out(location: str, _reason: str) -> None:
+        left_out.add(location)
+
     if parts is not None and root not in parts:
-        found = list(scan(root, rules, cancel, parts))
+        found = list(scan(root, rules, cancel, parts, leave_out))
         inside = _at_or_below(known, parts)
-        return reconcile(found, [*inside, *_came_from_outside(found, inside, known)])
-    changes = reconcile(scan(root, rules, cancel), known)
+        related = _related(found, inside, known)
+        if related:
+            parts |= related
+            found = list(scan(root, rules, cancel, parts, leave_out))
+            inside = _at_or_below(known, parts)
+        return reconcile(found, inside, left_out)
+    changes = reconcile(scan(root, rules, cancel, left_out=leave_out), known, left_out)
     if known and len(changes.vanished) == len(known) and _is_empty(root, rules):
         # An empty mount point looks like this. A folder emptied file by file, while it is
         # watched, comes here in parts.
@@ -84,8 +104,16 @@ def _is_empty(root: Path, rules: IgnoreRules) -> bool:
         raise RootOffline(root) from exc
 
 
-def reconcile(found: Iterable[FoundFile], known: Iterable[KnownFile]) -> Changes:
-    """Sort found and known files into what is new, changed, moved, vanished and unchanged."""
+def reconcile(
+    found: Iterable[FoundFile],
+    known: Iterable[KnownFile],
+    left_out: AbstractSet[str] = frozenset(),
+) -> Changes:
+    """Sort found and known files into what is new, changed, moved, vanished and unchanged.
+
+    `left_out` are files and folders that are there but not to be read; it may fill up while
+    `found` is gone through.
+    """
     left = {file.location: file for file in known}
     new: list[FoundFile] = []
     changed: list[Match] = []
@@ -99,16 +127,20 @@ def reconcile(found: Iterable[FoundFile], known: Iterable[KnownFile]) -> Changes
         before = left.pop(file.location, None)
         if before is None:
             new.append(file)
-        elif before.skip_reason == file.reason and is_same(before.stat, file.stat):
-            if before.is_gone:
+        elif before.skip_reason == file.reason and is_same(before, file):
+            if before.gone_at:
                 returned.append(Match(before, file))
             else:
                 unchanged += 1
         else:
             changed.append(Match(before, file))
     unseen = {file.location for file in unreadable}
-    vanished = [file for file in left.values() if not is_covered(file.location, unseen)]
-    unchanged += len(left) - len(vanished)
+    missing = [file for file in left.values() if not is_covered(file.location, unseen)]
+    unchanged += len(left) - len(missing)
+    vanished: list[KnownFile] = []
+    excluded: list[KnownFile] = []
+    for file in missing:
+        (excluded if is_covered(file.location, left_out) else vanished).append(file)
     moved = _moves(new, vanished)
     gone = {match.known.location for match in moved}
     come = {match.found.location for match in moved}
@@ -118,6 +150,7 @@ def reconcile(found: Iterable[FoundFile], known: Iterable[KnownFile]) -> Changes
         moved=tuple(moved),
         returned=tuple(returned),
         vanished=tuple(file for file in vanished if file.location not in gone),
+        left_out=tuple(excluded),
         unreadable=tuple(unreadable),
         unchanged=unchanged,
     )
@@ -128,7 +161,7 @@ def _one_a_name(found: Iterable[FoundFile], known: Mapping[str, KnownFile]) -> I
     several: dict[int, list[FoundFile]] = {}
     for file in found:
         if file.links > 1 and not file.reason:
-            several.setdefault(file.stat.inode, []).append(file)
+            several.setdefault(file.inode, []).append(file)
         else:
             yield file
     for files in several.values():
@@ -136,14 +169,14 @@ def _one_a_name(found: Iterable[FoundFile], known: Mapping[str, KnownFile]) -> I
         yield first
         for file in files:
             if file is not first:
-                yield replace(file, reason=f"the same file as {first.path.name}")
+                yield file._replace(reason=f"the same file as {first.path.name}")
 
 
 def _is_read(known: KnownFile | None) -> bool:
     return known is not None and not known.skip_reason
 
 
-def is_same(before: FileStat, now: FileStat) -> bool:
+def is_same(before: KnownFile, now: FoundFile) -> bool:
     """Whether nothing tells two states of a file apart. An inode of 0 is unknown."""
     return (
         before.mtime_ns == now.mtime_ns
@@ -156,7 +189,7 @@ def _moves(new: list[FoundFile], vanished: list[KnownFile]) -> list[Match]:
     """Pairs with the same inode, size and time. Another suffix is another format: read anew."""
     sources: dict[tuple[FileStat, str], list[KnownFile]] = {}
     for known in vanished:
-        if known.stat.inode and not known.skip_reason:
+        if known.inode and not known.skip_reason:
             sources.setdefault((known.stat, _suffix(known.location)), []).append(known)
     moves: list[Match] = []
     if not sources:
@@ -172,21 +205,27 @@ def _suffix(location: str) -> str:
     return Path(location).suffix.lower()
 
 
-def _came_from_outside(
+def _related(
     found: Iterable[FoundFile], inside: Iterable[KnownFile], known: Iterable[KnownFile]
-) -> list[KnownFile]:
-    """Known files outside the parts that are no longer there and look like one found inside.
+) -> frozenset[Path]:
+    """Where else the files that were looked at may lie, by what the store knows.
 
     The two halves of a move may be told of at different times: taken one by one they would be a
-    new file and a vanished one.
+    new file and a vanished one. And of the names of one file only one is read.
     """
     here = {file.location for file in inside}
-    new = {file.stat for file in found if file.location not in here and file.stat.inode}
-    return [
-        file
+    there = {file.location for file in found}
+    inodes = {file.inode for file in found if file.links > 1}
+    stats = {file.stat for file in found if file.location not in here}
+    stats |= {file.stat for file in inside if file.location not in there}
+    moved = {stat.inode for stat in stats}
+    return frozenset(
+        Path(file.location)
         for file in known
-        if file.stat in new and file.location not in here and not os.path.lexists(file.location)
-    ]
+        if file.inode
+        and (file.inode in inodes or (file.inode in moved and file.stat in stats))
+        and file.location not in here
+    )
 
 
 def _at_or_below(known: Iterable[KnownFile], parts: frozenset[Path]) -> list[KnownFile]:

@@ -4,20 +4,22 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from threading import Event
+from typing import NamedTuple
 
 from desktop_rag.core.domain import FileStat
 from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.ingest.gitignore import GitIgnores
-from desktop_rag.ingest.ignore import IgnoreRules, is_only_in_cloud
+from desktop_rag.ingest.ignore import HIDDEN, IgnoreRules, is_only_in_cloud
 
-_UNKNOWN = FileStat(0, 0, 0)
 # All that matters of a folder's status when its path is held against patterns.
-_A_FOLDER = (stat.S_IFDIR, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+_FOLDER = os.stat_result((stat.S_IFDIR, *[0] * 9))
 LeftOutHook = Callable[[str, str], None]
 _HAS_CLOUD_FILES = sys.platform in {"win32", "darwin"}
+# A file answers to its name in other letter case, or other accents, too.
+_FOLDS_NAMES = sys.platform in {"win32", "darwin"}
 
 
 class RootOffline(AppError):  # noqa: N818  a state of the source, told like an error
@@ -31,9 +33,8 @@ class RootOffline(AppError):  # noqa: N818  a state of the source, told like an 
         )
 
 
-@dataclass(frozen=True, slots=True)
-class FoundFile:
-    r"""A visible file on disk.
+class FoundFile(NamedTuple):
+    r"""A visible file on disk. A tuple, since there may be 50,000 of them at once.
 
     `location` is the path as text, as the store holds it; bytes of a name that are not text are
     written as `\xNN`. `reason` says why the file is skipped, empty if it is to be read.
@@ -42,15 +43,22 @@ class FoundFile:
     """
 
     location: str
-    stat: FileStat
+    size_bytes: int = 0
+    mtime_ns: int = 0
+    inode: int = 0
     reason: str = ""
-    is_unreadable: bool = False
     links: int = 1
+    is_unreadable: bool = False
 
     @property
     def path(self) -> Path:
         """The location as a path."""
         return Path(self.location)
+
+    @property
+    def stat(self) -> FileStat:
+        """What tells this state of the file from another one."""
+        return FileStat(self.size_bytes, self.mtime_ns, self.inode)
 
 
 def scan(
@@ -67,7 +75,7 @@ def scan(
     The root is a folder or a single file. Links to folders are not followed, nor links to
     visible files inside the root: what they lead to is found under its own name. A link to a
     file that is hidden inside the root is taken; one that leads out is skipped with a reason.
-    Two hard links are two files. Raises RootOffline (also when the root goes away on the way,
+    Hard links are two files, which tell how many `links` there are. Raises RootOffline (also when the root goes away on the way,
     so then nothing yielded may be used) and Cancelled.
     """
     walk = _Walk(root, rules, cancel, left_out)
@@ -81,7 +89,7 @@ def scan(
     walk.check_root()
 
 
-def is_covered(location: str, places: set[str]) -> bool:
+def is_covered(location: str, places: AbstractSet[str]) -> bool:
     """Whether the location or a folder it lies in is one of the places."""
     while places:
         if location in places:
@@ -105,7 +113,7 @@ class _Walk:
         self._has_patterns = rules.excluded is not None or rules.uses_gitignore
         self._root = root
         self._rules = rules
-        self._cancel = cancel
+        self._is_cancelled = cancel.is_set
         self._real_root = root.resolve()
         self._identity = self._look_at_root()
         self._visited = {self._identity}
@@ -124,9 +132,13 @@ class _Walk:
 
     def part(self, path: Path) -> Iterator[FoundFile]:
         """What is at and below one path inside the root; nothing if it is invisible or gone."""
-        if self._rules.hides(self._root, path) or not self._is_direct(path):
+        if not self._is_direct(path) or (_FOLDS_NAMES and not _is_listed(path)):
             return
-        if self._has_patterns and self._is_inside_excluded(path):
+        if self._rules.hides(self._root, path):
+            self._pass_over(str(path), HIDDEN)
+            return
+        if self._has_patterns and (reason := self._reason_of_folders(path)):
+            self._pass_over(str(path), reason)
             return
         for place in (*reversed(path.relative_to(self._root).parents), path):
             # A folder whose name isn't text is reported itself, not what is in it.
@@ -138,13 +150,12 @@ class _Walk:
             yield found
         yield from self._walk()
 
-    def _is_inside_excluded(self, path: Path) -> bool:
-        """Whether a folder on the way to the path is left out by a pattern."""
+    def _reason_of_folders(self, path: Path) -> str:
+        """Why a folder on the way to the path is left out by a pattern; empty if none is."""
         for parent in path.relative_to(self._root).parents:
-            location = str(self._root / parent)
-            if parent.name and self._pattern_reason(location, os.stat_result(_A_FOLDER)):
-                return True
-        return False
+            if parent.name and (reason := self._pattern_reason(str(self._root / parent), _FOLDER)):
+                return reason
+        return ""
 
     def check_root(self) -> None:
         """Raise RootOffline if the root is gone or another one, say after a drive was pulled."""
@@ -179,21 +190,22 @@ class _Walk:
                     raise RootOffline(self._root) from exc
                 yield _unreadable(folder, exc)
                 continue
+            look = self._look
             for entry in entries:
-                found = self._look(entry.path, entry.name, entry)
+                found = look(entry.path, entry.name, entry)
                 if found is not None:
                     yield found
 
     def _look(
         self, location: str, name: str, entry: "os.DirEntry[str] | None" = None
     ) -> FoundFile | None:
-        if self._cancel.is_set():
+        if self._is_cancelled():
             raise Cancelled
         if invisible := self._rules.invisible_reason(name):
             return self._pass_over(location, invisible)
-        if not _is_text(name):
+        if not (name.isascii() or _is_text(name)):
             shown = os.fsencode(location).decode("utf-8", "backslashreplace")
-            return FoundFile(shown, _UNKNOWN, "its name is not valid text")
+            return FoundFile(shown, reason="its name is not valid text")
         try:
             status = entry.stat(follow_symlinks=False) if entry else os.lstat(location)
         except (FileNotFoundError, NotADirectoryError):
@@ -202,7 +214,10 @@ class _Walk:
             return _unreadable(location, exc)
         if self._has_patterns and (reason := self._pattern_reason(location, status)):
             return self._pass_over(location, reason)
-        return self._judge(location, name, status)
+        kind = stat.S_IFMT(status.st_mode)
+        if kind == stat.S_IFREG:
+            return self._file(location, name, status)
+        return self._other(location, name, status, kind)
 
     def _pass_over(self, location: str, reason: str) -> None:
         if self._left_out is not None:
@@ -216,16 +231,15 @@ class _Walk:
             reason = self._gitignores.reason(location, is_folder=is_folder)
         return reason
 
-    def _judge(self, location: str, name: str, status: os.stat_result) -> FoundFile | None:
-        kind = stat.S_IFMT(status.st_mode)
-        if kind == stat.S_IFREG:
-            return self._file(location, name, status)
+    def _other(
+        self, location: str, name: str, status: os.stat_result, kind: int
+    ) -> FoundFile | None:
         if kind == stat.S_IFDIR:
             self._enter(location, status)
             return None
         if kind == stat.S_IFLNK:
             return self._link(location, name)
-        return FoundFile(location, _UNKNOWN, "a device, pipe or socket")
+        return FoundFile(location, reason="a device, pipe or socket")
 
     def _file(self, location: str, name: str, status: os.stat_result) -> FoundFile:
         reason = self._rules.reason(name, status.st_size)
@@ -235,9 +249,8 @@ class _Walk:
             if is_only_in_cloud(attributes, flags):
                 reason = "only in the cloud, not on this computer"
         return FoundFile(
-            location, FileStat(status.st_size, status.st_mtime_ns, status.st_ino), reason,
-            links=status.st_nlink,
-        )  # fmt: skip
+            location, status.st_size, status.st_mtime_ns, status.st_ino, reason, status.st_nlink
+        )
 
     def _enter(self, location: str, status: os.stat_result) -> None:
         """Look into a folder later, unless it was visited: a mount can put it inside itself."""
@@ -256,16 +269,23 @@ class _Walk:
         except (OSError, RuntimeError):
             return None  # it leads nowhere, or in a circle
         if not target.is_relative_to(self._real_root):
-            return FoundFile(location, _UNKNOWN, "a link that leads out of the folder")
+            return FoundFile(location, reason="a link that leads out of the folder")
         if stat.S_ISREG(status.st_mode) and self._rules.hides(self._real_root, target):
             return self._file(location, name, status)
         return None
 
 
+def _is_listed(path: Path) -> bool:
+    """Whether its folder lists it by this very name."""
+    try:
+        with os.scandir(path.parent) as listing:
+            return any(entry.name == path.name for entry in listing)
+    except OSError:
+        return True  # looking at it will tell why
+
+
 def _is_text(name: str) -> bool:
     """Whether the store can hold the name: bytes that are no text become lone surrogates."""
-    if name.isascii():
-        return True
     try:
         name.encode()
     except UnicodeEncodeError:
@@ -274,4 +294,4 @@ def _is_text(name: str) -> bool:
 
 
 def _unreadable(location: str, exc: OSError) -> FoundFile:
-    return FoundFile(location, _UNKNOWN, f"cannot be opened: {exc.strerror}", is_unreadable=True)
+    return FoundFile(location, reason=f"cannot be opened: {exc.strerror}", is_unreadable=True)

@@ -6,25 +6,30 @@ The scan is the truth, events only say where to look; the scan at the start take
 import logging
 import time
 import uuid
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from desktop_rag.core.domain import Document, DocumentState, FileStat, Source
+from desktop_rag.core.domain import Document, DocumentState, Source
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import ChangeSummary
 from desktop_rag.ingest.background import Background
+from desktop_rag.ingest.belief import Belief, Beliefs
 from desktop_rag.ingest.ignore import IgnoreRules
 from desktop_rag.ingest.indexer import Indexer
 from desktop_rag.ingest.listeners import Listeners
+from desktop_rag.ingest.moves import Moves
 from desktop_rag.ingest.reconcile import Changes, FoundFile, KnownFile, Match, RootOffline, rescan
 from desktop_rag.ingest.second_look import LookTimes, SecondLooks
-from desktop_rag.store.documents import DocumentStore, KnownRow
+from desktop_rag.store.documents import DocumentStore
 from desktop_rag.store.sources import SourceStore
 
 log = logging.getLogger(__name__)
 
 Parts = frozenset[Path] | None
+# From so many places on, a look at the whole source is cheaper.
+_MOST_PLACES = 5_000
 
 
 class Scanner:
@@ -45,8 +50,7 @@ class Scanner:
         self._rules = rules
         self._times = times
         self._looks = SecondLooks(self._look_again)
-        # When a file that is missing was missed first, on the monotonic clock.
-        self._missed: dict[str, float] = {}
+        self._beliefs = Beliefs(self._looks.expect, times)
         self._changed = listeners.documents
         self._scanned = listeners.scanned
         self._reached = listeners.reached
@@ -57,6 +61,7 @@ class Scanner:
             has_work=lambda: bool(self._queue),
             stopped=listeners.stopped,
         )
+        self._moves = Moves(documents, sources, self._background.closing)
 
     def start(self) -> None:
         """Begin to look at what was requested."""
@@ -81,6 +86,7 @@ class Scanner:
         with self._background.condition:
             self._queue.pop(source_id, None)
         self._looks.forget(source_id)
+        self._beliefs.forget(source_id)
         gone = self._documents.documents(source_id)
         self._indexer.withdraw([d.document_id for d in gone])
         self._sources.remove_source(source_id)
@@ -107,79 +113,35 @@ class Scanner:
             raise
 
     def _scan(self, source: Source, parts: Parts) -> None:
-        known = [_known_file(row) for row in self._documents.known_files(source.source_id)]
+        known = [KnownFile(*row) for row in self._documents.known_files(source.source_id)]
         rules = self._rules.of(source.rules)
         changes = rescan(source.path, rules, known, self._background.closing, parts)
         self._reached(source, True)
-        changes, gone = self._believed(source, changes, len(known))
-        self._apply(source, {file.location for file in known}, changes, gone)
+        changes = self._moves.find(source, changes)
+        belief = self._beliefs.judge(source.source_id, changes, known, parts)
+        self._apply(source, known, belief)
         if parts is None:
             # Also those that an earlier run, or a drive that was pulled, left waiting.
             waiting = self._documents.documents(source.source_id, DocumentState.WAITING)
             self._indexer.submit((d.document_id for d in waiting), unless_taken=True)
-        summary = ChangeSummary(
-            added=len(changes.new) + len(changes.returned), changed=len(changes.changed),
-            moved=len(changes.moved), gone=len(changes.vanished) + len(gone),
-            unchanged=changes.unchanged,
-        )  # fmt: skip
+        summary = _summary(belief)
         log.info("scan: %s", summary.label())
         if parts is None or not summary.is_empty:
             self._scanned(source, summary)
 
-    def _believed(
-        self, source: Source, changes: Changes, known_count: int
-    ) -> tuple[Changes, list[KnownFile]]:
-        """The changes that stood a second look; and those of the vanished that are kept as gone."""
-        now = time.time()
-        settled = tuple(f for f in changes.new if self._has_settled(source, f, now))
-        changed = tuple(m for m in changes.changed if self._has_settled(source, m.found, now))
-        missing = [f for f in changes.vanished if not f.is_gone and self._is_missed(source, f)]
-        times = self._times
-        are_many = len(missing) > max(times.many_files, times.many_share * known_count)
-        gone = missing if are_many else []
-        old = self._outlived([f for f in changes.vanished if f.is_gone], now)
-        vanished = (*old, *(() if are_many else missing))
-        for file in (*changes.new, *changes.changed, *changes.moved, *changes.returned):
-            self._missed.pop(_location(file), None)
-        believed = replace(changes, new=settled, changed=changed, vanished=tuple(vanished))
-        return believed, gone
-
-    def _is_missed(self, source: Source, file: KnownFile) -> bool:
-        """Whether a file has been missing long enough; if not, it is looked for again."""
-        first = self._missed.setdefault(file.location, time.monotonic())
-        left_s = first + self._times.missing_s - time.monotonic()
-        if left_s > 0:
-            self._looks.expect(source.source_id, Path(file.location), left_s)
-            return False
-        del self._missed[file.location]
-        return True
-
-    def _has_settled(self, source: Source, file: FoundFile, now: float) -> bool:
-        """Whether a file was left alone for a moment; if not, it is looked at again."""
-        age_s = now - file.stat.mtime_ns / 1e9
-        if file.reason or not 0 <= age_s < self._times.settle_s:
-            return True
-        self._looks.expect(source.source_id, file.path, self._times.settle_s - age_s)
-        return False
-
-    def _outlived(self, files: list[KnownFile], now: float) -> list[KnownFile]:
-        """Those of the files gone for a while that are not waited for any longer."""
-        if not files:
-            return []
-        rows = self._documents.get([file.document_id for file in files])
-        over = {d.document_id for d in rows if now - d.gone_at >= self._times.keep_gone_s}
-        return [file for file in files if file.document_id in over]
-
-    def _apply(
-        self, source: Source, known: set[str], changes: Changes, gone: list[KnownFile]
-    ) -> None:
-        unread = [file for file in changes.unreadable if file.location not in known]
-        added = [_new_document(source, file) for file in (*changes.new, *unread)]
-        changed = {m.known.document_id: partial(_moved, match=m) for m in changes.moved}
+    def _apply(self, source: Source, known: Iterable[KnownFile], belief: Belief) -> None:
+        changes = belief.changes
+        new = (*changes.new, *_unread(changes, known))
+        added = [_new_document(source, file) for file in new]
+        changed = {
+            m.known.document_id: partial(_moved, match=m, source_id=source.source_id)
+            for m in changes.moved
+        }
         changed |= {m.known.document_id: partial(_changed, found=m.found) for m in changes.changed}
         changed |= {m.known.document_id: _returned for m in changes.returned}
-        changed |= {file.document_id: partial(_gone, at=time.time()) for file in gone}
-        forgotten = [file.document_id for file in changes.vanished]
+        gone = partial(_gone, at=time.time(), keep_s=self._times.keep_gone_s)
+        changed |= {file.document_id: gone for file in belief.gone}
+        forgotten = [file.document_id for file in (*changes.vanished, *changes.left_out)]
         if not (added or changed or forgotten):
             return
         rows = self._documents.get(forgotten)
@@ -198,19 +160,26 @@ class Scanner:
             log.info("a second look was not taken: %s", error.title)
             return
         if source is not None:
-            self.request(source, places)
+            self.request(source, places if len(places) <= _MOST_PLACES else None)
 
 
-def _location(file: FoundFile | Match) -> str:
-    return file.location if isinstance(file, FoundFile) else file.found.location
+def _unread(changes: Changes, known: Iterable[KnownFile]) -> list[FoundFile]:
+    """What could not be looked at and was not known before."""
+    if not changes.unreadable:
+        return []
+    locations = {file.location for file in known}
+    return [file for file in changes.unreadable if file.location not in locations]
 
 
-def _known_file(row: KnownRow) -> KnownFile:
-    document_id, location, size, mtime, inode, state, reason, digest = row
-    # A file the scan skipped was never opened, so it has no hash; one that a parser refused has.
-    skip_reason = reason if state == "skipped" and not digest else ""
-    stat = FileStat(size, mtime, inode)
-    return KnownFile(document_id, location, stat, skip_reason, is_gone=state == "gone")
+def _summary(belief: Belief) -> ChangeSummary:
+    changes = belief.changes
+    return ChangeSummary(
+        added=len(changes.new) + len(changes.returned),
+        changed=len(changes.changed),
+        moved=len(changes.moved),
+        gone=len(changes.vanished) + len(changes.left_out) + len(belief.gone),
+        unchanged=changes.unchanged,
+    )
 
 
 def _new_document(source: Source, file: FoundFile) -> Document:
@@ -240,17 +209,25 @@ def _changed(document: Document, found: FoundFile) -> Document:
     return replace(document, stat=found.stat, state=DocumentState.WAITING, reason="", gone_at=0.0)
 
 
-def _gone(document: Document, at: float) -> Document:
-    return replace(document, state=DocumentState.GONE, gone_at=at)
+def _gone(document: Document, at: float, keep_s: float) -> Document:
+    since, until = _moment(at), _moment(at + keep_s)
+    reason = f"gone since {since}; kept until {until}"
+    return replace(document, state=DocumentState.GONE, gone_at=at, reason=reason)
+
+
+def _moment(at: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(at))
 
 
 def _returned(document: Document) -> Document:
     has_content = document.chunk_count > 0
     state = DocumentState.SEARCHABLE_BY_WORDS if has_content else DocumentState.WAITING
-    return replace(document, state=state, gone_at=0.0)
+    return replace(document, state=state, gone_at=0.0, reason="")
 
 
-def _moved(document: Document, match: Match) -> Document:
+def _moved(document: Document, match: Match, source_id: str) -> Document:
     title = match.found.path.stem if document.title == document.path.stem else document.title
-    moved = replace(document, path=match.found.path, title=title, stat=match.found.stat)
+    moved = replace(
+        document, source_id=source_id, path=match.found.path, title=title, stat=match.found.stat
+    )
     return _returned(moved) if document.state is DocumentState.GONE else moved

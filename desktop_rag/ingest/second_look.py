@@ -56,8 +56,11 @@ class SecondLooks:
 
     def expect(self, source_id: str, place: Path, in_s: float) -> None:
         """Look at the place again after so many seconds, or when that is due already."""
+        now = self._clock()
         with self._lock:
-            self._due.setdefault(source_id, {}).setdefault(place, self._clock() + in_s)
+            places = self._due.setdefault(source_id, {})
+            if places.get(place, now) <= now:
+                places[place] = now + in_s
 
     def forget(self, source_id: str) -> None:
         """The source was removed."""
@@ -82,12 +85,13 @@ class SecondLooks:
             if places:
                 # Before it is struck off, so that nobody sees nothing to do in between.
                 self._look(source_id, places)
-                self._strike_off(source_id, places)
+                self._strike_off(source_id, places, now)
 
-    def _strike_off(self, source_id: str, places: frozenset[Path]) -> None:
+    def _strike_off(self, source_id: str, places: frozenset[Path], now: float) -> None:
         with self._lock:
             waiting = self._due.get(source_id, {})
             for place in places:
-                waiting.pop(place, None)
+                if waiting.get(place, now) <= now:  # not expected once more meanwhile
+                    waiting.pop(place, None)
             if not waiting:
                 self._due.pop(source_id, None)

@@ -4,7 +4,7 @@ A document inside another one (an attachment) has a `parent_id`; it comes, moves
 parent, in the same transaction.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -29,8 +29,10 @@ _DOCUMENT = (
 _ORPHANS = "chunks ANTI JOIN documents USING (document_id)"
 
 
-# document_id, path, size_bytes, mtime_ns, inode, state, reason, content_hash
-KnownRow = tuple[str, str, int, int, int, str, str, str]
+# document_id, path, size_bytes, mtime_ns, inode, why the scan skipped it, gone_at
+KnownRow = tuple[str, str, int, int, int, str, float]
+# source_id, content_hash, and a KnownRow
+ReadRow = tuple[str, str, str, str, int, int, int, str, float]
 
 
 class DocumentStore:
@@ -62,12 +64,26 @@ class DocumentStore:
         return DocumentCounts({DocumentState(state): n for state, n in rows})
 
     def known_files(self, source_id: str) -> list[KnownRow]:
-        """What a scan compares with the disk, as plain rows: there may be 50,000 of them."""
+        """What a scan compares with the disk, as plain rows: there may be 50,000 of them.
+
+        A file the scan skipped was never opened, so it has no hash; one that a parser refused has.
+        """
         with self._database.read() as con:
             return con.execute(
-                "SELECT document_id, path, size_bytes, mtime_ns, inode, state, reason,"
-                " content_hash FROM documents WHERE source_id = ? AND parent_id = ''",
+                "SELECT document_id, path, size_bytes, mtime_ns, inode, CASE WHEN state = 'skipped'"
+                " AND content_hash = '' THEN reason ELSE '' END, gone_at"
+                " FROM documents WHERE source_id = ? AND parent_id = ''",
                 [source_id],
+            ).fetchall()
+
+    def read_files(self, sizes_bytes: Collection[int]) -> list[ReadRow]:
+        """Files of all sources that were read and have one of these sizes."""
+        with self._database.read() as con:
+            return con.execute(
+                "SELECT source_id, content_hash, document_id, path, size_bytes, mtime_ns, inode,"
+                " '', gone_at FROM documents WHERE parent_id = '' AND url = ''"
+                " AND content_hash <> '' AND size_bytes IN (SELECT unnest(?))",
+                [list(sizes_bytes)],
             ).fetchall()
 
     def get(self, document_ids: Sequence[str]) -> list[Document]:
@@ -193,7 +209,8 @@ class DocumentStore:
         """Make files wait again that older readers read or refused; returns their rows."""
         known = "state IN ('searchable', 'searchable by words', 'failed')"
         refused = "(state = 'skipped' AND content_hash <> '')"
-        return self._requeue(f"readers < {readers:d} AND ({known} OR {refused})")
+        fetched = "(url = '' OR content_hash <> '')"
+        return self._requeue(f"readers < {readers:d} AND {fetched} AND ({known} OR {refused})")
 
     def _requeue(self, which: str) -> list[Document]:
         def work(con: Connection) -> list[Document]:

@@ -50,7 +50,7 @@ class Follower:
         self.new += [file.location for file in changes.new]
         matches = (*changes.moved, *changes.changed)
         for file in (*changes.new, *(match.found for match in matches)):
-            store[file.location] = KnownFile("", file.location, file.stat, file.reason)
+            store[file.location] = KnownFile("", *file[:5])
 
     def on_polling(self, root: Path, reason: str) -> None:
         with self.changed:

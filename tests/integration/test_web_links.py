@@ -1,114 +1,15 @@
-"""Web links over real HTTP on this computer, with the real store and the real parser process."""
+"""Web links over real HTTP on this computer: what becomes of pages and lists of pages."""
 
-import itertools
-import threading
-import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from desktop_rag.core.domain import Document, DocumentState, Source, WebLinks
-from desktop_rag.core.errors import AppError
-from desktop_rag.core.library_events import ChangeSummary, Notice
-from desktop_rag.core.parsed import ChunkSettings
+from desktop_rag.core.library_events import ChangeSummary
 from desktop_rag.core.paths import Home
-from desktop_rag.core.text import rough_token_counts
-from desktop_rag.ingest.cutter import Cutter
-from desktop_rag.ingest.indexer import Indexer
-from desktop_rag.ingest.progress import ProgressMeter
 from desktop_rag.ingest.web.access import WebAccess
-from desktop_rag.ingest.web.links import LinkListeners, Links
-from desktop_rag.ingest.worker import ParserProcess
-from desktop_rag.store.database import Database
-from desktop_rag.store.documents import DocumentStore
-from desktop_rag.store.sources import SourceStore
-from desktop_rag.store.web_pages import WebPageStore
+from tests.web_room import FAILED, SKIPPED, WORDS, Build, Room
 from tests.web_server import Served, WebServer, loopback_access
-
-WORDS = DocumentState.SEARCHABLE_BY_WORDS
-SKIPPED, FAILED = DocumentState.SKIPPED, DocumentState.FAILED
-_HOUR_S = 3600.0
-
-
-@dataclass
-class Heard:
-    """What the links told."""
-
-    changed: list[Document] = field(default_factory=list[Document])
-    scanned: list[ChangeSummary] = field(default_factory=list[ChangeSummary])
-    reached: list[bool] = field(default_factory=list[bool])
-    told: list[Notice] = field(default_factory=list[Notice])
-    stopped: list[AppError] = field(default_factory=list[AppError])
-
-
-class Room:
-    """The links with all they stand on, over one home; may be closed and built again."""
-
-    def __init__(self, home: Home, access: WebAccess, now: float = 1000.0) -> None:
-        home.create()
-        self.pages = home.pages
-        self.now = now
-        self.heard = Heard()
-        self.database = Database(home.database, memory_mb=256, backups=home.backups)
-        self.documents = DocumentStore(self.database)
-        self.sources = SourceStore(self.database)
-        self.web_pages = WebPageStore(self.database)
-        self.indexer = Indexer(
-            self.documents, ParserProcess(), Cutter(rough_token_counts, 256),
-            lambda _: ChunkSettings(), ProgressMeter(has_embedder=False),
-            changed=lambda _: None, went_idle=lambda: None, stopped=self.heard.stopped.append,
-        )  # fmt: skip
-        listeners = LinkListeners(
-            self.heard.changed.extend,
-            lambda _, summary: self.heard.scanned.append(summary),
-            lambda _, is_online: self.heard.reached.append(is_online),
-            self.heard.told.append,
-            self.heard.stopped.append,
-        )
-        self.links = Links(
-            self.documents, self.sources, self.web_pages, self.indexer, listeners,
-            folder=self.pages, web=access, clock=lambda: self.now,
-        )  # fmt: skip
-
-    def start(self) -> None:
-        self.indexer.start()
-        self.links.start()
-
-    def close(self) -> None:
-        self.links.close()
-        self.indexer.close()
-        self.database.close()
-
-    def add(self, *urls: str, limit: int = 100, hours: float = 24.0) -> Source:
-        source = self.sources.add_links(WebLinks(urls, limit, hours), self.pages, "c")
-        self.links.request(source)
-        return source
-
-    def settle(self) -> None:
-        """Wait until all is fetched and read."""
-        deadline, pause = time.monotonic() + 20, threading.Event()
-        while not (self.links.is_idle and self.indexer.is_idle):
-            assert time.monotonic() < deadline, "it never came to rest"
-            pause.wait(0.01)
-        assert not self.heard.stopped
-
-    def refresh(self) -> ChangeSummary:
-        self.links.request(self.sources.sources()[0])
-        self.settle()
-        return self.heard.scanned[-1]
-
-    def states(self, site: WebServer) -> dict[str, DocumentState]:
-        """States by the path of the address on the site."""
-        rows = self.documents.documents()
-        return {row.url.removeprefix(site.url("")): row.state for row in rows}
-
-    def row(self, url: str) -> Document:
-        return next(row for row in self.documents.documents() if row.url == url)
-
-
-Build = Callable[..., Room]
 
 
 @pytest.fixture
@@ -339,205 +240,37 @@ def test_a_page_whose_type_changes_leaves_one_copy(room: Room, site: WebServer) 
     assert [path.suffix for path in source.path.iterdir()] == [".txt"]
 
 
-def test_a_network_that_is_down_changes_nothing(build: Build, site: WebServer) -> None:
-    is_down = threading.Event()
-
-    def resolve(_host: str, _port: int) -> Sequence[str]:
-        if is_down.is_set():
-            raise OSError("no network")
-        return ["127.0.0.1"]
-
-    room = build(loopback_access(resolve=resolve))
-    room.start()
-    site.page("/a", "Page a")
-    site.pages["/robots.txt"] = Served(status=404, headers={"Connection": "close"})
-    room.add(site.url("/a", "pages.example"), site.url("/b", "pages.example"))
+def test_a_link_that_is_no_address_is_listed_with_its_reason(room: Room, site: WebServer) -> None:
+    room.add("file:///etc/passwd", site.page("/a", "Page a"), site.url("/a#part"))
     room.settle()
-    before = room.documents.documents()
-    is_down.set()
-    room.now += 25 * _HOUR_S
-    room.links.check_schedule()
+    assert room.states(site) == {"file:///etc/passwd": SKIPPED, "/a": WORDS}
+
+
+def test_links_beyond_the_limit_are_listed_and_not_fetched(room: Room, site: WebServer) -> None:
+    room.add(*(site.page(f"/{n}", f"Page {n}") for n in range(3)), limit=2)
     room.settle()
-    assert room.heard.reached == [True, False]
-    assert room.documents.documents() == before
-    assert room.sources.sources()[0].refreshed_at == 1000.0
-    room.links.check_schedule()
-    assert room.links.is_idle, "it waits before it tries again"
-    is_down.clear()
-    room.now += _HOUR_S
-    room.links.check_schedule()
+    assert room.states(site) == {"/0": WORDS, "/1": WORDS, "/2": SKIPPED}
+    assert "/2" not in site.asked
+
+
+def test_a_sitemap_inside_that_fails_removes_nothing(room: Room, site: WebServer) -> None:
+    pages = [site.page(f"/{n}", f"Page {n}") for n in range(2)]
+    site.sitemap("/first.xml", pages[0])
+    site.sitemap("/second.xml", pages[1])
+    listed = [site.url("/first.xml"), site.url("/second.xml"), site.url("/index.xml")]
+    room.add(site.sitemap("/index.xml", *listed, "file:///etc/passwd", tag="sitemap"))
     room.settle()
-    assert room.heard.reached == [True, False, True]
-    assert room.sources.sources()[0].refreshed_at == room.now
+    assert room.states(site) == {"/0": WORDS, "/1": WORDS}
+    site.pages["/second.xml"] = Served(status=500)
+    assert room.refresh() == ChangeSummary(unchanged=2)
 
 
-def test_pages_are_fetched_again_when_it_is_time(build: Build, site: WebServer) -> None:
-    first = build()
-    first.start()
-    first.add(site.page("/a", "Page a"), hours=2)
-    first.settle()
-    first.now += 1.9 * _HOUR_S
-    first.links.check_schedule()
-    assert first.links.is_idle
-    first.now += 0.2 * _HOUR_S
-    first.links.check_schedule()
-    first.settle()
-    assert len(first.heard.scanned) == 2
-    first.close()
-    second = build(now=first.now + 3 * _HOUR_S)
-    second.start()
-    second.settle()
-    assert len(second.heard.scanned) == 1
-
-
-def test_links_without_a_schedule_are_fetched_when_asked(room: Room, site: WebServer) -> None:
-    room.add(site.page("/a", "Page a"), hours=0)
+def test_sitemaps_are_followed_three_deep(room: Room, site: WebServer) -> None:
+    site.sitemap("/4.xml", site.page("/deep", "Too deep"))
+    site.sitemap("/3.xml", site.url("/4.xml"), tag="sitemap")
+    site.sitemap("/2.xml", site.url("/3.xml"), site.url("/other.xml"), tag="sitemap")
+    site.sitemap("/other.xml", site.page("/a", "Page a"), site.url("/4.xml"))
+    room.add(site.sitemap("/1.xml", site.url("/2.xml"), tag="sitemap"))
     room.settle()
-    room.now += 1000 * _HOUR_S
-    room.links.check_schedule()
-    assert room.links.is_idle
-    assert room.refresh() == ChangeSummary(unchanged=1)
-
-
-def test_a_forgotten_source_leaves_no_copies(room: Room, site: WebServer) -> None:
-    source = room.add(site.page("/a", "Page a", has_etag=True))
-    kept = room.add(site.page("/b", "Page b"))
-    other = room.pages / "not ours"
-    other.mkdir()
-    room.settle()
-    document_id = room.row(site.url("/a")).document_id
-    assert room.web_pages.get([document_id])
-    room.sources.remove_source(source.source_id)
-    room.links.forget(source.source_id)
-    room.settle()
-    assert set(room.pages.iterdir()) == {kept.path, other}
-    assert room.web_pages.get([document_id]) == {}
-
-
-def test_what_waited_when_the_app_closed_is_read_at_the_next_start(
-    build: Build, site: WebServer
-) -> None:
-    first = build()
-    first.indexer.set_paused(True)
-    first.start()
-    urls = [site.page("/a", "Page a"), site.page("/b", "Page b")]
-    first.add(*urls)
-    pause = threading.Event()
-    while not first.heard.scanned:
-        pause.wait(0.01)
-    first.close()
-    second = build()
-    second.row(urls[1]).path.unlink()
-    second.start()
-    second.settle()
-    assert second.states(site) == {"/a": WORDS, "/b": WORDS}
-    assert site.asked.count("/a") == 2
-
-
-def test_a_site_is_not_hurried(build: Build, site: WebServer) -> None:
-    room = build(loopback_access(gap_s=0.15))
-    room.start()
-    room.add(*(site.page(f"/{n}", f"Page {n}") for n in range(3)))
-    room.settle()
-    times = [request.at for request in site.requests]
-    assert min(b - a for a, b in itertools.pairwise(times)) >= 0.14
-
-
-def test_a_site_that_asks_to_wait_is_asked_no_more(room: Room, site: WebServer) -> None:
-    site.pages["/0"] = Served(status=429)
-    room.add(*(site.url(f"/{n}") for n in range(5)))
-    room.settle()
-    assert site.asked == ["/robots.txt", "/0"]
-    assert set(room.states(site).values()) == {FAILED}
-
-
-def test_pausing_holds_and_resuming_goes_on(build: Build, site: WebServer) -> None:
-    room = build()
-    room.links.set_paused(True)
-    room.start()
-    room.add(site.page("/a", "Page a"))
-    assert not room.links.is_idle
-    assert site.asked == []
-    room.links.set_paused(False)
-    room.settle()
-    assert room.states(site) == {"/a": WORDS}
-
-
-def test_a_disk_that_is_full_stops_it_and_loses_nothing(build: Build, site: WebServer) -> None:
-    room = build()
-    source = room.sources.add_links(WebLinks((site.page("/a", "Page a"),)), room.pages, "c")
-    source.path.write_text("in the way")
-    room.start()
-    pause = threading.Event()
-    while not room.heard.stopped:
-        pause.wait(0.01)
-    assert "could not be saved" in room.heard.stopped[0].title
-    assert room.documents.documents() == []
-    room.heard.stopped.clear()
-    source.path.unlink()
-    room.links.set_paused(False)
-    room.settle()
-    assert room.states(site) == {"/a": WORDS}
-
-
-def test_pausing_in_the_middle_keeps_what_was_fetched(build: Build, site: WebServer) -> None:
-    room = build()
-    has_begun, may_end = threading.Event(), threading.Event()
-
-    def wait(write: Callable[[bytes], object], _released: threading.Event) -> None:
-        has_begun.set()
-        assert may_end.wait(10)
-        write(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\nSome words.")
-
-    site.pages["/b"] = Served(writes=wait)
-    room.start()
-    room.add(site.page("/a", "Page a"), site.url("/b"), site.page("/c", "Page c"))
-    assert has_begun.wait(10)
-    room.links.set_paused(True)
-    may_end.set()
-    pause = threading.Event()
-    while len(room.documents.documents()) < 2:
-        pause.wait(0.01)
-    assert room.heard.scanned == []
-    assert not room.links.is_idle
-    room.links.set_paused(False)
-    room.settle()
-    assert room.states(site) == {"/a": WORDS, "/b": WORDS, "/c": WORDS}
-
-
-def test_a_source_forgotten_in_the_middle_is_fetched_no_further(
-    room: Room, site: WebServer
-) -> None:
-    has_begun, may_end = threading.Event(), threading.Event()
-
-    def wait(_write: Callable[[bytes], object], _released: threading.Event) -> None:
-        has_begun.set()
-        assert may_end.wait(10)
-
-    site.pages["/a"] = Served(writes=wait)
-    source = room.add(site.url("/a"), site.page("/b", "Page b"))
-    assert has_begun.wait(10)
-    room.sources.remove_source(source.source_id)
-    room.links.forget(source.source_id)
-    may_end.set()
-    room.settle()
-    assert "/b" not in site.asked
-    assert room.documents.documents() == []
-    assert list(room.pages.iterdir()) == []
-
-
-def test_closing_in_the_middle_waits_for_nobody(build: Build, site: WebServer) -> None:
-    room = build()
-    has_begun = threading.Event()
-
-    def wait(_write: Callable[[bytes], object], released: threading.Event) -> None:
-        has_begun.set()
-        released.wait()
-
-    site.pages["/a"] = Served(writes=wait)
-    room.start()
-    room.add(site.url("/a"))
-    assert has_begun.wait(10)
-    began_at = time.monotonic()
-    room.close()
-    assert time.monotonic() - began_at < 5
+    assert room.states(site) == {"/a": WORDS, "/4.xml": SKIPPED}
+    assert "/deep" not in site.asked

@@ -38,7 +38,7 @@ def read(source: SourceFile, draft: Draft) -> str:
     front = _FRONT_MATTER.match(text)
     # Its lines are blanked for the parser: the closing dashes would make a heading of them.
     body = "\n" * front[0].count("\n") + text[front.end() :] if front else text
-    plain_text.write(text, draft, _headings(body))
+    plain_text.write(text, draft, headings(body))
     return _front_title(front[1]) if front else ""
 
 
@@ -47,7 +47,7 @@ def _front_title(front: str) -> str:
     return found[1].strip(_QUOTES) if found else ""
 
 
-def _headings(text: str) -> dict[int, tuple[int, str]]:
+def headings(text: str) -> dict[int, tuple[int, str]]:
     """Line (from 1) → level and title of the headings that are not inside lists or quotes."""
     tokens = _block_parser().parse(text)
     found = (

@@ -10,6 +10,7 @@ CellRange = tuple[tuple[int, int], tuple[int, int]]
 # Larger ones are titles and frames, whose text need not be said again.
 _MAX_ROWS = 200
 _MAX_COLUMNS = 6
+_MAX_CHARS = 80
 _MAX_RANGES = 100_000
 
 
@@ -38,7 +39,8 @@ class MergedCells:
         while self._waiting and self._waiting[-1][0][0] <= row:
             (top, left), (bottom, right) = self._waiting.pop()
             column = left - self._first_column
-            if top == row and 0 <= column < len(texts) and texts[column]:
+            is_here = top == row and 0 <= column < len(texts)
+            if is_here and 0 < len(texts[column]) <= _MAX_CHARS:
                 columns = range(column, min(right - self._first_column + 1, len(texts)))
                 self._open.append(_Open(bottom, columns, texts[column]))
         self._open = [found for found in self._open if found.last_row >= row]

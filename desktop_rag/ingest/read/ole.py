@@ -7,6 +7,7 @@ import io
 import struct
 from typing import TYPE_CHECKING
 
+from desktop_rag.ingest.read.draft import one_line
 from desktop_rag.ingest.read.source import SourceFile, Unreadable
 
 if TYPE_CHECKING:
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
 
 MAGIC = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
+# Properties of a document, and code pages whose codec has another name.
+_CODE_PAGE, _TITLE = 1, 2
+_ENCODINGS = {0: "cp1252", 1200: "utf-16-le", 10000: "mac-roman", 65001: "utf-8"}
 # What olefile raises for damaged files beside its own errors, which are OSErrors.
 _DAMAGE = (OSError, struct.error, IndexError, ValueError, TypeError, AttributeError, RecursionError)
 
@@ -35,6 +39,18 @@ class Container:
                 return stream.read()
         except _DAMAGE:
             return None
+
+    def title(self) -> str:
+        """The title in the properties of the document, "" without one."""
+        try:
+            properties = self._file.getproperties("\x05SummaryInformation")
+            title = properties.get(_TITLE, b"")
+            code_page = int(properties.get(_CODE_PAGE, 0)) & 0xFFFF
+            encoding = _ENCODINGS.get(code_page, f"cp{code_page}")
+            text = title.decode(encoding, "replace") if isinstance(title, bytes) else str(title)
+        except (*_DAMAGE, LookupError):
+            return ""
+        return one_line(text.replace("\0", ""))
 
     def names(self) -> list[tuple[str, ...]]:
         """The paths of all streams."""

@@ -3,11 +3,20 @@
 Runs in the parser process.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.ingest.read.draft import Draft, one_line
+
+# What programs call a presentation that nobody gave a name: "Slide 1" in many languages.
+_NO_TITLE = re.compile(r"PowerPoint\b.*|\w+ 1", re.IGNORECASE)
+
+
+def given_title(text: str) -> str:
+    """The title in the properties of a presentation, "" unless a person gave it."""
+    return "" if _NO_TITLE.fullmatch(text) else text
 
 
 @dataclass(slots=True)

@@ -20,15 +20,13 @@ from desktop_rag.ingest.read.ooxml import (
     reference,
 )
 from desktop_rag.ingest.read.sheet_extras import said_by
-from desktop_rag.ingest.read.slide_writer import Slide, SlideWriter
+from desktop_rag.ingest.read.slide_writer import Slide, SlideWriter, given_title
 from desktop_rag.ingest.read.source import SourceFile, Unreadable
 
 _TITLES = {"title", "ctrTitle"}
 _FOOTERS = {"ftr", "hdr", "dt"}
 _NUMBER = "sldNum"
 _TRUE = {"1", "true"}
-# What programs call a presentation that nobody gave a name.
-_NO_TITLES = {"PowerPoint Presentation", "Slide 1"}
 _BORDER = " | "
 _INDENT = "  "
 _MAX_LEVEL = 8
@@ -58,8 +56,7 @@ def read(source: SourceFile, draft: Draft) -> str:
             if number == 1 and reader.is_title_slide:
                 title = slide.title
             writer.write(number, slide)
-        named = package.title()
-        return one_line(title) or ("" if named in _NO_TITLES else named)
+        return one_line(title) or given_title(package.title())
 
 
 class _SlideReader:

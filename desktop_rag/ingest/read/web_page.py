@@ -48,13 +48,19 @@ def read(source: SourceFile, draft: Draft) -> str:
     text, warning = decode(source.data, declared[1].decode("ascii", "replace") if declared else "")
     if warning:
         draft.warn(warning)
+    return write(text, draft)
+
+
+def write(text: str, draft: Draft) -> str:
+    """Add a page that was decoded; returns its title, or nothing."""
+    begin = draft.length
     markup = draft.fitting(text).encode("utf-8", "replace")
     tables = _TableSurvey()
     if _TABLE.search(markup):
         _feed(markup, tables)
     page = _Page(draft, tables.layout, keep_hidden=False)
     _feed(markup, page)
-    if not draft.length:
+    if draft.length == begin:
         # Some pages are hidden whole until their script has run.
         page = _Page(draft, tables.layout, keep_hidden=True)
         _feed(markup, page)
@@ -106,6 +112,7 @@ class _Page:
     def __init__(self, draft: Draft, layout: set[int], *, keep_hidden: bool) -> None:
         self.title = ""
         self._draft = draft
+        self._begin = draft.length
         self._path = HeadingPath()
         self._layout = layout
         self._keep_hidden = keep_hidden
@@ -253,7 +260,7 @@ class _Page:
         return f"{indent}{number}. "
 
     def _emit(self, text: str) -> None:
-        space, prefix = self._pending.take(is_first=not self._draft.length)
+        space, prefix = self._pending.take(is_first=self._draft.length == self._begin)
         if self._heading_pieces is not None:
             if not self._heading_pieces:
                 self._heading_offset = self._draft.length + len(space)

@@ -5,15 +5,15 @@ Owns one named thread for all that touches the web, and a ticker that looks at t
 
 import logging
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 
-from desktop_rag.core.domain import Document, DocumentState, Source
+from desktop_rag.core.domain import DocumentState, Source
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.library_events import ChangeSummary, Notice
+from desktop_rag.core.library_events import Notice
 from desktop_rag.ingest.background import Background
 from desktop_rag.ingest.indexer import Indexer
+from desktop_rag.ingest.listeners import Listeners
 from desktop_rag.ingest.ticker import Ticker
 from desktop_rag.ingest.web.access import WebAccess
 from desktop_rag.ingest.web.page_files import drop_folders_but, stat_of
@@ -31,22 +31,6 @@ _CHECK_S = 30.0
 _RETRY_S = 900.0
 
 
-@dataclass(frozen=True, slots=True)
-class LinkListeners:
-    """Who hears of what, on the links' own threads.
-
-    `changed`: pages that are new, changed or gone. `scanned`: what a refresh found, in numbers.
-    `reached`: whether any server of the source answered. `told`: pages that could not be had
-    again, and lists that were cut. `stopped`: why fetching is held.
-    """
-
-    changed: Callable[[Sequence[Document]], None]
-    scanned: Callable[[Source, ChangeSummary], None]
-    reached: Callable[[Source, bool], None]
-    told: Callable[[Notice], None]
-    stopped: Callable[[AppError], None]
-
-
 class Links:
     """A queue of sources whose pages are to be fetched, and the thread that fetches them."""
 
@@ -56,7 +40,7 @@ class Links:
         sources: SourceStore,
         pages: WebPageStore,
         indexer: Indexer,
-        listeners: LinkListeners,
+        listeners: Listeners,
         *,
         folder: Path,
         web: WebAccess | None = None,
@@ -67,7 +51,7 @@ class Links:
         self._sources = sources
         self._pages = pages
         self._indexer = indexer
-        self._stores = Stores(documents, pages, indexer, listeners.changed)
+        self._stores = Stores(documents, pages, indexer, listeners.documents)
         self._listeners = listeners
         self._folder = folder
         self._web = web or WebAccess()

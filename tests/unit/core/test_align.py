@@ -61,6 +61,12 @@ def test_a_quote_with_too_little_in_common_is_not_found() -> None:
     assert found("Whales are the largest animals that have ever lived.") is None
 
 
+def test_a_stray_word_far_off_does_not_stretch_the_place() -> None:
+    text = "The committee sat. " + "Rain fell over the hills. " * 3 + TEXT
+    quote = "The committee said nobody spoke against it. The fee for guests stays as it was."
+    assert found(quote, text) == "Nobody spoke against it. The fee for guests stays as it was,"
+
+
 def test_of_two_similar_places_the_closer_one_is_found() -> None:
     filler = " Something else was said about the weather of the week before." * 20
     text = (

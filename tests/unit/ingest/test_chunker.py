@@ -75,6 +75,14 @@ def test_a_chunk_does_not_cross_a_page(method: ChunkMethod) -> None:
     ]
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_a_page_without_text_has_no_chunk(method: ChunkMethod) -> None:
+    marks = tuple(Mark(offset, Anchor(page=n + 1)) for n, offset in enumerate((0, 6, 10)))
+    document = ParsedDocument("PDF", "", "First\n   \nThird", marks)
+    found = chunks_of(document, settings=ChunkSettings(method))
+    assert [(c.text, c.anchor.page) for c in found] == [("First", 1), ("Third", 3)]
+
+
 def test_rows_join_to_one_range_of_cells() -> None:
     text = "a | b\nc | d\ne | f"
     marks = tuple(Mark(6 * n, Anchor(sheet="Fees", cells=f"A{n + 1}:B{n + 1}")) for n in range(3))
@@ -189,8 +197,11 @@ def test_a_chunk_of_two_tables_has_the_header_of_the_one_it_begins_in() -> None:
 
 def test_smaller_chunks_may_be_asked_for_but_no_larger_ones() -> None:
     text = "word " * 200
-    assert len(chunks_of(text, 102, ChunkSettings(max_tokens=22, overlap_tokens=0))) == 10
-    assert len(chunks_of(text, 102, ChunkSettings(max_tokens=500, overlap_tokens=0))) == 2
+    assert len(chunks_of(text, 102, ChunkSettings(max_tokens=42, overlap_tokens=0))) == 5
+    asked, given_way = (
+        chunks_of(text, 102, ChunkSettings(max_tokens=size, overlap_tokens=0)) for size in (500, 0)
+    )
+    assert asked == given_way
 
 
 def test_a_signature_tells_ways_of_cutting_apart() -> None:
@@ -206,6 +217,17 @@ def test_a_signature_tells_ways_of_cutting_apart() -> None:
     assert chunking_signature(ChunkSettings(max_tokens=900), 256) == chunking_signature(
         ChunkSettings(max_tokens=256), 256
     )
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_word_longer_than_a_chunk_is_cut(method: ChunkMethod) -> None:
+    def count_characters(texts: Sequence[str]) -> list[int]:
+        return [len(text.replace(" ", "")) for text in texts]
+
+    document = ParsedDocument("text", "", "short " + "a" * 200 + " short")
+    found = chunk_document(document, ChunkSettings(method, overlap_tokens=0), count_characters, 52)
+    assert max(count_characters([c.text for c in found])) <= 50
+    assert sum(count_characters([c.text for c in found])) == 210
 
 
 @given(st.text(max_size=600), st.integers(6, 40), st.sampled_from(METHODS))

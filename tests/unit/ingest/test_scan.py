@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from desktop_rag.core.domain import FileStat
 from desktop_rag.core.errors import Cancelled
 from desktop_rag.ingest.ignore import IgnoreRules
 from desktop_rag.ingest.scan import FoundFile, RootOffline, scan
@@ -39,7 +38,7 @@ def test_files_are_found_with_what_tells_their_state(docs: Path) -> None:
     assert set(files) == {docs / "a.md", docs / "sub" / "b.md"}
     status = (docs / "a.md").stat()
     assert files[docs / "a.md"] == FoundFile(
-        str(docs / "a.md"), FileStat(5, status.st_mtime_ns, status.st_ino)
+        str(docs / "a.md"), 5, status.st_mtime_ns, status.st_ino
     )
 
 

@@ -1,0 +1,51 @@
+"""Mailboxes (MBOX, also those of Google Takeout): a section for each message.
+
+Attachments are documents of their own, named after the number of their message. Runs in the parser
+process.
+"""
+
+import re
+from collections.abc import Iterator
+
+from desktop_rag.core.anchors import Anchor
+from desktop_rag.ingest.read.draft import Draft
+from desktop_rag.ingest.read.letter import Letter
+from desktop_rag.ingest.read.source import SourceFile, Unreadable
+
+# A message begins at such a line after an empty one, or at the beginning of the file.
+_BEGIN = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\r\n\r\n))From [^\n]*\n")
+_QUOTED_FROM = re.compile(rb"^>(>*From )", re.MULTILINE)
+
+
+def read(source: SourceFile, draft: Draft) -> str:
+    """Fill the draft; the title is the name of the file, not the first subject."""
+    count = 0
+    for number, (line, data) in enumerate(_messages(source.data), start=1):
+        try:
+            letter = Letter(data)
+        except Unreadable as exc:
+            draft.warn(f"Message {number} was left out: {exc.title}.")
+            continue
+        count += 1
+        if draft.length:
+            draft.add("\n\n")
+        name = letter.subject or f"message {number}"
+        draft.add_heading(1, name)
+        draft.mark(Anchor(heading=name, line=line))
+        draft.add(f"{name}\n\n")
+        letter.write(draft, prefix=f"message {number} › ")
+    if not count:
+        raise Unreadable("damaged", "The file is damaged", "No message in it can be read.")
+    return source.stem
+
+
+def _messages(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """(line from 1, bytes without the line that begins it) of each message."""
+    begins = list(_BEGIN.finditer(data))
+    line = 1
+    counted = 0
+    for found, following in zip(begins, [*begins[1:], None], strict=True):
+        line += data.count(b"\n", counted, found.start())
+        counted = found.start()
+        end = following.start() if following else len(data)
+        yield line, _QUOTED_FROM.sub(rb"\1", data[found.end() : end])

@@ -1,0 +1,315 @@
+"""OpenDocument texts (ODT) and presentations (ODP): headings, lists, tables, notes, slides.
+
+Runs in the parser process.
+"""
+
+import zipfile
+from collections.abc import Callable, Iterator
+
+from desktop_rag.ingest.read.archive import open_archive
+from desktop_rag.ingest.read.blocks import BlockWriter
+from desktop_rag.ingest.read.draft import Draft, one_line
+from desktop_rag.ingest.read.ooxml import (
+    Element,
+    OfficePackage,
+    attribute,
+    child,
+    children,
+    descendants,
+    local_name,
+)
+from desktop_rag.ingest.read.open_styles import OpenStyles
+from desktop_rag.ingest.read.sheet_extras import said_by
+from desktop_rag.ingest.read.slide_writer import Slide, SlideWriter
+from desktop_rag.ingest.read.source import SourceFile, Unreadable
+
+_CHARACTERS = {"tab": "\t", "line-break": "\n"}
+# Deleted text, what is only for programs, and ruby letters above the others.
+_DROPPED = {"tracked-changes", "forms", "sequence-decls", "variable-decls", "user-field-decls",
+            "ruby-text", "event-listeners", "script"}  # fmt: skip
+_FOOTERS = {"footer", "header", "date-time"}
+_BORDER = " | "
+_MAX_CELL_PARAGRAPHS = 5
+# Spreadsheets pasted into a text repeat their last cell a thousand times.
+_MAX_REPEATED = 50
+_MAX_SPACES = 100
+
+
+def read_text(source: SourceFile, draft: Draft) -> str:
+    """Fill the draft with a text; the title is the Title paragraph, else that of the properties."""
+    return _read(source, lambda package, body: _write_text(package, body, draft))
+
+
+def read_slides(source: SourceFile, draft: Draft) -> str:
+    """Fill the draft with slides; the title is that of the properties."""
+    return _read(source, lambda _, body: _write_slides(body, draft))
+
+
+def _read(source: SourceFile, write: Callable[[OfficePackage, Element], str]) -> str:
+    with open_archive(source) as archive:
+        package = OfficePackage(archive)
+        content = package.root("content.xml")
+        body = child(content, "body")
+        if body is None:
+            _refuse_encrypted(archive)
+            raise Unreadable("damaged", "The file is damaged", "Its content can't be read.")
+        title = next(descendants(package.root("meta.xml"), "title"), None)
+        return write(package, body) or one_line(getattr(title, "text", None) or "")
+
+
+def _refuse_encrypted(archive: zipfile.ZipFile) -> None:
+    if "META-INF/manifest.xml" in archive.namelist():
+        try:
+            manifest = archive.read("META-INF/manifest.xml")
+        except zipfile.BadZipFile:
+            return
+        if b"encryption-data" in manifest:
+            raise Unreadable("encrypted", "Encrypted: a password is needed")
+
+
+def _write_text(package: OfficePackage, body: Element, draft: Draft) -> str:
+    blocks = BlockWriter(draft)
+    reader = _TextReader(blocks, OpenStyles(package))
+    reader.write(body)
+    blocks.add_margins(
+        "".join(_texts(paragraph, []))
+        for master in descendants(package.root("styles.xml"), "master-page")
+        for margin in children(master)
+        if local_name(margin).startswith(("header", "footer"))
+        for paragraph in descendants(margin, "p", "h")
+    )
+    blocks.finish()
+    return blocks.title
+
+
+class _TextReader:
+    """Walks the body of a text and writes its blocks."""
+
+    def __init__(self, blocks: BlockWriter, styles: OpenStyles) -> None:
+        self._blocks = blocks
+        self._styles = styles
+        self._counts: dict[int, int] = {}
+
+    def write(self, container: Element, list_level: int = -1, list_style: str = "") -> None:
+        """All blocks of a container in order; `list_level` counts from 0 inside a list."""
+        for block in children(container):
+            name = local_name(block)
+            if name in {"p", "h"}:
+                self._write_paragraph(block, list_level, list_style)
+            elif name == "list":
+                self._write_list(block, list_level + 1, list_style)
+            elif name == "table":
+                self._write_table(block)
+            elif name == "annotation":
+                self._blocks.add_note(_annotation(block))
+            elif name not in _DROPPED:
+                self.write(block, list_level, list_style)
+
+    def _write_paragraph(self, paragraph: Element, list_level: int, list_style: str) -> None:
+        met: list[Element] = []
+        text = "".join(_texts(paragraph, met)).strip()
+        for item in met:
+            if local_name(item) == "note":
+                self._blocks.add_note(_note(item))
+            elif local_name(item) == "annotation":
+                self._blocks.add_note(_annotation(item))
+        style = attribute(paragraph, "style-name")
+        outline = attribute(paragraph, "outline-level")
+        if text and self._styles.is_title(style):
+            self._blocks.add_heading(0, text)
+        elif text and local_name(paragraph) == "h":
+            level = int(outline) if outline.isdecimal() else 1
+            self._blocks.add_heading(min(max(level, 1), 9), text)
+        elif text and list_level >= 0:
+            self._blocks.add_item(list_level, self._label(list_level, list_style), text)
+        else:
+            self._blocks.add_paragraph(text)
+        for item in met:
+            if local_name(item) == "text-box":
+                self.write(item)
+
+    def _label(self, level: int, style: str) -> str:
+        """The number of an item, or a dash; the second paragraph of an item has none."""
+        if level not in self._counts:
+            return " "
+        count = self._counts.pop(level)
+        return f"{count}." if self._styles.is_numbered(style, level) else "-"
+
+    def _write_list(self, items: Element, level: int, style: str) -> None:
+        style = attribute(items, "style-name") or style
+        count = 0
+        for item in children(items):
+            is_item = local_name(item) == "list-item"
+            start = attribute(item, "start-value")
+            count = int(start) if start.isdecimal() else count + is_item
+            if is_item:
+                self._counts[level] = count
+            # A header of a list has no number, nor has one that holds only a deeper list.
+            self.write(item, level if is_item else -1, style)
+            self._counts.pop(level, None)
+
+    def _write_table(self, table: Element) -> None:
+        self._blocks.end_table()
+        for row, is_header in _rows(table):
+            cells = list(_cells(row))
+            texts = [list(_paragraphs(cell)) for cell in cells]
+            # One cell, or pages of text in a cell: a table made for layout.
+            if len(cells) == 1 or max(map(len, texts), default=0) > _MAX_CELL_PARAGRAPHS:
+                for cell in cells:
+                    self.write(cell)
+                continue
+            for cell in cells:
+                for item in descendants(cell, "note", "annotation"):
+                    is_note = local_name(item) == "note"
+                    self._blocks.add_note(_note(item) if is_note else _annotation(item))
+            self._blocks.add_row((" ".join(lines) for lines in texts), is_header=is_header)
+        self._blocks.end_table()
+
+
+def _rows(table: Element, *, is_header: bool = False) -> Iterator[tuple[Element, bool]]:
+    """The rows, also those in groups, and whether the document calls them headers."""
+    for part in children(table):
+        name = local_name(part)
+        if name == "table-row":
+            repeated = attribute(part, "number-rows-repeated")
+            is_filled = next(_paragraphs(part), None) is not None
+            times = min(int(repeated), _MAX_REPEATED) if repeated.isdecimal() and is_filled else 1
+            for _ in range(times):
+                yield part, is_header
+        elif name in {"table-header-rows", "table-rows", "table-row-group"}:
+            yield from _rows(part, is_header=is_header or name == "table-header-rows")
+
+
+def _cells(row: Element) -> Iterator[Element]:
+    for cell in children(row):
+        if local_name(cell) in {"table-cell", "covered-table-cell"}:
+            repeated = attribute(cell, "number-columns-repeated")
+            times = min(int(repeated), _MAX_REPEATED) if repeated.isdecimal() else 1
+            for _ in range(times):
+                yield cell
+
+
+def _texts(element: Element, met: list[Element]) -> Iterator[str]:
+    """The text of a paragraph piece by piece; notes and text boxes in it go to `met`."""
+    yield element.text or ""
+    for part in children(element):
+        name = local_name(part)
+        if name == "s":
+            count = attribute(part, "c")
+            yield " " * (min(int(count), _MAX_SPACES) if count.isdecimal() else 1)
+        elif name in _CHARACTERS:
+            yield _CHARACTERS[name]
+        elif name == "note":
+            met.append(part)
+            yield f"[{_citation(part)}]"
+        elif name in {"text-box", "annotation"}:
+            met.append(part)
+        elif name == "object":
+            pass
+        elif name not in _DROPPED:
+            # Only what is written, not the titles that programs give to pictures.
+            is_frame = name in {"frame", "g", "custom-shape", "a"}
+            yield from _frame_texts(part, met) if is_frame else _texts(part, met)
+        yield part.tail or ""
+
+
+def _frame_texts(frame: Element, met: list[Element]) -> Iterator[str]:
+    """The paragraphs drawn in a frame or shape; white space between its elements is none."""
+    if local_name(frame) == "a":
+        yield from _texts(frame, met)
+        return
+    for part in children(frame):
+        name = local_name(part)
+        if name == "p":
+            yield from _texts(part, met)
+        elif name in {"text-box", "annotation"}:
+            met.append(part)
+        elif name in {"frame", "g", "custom-shape"}:
+            yield from _frame_texts(part, met)
+
+
+def _paragraphs(element: Element) -> Iterator[str]:
+    """The text of every paragraph inside that is not empty, without notes."""
+    for part in children(element):
+        name = local_name(part)
+        if name in {"p", "h"}:
+            met: list[Element] = []
+            text = "".join(_texts(part, met)).strip()
+            if text:
+                yield text
+            for box in met:
+                if local_name(box) == "text-box":
+                    yield from _paragraphs(box)
+        elif name not in _DROPPED and name != "annotation":
+            yield from _paragraphs(part)
+
+
+def _citation(note: Element) -> str:
+    return " ".join("".join(_texts(child(note, "note-citation"), [])).split())
+
+
+def _note(note: Element) -> str:
+    return f"[{_citation(note)}] {' '.join(_paragraphs(child(note, 'note-body')))}"
+
+
+def _annotation(annotation: Element) -> str:
+    text = " ".join(_paragraphs(annotation))
+    author, date = child(annotation, "creator"), child(annotation, "date")
+    said = said_by(getattr(author, "text", None) or "", getattr(date, "text", None) or "")
+    return f"[Comment{said}: {text}]" if text else ""
+
+
+def _write_slides(body: Element, draft: Draft) -> str:
+    writer = SlideWriter(draft)
+    pages = (page for page in descendants(child(body, "presentation"), "page"))
+    for number, page in enumerate(pages, 1):
+        slide = Slide()
+        _collect(page, slide)
+        writer.write(number, slide)
+    return ""
+
+
+def _collect(container: Element, slide: Slide) -> None:
+    """What is drawn on a slide, in order."""
+    for part in children(container):
+        name = local_name(part)
+        kind = attribute(part, "class")
+        if name == "notes":
+            slide.notes += [
+                text
+                for frame in children(part)
+                if attribute(frame, "class") not in {"page-number", *_FOOTERS}
+                for text in _paragraphs(frame)
+            ]
+        elif name == "annotation":
+            slide.comments.append(_annotation(part).strip("[]"))
+        elif name == "g":
+            _collect(part, slide)
+        elif name in {"frame", "custom-shape", "rect", "ellipse", "line", "polygon", "connector"}:
+            lines = list(_lines(part))
+            text = "\n".join(lines)
+            if kind == "title" and not slide.title:
+                slide.title = text
+            elif kind in _FOOTERS:
+                slide.footers.append(text)
+            elif kind != "page-number":
+                slide.blocks.append(text)
+
+
+def _lines(container: Element, depth: int = -1) -> Iterator[str]:
+    """The lines of a shape: paragraphs, items of lists indented, rows of tables."""
+    for part in children(container):
+        name = local_name(part)
+        if name in {"p", "h"}:
+            text = "".join(_texts(part, [])).strip()
+            if text:
+                yield "  " * max(depth, 0) + text
+        elif name == "table":
+            for row, _ in _rows(part):
+                cells = [" ".join(_paragraphs(cell)) for cell in _cells(row)]
+                if any(cells):
+                    yield _BORDER.join(cells).strip()
+        elif name == "list":
+            yield from _lines(part, depth + 1)
+        elif name not in {"image", "object", "object-ole", "title", "desc", *_DROPPED}:
+            yield from _lines(part, depth)

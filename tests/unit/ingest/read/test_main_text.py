@@ -1,0 +1,37 @@
+from pathlib import Path
+
+from desktop_rag.core.parsed import ParsedDocument
+from desktop_rag.ingest.read.formats import detect, read_as
+from desktop_rag.ingest.read.source import SourceFile
+
+MENU = "".join(f"<li><a href='/{n}'>Menu entry {n}</a></li>" for n in range(20))
+BODY = " ".join(f"The keeper of lighthouse {n} trims the wick at dusk." for n in range(30))
+
+
+def fetched(markup: str) -> ParsedDocument:
+    source = SourceFile(Path("page.html"), markup.encode())
+    return read_as(detect(source), source, 1_000_000, is_web_page=True)
+
+
+def test_menus_and_footers_are_left_out_and_headings_kept() -> None:
+    found = fetched(
+        f"<html><head><title>Lights</title></head><body><nav><ul>{MENU}</ul></nav><main><article>"
+        f"<h1>Lamps</h1><p>{BODY}</p><h2>Oil</h2><p>{BODY}</p></article></main>"
+        "<footer><p>Imprint and cookies</p></footer></body></html>"
+    )
+    assert (found.format, found.title) == ("web page", "Lights")
+    assert "Menu entry 7" not in found.text
+    assert "Imprint" not in found.text
+    assert [h.title for h in found.headings] == ["Lamps", "Oil"]
+    assert found.marks[-1].anchor.heading == "Lamps › Oil"
+
+
+def test_a_page_without_a_main_part_is_read_whole() -> None:
+    rows = "".join(f"<div>Entry {n} of the register</div>" for n in range(50))
+    found = fetched(f"<html><body>{rows}</body></html>")
+    assert "Entry 49 of the register" in found.text
+
+
+def test_a_page_nested_without_end_is_read_all_the_same() -> None:
+    found = fetched("<html><body>" + "<div>" * 50_000 + "The light is on.")
+    assert "The light is on." in found.text

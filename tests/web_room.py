@@ -1,0 +1,112 @@
+"""Web links with all they stand on: the real store, indexer and parser process."""
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from desktop_rag.core.domain import Document, DocumentState, Source, WebLinks
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.library_events import ChangeSummary, Notice
+from desktop_rag.core.parsed import ChunkSettings
+from desktop_rag.core.paths import Home
+from desktop_rag.core.text import rough_token_counts
+from desktop_rag.ingest.cutter import Cutter
+from desktop_rag.ingest.indexer import Indexer
+from desktop_rag.ingest.listeners import Listeners
+from desktop_rag.ingest.progress import ProgressMeter
+from desktop_rag.ingest.web.access import WebAccess
+from desktop_rag.ingest.web.links import Links
+from desktop_rag.ingest.worker import ParserProcess
+from desktop_rag.store.database import Database
+from desktop_rag.store.documents import DocumentStore
+from desktop_rag.store.sources import SourceStore
+from desktop_rag.store.web_pages import WebPageStore
+from tests.web_server import WebServer
+
+WORDS = DocumentState.SEARCHABLE_BY_WORDS
+SKIPPED, FAILED = DocumentState.SKIPPED, DocumentState.FAILED
+
+
+@dataclass
+class Heard:
+    """What the links told."""
+
+    changed: list[Document] = field(default_factory=list[Document])
+    scanned: list[ChangeSummary] = field(default_factory=list[ChangeSummary])
+    reached: list[bool] = field(default_factory=list[bool])
+    told: list[Notice] = field(default_factory=list[Notice])
+    stopped: list[AppError] = field(default_factory=list[AppError])
+
+
+class Room:
+    """The links with all they stand on, over one home; may be closed and built again."""
+
+    def __init__(self, home: Home, access: WebAccess, now: float = 1000.0) -> None:
+        home.create()
+        self.pages = home.pages
+        self.now = now
+        self.heard = Heard()
+        self.database = Database(home.database, memory_mb=256, backups=home.backups)
+        self.documents = DocumentStore(self.database)
+        self.sources = SourceStore(self.database)
+        self.web_pages = WebPageStore(self.database)
+        self.indexer = Indexer(
+            self.documents, ParserProcess(), Cutter(rough_token_counts, 256),
+            lambda _: ChunkSettings(), ProgressMeter(has_embedder=False),
+            changed=lambda _: None, went_idle=lambda: None, stopped=self.heard.stopped.append,
+        )  # fmt: skip
+        listeners = Listeners(
+            self.heard.changed.extend,
+            lambda _, summary: self.heard.scanned.append(summary),
+            lambda _, is_online: self.heard.reached.append(is_online),
+            self.heard.told.append,
+            self.heard.stopped.append,
+        )
+        self.links = Links(
+            self.documents, self.sources, self.web_pages, self.indexer, listeners,
+            folder=self.pages, web=access, clock=lambda: self.now,
+        )  # fmt: skip
+
+    def start(self) -> None:
+        self.indexer.start()
+        self.links.start()
+
+    def close(self) -> None:
+        self.links.close()
+        self.indexer.close()
+        self.database.close()
+
+    def add(self, *urls: str, limit: int = 100, hours: float = 24.0) -> Source:
+        source = self.sources.add_links(WebLinks(urls, limit, hours), self.pages, "c")
+        self.links.request(source)
+        return source
+
+    def settle(self) -> None:
+        """Wait until all is fetched and read."""
+        until(lambda: self.links.is_idle and self.indexer.is_idle)
+        assert not self.heard.stopped
+
+    def refresh(self) -> ChangeSummary:
+        self.links.request(self.sources.sources()[0])
+        self.settle()
+        return self.heard.scanned[-1]
+
+    def states(self, site: WebServer) -> dict[str, DocumentState]:
+        """States by the path of the address on the site."""
+        rows = self.documents.documents()
+        return {row.url.removeprefix(site.url("")): row.state for row in rows}
+
+    def row(self, url: str) -> Document:
+        return next(row for row in self.documents.documents() if row.url == url)
+
+
+Build = Callable[..., Room]
+
+
+def until(is_so: Callable[[], object]) -> None:
+    """Wait for another thread."""
+    deadline, pause = time.monotonic() + 20, threading.Event()
+    while not is_so():
+        assert time.monotonic() < deadline, "it never came to that"
+        pause.wait(0.01)
