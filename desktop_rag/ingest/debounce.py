@@ -19,8 +19,9 @@ _SLEPT_S = 60.0
 @dataclass(frozen=True, slots=True)
 class WatchTimes:
     """Quiet before a hand-over and the longest wait for it; how often a root is looked at for
-    having come or gone; between polls; and between whole rescans that make up for lost events.
-    `looks` are the times of the scanner's second looks.
+    having come or gone; between polls; and between whole rescans that make up for lost events,
+    of roots that tell of events and of polled ones. `looks` are the times of the scanner's second
+    looks.
     """
 
     quiet_s: float = 1.5
@@ -28,6 +29,7 @@ class WatchTimes:
     probe_s: float = 5.0
     poll_s: float = 60.0
     rescan_s: float = 3600.0
+    polled_rescan_s: float = 600.0
     looks: LookTimes = field(default_factory=LookTimes)
 
 
@@ -36,6 +38,7 @@ class _Waiting:
     """What waits of one root; guarded by the debouncer's condition."""
 
     pending: PendingChanges
+    rescan_s: float
     next_rescan_s: float
     needs_check: bool = False
 
@@ -68,8 +71,17 @@ class Debouncer:
     def add(self, root: Path) -> None:
         """Take notes of this root from now on."""
         pending = PendingChanges(root, self._times.quiet_s, self._times.storm_s)
+        rescan_s = self._times.rescan_s
         with self._condition:
-            self._roots[root] = _Waiting(pending, time.monotonic() + self._times.rescan_s)
+            self._roots[root] = _Waiting(pending, rescan_s, time.monotonic() + rescan_s)
+
+    def rescan_polled(self, root: Path) -> None:
+        """Look the root through as often as one that is polled has to be."""
+        with self._condition:
+            if waiting := self._roots.get(root):
+                waiting.rescan_s = min(waiting.rescan_s, self._times.polled_rescan_s)
+                soon_s = time.monotonic() + waiting.rescan_s
+                waiting.next_rescan_s = min(waiting.next_rescan_s, soon_s)
 
     def remove(self, root: Path) -> None:
         """Forget the root and what waits of it."""
@@ -142,7 +154,7 @@ class Debouncer:
             if waiting is None or self._is_closing:
                 return
             if has_slept or now_s >= waiting.next_rescan_s:
-                waiting.next_rescan_s = now_s + self._times.rescan_s
+                waiting.next_rescan_s = now_s + waiting.rescan_s
                 waiting.pending.add_root(now_s)
             is_due = _is_due(waiting, now_s)
             needs_check = waiting.needs_check or is_probe or is_due

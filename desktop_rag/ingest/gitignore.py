@@ -3,13 +3,11 @@
 import logging
 import os
 
-from pathspec import GitIgnoreSpec
-
-from desktop_rag.ingest.ignore import compiled
+from desktop_rag.ingest.patterns import Patterns
 
 log = logging.getLogger(__name__)
 
-_FILE = ".gitignore"
+GITIGNORE = ".gitignore"
 _MAX_BYTES = 1_000_000
 REASON = "named in .gitignore"
 
@@ -19,7 +17,7 @@ class GitIgnores:
 
     def __init__(self, root: str) -> None:
         self._root = root
-        self._specs: dict[str, GitIgnoreSpec | None] = {}
+        self._specs: dict[str, Patterns | None] = {}
 
     def reason(self, location: str, *, is_folder: bool) -> str:
         """Why a path below the root is left out; empty if it isn't. The nearest file decides."""
@@ -29,25 +27,25 @@ class GitIgnores:
             spec = self._spec(folder)
             if spec is not None:
                 below = location[len(folder) + 1 :].replace(os.sep, "/") + suffix
-                is_left_out = spec.check_file(below).include
+                is_left_out = spec.leaves_out(below)
                 if is_left_out is not None:
                     return REASON if is_left_out else ""
             if len(folder) <= len(self._root):
                 return ""
             folder = os.path.dirname(folder)  # noqa: PTH120
 
-    def _spec(self, folder: str) -> GitIgnoreSpec | None:
+    def _spec(self, folder: str) -> Patterns | None:
         if folder not in self._specs:
-            self._specs[folder] = _read(os.path.join(folder, _FILE))  # noqa: PTH118
+            self._specs[folder] = _read(os.path.join(folder, GITIGNORE))  # noqa: PTH118
         return self._specs[folder]
 
 
-def _read(path: str) -> GitIgnoreSpec | None:
+def _read(path: str) -> Patterns | None:
     try:
         if not os.path.isfile(path):  # noqa: PTH113  a pipe would be waited for
             return None
         with open(path, encoding="utf-8", errors="replace") as file:  # noqa: PTH123
-            return compiled(file.read(_MAX_BYTES).splitlines())
+            return Patterns(file.read(_MAX_BYTES).splitlines())
     except OSError as exc:
         log.info("a .gitignore file can't be read: %s", exc.strerror)
         return None

@@ -2,19 +2,15 @@
 own threads.
 
 A file is *invisible* (it is as if it weren't there), or *skipped* with a reason that is shown, or
-taken. Patterns are those of .gitignore files, as the pathspec library understands them.
+taken.
 """
 
-import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pathspec import GitIgnoreSpec
-
 from desktop_rag.core.domain import SourceRules
-
-log = logging.getLogger(__name__)
+from desktop_rag.ingest.patterns import Patterns
 
 # Folders of tools and systems that hold no documents.
 _TOOL_NAMES = (
@@ -71,7 +67,7 @@ class IgnoreRules:
     home: Path | None = None
     uses_gitignore: bool = False
     includes_hidden: bool = False
-    excluded: GitIgnoreSpec | None = None
+    excluded: Patterns | None = None
 
     def of(self, rules: SourceRules) -> "IgnoreRules":
         """These with the rules of one source."""
@@ -81,7 +77,7 @@ class IgnoreRules:
             max_size_bytes=min(size_bytes or self.max_size_bytes, self.max_size_bytes),
             uses_gitignore=rules.uses_gitignore,
             includes_hidden=rules.includes_hidden,
-            excluded=compiled(rules.excluded) if rules.excluded else None,
+            excluded=Patterns(rules.excluded) if rules.excluded else None,
         )
 
     def is_invisible(self, name: str) -> bool:
@@ -109,7 +105,7 @@ class IgnoreRules:
 
         A folder's path ends in a slash.
         """
-        is_excluded = self.excluded is not None and self.excluded.match_file(relative)
+        is_excluded = self.excluded is not None and self.excluded.leaves_out(relative)
         return _PATTERN if is_excluded else ""
 
     def hides(self, root: Path, path: Path) -> bool:
@@ -133,19 +129,6 @@ class IgnoreRules:
         if size_bytes > self.max_size_bytes:
             return f"larger than {self.max_size_bytes // _MEGABYTE} MB"
         return ""
-
-
-def compiled(lines: Iterable[str]) -> GitIgnoreSpec:
-    """The patterns ready to match. A line that is no pattern counts as none, as Git has it."""
-    patterns: list[str] = []
-    for line in lines:
-        try:
-            GitIgnoreSpec.from_lines([line])
-        except ValueError:
-            log.info("a line of the patterns is no pattern")
-        else:
-            patterns.append(line)
-    return GitIgnoreSpec.from_lines(patterns)
 
 
 def is_only_in_cloud(attributes: int, flags: int) -> bool:

@@ -5,13 +5,16 @@ turn comes, because it may have been moved or deleted meanwhile. One transaction
 documents: a commit waits for the disk, and thousands of small files would spend their time there.
 """
 
+import errno
 import hashlib
 import logging
+import os
 import time
 import uuid
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from stat import S_ISREG
 
 from desktop_rag.core.domain import Document, DocumentState, FileStat
 from desktop_rag.core.errors import AppError, Cancelled
@@ -298,9 +301,16 @@ def stat_of(path: Path) -> FileStat:
     return FileStat(found.st_size, found.st_mtime_ns, found.st_ino)
 
 
+def _open_at_once(path: str, flags: int) -> int:
+    """Open without waiting: a pipe in the place of a file would never be ready."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
 def hash_of(path: Path) -> str:
-    """What tells the content of a file; OSError when it can't be read."""
-    with path.open("rb") as file:
+    """What tells the content of a file; OSError when it can't be read, or is no file any more."""
+    with open(path, "rb", opener=_open_at_once) as file:
+        if not S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "not a regular file")
         return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
 
 

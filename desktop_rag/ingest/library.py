@@ -215,6 +215,7 @@ class Library:
         """Compare a source (or all) with the disk, or the web, now."""
         for source in self.sources():
             if source_id in ("", source.source_id):
+                self._watch.watch(source)
                 self._pipeline.look_at(source)
 
     # --- documents -------------------------------------------------------------------------

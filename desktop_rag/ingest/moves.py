@@ -56,7 +56,7 @@ class Moves:
         reached = {s.source_id for s in self._sources.sources() if _is_reached(s.path)}
         reached.add(source.source_id)
         lost: dict[_Kind, list[_Lost]] = defaultdict(list)
-        for source_id, digest, *row in rows:
+        for source_id, digest, row in rows:
             file = KnownFile(*row)
             if source_id in reached and not os.path.lexists(file.location):
                 lost[(file.size_bytes, _suffix(file.location))].append((file, digest))

@@ -5,7 +5,7 @@ Each part owns its thread; this starts and ends them and says when all are at re
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -101,7 +101,9 @@ class Pipeline:
             documents, parser, cutter, catalogue.chunking_of, self.meter,
             changed=self._on_read, went_idle=self._on_words_done, stopped=listeners.stopped,
         )  # fmt: skip
-        self._scanner = Scanner(documents, stores.sources, self._indexer, rules, listeners, looks)
+        # What came back needs no reading, but its vectors looked after.
+        heard = replace(listeners, documents=self._on_read)
+        self._scanner = Scanner(documents, stores.sources, self._indexer, rules, heard, looks)
         self._links = Links(
             documents, stores.sources, stores.web_pages, self._indexer, listeners,
             folder=stores.pages,

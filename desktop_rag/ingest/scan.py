@@ -75,8 +75,8 @@ def scan(
     The root is a folder or a single file. Links to folders are not followed, nor links to
     visible files inside the root: what they lead to is found under its own name. A link to a
     file that is hidden inside the root is taken; one that leads out is skipped with a reason.
-    Hard links are two files, which tell how many `links` there are. Raises RootOffline (also when the root goes away on the way,
-    so then nothing yielded may be used) and Cancelled.
+    Hard links are two files, which tell how many `links` there are. Raises RootOffline (also when
+    the root goes away on the way, so then nothing yielded may be used) and Cancelled.
     """
     walk = _Walk(root, rules, cancel, left_out)
     if parts is None or root in parts:

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable
 from pathlib import Path
 
-from desktop_rag.core.domain import Source, SourceState
+from desktop_rag.core.domain import Source, SourceRules, SourceState
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import Notice
 from desktop_rag.ingest.catalogue import Catalogue
@@ -35,6 +35,7 @@ class SourceWatch:
         self._polled: set[Path] = set()
         self._look_at: LookAt | None = None
         self._watcher: FolderWatcher | None = None
+        self._rules: IgnoreRules | None = None
 
     def start(self, look_at: LookAt, rules: IgnoreRules, times: WatchTimes | None) -> None:
         """Begin to watch what `watch` is called for.
@@ -42,6 +43,7 @@ class SourceWatch:
         `look_at(source, places)` hears where something changed, None for the whole source.
         """
         self._look_at = look_at
+        self._rules = rules
         self._watcher = FolderWatcher(self._on_dirty, self._on_polling, rules, times)
 
     def close(self) -> None:
@@ -50,9 +52,9 @@ class SourceWatch:
             self._watcher.close()
 
     def watch(self, source: Source) -> None:
-        """Begin to watch a folder or file; web links have nothing to watch."""
+        """Begin to watch a folder or file, or take over its rules; web links are not watched."""
         if self._watcher and source.links is None:
-            self._watcher.watch(source.path)
+            self._watcher.watch(source.path, self._rules_at(source.path))
 
     def unwatch(self, path: Path) -> None:
         """Stop watching."""
@@ -66,6 +68,15 @@ class SourceWatch:
         elif self._catalogue.state(source.source_id) is SourceState.OFFLINE:
             is_polled = source.path in self._polled
             self._set_state(source, SourceState.POLLED if is_polled else SourceState.WATCHED)
+
+    def _rules_at(self, path: Path) -> IgnoreRules | None:
+        """Rules that hide nothing which one of the sources at the path is to see."""
+        rules = [source.rules for source in self._sources_at(path)]
+        widest = SourceRules(
+            uses_gitignore=any(r.uses_gitignore for r in rules),
+            includes_hidden=any(r.includes_hidden for r in rules),
+        )
+        return self._rules.of(widest) if self._rules else None
 
     def _on_dirty(self, root: Path, places: frozenset[Path]) -> None:
         assert self._look_at is not None, "the watcher tells nothing before the start"

@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from watchdog.events import (
@@ -34,6 +34,7 @@ from watchdog.observers.polling import PollingObserverVFS
 
 from desktop_rag.ingest.changes import Change, ChangeKind
 from desktop_rag.ingest.debounce import Debouncer, WatchTimes
+from desktop_rag.ingest.gitignore import GITIGNORE
 from desktop_rag.ingest.ignore import IgnoreRules
 from desktop_rag.ingest.mounts import identity, is_remote
 
@@ -76,17 +77,19 @@ REMOTE_REASON = "Network folders do not tell when something changes."
 class _Root:
     """A watched root. The scheduling lock guards it, but any thread may set the last flags.
 
-    `identity` is None while it is not watched.
+    `identity` is None while it is not watched. `refused` are folders in it that may not be read.
     """
 
     path: Path
     real: Path
+    rules: IgnoreRules
     identity: tuple[int, int] | None = None
     observer: BaseObserver | None = None
     watch: ObservedWatch | None = None
     is_polling_told: bool = False
     polling_reason: str = ""
     needs_rewatch: bool = False
+    refused: set[str] = field(default_factory=set[str])
 
 
 class FolderWatcher:
@@ -118,12 +121,16 @@ class FolderWatcher:
         self._polling: BaseObserver | None = None
         self._debouncer = Debouncer(on_dirty, self._check, self._times, wall_clock)
 
-    def watch(self, root: Path) -> None:
-        """Begin to watch; changes after the return are noticed. Takes seconds on huge trees."""
+    def watch(self, root: Path, rules: IgnoreRules | None = None) -> None:
+        """Begin to watch; changes after the return are noticed. Takes seconds on huge trees.
+
+        `rules` are those of this root, from now on also if it is watched already.
+        """
         with self._scheduling:
             if root in self._roots:
+                self._roots[root].rules = rules or self._rules
                 return
-            entry = self._roots[root] = _Root(root, root.resolve())
+            entry = self._roots[root] = _Root(root, root.resolve(), rules or self._rules)
             self._debouncer.add(root)
             self._begin(entry)
         self._debouncer.check_soon(root)
@@ -148,7 +155,13 @@ class FolderWatcher:
     # --- on watchdog's threads; the scheduling lock must not be waited for -----------------------
 
     def _on_event(self, root: Path, path: Path, kind: ChangeKind, is_folder: bool) -> None:
-        if not self._rules.hides(root, path):
+        entry = self._roots.get(root)
+        if entry is None:
+            return
+        if entry.rules.uses_gitignore and path.name == GITIGNORE:
+            # It may leave out other files than before.
+            path, kind, is_folder = path.parent, ChangeKind.MODIFIED, True
+        if not entry.rules.hides(root, path):
             self._debouncer.note(root, Change(path, kind, is_folder))
 
     def _on_events_lost(self) -> None:
@@ -164,6 +177,11 @@ class FolderWatcher:
                 root.needs_rewatch = True
                 self._debouncer.check_soon(root.path)
 
+    def _on_refused(self, location: str) -> None:
+        for root in list(self._roots.values()):
+            if Path(location).is_relative_to(root.real):
+                root.refused.add(location)
+
     # --- on the debouncer's thread ---------------------------------------------------------------
 
     def _check(self, path: Path) -> None:
@@ -172,7 +190,7 @@ class FolderWatcher:
             root = self._roots.get(path)
             if root is None:
                 return
-            if root.needs_rewatch or identity(path) != root.identity:
+            if root.needs_rewatch or identity(path) != root.identity or _is_opened(root):
                 was_watched = root.identity is not None
                 self._end(root)
                 if self._begin(root) or was_watched:
@@ -188,6 +206,7 @@ class FolderWatcher:
     def _begin(self, root: _Root) -> bool:
         """Give the root to an observer. False if it isn't there or can't be opened."""
         root.needs_rewatch = False
+        root.refused = set()
         found = identity(root.path)
         if found is None:
             return False
@@ -200,6 +219,7 @@ class FolderWatcher:
             if root.polling_reason:  # also if there was no watch left for a folder in it
                 self._end(root)
                 self._schedule(root, self._polling_observer())
+                self._debouncer.rescan_polled(root.path)
                 root.needs_rewatch = False
         except OSError as exc:
             log.info("A root cannot be watched now: %s", exc.strerror)
@@ -231,7 +251,7 @@ class FolderWatcher:
     def _native_observer(self) -> BaseObserver:
         if self._native is None:
             if sys.platform == "linux":
-                observer = _InotifyObserver(self._on_events_lost, self._on_limit)
+                observer = _InotifyObserver(self._on_events_lost, self._on_limit, self._on_refused)
             else:
                 observer = Observer()
             observer.name = "folder-events"
@@ -248,6 +268,11 @@ class FolderWatcher:
             self._polling.name = "folder-polls"
             self._polling.start()
         return self._polling
+
+
+def _is_opened(root: _Root) -> bool:
+    """Whether a folder in the root that could not be watched may be read now."""
+    return any(os.access(location, os.R_OK) for location in list(root.refused))
 
 
 def _entries(folder: str | None) -> Iterator[os.DirEntry[str]]:
@@ -290,12 +315,16 @@ if sys.platform == "linux":
         """
 
         def __init__(
-            self, on_events_lost: Callable[[], None], on_limit: Callable[[str], None]
+            self,
+            on_events_lost: Callable[[], None],
+            on_limit: Callable[[str], None],
+            on_refused: Callable[[str], None],
         ) -> None:
             super().__init__()
             self.name = "folder-inotify"
             self._on_events_lost = on_events_lost
             self._on_limit = on_limit
+            self._on_refused = on_refused
 
         def handle_event(self, event: InotifyEvent) -> None:
             try:
@@ -312,6 +341,7 @@ if sys.platform == "linux":
             self, path: bytes, mask: Mask, callback: WatchCallback, id_: CallbackId
         ) -> WatchDescriptor:
             if not os.access(path, os.R_OK):
+                self._on_refused(os.fsdecode(path))
                 # Watchdog would take the failure for a watch.
                 raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
             try:
@@ -338,9 +368,12 @@ if sys.platform == "linux":
         """Watchdog's observer with our inotify in it."""
 
         def __init__(
-            self, on_events_lost: Callable[[], None], on_limit: Callable[[str], None]
+            self,
+            on_events_lost: Callable[[], None],
+            on_limit: Callable[[str], None],
+            on_refused: Callable[[str], None],
         ) -> None:
-            self._fd = _InotifyFD(on_events_lost, on_limit)
+            self._fd = _InotifyFD(on_events_lost, on_limit, on_refused)
             super().__init__(_Emitter, inotify_fd=self._fd)
             self._fd.start()
 

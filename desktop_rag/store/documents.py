@@ -31,8 +31,8 @@ _ORPHANS = "chunks ANTI JOIN documents USING (document_id)"
 
 # document_id, path, size_bytes, mtime_ns, inode, why the scan skipped it, gone_at
 KnownRow = tuple[str, str, int, int, int, str, float]
-# source_id, content_hash, and a KnownRow
-ReadRow = tuple[str, str, str, str, int, int, int, str, float]
+# source_id, content_hash, and the row
+ReadRow = tuple[str, str, KnownRow]
 
 
 class DocumentStore:
@@ -79,12 +79,13 @@ class DocumentStore:
     def read_files(self, sizes_bytes: Collection[int]) -> list[ReadRow]:
         """Files of all sources that were read and have one of these sizes."""
         with self._database.read() as con:
-            return con.execute(
+            rows = con.execute(
                 "SELECT source_id, content_hash, document_id, path, size_bytes, mtime_ns, inode,"
                 " '', gone_at FROM documents WHERE parent_id = '' AND url = ''"
                 " AND content_hash <> '' AND size_bytes IN (SELECT unnest(?))",
                 [list(sizes_bytes)],
             ).fetchall()
+        return [(row[0], row[1], row[2:]) for row in rows]
 
     def get(self, document_ids: Sequence[str]) -> list[Document]:
         """The rows of these documents; unknown ids are left out."""

@@ -22,10 +22,10 @@ from desktop_rag.ui.chat_session import ChatSession
 from desktop_rag.ui.composer import Composer
 from desktop_rag.ui.conversation_feed import ConversationFeed
 from desktop_rag.ui.conversation_list import UNTITLED, ConversationList, title_of
+from desktop_rag.ui.document_view import PlaceInDocument
 from desktop_rag.ui.empty_chat import EmptyChat
-from desktop_rag.ui.file_opening import FileOpener
 from desktop_rag.ui.message_view import MessageView
-from desktop_rag.ui.open_place import open_at
+from desktop_rag.ui.place_opener import PlaceOpener
 from desktop_rag.ui.side_panels import SidePanels
 from desktop_rag.ui.sources_panel import SourcesPanel
 from desktop_rag.ui.theme import Theme
@@ -60,7 +60,7 @@ class ChatPage(QWidget):
         self._library = library
         self._chat = chat
         self._theme = theme
-        self._opener = FileOpener(bridge, self)
+        self._opener = PlaceOpener(bridge, library, theme, self)
         self._feed = ConversationFeed(bridge, chat, self)
         self._sessions: list[ChatSession] = []
         self._refresh_timer = QTimer(self, singleShot=True, interval=_REFRESH_EVERY_MS)
@@ -125,6 +125,7 @@ class ChatPage(QWidget):
         self._stop_key.activated.connect(self.stop)
         self._panel.close_requested.connect(self._sides.toggle_right)
         self._panel.open_requested.connect(self.open_source)
+        self._panel.view_requested.connect(self.view_source)
 
     # --- what the window calls ------------------------------------------------------------------
 
@@ -202,12 +203,12 @@ class ChatPage(QWidget):
     @Slot(object)
     def open_source(self, source: SourceRef) -> None:
         """Open the file of a source at its place."""
-        path = Path(source.path)
-        self._bridge.run(
-            self,
-            lambda: open_at(path, source.anchor),
-            lambda is_open: None if is_open else self._opener.open(path),
-        )
+        self._opener.open(Path(source.path), source.url, source.anchor)
+
+    @Slot(object)
+    def view_source(self, source: SourceRef) -> None:
+        """Show the place of a source in what was read of its document."""
+        self._opener.view(PlaceInDocument(source.document_id, source.start, source.end))
 
     # --- sessions -------------------------------------------------------------------------------
 

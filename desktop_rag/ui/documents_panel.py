@@ -39,6 +39,7 @@ class DocumentsPanel(QWidget):
 
     open_asked = Signal(object)
     folder_asked = Signal(object)
+    view_asked = Signal(object)
     retry_asked = Signal()
 
     def __init__(self, theme: Theme, model: DocumentModel, parent: QWidget | None = None) -> None:
@@ -60,7 +61,7 @@ class DocumentsPanel(QWidget):
         self._source.clear()
         self._source.addItem("All folders", "")
         for source in sources:
-            self._source.addItem(one_line(source.path.name or str(source.path)), source.source_id)
+            self._source.addItem(one_line(source.name), source.source_id)
         self._source.setCurrentIndex(max(0, self._source.findData(chosen)))
         self._source.blockSignals(False)
         self._source.setVisible(len(sources) > 1)
@@ -130,6 +131,7 @@ class DocumentsPanel(QWidget):
         self._retry.clicked.connect(self._on_retry_clicked)
         self._table.open_asked.connect(self.open_asked)
         self._table.folder_asked.connect(self.folder_asked)
+        self._table.view_asked.connect(self.view_asked)
         self._model.counts_changed.connect(self._show_counts)
 
     # --- filters ---------------------------------------------------------------------------------

@@ -63,10 +63,11 @@ class StateDelegate(QStyledItemDelegate):
 class DocumentsTable(QTableView):
     """One row a document. Double click or Return opens it, the menu does the rest.
 
-    `open_asked` and `folder_asked` carry the Document.
+    `open_asked`, `view_asked` (also the space bar) and `folder_asked` carry the Document.
     """
 
     open_asked = Signal(object)
+    view_asked = Signal(object)
     folder_asked = Signal(object)
 
     def __init__(self, theme: Theme, model: DocumentModel, parent: QWidget | None = None) -> None:
@@ -127,6 +128,9 @@ class DocumentsTable(QTableView):
             shortcut = QShortcut(QKeySequence(key), self)
             shortcut.setContext(Qt.ShortcutContext.WidgetShortcut)
             shortcut.activated.connect(self._on_return_pressed)
+        space = QShortcut(QKeySequence("Space"), self)
+        space.setContext(Qt.ShortcutContext.WidgetShortcut)
+        space.activated.connect(self._on_space_pressed)
 
     def _fit_columns(self) -> None:
         """Every column as wide as it needs; room that is left goes to names and reasons."""
@@ -147,6 +151,11 @@ class DocumentsTable(QTableView):
         if self.currentIndex().isValid():
             self._on_row_opened(self.currentIndex())
 
+    @Slot()
+    def _on_space_pressed(self) -> None:
+        if self.currentIndex().isValid():
+            self.view_asked.emit(self._documents.document_at(self.currentIndex().row()))
+
     @Slot(QPoint)
     def _on_menu_asked(self, place: QPoint) -> None:
         index = self.indexAt(place)
@@ -158,6 +167,7 @@ class DocumentsTable(QTableView):
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.addAction("Open", lambda: self.open_asked.emit(document))
+        menu.addAction("Show text and passages", lambda: self.view_asked.emit(document))
         menu.addAction("Show in folder", lambda: self.folder_asked.emit(document))
         menu.addSeparator()
         menu.addAction("Copy path", lambda: _copy(str(document.path)))

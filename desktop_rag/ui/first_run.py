@@ -6,7 +6,10 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 from desktop_rag.ui.controls import Card, IconLabel, PlainLabel, TextButton
 from desktop_rag.ui.theme import Theme
 
-SUPPORTED = "Markdown, text, PDF, Word (DOCX), Excel (XLSX), CSV and HTML"
+SUPPORTED = (
+    "PDF, Word, Excel, PowerPoint, OpenDocument, e-mail, EPUB, HTML, Markdown, CSV, notebooks, text"
+    " and source code"
+)
 _ICON_PX = 28
 # Title, sentence and button of each card.
 _FOLDER = (

@@ -18,10 +18,11 @@ from desktop_rag.ui.bridge import Bridge
 from desktop_rag.ui.controls import IconButton, PlainLabel, TextButton, set_property
 from desktop_rag.ui.document_model import DocumentModel
 from desktop_rag.ui.document_rows import STATES_OF_GROUP, StateGroup
+from desktop_rag.ui.document_view import PlaceInDocument
 from desktop_rag.ui.documents_panel import DocumentsPanel
-from desktop_rag.ui.file_opening import FileOpener
 from desktop_rag.ui.first_run import FirstRun
 from desktop_rag.ui.library_feed import LibraryFeed
+from desktop_rag.ui.place_opener import PlaceOpener
 from desktop_rag.ui.progress_strip import ProgressStrip
 from desktop_rag.ui.source_choice import SourceChoice
 from desktop_rag.ui.source_list import SourceList
@@ -50,7 +51,7 @@ class LibraryPage(QWidget):
         self._bridge = bridge
         self._library = library
         self._theme = theme
-        self._opener = FileOpener(bridge, self)
+        self._opener = PlaceOpener(bridge, library, theme, self)
         self._model = DocumentModel(self)
         self._feed = LibraryFeed(bridge, library, self._model, self)
         self._choice = SourceChoice(bridge, library, self)
@@ -103,16 +104,17 @@ class LibraryPage(QWidget):
 
     def _build_header(self) -> QWidget:
         header = QWidget(self)
+        # Made from left to right: the Tab key follows.
         self._pause = TextButton("Pause", header, icon="pause:text", theme=self._theme)
         self._rescan = IconButton(self._theme, "refresh:text", "Look for changes", header)
         self._collections = IconButton(self._theme, "library:text", "Collections", header)
-        self._add_links = TextButton("Add links…", header)
+        self._add_links = IconButton(self._theme, "link:text", "Add web links…", header)
         self._add_files = TextButton("Add files…", header)
         self._add = TextButton(
             "Add folder…", header, kind="primary", icon="folder-plus:accent_text", theme=self._theme
         )
         self._buttons: Sequence[QWidget] = (
-            self._collections, self._pause, self._rescan, self._add_links, self._add_files,
+            self._pause, self._rescan, self._collections, self._add_links, self._add_files,
             self._add,
         )  # fmt: skip
         row = QHBoxLayout(header)
@@ -146,6 +148,7 @@ class LibraryPage(QWidget):
         self._list.files_asked.connect(self._on_files_asked)
         self._panel.open_asked.connect(self._on_document_open_asked)
         self._panel.folder_asked.connect(self._on_folder_asked)
+        self._panel.view_asked.connect(self._on_view_asked)
         self._panel.retry_asked.connect(self._on_retry_asked)
 
     # --- what the library holds ------------------------------------------------------------------
@@ -207,7 +210,8 @@ class LibraryPage(QWidget):
 
     @Slot(str)
     def _on_source_open_asked(self, source_id: str) -> None:
-        self._opener.open(self._sources[source_id].path)
+        source = self._sources[source_id]
+        self._opener.open(source.path, source.links.urls[0] if source.links else "")
 
     @Slot(str)
     def _on_remove_confirmed(self, source_id: str) -> None:
@@ -234,7 +238,11 @@ class LibraryPage(QWidget):
         if document.state is DocumentState.SKIPPED:
             self._opener.show_in_folder(document.path)
         else:
-            self._opener.open(document.path)
+            self._opener.open(document.path, document.url)
+
+    @Slot(object)
+    def _on_view_asked(self, document: Document) -> None:
+        self._opener.view(PlaceInDocument(document.document_id))
 
     @Slot(object)
     def _on_folder_asked(self, document: Document) -> None:

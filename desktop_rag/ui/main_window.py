@@ -15,6 +15,7 @@ from desktop_rag.core.library_events import (
     DocumentsChanged,
     Notice,
     ProgressChanged,
+    SourceScanned,
     SourcesChanged,
 )
 from desktop_rag.core.paths import Home
@@ -177,6 +178,8 @@ class MainWindow(QMainWindow):
                 self.library_page.on_library_event(event)
             case DocumentsChanged():
                 self.chat_page.refresh_library_soon()
+                self.library_page.on_library_event(event)
+            case SourceScanned():
                 self.library_page.on_library_event(event)
             case WindowRequested(question=question):
                 self.bring_up(question)

@@ -9,6 +9,7 @@ from PySide6.QtCore import Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QMouseEvent
 from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
+from desktop_rag.core.anchors import HEADING_SEPARATOR
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.ui.controls import (
     Card,
@@ -27,9 +28,10 @@ _BUDGET_S = 0.008
 
 
 class SourceCard(Card):
-    """One source: where it is from, the passage with the quoted words marked, Copy and Open."""
+    """One source: where it is from, the passage with the quoted words marked, and what to do."""
 
     open_requested = Signal(object)
+    view_requested = Signal(object)
 
     def __init__(self, theme: Theme, source: SourceRef, parent: QWidget | None = None) -> None:
         super().__init__(parent, kind="source")
@@ -56,16 +58,17 @@ class SourceCard(Card):
             mode=Qt.TextElideMode.ElideLeft,
         )
         file = ElidedLabel(
-            one_line(Path(source.path).name),
+            one_line(_name_of(source)),
             tone="muted",
             scale="small",
             mode=Qt.TextElideMode.ElideMiddle,
         )
-        file.setToolTip(plain_tooltip(source.path))
+        file.setToolTip(plain_tooltip(source.url or source.path))
         self._passage = PassageText(self._theme, source.text, source.quote)
         self._fold = TextButton("Show more", kind="quiet")
         self._fold.setVisible(self._passage.is_longer)
         self._open = IconButton(self._theme, "open:muted", f"Open source {source.n} at its place")
+        self._view = IconButton(self._theme, "eye:muted", f"Show source {source.n} in its document")
         self._copy = IconButton(self._theme, "copy:muted", f"Copy the passage of source {source.n}")
         words = QVBoxLayout()
         words.setSpacing(1)
@@ -79,7 +82,7 @@ class SourceCard(Card):
         head.addLayout(words, 1)
         buttons = QHBoxLayout()
         buttons.setSpacing(0)
-        for button in (self._copy, self._open):
+        for button in (self._copy, self._view, self._open):
             buttons.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
         head.addLayout(buttons)
         column = QVBoxLayout(self)
@@ -91,6 +94,7 @@ class SourceCard(Card):
 
     def _connect(self) -> None:
         self._open.clicked.connect(self._on_open_clicked)
+        self._view.clicked.connect(self._on_view_clicked)
         self._copy.clicked.connect(self._on_copy_clicked)
         self._fold.clicked.connect(self._on_fold_clicked)
 
@@ -107,6 +111,10 @@ class SourceCard(Card):
         self.open_requested.emit(self.source)
 
     @Slot()
+    def _on_view_clicked(self) -> None:
+        self.view_requested.emit(self.source)
+
+    @Slot()
     def _on_copy_clicked(self) -> None:
         QGuiApplication.clipboard().setText(self.source.text)
         self._copy.show_as("check:success", "Copied")
@@ -119,9 +127,13 @@ class SourceCard(Card):
 
 
 class SourcesPanel(QWidget):
-    """Cited sources first, then what else was found. `open_requested` carries the SourceRef."""
+    """Cited sources first, then what else was found.
+
+    `open_requested` and `view_requested` carry the SourceRef.
+    """
 
     open_requested = Signal(object)
+    view_requested = Signal(object)
     close_requested = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
@@ -219,4 +231,11 @@ class SourcesPanel(QWidget):
         else:
             widget = self._cards[item.n] = SourceCard(self._theme, item)
             widget.open_requested.connect(self.open_requested)
+            widget.view_requested.connect(self.view_requested)
         self._column.insertWidget(self._column.count() - 1, widget)
+
+
+def _name_of(source: SourceRef) -> str:
+    """The address of a page, or the file's name with the way to what is inside it."""
+    name = Path(source.path).name
+    return source.url or (f"{name}{HEADING_SEPARATOR}{source.part}" if source.part else name)

@@ -1,6 +1,5 @@
 """Real folders, real events: what a library that follows the watcher ends up knowing."""
 
-import contextlib
 import shutil
 import threading
 import time
@@ -9,64 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from desktop_rag.core.domain import SourceRules
 from desktop_rag.ingest.debounce import WatchTimes
-from desktop_rag.ingest.ignore import IgnoreRules
-from desktop_rag.ingest.reconcile import KnownFile, rescan
-from desktop_rag.ingest.scan import RootOffline, scan
 from desktop_rag.ingest.watcher import REMOTE_REASON, FolderWatcher
-
-WAIT_S = 30.0
-RULES = IgnoreRules(lambda name: name.lower().endswith((".md",)), max_size_bytes=1000)
-FAST = WatchTimes(quiet_s=0.05, storm_s=1.0, probe_s=0.1, poll_s=0.1)
-
-
-class Follower:
-    """Knows what a library would know: it rescans the places it is told of, and no others."""
-
-    def __init__(self) -> None:
-        self.changed = threading.Condition()
-        self.known: dict[Path, dict[str, KnownFile]] = {}
-        self.places: list[Path] = []
-        self.moved: list[str] = []
-        self.new: list[str] = []
-        self.offline: set[Path] = set()
-        self.polled: list[tuple[Path, str]] = []
-
-    def on_dirty(self, root: Path, places: frozenset[Path]) -> None:
-        with self.changed:
-            self.places += sorted(places)
-            with contextlib.suppress(RootOffline):
-                self.offline.add(root)
-                self.look(root, places)
-                self.offline.discard(root)
-            self.changed.notify_all()
-
-    def look(self, root: Path, places: frozenset[Path] | None = None) -> None:
-        store = self.known.setdefault(root, {})
-        changes = rescan(root, RULES, list(store.values()), threading.Event(), places)
-        for gone in (*changes.vanished, *(match.known for match in changes.moved)):
-            del store[gone.location]
-        self.moved += [match.found.location for match in changes.moved]
-        self.new += [file.location for file in changes.new]
-        matches = (*changes.moved, *changes.changed)
-        for file in (*changes.new, *(match.found for match in matches)):
-            store[file.location] = KnownFile("", *file[:5])
-
-    def on_polling(self, root: Path, reason: str) -> None:
-        with self.changed:
-            self.polled.append((root, reason))
-            self.changed.notify_all()
-
-    def wait_until(self, is_so: Callable[[], bool]) -> None:
-        with self.changed:
-            assert self.changed.wait_for(is_so, WAIT_S), (self.places[-20:], self.known)
-
-    def wait_until_right(self, root: Path) -> None:
-        """Wait until what is known is what is on disk now."""
-        disk = {file.location: file.stat for file in scan(root, RULES, threading.Event())}
-        self.wait_until(
-            lambda: disk == {name: file.stat for name, file in self.known.get(root, {}).items()}
-        )
+from tests.follower import FAST, RULES, Follower
 
 
 @pytest.fixture
@@ -173,29 +118,6 @@ def test_a_changed_file_is_the_only_place_looked_at(
     assert set(follower.places) == {docs / "sub" / "b.md"}
 
 
-def test_a_moved_folder_is_moved_files_and_nothing_new(
-    docs: Path, follower: Follower, watcher: FolderWatcher
-) -> None:
-    follower.look(docs)
-    follower.new.clear()
-    watcher.watch(docs)
-    (docs / "sub").rename(docs / "renamed")
-    follower.wait_until_right(docs)
-    assert len(follower.moved) == 2
-    assert not follower.new
-
-
-def test_a_folder_moved_twice_is_still_followed(
-    docs: Path, follower: Follower, watcher: FolderWatcher
-) -> None:
-    watcher.watch(docs)
-    for name in ("once", "twice"):
-        next(path for path in docs.iterdir() if path.is_dir()).rename(docs / name)
-        follower.wait_until(lambda name=name: docs / name in follower.places)
-    (docs / "twice" / "deep" / "c.md").write_text("changed")
-    follower.wait_until(lambda: docs / "twice" / "deep" / "c.md" in follower.places)
-
-
 def test_reading_and_hidden_files_make_no_noise(
     docs: Path, follower: Follower, watcher: FolderWatcher
 ) -> None:
@@ -209,16 +131,21 @@ def test_reading_and_hidden_files_make_no_noise(
     assert set(follower.places) == {docs / "z.md"}
 
 
-def test_a_burst_of_two_thousand_files(
+def test_hidden_files_are_followed_where_they_are_read(
     docs: Path, follower: Follower, watcher: FolderWatcher
 ) -> None:
-    follower.look(docs)
     watcher.watch(docs)
-    for number in range(2000):
-        (docs / f"folder {number % 20}").mkdir(exist_ok=True)
-        (docs / f"folder {number % 20}" / f"{number}.md").write_text("x")
-    follower.wait_until_right(docs)
-    assert len(follower.known[docs]) == 2003
+    watcher.watch(docs, RULES.of(SourceRules(includes_hidden=True)))
+    (docs / ".hidden.md").write_text("x")
+    follower.wait_until(lambda: follower.places == [docs / ".hidden.md"])
+
+
+def test_a_gitignore_file_that_changed_is_a_look_at_its_folder(
+    docs: Path, follower: Follower, watcher: FolderWatcher
+) -> None:
+    watcher.watch(docs, RULES.of(SourceRules(uses_gitignore=True)))
+    (docs / "sub" / ".gitignore").write_text("b.md")
+    follower.wait_until(lambda: follower.places == [docs / "sub"])
 
 
 def test_a_storm_is_handed_over_before_it_ends(docs: Path, follower: Follower) -> None:
@@ -232,49 +159,6 @@ def test_a_storm_is_handed_over_before_it_ends(docs: Path, follower: Follower) -
         watcher.close()
 
 
-@pytest.mark.parametrize("is_remote", [False, True], ids=["events", "polled"])
-def test_a_root_that_goes_and_comes_back_loses_nothing(
-    docs: Path, follower: Follower, is_remote: bool
-) -> None:
-    follower.look(docs)
-    watcher = FolderWatcher(
-        follower.on_dirty, follower.on_polling, RULES, FAST, is_remote=lambda _: is_remote
-    )
-    try:
-        watcher.watch(docs)
-        for _ in range(2):
-            docs.rename(docs.with_name("pulled"))
-            follower.wait_until(lambda: docs in follower.offline)
-            docs.with_name("pulled").rename(docs)
-            follower.wait_until(lambda: docs not in follower.offline)
-            assert len(follower.known[docs]) == 3
-        (docs / "z.md").write_text("the end")
-        follower.wait_until_right(docs)
-    finally:
-        watcher.close()
-    assert len(follower.new) == 4
-
-
-def test_polling_is_told_at_once_and_follows_no_links(docs: Path, follower: Follower) -> None:
-    outside = docs.parent / "outside"
-    outside.mkdir()
-    (docs / "link").symlink_to(outside)
-    (docs / "loop").symlink_to(docs)
-    times = WatchTimes(quiet_s=0.05, probe_s=600.0, poll_s=0.1)
-    watcher = FolderWatcher(
-        follower.on_dirty, follower.on_polling, RULES, times, is_remote=lambda _: True
-    )
-    try:
-        watcher.watch(docs)
-        follower.wait_until(lambda: follower.polled == [(docs, REMOTE_REASON)])
-        (outside / "x.md").write_text("x")
-        (docs / "z.md").write_text("the end")
-        follower.wait_until(lambda: docs / "z.md" in follower.places)
-    finally:
-        watcher.close()
-    assert follower.places == [docs / "z.md"]
-
-
 def test_another_folder_in_the_place_of_the_root_is_followed(
     docs: Path, follower: Follower, watcher: FolderWatcher
 ) -> None:
@@ -286,14 +170,6 @@ def test_another_folder_in_the_place_of_the_root_is_followed(
     follower.wait_until_right(docs)
     (docs / "z.md").write_text("the end")
     follower.wait_until_right(docs)
-
-
-def test_a_root_that_is_deleted_is_offline(
-    docs: Path, follower: Follower, watcher: FolderWatcher
-) -> None:
-    watcher.watch(docs)
-    shutil.rmtree(docs)
-    follower.wait_until(lambda: docs in follower.offline)
 
 
 def test_a_root_that_comes_later_is_waited_for(
@@ -333,37 +209,6 @@ def test_a_single_file_is_watched_alone(
     follower.wait_until(lambda: docs / "a.md" in follower.offline)
     (docs / "a.md").write_text("again")
     follower.wait_until(lambda: docs / "a.md" not in follower.offline)
-
-
-def test_after_sleep_and_now_and_then_everything_is_looked_through(
-    docs: Path, follower: Follower
-) -> None:
-    clock = {"ahead_s": 0.0}
-    watcher = FolderWatcher(
-        follower.on_dirty,
-        follower.on_polling,
-        RULES,
-        FAST,
-        wall_clock=lambda: time.time() + clock["ahead_s"],
-    )
-    try:
-        watcher.watch(docs)
-        clock["ahead_s"] = 3600.0
-        follower.wait_until(lambda: follower.places == [docs])
-    finally:
-        watcher.close()
-
-
-def test_lost_events_are_made_up_for_by_a_rescan_now_and_then(
-    docs: Path, follower: Follower
-) -> None:
-    times = WatchTimes(quiet_s=0.01, probe_s=0.05, rescan_s=0.1)
-    watcher = FolderWatcher(follower.on_dirty, follower.on_polling, RULES, times)
-    try:
-        watcher.watch(docs)
-        follower.wait_until(lambda: follower.places[:2] == [docs, docs])
-    finally:
-        watcher.close()
 
 
 def test_nothing_is_told_of_a_root_that_is_no_longer_watched(

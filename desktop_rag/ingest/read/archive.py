@@ -16,6 +16,14 @@ _MAX_RATIO = 200
 # Below this a high ratio harms nobody: an empty table of a thousand rows has one.
 _RATIO_MATTERS_BYTES = 5_000_000
 _ENCRYPTED_FLAG = 0x1
+# What a container that is cut short or altered makes the libraries raise.
+_DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    NotImplementedError,
+    UnicodeDecodeError,
+)
 _LOCAL_HEADER = struct.Struct("<26xHH")
 _INPUT_BYTES = 1 << 16
 _OUTPUT_BYTES = 1 << 20
@@ -26,7 +34,7 @@ def open_archive(source: SourceFile) -> zipfile.ZipFile:
     try:
         archive = zipfile.ZipFile(io.BytesIO(source.data))
         _check(archive.infolist(), source.data)
-    except (zipfile.BadZipFile, zlib.error, struct.error, NotImplementedError) as exc:
+    except _DAMAGE as exc:
         raise Unreadable("damaged", "The file is damaged", "It is cut short or altered.") from exc
     return archive
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from desktop_rag.ingest.read import old_slides_file as kinds
 from desktop_rag.ingest.read.draft import Draft
-from desktop_rag.ingest.read.ole import Container
 from desktop_rag.ingest.read.old_slides_file import OldSlidesFile, Record
+from desktop_rag.ingest.read.ole import Container
 from desktop_rag.ingest.read.sheet_extras import said_by
 from desktop_rag.ingest.read.slide_writer import Slide, SlideWriter, given_title
 from desktop_rag.ingest.read.source import SourceFile
@@ -184,7 +184,9 @@ class _Reader:
                 # Lines of the grid are shapes too, but no cells.
                 if next(self._file.descendants(shape, kinds.TEXT_BOX), None):
                     rows.setdefault(top, []).append((left, text))
-        lines = (_BORDER.join(text for _, text in sorted(cells)) for _, cells in sorted(rows.items()))
+        lines = (
+            _BORDER.join(text for _, text in sorted(cells)) for _, cells in sorted(rows.items())
+        )
         return "\n".join(line.strip() for line in lines if line.strip(_BORDER))
 
     def _footers(self, record: Record | None) -> Iterator[str]:

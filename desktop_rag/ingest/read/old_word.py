@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from desktop_rag.ingest.read.blocks import BlockWriter
 from desktop_rag.ingest.read.draft import Draft
-from desktop_rag.ingest.read.ole import Container
 from desktop_rag.ingest.read.old_word_file import OldWordFile
 from desktop_rag.ingest.read.old_word_styles import Paragraph
+from desktop_rag.ingest.read.ole import Container
 from desktop_rag.ingest.read.source import SourceFile
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f]")
@@ -78,7 +78,9 @@ class _Reader:
             return
         self._is_noted.add(part)
         for index, place in enumerate(places):
-            note = " ".join(found.text for found in _split(text[borders[index] : borders[index + 1]]))
+            note = " ".join(
+                found.text for found in _split(text[borders[index] : borders[index + 1]])
+            )
             note = " ".join(note.split())
             if part == "comments":
                 self._notes[place] = ("", f"[Comment: {note}]" if note else "")

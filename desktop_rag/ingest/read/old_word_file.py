@@ -9,8 +9,8 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from desktop_rag.ingest.read.ole import Container
 from desktop_rag.ingest.read.old_word_styles import OldStyles, Paragraph, sprms
+from desktop_rag.ingest.read.ole import Container
 from desktop_rag.ingest.read.source import Unreadable
 
 DELETED = "\0"
@@ -84,8 +84,10 @@ class OldWordFile:
         self._styles = OldStyles(self._at(_STYLES))
 
     def text(self, part: str) -> tuple[int, str]:
-        """Where a part of the text begins, in characters, and the part. DELETED stands for
-        characters that were deleted while changes were tracked."""
+        """Where a part of the text begins, in characters, and the part.
+
+        DELETED stands for characters that were deleted while changes were tracked.
+        """
         start = 0
         for name, count in self._counts.items():
             if name == part:
@@ -113,9 +115,10 @@ class OldWordFile:
 
     def _at(self, index: int) -> bytes:
         """What the header's pair with this number points to."""
-        if self._is_old:
+        place = _PAIRS + 8 * index
+        if self._is_old or place + 8 > len(self._stream):
             return b""
-        offset, size = struct.unpack_from("<II", self._stream, _PAIRS + 8 * index)
+        offset, size = struct.unpack_from("<II", self._stream, place)
         return self._table[offset : offset + size]
 
     def _find_pieces(self) -> Iterator[_Piece]:
@@ -169,7 +172,9 @@ class OldWordFile:
             if piece.char_bytes == 1:
                 text = data.decode(self._code_page, "replace")
             else:
-                text = "".join(map(chr, struct.unpack(f"<{len(data) // 2}H", data[: len(data) & ~1])))
+                text = "".join(
+                    map(chr, struct.unpack(f"<{len(data) // 2}H", data[: len(data) & ~1]))
+                )
             # A gap is no text, and what the file is too short for is missing.
             texts.append(DELETED * (piece.start - at))
             texts.append(_without(text, piece, deleted))

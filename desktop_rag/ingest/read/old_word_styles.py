@@ -5,6 +5,7 @@ Runs in the parser process.
 
 import struct
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 # Codes of single properties.
@@ -16,6 +17,7 @@ _NO_LIST = {0, 0xF801}
 _TABLE_DEFINITION, _CHANGE_TABS = 0xD608, 0xC615
 _OPERAND_BYTES = {0: 1, 1: 1, 2: 2, 3: 4, 4: 2, 5: 2, 7: 3}
 _VARIABLE = 6
+_MAX_SIZE = 255
 # Numbers of built-in styles.
 _HEADINGS, _TITLE = range(1, 10), 62
 _NO_STYLE = 0xFFF
@@ -41,10 +43,9 @@ class OldStyles:
         # Number of a style → (number of the built-in style it is, style it is based on).
         self._styles: list[tuple[int, int]] = []
         self._known: dict[bytes, Paragraph] = {}
-        try:
+        # What a damaged one still says is enough.
+        with suppress(struct.error):
             self._read(sheet)
-        except struct.error:
-            pass
 
     def _read(self, sheet: bytes) -> None:
         (header_bytes, count) = struct.unpack_from("<HH", sheet)
@@ -106,7 +107,7 @@ def sprms(grpprl: bytes) -> Iterator[tuple[int, int]]:
             size = int.from_bytes(grpprl[position : position + 2], "little") + 1
         else:
             size = grpprl[position] + 1
-            if code == _CHANGE_TABS and size == 256:
+            if code == _CHANGE_TABS and size > _MAX_SIZE:
                 return
         yield code, int.from_bytes(grpprl[position : position + min(size, 4)], "little")
         position += size

@@ -5,7 +5,7 @@ Runs in the parser process.
 
 import io
 import struct
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from desktop_rag.ingest.read.draft import one_line
 from desktop_rag.ingest.read.source import SourceFile, Unreadable
@@ -18,6 +18,9 @@ MAGIC = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 # Properties of a document, and code pages whose codec has another name.
 _CODE_PAGE, _TITLE = 1, 2
 _ENCODINGS = {0: "cp1252", 1200: "utf-16-le", 10000: "mac-roman", 65001: "utf-8"}
+_FIRST_SET = 44
+_MAX_PROPERTIES = 100
+_TITLE_BYTES = 1000
 # What olefile raises for damaged files beside its own errors, which are OSErrors.
 _DAMAGE = (OSError, struct.error, IndexError, ValueError, TypeError, AttributeError, RecursionError)
 
@@ -42,19 +45,31 @@ class Container:
 
     def title(self) -> str:
         """The title in the properties of the document, "" without one."""
+        # Read here: olefile goes through a list as long as the file says it is.
+        stream = self.stream("\x05SummaryInformation") or b""
         try:
-            properties = self._file.getproperties("\x05SummaryInformation")
-            title = properties.get(_TITLE, b"")
-            code_page = int(properties.get(_CODE_PAGE, 0)) & 0xFFFF
-            encoding = _ENCODINGS.get(code_page, f"cp{code_page}")
-            text = title.decode(encoding, "replace") if isinstance(title, bytes) else str(title)
-        except (*_DAMAGE, LookupError):
+            code_page = _property(stream, _CODE_PAGE)
+            number = int.from_bytes(code_page[:2], "little")
+            encoding = _ENCODINGS.get(number, f"cp{number}")
+            text = _property(stream, _TITLE)[4:][:_TITLE_BYTES].decode(encoding, "replace")
+        except (struct.error, LookupError):
             return ""
-        return one_line(text.replace("\0", ""))
+        return one_line(text.partition("\0")[0])
 
     def names(self) -> list[tuple[str, ...]]:
         """The paths of all streams."""
         return [tuple(path) for path in self._file.listdir()]
+
+
+def _property(stream: bytes, wanted: int) -> bytes:
+    """What is stored under the number of a property, from behind its type on; b"" if nothing."""
+    (start,) = struct.unpack_from("<I", stream, _FIRST_SET)
+    _, count = struct.unpack_from("<II", stream, start)
+    for index in range(min(count, _MAX_PROPERTIES)):
+        number, offset = struct.unpack_from("<II", stream, start + 8 + 8 * index)
+        if number == wanted:
+            return stream[start + offset + 4 :][: _TITLE_BYTES + 4]
+    return b""
 
 
 def root_names(data: bytes) -> set[str]:
@@ -65,7 +80,7 @@ def root_names(data: bytes) -> set[str]:
         return set()
 
 
-def _open(data: bytes) -> "OleFileIO":
+def _open(data: bytes) -> "OleFileIO[Any]":
     from olefile import OleFileIO
 
     return OleFileIO(io.BytesIO(data))

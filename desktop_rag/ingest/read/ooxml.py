@@ -6,6 +6,7 @@ Runs in the parser process.
 
 import posixpath
 import zipfile
+import zlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -68,7 +69,7 @@ class OfficePackage:
                 raise Unreadable("damaged", "The file is damaged", "It declares XML entities.")
             parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
             return etree.fromstring(content, parser)
-        except (zipfile.BadZipFile, etree.XMLSyntaxError):
+        except (zipfile.BadZipFile, zlib.error, EOFError, etree.XMLSyntaxError):
             return None
 
 

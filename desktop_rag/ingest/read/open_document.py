@@ -18,21 +18,22 @@ from desktop_rag.ingest.read.ooxml import (
     descendants,
     local_name,
 )
+from desktop_rag.ingest.read.open_paragraphs import (
+    DROPPED,
+    cells_of,
+    comment_text,
+    note_text,
+    paragraphs_of,
+    rows_of,
+    texts_of,
+)
 from desktop_rag.ingest.read.open_styles import OpenStyles
-from desktop_rag.ingest.read.sheet_extras import said_by
 from desktop_rag.ingest.read.slide_writer import Slide, SlideWriter
 from desktop_rag.ingest.read.source import SourceFile, Unreadable
 
-_CHARACTERS = {"tab": "\t", "line-break": "\n"}
-# Deleted text, what is only for programs, and ruby letters above the others.
-_DROPPED = {"tracked-changes", "forms", "sequence-decls", "variable-decls", "user-field-decls",
-            "ruby-text", "event-listeners", "script"}  # fmt: skip
 _FOOTERS = {"footer", "header", "date-time"}
 _BORDER = " | "
 _MAX_CELL_PARAGRAPHS = 5
-# Spreadsheets pasted into a text repeat their last cell a thousand times.
-_MAX_REPEATED = 50
-_MAX_SPACES = 100
 
 
 def read_text(source: SourceFile, draft: Draft) -> str:
@@ -72,7 +73,7 @@ def _write_text(package: OfficePackage, body: Element, draft: Draft) -> str:
     reader = _TextReader(blocks, OpenStyles(package))
     reader.write(body)
     blocks.add_margins(
-        "".join(_texts(paragraph, []))
+        "".join(texts_of(paragraph, []))
         for master in descendants(package.root("styles.xml"), "master-page")
         for margin in children(master)
         if local_name(margin).startswith(("header", "footer"))
@@ -88,7 +89,9 @@ class _TextReader:
     def __init__(self, blocks: BlockWriter, styles: OpenStyles) -> None:
         self._blocks = blocks
         self._styles = styles
+        # By level: the number of an item whose label is still to be written, and the last one.
         self._counts: dict[int, int] = {}
+        self._last: dict[int, int] = {}
 
     def write(self, container: Element, list_level: int = -1, list_style: str = "") -> None:
         """All blocks of a container in order; `list_level` counts from 0 inside a list."""
@@ -101,18 +104,18 @@ class _TextReader:
             elif name == "table":
                 self._write_table(block)
             elif name == "annotation":
-                self._blocks.add_note(_annotation(block))
-            elif name not in _DROPPED:
+                self._blocks.add_note(comment_text(block))
+            elif name not in DROPPED:
                 self.write(block, list_level, list_style)
 
     def _write_paragraph(self, paragraph: Element, list_level: int, list_style: str) -> None:
         met: list[Element] = []
-        text = "".join(_texts(paragraph, met)).strip()
+        text = "".join(texts_of(paragraph, met)).strip()
         for item in met:
             if local_name(item) == "note":
-                self._blocks.add_note(_note(item))
+                self._blocks.add_note(note_text(item))
             elif local_name(item) == "annotation":
-                self._blocks.add_note(_annotation(item))
+                self._blocks.add_note(comment_text(item))
         style = attribute(paragraph, "style-name")
         outline = attribute(paragraph, "outline-level")
         if text and self._styles.is_title(style):
@@ -137,7 +140,10 @@ class _TextReader:
 
     def _write_list(self, items: Element, level: int, style: str) -> None:
         style = attribute(items, "style-name") or style
-        count = 0
+        goes_on = attribute(items, "continue-numbering") == "true" or attribute(
+            items, "continue-list"
+        )
+        count = self._last.get(level, 0) if goes_on else 0
         for item in children(items):
             is_item = local_name(item) == "list-item"
             start = attribute(item, "start-value")
@@ -147,12 +153,13 @@ class _TextReader:
             # A header of a list has no number, nor has one that holds only a deeper list.
             self.write(item, level if is_item else -1, style)
             self._counts.pop(level, None)
+        self._last[level] = count
 
     def _write_table(self, table: Element) -> None:
         self._blocks.end_table()
-        for row, is_header in _rows(table):
-            cells = list(_cells(row))
-            texts = [list(_paragraphs(cell)) for cell in cells]
+        for row, is_header in rows_of(table):
+            cells = list(cells_of(row))
+            texts = [list(paragraphs_of(cell)) for cell in cells]
             # One cell, or pages of text in a cell: a table made for layout.
             if len(cells) == 1 or max(map(len, texts), default=0) > _MAX_CELL_PARAGRAPHS:
                 for cell in cells:
@@ -161,102 +168,9 @@ class _TextReader:
             for cell in cells:
                 for item in descendants(cell, "note", "annotation"):
                     is_note = local_name(item) == "note"
-                    self._blocks.add_note(_note(item) if is_note else _annotation(item))
+                    self._blocks.add_note(note_text(item) if is_note else comment_text(item))
             self._blocks.add_row((" ".join(lines) for lines in texts), is_header=is_header)
         self._blocks.end_table()
-
-
-def _rows(table: Element, *, is_header: bool = False) -> Iterator[tuple[Element, bool]]:
-    """The rows, also those in groups, and whether the document calls them headers."""
-    for part in children(table):
-        name = local_name(part)
-        if name == "table-row":
-            repeated = attribute(part, "number-rows-repeated")
-            is_filled = next(_paragraphs(part), None) is not None
-            times = min(int(repeated), _MAX_REPEATED) if repeated.isdecimal() and is_filled else 1
-            for _ in range(times):
-                yield part, is_header
-        elif name in {"table-header-rows", "table-rows", "table-row-group"}:
-            yield from _rows(part, is_header=is_header or name == "table-header-rows")
-
-
-def _cells(row: Element) -> Iterator[Element]:
-    for cell in children(row):
-        if local_name(cell) in {"table-cell", "covered-table-cell"}:
-            repeated = attribute(cell, "number-columns-repeated")
-            times = min(int(repeated), _MAX_REPEATED) if repeated.isdecimal() else 1
-            for _ in range(times):
-                yield cell
-
-
-def _texts(element: Element, met: list[Element]) -> Iterator[str]:
-    """The text of a paragraph piece by piece; notes and text boxes in it go to `met`."""
-    yield element.text or ""
-    for part in children(element):
-        name = local_name(part)
-        if name == "s":
-            count = attribute(part, "c")
-            yield " " * (min(int(count), _MAX_SPACES) if count.isdecimal() else 1)
-        elif name in _CHARACTERS:
-            yield _CHARACTERS[name]
-        elif name == "note":
-            met.append(part)
-            yield f"[{_citation(part)}]"
-        elif name in {"text-box", "annotation"}:
-            met.append(part)
-        elif name == "object":
-            pass
-        elif name not in _DROPPED:
-            # Only what is written, not the titles that programs give to pictures.
-            is_frame = name in {"frame", "g", "custom-shape", "a"}
-            yield from _frame_texts(part, met) if is_frame else _texts(part, met)
-        yield part.tail or ""
-
-
-def _frame_texts(frame: Element, met: list[Element]) -> Iterator[str]:
-    """The paragraphs drawn in a frame or shape; white space between its elements is none."""
-    if local_name(frame) == "a":
-        yield from _texts(frame, met)
-        return
-    for part in children(frame):
-        name = local_name(part)
-        if name == "p":
-            yield from _texts(part, met)
-        elif name in {"text-box", "annotation"}:
-            met.append(part)
-        elif name in {"frame", "g", "custom-shape"}:
-            yield from _frame_texts(part, met)
-
-
-def _paragraphs(element: Element) -> Iterator[str]:
-    """The text of every paragraph inside that is not empty, without notes."""
-    for part in children(element):
-        name = local_name(part)
-        if name in {"p", "h"}:
-            met: list[Element] = []
-            text = "".join(_texts(part, met)).strip()
-            if text:
-                yield text
-            for box in met:
-                if local_name(box) == "text-box":
-                    yield from _paragraphs(box)
-        elif name not in _DROPPED and name != "annotation":
-            yield from _paragraphs(part)
-
-
-def _citation(note: Element) -> str:
-    return " ".join("".join(_texts(child(note, "note-citation"), [])).split())
-
-
-def _note(note: Element) -> str:
-    return f"[{_citation(note)}] {' '.join(_paragraphs(child(note, 'note-body')))}"
-
-
-def _annotation(annotation: Element) -> str:
-    text = " ".join(_paragraphs(annotation))
-    author, date = child(annotation, "creator"), child(annotation, "date")
-    said = said_by(getattr(author, "text", None) or "", getattr(date, "text", None) or "")
-    return f"[Comment{said}: {text}]" if text else ""
 
 
 def _write_slides(body: Element, draft: Draft) -> str:
@@ -279,10 +193,10 @@ def _collect(container: Element, slide: Slide) -> None:
                 text
                 for frame in children(part)
                 if attribute(frame, "class") not in {"page-number", *_FOOTERS}
-                for text in _paragraphs(frame)
+                for text in paragraphs_of(frame)
             ]
         elif name == "annotation":
-            slide.comments.append(_annotation(part).strip("[]"))
+            slide.comments.append(comment_text(part).strip("[]"))
         elif name == "g":
             _collect(part, slide)
         elif name in {"frame", "custom-shape", "rect", "ellipse", "line", "polygon", "connector"}:
@@ -301,15 +215,15 @@ def _lines(container: Element, depth: int = -1) -> Iterator[str]:
     for part in children(container):
         name = local_name(part)
         if name in {"p", "h"}:
-            text = "".join(_texts(part, [])).strip()
+            text = "".join(texts_of(part, [])).strip()
             if text:
                 yield "  " * max(depth, 0) + text
         elif name == "table":
-            for row, _ in _rows(part):
-                cells = [" ".join(_paragraphs(cell)) for cell in _cells(row)]
+            for row, _ in rows_of(part):
+                cells = [" ".join(paragraphs_of(cell)) for cell in cells_of(row)]
                 if any(cells):
                     yield _BORDER.join(cells).strip()
         elif name == "list":
             yield from _lines(part, depth + 1)
-        elif name not in {"image", "object", "object-ole", "title", "desc", *_DROPPED}:
+        elif name not in {"image", "object", "object-ole", "title", "desc", *DROPPED}:
             yield from _lines(part, depth)

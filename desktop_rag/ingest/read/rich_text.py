@@ -4,7 +4,7 @@ Runs in the parser process.
 """
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from desktop_rag.ingest.read.blocks import BlockWriter
 from desktop_rag.ingest.read.draft import Draft, one_line
@@ -15,32 +15,20 @@ from desktop_rag.ingest.read.rich_text_tokens import (
     page_of_word,
     tokens,
 )
+from desktop_rag.ingest.read.rich_text_words import (
+    ENTERED,
+    FLOWS,
+    PARAGRAPH_ENDS,
+    SIGNS,
+    SKIPPED,
+    WORDS,
+    Flow,
+    Look,
+    State,
+)
 from desktop_rag.ingest.read.sheet_extras import said_by
 from desktop_rag.ingest.read.source import SourceFile
 
-_SIGNS = {"~": " ", "_": "-", "{": "{", "}": "}", "\\": "\\"}
-_WORDS = {
-    "tab": "\t", "line": "\n", "lbr": "\n", "emdash": "—", "endash": "–", "bullet": "•",
-    "lquote": "‘", "rquote": "’", "ldblquote": "“", "rdblquote": "”", "emspace": " ",
-    "enspace": " ", "qmspace": " ", "nestcell": " ", "nestrow": " ",
-}  # fmt: skip
-_PARAGRAPH_ENDS = {"par", "sect", "page"}
-# Groups that are text of their own, and what becomes of it. Whatever else is marked as optional
-# is skipped, and so are these groups.
-_FLOWS = {
-    "footnote": "note", "annotation": "comment", "atnauthor": "author", "listtext": "label",
-    "pntext": "label", "title": "title", "shptxt": "box", "dptxbxtext": "box",
-    **dict.fromkeys(("header", "headerl", "headerr", "headerf"), "margin"),
-    **dict.fromkeys(("footer", "footerl", "footerr", "footerf"), "margin"),
-}  # fmt: skip
-_SKIPPED = {
-    "fonttbl", "colortbl", "stylesheet", "info", "pict", "nonshppict", "shprslt", "xe", "tc",
-    "txe", "rxe", "fldinst", "objdata", "filetbl", "revtbl", "author", "operator", "upr",
-    "listtable", "listoverridetable", "list", "listlevel", "leveltext", "levelnumbers", "listname", "themedata", "datastore", "bkmkstart", "bkmkend", "sp",
-}  # fmt: skip
-_LINES_OF_NOTES = {"aftnsep", "aftnsepc", "aftncn", "ftnsep", "ftnsepc", "ftncn"}
-# Groups in which others are looked for although they are optional.
-_ENTERED = {"shpinst", "do", "upr", "info"}
 _HEADING = re.compile(r"heading (\d)", re.IGNORECASE)
 _MAX_HEADING = 9
 _MAX_CELL_PARAGRAPHS = 5
@@ -57,54 +45,15 @@ def read(source: SourceFile, draft: Draft) -> str:
     return blocks.title or reader.title
 
 
-@dataclass(slots=True)
-class _Flow:
-    """A text of its own: the body, a note, a label."""
-
-    kind: str
-    pieces: list[str] = field(default_factory=list)
-
-    def text(self) -> str:
-        """What was written, with halves of characters put together."""
-        joined = "".join(self.pieces)
-        whole = joined.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-        return whole.replace("\ufeff", "")
-
-
-@dataclass(frozen=True, slots=True)
-class _Look:
-    """What is said about the paragraph that is being written."""
-
-    style: int = 0
-    outline: int | None = None
-    list_level: int = 0
-    is_in_table: bool = False
-
-
-@dataclass(slots=True)
-class _State:
-    """What a group inherits and what ends with it."""
-
-    flow: _Flow
-    is_skipped: bool = False
-    is_entered: bool = False
-    table: str = ""
-    is_hidden: bool = False
-    font: int = -1
-    fallback_chars: int = 1
-    look: _Look = field(default_factory=_Look)
-    opened: _Flow | None = None
-
-
 class _Reader:
     """Takes token after token and writes blocks."""
 
     def __init__(self, blocks: BlockWriter) -> None:
         self.title = ""
         self._blocks = blocks
-        self._body = _Flow("body")
-        self._state = _State(self._body)
-        self._stack: list[_State] = []
+        self._body = Flow("body")
+        self._state = State(self._body)
+        self._stack: list[State] = []
         self._is_optional = False
         self._to_skip = 0
         self._bytes = bytearray()
@@ -112,7 +61,7 @@ class _Reader:
         self._pages: dict[int, str] = {}
         self._default_font = 0
         self._levels: dict[int, int] = {}
-        self._style = _Look()
+        self._style = Look()
         self._label = ""
         self._author = ""
         self._note_count = 0
@@ -133,7 +82,7 @@ class _Reader:
             self._stack.append(self._state)
             self._state = replace(self._state, opened=None)
             if self._state.table == "stylesheet":
-                self._style = _Look()
+                self._style = Look()
                 self._open("style")
         elif token.brace == "}":
             self._close()
@@ -181,8 +130,8 @@ class _Reader:
             self._is_optional = True
         elif sign in "\r\n":
             self._take_word("par", None)
-        elif sign in _SIGNS:
-            self._write(_SIGNS[sign])
+        elif sign in SIGNS:
+            self._write(SIGNS[sign])
 
     # --- control words ---------------------------------------------------------------------------
 
@@ -190,12 +139,12 @@ class _Reader:
         is_optional, self._is_optional = self._is_optional, False
         if page := page_of_word(word, number):
             self._page = page
-        elif word in _FLOWS or word in _SKIPPED or word in _LINES_OF_NOTES or is_optional:
+        elif word in FLOWS or word in SKIPPED or is_optional:
             self._take_destination(word)
         elif self._state.table:
             self._take_definition(word, number)
-        elif word in _WORDS:
-            self._write(_WORDS[word])
+        elif word in WORDS:
+            self._write(WORDS[word])
         elif word == "u" and number is not None:
             code = number + 0x10000 if number < 0 else number
             if 0 < code <= _MAX_CODE:
@@ -211,25 +160,25 @@ class _Reader:
             state.is_skipped = False
         elif word in {"fonttbl", "stylesheet"}:
             state.table, state.is_skipped = word, True
-        elif word in _FLOWS and self._may_open(word):
+        elif word in FLOWS and self._may_open(word):
             state.is_skipped = state.is_entered = False
-            self._open(_FLOWS[word])
+            self._open(FLOWS[word])
             if word == "footnote":
                 self._note_count += 1
                 self._body.pieces.append(f"[{self._note_count}]")
         else:
             state.is_skipped = True
-            state.is_entered = state.is_entered or word in _ENTERED
+            state.is_entered = state.is_entered or word in ENTERED
 
     def _may_open(self, word: str) -> bool:
         """Inside of what is skipped only the title and text boxes are looked for."""
         if word == "title":
             return self._state.is_entered
-        is_box = self._state.is_entered and _FLOWS[word] == "box"
+        is_box = self._state.is_entered and FLOWS[word] == "box"
         return is_box or not self._state.is_skipped
 
     def _open(self, kind: str) -> None:
-        self._state.flow = self._state.opened = _Flow(kind)
+        self._state.flow = self._state.opened = Flow(kind)
 
     def _take_definition(self, word: str, number: int | None) -> None:
         """A word in the table of fonts or styles."""
@@ -264,7 +213,7 @@ class _Reader:
         look = self._state.look
         match word:
             case "pard":
-                look = _Look()
+                look = Look()
             case "s":
                 look = replace(look, style=number or 0)
             case "outlinelevel":
@@ -283,9 +232,9 @@ class _Reader:
         if self._state.is_skipped:
             return
         if self._state.flow is not self._body:
-            if word in _PARAGRAPH_ENDS or word == "cell":
+            if word in PARAGRAPH_ENDS or word == "cell":
                 self._write("\n")
-        elif word in _PARAGRAPH_ENDS:
+        elif word in PARAGRAPH_ENDS:
             self._end_paragraph()
         elif word == "cell":
             self._row.append([*self._cell, self._taken()])

@@ -29,6 +29,7 @@ _NUMBER = "sldNum"
 _TRUE = {"1", "true"}
 _BORDER = " | "
 _INDENT = "  "
+_NOT_TEXT = {"Fallback", "pPr", "rPr", "endParaRPr"}
 _MAX_LEVEL = 8
 _SOFT_HYPHEN = "\N{SOFT HYPHEN}"
 
@@ -156,9 +157,8 @@ def _texts(element: Element) -> Iterator[str]:
             yield "\n"
         elif name == "tab":
             yield "\t"
-        elif name not in {"Fallback", "pPr", "rPr", "endParaRPr"}:
-            if name != "fld" or attribute(part, "type") != "slidenum":
-                yield from _texts(part)
+        elif name not in _NOT_TEXT and attribute(part, "type") != "slidenum":
+            yield from _texts(part)
 
 
 def _rows(table: Element) -> Iterator[str]:

@@ -5,6 +5,9 @@ Runs in the parser process; calamine aborts it when a sheet is too large for the
 
 import datetime
 import io
+import struct
+from collections.abc import Generator
+from contextlib import contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -12,6 +15,7 @@ from desktop_rag.core.anchors import Anchor
 from desktop_rag.ingest.read.archive import open_archive
 from desktop_rag.ingest.read.draft import Draft, one_line
 from desktop_rag.ingest.read.merged_cells import MergedCells
+from desktop_rag.ingest.read.ole import MAGIC, Container
 from desktop_rag.ingest.read.sheet_extras import SheetExtras, sheet_extras
 from desktop_rag.ingest.read.source import SourceFile, Unreadable
 from desktop_rag.ingest.read.table import RowWriter
@@ -23,23 +27,28 @@ if TYPE_CHECKING:
 _MAX_WHOLE = 1e15
 # Spreadsheets show no more digits either, so 0.1 + 0.2 is 0.3.
 _DIGITS = 15
+# The records of an old workbook: kind and size, and the kind that comes with a password.
+_RECORD = struct.Struct("<HH")
+_PASSWORD, _PASSWORD_RECORDS = 0x2F, 10
 
 
 def read(source: SourceFile, draft: Draft) -> str:
     """Fill the draft; a workbook has no title."""
-    from python_calamine import CalamineError
-
     extras: dict[str, SheetExtras] = {}
     if source.data.startswith(b"PK"):
         with open_archive(source) as archive:
             extras = sheet_extras(archive)
-    workbook = _open(source)
+    elif source.data.startswith(MAGIC) and _has_password(Container(source)):
+        raise Unreadable("encrypted", "Encrypted: a password is needed")
+    with _refusing():
+        workbook = _open(source)
+        names = _names_of_sheets(workbook)
     failed = 0
-    names = _names_of_sheets(workbook)
     for name in names:
         try:
-            sheet = workbook.get_sheet_by_name(name)
-        except CalamineError:
+            with _refusing():
+                sheet = workbook.get_sheet_by_name(name)
+        except Unreadable:
             failed += 1
             draft.warn(f"The sheet {name} can't be read.")
             continue
@@ -50,14 +59,41 @@ def read(source: SourceFile, draft: Draft) -> str:
 
 
 def _open(source: SourceFile) -> "CalamineWorkbook":
-    from python_calamine import CalamineError, CalamineWorkbook, PasswordError
+    from python_calamine import CalamineWorkbook
+
+    return CalamineWorkbook.from_filelike(io.BytesIO(source.data))
+
+
+@contextmanager
+def _refusing() -> Generator[None]:
+    """Says of a file what calamine says as an error, or as a panic of its native code."""
+    from python_calamine import CalamineError, PasswordError
 
     try:
-        return CalamineWorkbook.from_filelike(io.BytesIO(source.data))
+        yield
     except PasswordError as exc:
         raise Unreadable("encrypted", "Encrypted: a password is needed") from exc
     except CalamineError as exc:
-        raise Unreadable("damaged", "The file is damaged", str(exc)) from exc
+        raise Unreadable("damaged", "The file is damaged", "Its cells can't be read.") from exc
+    except BaseException as exc:
+        # Its class can't be imported.
+        if type(exc).__name__ != "PanicException":
+            raise
+        raise Unreadable("damaged", "The file is damaged", "Its cells can't be read.") from exc
+
+
+def _has_password(container: Container) -> bool:
+    """Whether the record that comes with a password is among the first of an old workbook."""
+    stream = container.stream("Workbook") or container.stream("Book") or b""
+    position = 0
+    for _ in range(_PASSWORD_RECORDS):
+        if position + _RECORD.size > len(stream):
+            return False
+        kind, size = _RECORD.unpack_from(stream, position)
+        if kind == _PASSWORD:
+            return True
+        position += _RECORD.size + size
+    return False
 
 
 def _names_of_sheets(workbook: "CalamineWorkbook") -> list[str]:

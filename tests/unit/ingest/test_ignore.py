@@ -4,11 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from desktop_rag.ingest.ignore import IgnoreRules, is_only_in_cloud
+from desktop_rag.core.domain import SourceRules
+from desktop_rag.ingest.ignore import HIDDEN, IgnoreRules, is_only_in_cloud
 
 MEGABYTE = 1 << 20
 ROOT = Path("docs").absolute()
-RULES = IgnoreRules(lambda name: name.lower().endswith((".md", ".pdf")), max_size_bytes=2 * MEGABYTE)
+RULES = IgnoreRules(
+    lambda name: name.lower().endswith((".md", ".pdf")), max_size_bytes=2 * MEGABYTE
+)
 
 
 @pytest.mark.parametrize(
@@ -111,3 +114,32 @@ def test_a_source_chosen_inside_the_home_of_the_app_is_seen() -> None:
 )
 def test_cloud_placeholders(attributes: int, flags: int, is_away: bool) -> None:
     assert is_only_in_cloud(attributes, flags) is is_away
+
+
+def test_the_size_of_a_source_is_a_limit_below_that_of_the_settings() -> None:
+    assert RULES.of(SourceRules(max_file_mb=1)).reason("a.md", MEGABYTE + 1) == "larger than 1 MB"
+    assert RULES.of(SourceRules(max_file_mb=9)).max_size_bytes == 2 * MEGABYTE
+    assert RULES.of(SourceRules()).max_size_bytes == 2 * MEGABYTE
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        (".notes.md", ""),
+        (".git", HIDDEN),
+        (".#report.md", "a temporary file"),
+        (".~lock.report.odt#", "a temporary file"),
+        ("node_modules", "a folder of tools or of the system"),
+    ],
+)
+def test_hidden_files_are_read_if_the_person_says_so(name: str, reason: str) -> None:
+    rules = RULES.of(SourceRules(includes_hidden=True))
+    assert rules.invisible_reason(name) == reason
+
+
+def test_patterns_of_the_person_leave_out_files_and_folders() -> None:
+    rules = RULES.of(SourceRules(excluded=("drafts/", "*.log", "!kept.log")))
+    assert rules.excluded_reason("drafts/") == "left out by a pattern of yours"
+    assert rules.excluded_reason("sub/a.log")
+    assert not rules.excluded_reason("sub/kept.log")
+    assert not RULES.excluded_reason("sub/a.log")

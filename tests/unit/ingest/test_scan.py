@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import socket
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -65,55 +64,12 @@ def test_the_home_of_the_app_is_not_entered_by_any_of_its_names(docs: Path) -> N
     assert found(docs, rules=rules) == {"a.md": "", "sub/b.md": ""}
 
 
-def test_links_inside_the_root_lead_to_nothing_new(docs: Path) -> None:
-    (docs / "loop").symlink_to(docs)
-    (docs / "sub" / "up").symlink_to(docs / "sub")
-    (docs / "again.md").symlink_to(docs / "a.md")
-    (docs / "nowhere.md").symlink_to(docs / "missing.md")
-    (docs / "circle.md").symlink_to(docs / "circle.md")
-    assert found(docs) == {"a.md": "", "sub/b.md": ""}
-
-
-def test_links_out_of_the_root_are_not_followed_but_told(docs: Path) -> None:
-    outside = docs.parent / "outside"
-    outside.mkdir()
-    (outside / "secret.md").write_text("x")
-    (docs / "folder").symlink_to(outside)
-    (docs / "file.md").symlink_to(outside / "secret.md")
-    (docs / "all").symlink_to("/")
-    reason = "a link that leads out of the folder"
-    assert found(docs) == {
-        "a.md": "",
-        "sub/b.md": "",
-        "folder": reason,
-        "file.md": reason,
-        "all": reason,
-    }
-
-
-def test_a_link_to_a_hidden_file_inside_the_root_is_taken(docs: Path) -> None:
-    (docs / ".store").mkdir()
-    (docs / ".store" / "1f3a").write_text("kept elsewhere")
-    (docs / "c.md").symlink_to(docs / ".store" / "1f3a")
-    files = {file.path.name: file for file in scan(docs, RULES, threading.Event())}
-    assert files["c.md"].stat.size_bytes == len("kept elsewhere")
-
-
 def test_a_root_that_is_a_link_is_followed(docs: Path) -> None:
     link = docs.parent / "link"
     link.symlink_to(docs)
     (docs / "inside.md").symlink_to(docs / "a.md")
     assert found(link) == {"a.md": "", "sub/b.md": ""}
     assert found(link, link / "sub") == {"sub/b.md": ""}
-
-
-def test_pipes_and_sockets_are_not_opened(docs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    os.mkfifo(docs / "pipe.md")
-    monkeypatch.chdir(docs)  # the address of a socket must be short
-    with socket.socket(socket.AF_UNIX) as server:
-        server.bind("talk.md")
-        reasons = found(docs)
-    assert reasons["pipe.md"] == reasons["talk.md"] == "a device, pipe or socket"
 
 
 def test_parts_are_looked_at_as_in_a_whole_scan(docs: Path) -> None:
@@ -127,31 +83,6 @@ def test_parts_are_looked_at_as_in_a_whole_scan(docs: Path) -> None:
     assert found(docs, docs / "sub" / ".git", docs / "sub" / ".git" / "x.md") == {}
     assert found(docs, docs / "loop" / "a.md", docs.parent / "other.md") == {}
     assert found(docs, docs) == {"a.md": "", "sub/b.md": ""}
-
-
-@pytest.mark.parametrize("parts", [(), ("odd",)], ids=["whole", "part"])
-def test_names_that_are_no_text_are_told_in_a_way_that_can_be_stored(
-    docs: Path, parts: tuple[str, ...]
-) -> None:
-    folder = os.fsencode(docs) + b"/odd"
-    os.mkdir(folder)  # noqa: PTH102  the name is bytes on purpose
-    os.mkdir(folder + b"/caf\xe9")  # noqa: PTH102
-    for name in (b"/caf\xe9/inside.md", b"/\xff.md"):
-        Path(os.fsdecode(folder + name)).write_text("x")
-    reasons = found(docs, *(docs / part for part in parts))
-    odd = {name: reason for name, reason in reasons.items() if name.startswith("odd")}
-    assert odd == dict.fromkeys(["odd/caf\\xe9", "odd/\\xff.md"], "its name is not valid text")
-    assert all(name.encode() for name in odd)
-    inside = docs / "odd" / os.fsdecode(b"caf\xe9") / "inside.md"
-    assert set(found(docs, inside)) == {"odd/caf\\xe9"}
-
-
-@pytest.mark.parametrize(
-    "name", ["ü" * 120 + ".md", "a\nb.md", "\u202ecod.md", "CON.md", "é.md", "e\u0301.md", "a .md"]
-)
-def test_odd_but_valid_names_are_taken(docs: Path, name: str) -> None:
-    (docs / name).write_text("x")
-    assert found(docs)[name] == ""
 
 
 def closing(monkeypatch: pytest.MonkeyPatch, closed: Path) -> None:

@@ -128,7 +128,9 @@ def test_menu_of_a_row(panel: DocumentsPanel, qtbot: QtBot) -> None:
     menu = view.findChild(QMenu)
     assert isinstance(menu, QMenu)
     actions = {action.text(): action for action in menu.actions() if action.text()}
-    assert list(actions) == ["Open", "Show in folder", "Copy path", "Copy reason"]
+    assert list(actions) == [
+        "Open", "Show text and passages", "Show in folder", "Copy path", "Copy reason",
+    ]  # fmt: skip
     actions["Copy path"].trigger()
     assert QGuiApplication.clipboard().text() == "/docs/papers/c.pdf"
     actions["Copy reason"].trigger()

@@ -82,6 +82,12 @@ def says(page: LibraryPage, text: str) -> bool:
     return any(text in shown for shown in texts(page))
 
 
+def dialog_of(page: LibraryPage) -> FolderDialog:
+    found = page.findChild(FolderDialog)
+    assert isinstance(found, FolderDialog)
+    return found
+
+
 def drop(page: LibraryPage, paths: list[Path]) -> QDropEvent:
     data = QMimeData()
     data.setUrls([QUrl.fromLocalFile(str(path)) for path in paths])
@@ -113,7 +119,7 @@ def test_a_chosen_folder_becomes_searchable(
     dialog.selectFile(str(folder))
     dialog.accept()
     qtbot.waitUntil(lambda: page.findChild(FolderDialog) is not None)
-    button(page.findChild(FolderDialog), "Add folder").click()
+    button(dialog_of(page), "Add folder").click()
     qtbot.waitUntil(
         lambda: (
             says(page, "2 files: 1 by words only so far, 1 failed")
@@ -276,7 +282,7 @@ def test_the_tab_key_goes_from_top_to_bottom(
     library.add_source(folder)
     qtbot.waitUntil(lambda: says(page, str(folder)))
     qtbot.waitActive(page)
-    button(page, "Collections").setFocus()
+    button(page, "Pause").setFocus()
     seen: list[str] = []
     for _ in range(14):
         stop = QApplication.focusWidget()
@@ -285,7 +291,7 @@ def test_the_tab_key_goes_from_top_to_bottom(
         seen.append(stop.accessibleName() or words)
         qtbot.keyClick(stop, Qt.Key.Key_Tab)
     assert seen == [
-        "Collections", "Pause", "Look for changes", "Add links…", "Add files…", "Add folder…",
+        "Pause", "Look for changes", "Collections", "Add web links…", "Add files…", "Add folder…",
         "Show the files of papers", "Open papers", "Look for changes in papers",
         "Options of papers", "Remove papers from the library",
         "All 0", "Filter the files", "Files",

@@ -1,6 +1,7 @@
 """Small files of each format, made by hand, and a short way to read them."""
 
 import io
+import struct
 import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -175,3 +176,40 @@ def _pdf_file(objects: Sequence[str], info: int) -> bytes:
         f"xref\n0 {size}\n0000000000 65535 f \n{table}{trailer}\nstartxref\n{len(output)}\n%%EOF\n"
     )
     return output + xref.encode("latin-1")
+
+
+def make_ole(streams: Mapping[str, bytes]) -> bytes:
+    """An old Office container with these streams, each filled up with zeros to 4,096 bytes."""
+    sector = 512
+    contents = [content + bytes(-len(content) % sector) for content in streams.values()]
+    contents = [content.ljust(4096, b"\0") for content in contents]
+    directory_sectors = (len(contents) + 1 + 3) // 4
+    sizes = [directory_sectors, *(len(content) // sector for content in contents)]
+    fat_sectors = (sum(sizes) + 1) // 127 + 1
+    starts = [fat_sectors + sum(sizes[:n]) for n in range(len(sizes))]
+    fat = [0xFFFFFFFD] * fat_sectors
+    for start, size in zip(starts, sizes, strict=True):
+        fat += [*range(start + 1, start + size), 0xFFFFFFFE]
+    fat += [0xFFFFFFFF] * (fat_sectors * 128 - len(fat))
+    header = bytearray(b"\xff" * sector)
+    header[:76] = struct.pack(
+        "<8s16x5H6x9I", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", 62, 3, 0xFFFE, 9, 6,
+        0, fat_sectors, starts[0], 0, 4096, 0xFFFFFFFE, 0, 0xFFFFFFFE, 0,
+    )  # fmt: skip
+    for n in range(fat_sectors):
+        header[76 + 4 * n : 80 + 4 * n] = struct.pack("<I", n)
+    entries = _ole_entry("Root Entry", 5, child=1, start=0xFFFFFFFE, size=0)
+    for n, name in enumerate(streams, 1):
+        right = n + 1 if n < len(contents) else 0xFFFFFFFF
+        entries += _ole_entry(name, 2, right=right, start=starts[n], size=len(contents[n - 1]))
+    entries = entries.ljust(directory_sectors * sector, b"\0")
+    return bytes(header) + struct.pack(f"<{len(fat)}I", *fat) + entries + b"".join(contents)
+
+
+def _ole_entry(
+    name: str, kind: int, *, start: int, size: int, right: int = 0xFFFFFFFF, child: int = 0xFFFFFFFF
+) -> bytes:
+    encoded = name.encode("utf-16-le")
+    links = struct.pack("<3I", 0xFFFFFFFF, right, child)
+    fields = encoded.ljust(64, b"\0") + struct.pack("<HBB", len(encoded) + 2, kind, 1) + links
+    return fields.ljust(116, b"\0") + struct.pack("<IQ", start, size)

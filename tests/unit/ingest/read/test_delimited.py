@@ -58,3 +58,11 @@ def test_a_hundred_thousand_rows_are_quick_and_their_marks_bounded() -> None:
     last = document.marks[-1].anchor.cells or ""
     assert last.endswith("C100000")
     assert last.startswith("A99")
+
+
+def test_the_header_row_is_known_where_it_is_sure() -> None:
+    document = parse("a.csv", b"Name,Fee\nAnn,10\nBob,20\n")
+    (header,) = document.table_headers
+    assert header.text == "Name | Fee"
+    assert document.text[header.start : header.end].strip() == "Ann | 10\nBob | 20"
+    assert parse("a.csv", b"Ann,Rome\nBob,Oslo\n").table_headers == ()

@@ -28,7 +28,9 @@ def test_header_and_body_are_read_and_the_subject_is_the_title() -> None:
 def test_attachments_become_documents_of_their_own() -> None:
     message = letter()
     message.add_attachment("Monday,05:40\nTuesday,06:20\n", filename="tide.csv")
-    message.add_attachment(b"\x89PNG\r\n\x1a\n\x00\x00", "application", "octet-stream", filename="x.zip")
+    message.add_attachment(
+        b"\x89PNG\r\n\x1a\n\x00\x00", "application", "octet-stream", filename="x.zip"
+    )
     parts = parse("a.eml", message.as_bytes()).parts
     assert [part.name for part in parts] == ["tide.csv", "x.zip"]
     assert parts[0].document

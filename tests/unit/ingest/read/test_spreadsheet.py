@@ -1,11 +1,26 @@
+import io
+import struct
 import time
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
 from desktop_rag.core.anchors import Anchor
-from desktop_rag.ingest.read.source import Unreadable
+from desktop_rag.ingest.read.draft import Draft
+from desktop_rag.ingest.read.source import SourceFile, Unreadable
+from desktop_rag.ingest.read.spreadsheet import read
 from desktop_rag.ingest.read.table import column_name
-from tests.unit.ingest.read.samples import cell, make_xlsx, make_zip, parse, text_at
+from tests.unit.ingest.read.samples import (
+    cell,
+    make_ole,
+    make_xlsx,
+    make_zip,
+    parse,
+    relations,
+    text_at,
+)
 
 ODS = (
     '<office:document-content xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0"'
@@ -94,3 +109,80 @@ def test_a_workbook_without_cells_has_no_text() -> None:
 )
 def test_columns_are_named_as_in_spreadsheets(column: int, name: str) -> None:
     assert column_name(column) == name
+
+
+def rows_of(*rows: Sequence[str | float]) -> str:
+    """The rows of a sheet from A1 on; an empty row leaves its number out."""
+    return "".join(
+        f'<row r="{n}">{"".join(cell(f"{column_name(c)}{n}", v) for c, v in enumerate(row))}</row>'
+        for n, row in enumerate(rows, 1)
+    )
+
+
+def test_each_table_of_a_sheet_has_its_own_header_or_goes_on_under_the_last() -> None:
+    rows = rows_of(
+        ["Fees of 2024"], ["Name", "Fee"], ["Ann", 10], ["Bob", 20], [], ["Cid", 30], [],
+        ["City", "People", "Area"], ["Rome", 3, 4], [], ["a remark"],
+    )  # fmt: skip
+    document = parse("a.xlsx", make_xlsx({"S": rows}))
+    spans = [(h.text, document.text[h.start : h.end].strip()) for h in document.table_headers]
+    assert spans == [
+        ("Name | Fee", "Ann | 10\nBob | 20"),
+        ("Name | Fee", "Cid | 30"),
+        ("City | People | Area", "Rome | 3 | 4"),
+    ]
+
+
+def test_merged_cells_are_said_in_each_row_but_titles_once() -> None:
+    rows = rows_of(["A title"], ["Rome", "May", 1], ["", "June", 2], ["", "", ""], ["x", "y", 3])
+    merged = "".join(f'<mergeCell ref="{area}"/>' for area in ("A1:C1", "A2:A4", "XFD1:XFD9"))
+    content = make_xlsx({"S": f"{rows}</sheetData><mergeCells>{merged}</mergeCells><sheetData>"})
+    assert parse("a.xlsx", content).text == "S\nA title\nRome | May | 1\nRome | June | 2\nx | y | 3"
+
+
+def test_comments_and_text_boxes_follow_the_cells_of_their_sheet() -> None:
+    main = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
+    comment = '<comment ref="B2" authorId="0"><text><r><t>why?</t></r></text></comment>'
+    placeholder = '<comment ref="A1" authorId="0"><text><t>[Threaded]</t></text></comment>'
+    said = 'ref="A1" dT="2024-05-06T10" personId="{1}"'
+    thread = f"<threadedComment {said}><text>so</text></threadedComment>"
+    parts = {
+        "xl/c.xml": f"<comments {main}><authors><author>Ann</author></authors>"
+        f"<commentList>{comment}{placeholder}</commentList></comments>",
+        "xl/t.xml": f"<ThreadedComments>{thread}</ThreadedComments>",
+        "xl/d.xml": "<wsDr><sp><txBody><p><r><t>in a box</t></r></p></txBody></sp></wsDr>",
+        "xl/p.xml": '<personList><person displayName="Bob" id="{1}"/></personList>',
+        "xl/worksheets/_rels/sheet1.xml.rels": relations(
+            {"../c.xml": "comments", "../t.xml": "threadedComment", "../d.xml": "drawing"}
+        ),
+        "xl/_rels/workbook.xml.rels": relations(
+            {"worksheets/sheet1.xml": "worksheet", "p.xml": "person"}
+        ),
+    }
+    with zipfile.ZipFile(io.BytesIO(make_xlsx({"S": rows_of(["text"])}))) as archive:
+        files: dict[str, str | bytes] = {n: archive.read(n) for n in archive.namelist()}
+    document = parse("a.xlsx", make_zip(files | parts))
+    comments = "Comment on A1 by Bob, 2024-05-06: so\nComment on B2 by Ann: why?"
+    assert document.text == f"S\ntext\nin a box\n{comments}"
+    assert document.marks[-1].anchor == Anchor(sheet="S", cells="B2")
+
+
+def test_an_old_workbook_with_a_password_is_named_so() -> None:
+    records = b"\x09\x08\x10\0" + bytes(16) + b"\x86\0\0\0" + b"\x2f\0\4\0abcd"
+    with pytest.raises(Unreadable) as caught:
+        read(SourceFile(Path("a.xls"), make_ole({"Workbook": records})), Draft(1000))
+    assert caught.value.reason == "encrypted"
+
+
+def test_a_workbook_that_makes_the_library_panic_is_damaged() -> None:
+    book = (8).to_bytes(1) + b"\0"
+    sheet = b"\x9c\x01\x1c" + bytes(8) + struct.pack("<I", 2) + "r9".encode("utf-16-le")
+    sheet += struct.pack("<I", 2) + "S1".encode("utf-16-le")
+    files: dict[str, str | bytes] = {
+        "_rels/.rels": relations({"xl/workbook.bin": "officeDocument"}),
+        "xl/workbook.bin": book + sheet,
+        "xl/_rels/workbook.bin.rels": relations({"x.bin": "worksheet"}),
+    }
+    with pytest.raises(Unreadable) as caught:
+        read(SourceFile(Path("a.xlsb"), make_zip(files)), Draft(1000))
+    assert caught.value.reason == "damaged"

@@ -1,5 +1,6 @@
 import pytest
 
+from desktop_rag.core.anchors import Anchor
 from desktop_rag.ingest.read.source import Unreadable
 from tests.unit.ingest.read.samples import make_docx, make_zip, paragraph, parse
 
@@ -96,14 +97,50 @@ def test_nothing_a_reader_sees_is_left_out_and_nothing_deleted_let_in() -> None:
     assert text_of(body) == "in a control\n\nseen inserted linked\ttab\n\nin a box"
 
 
-def test_footnotes_follow_the_text() -> None:
+def test_notes_and_comments_follow_the_paragraph_that_refers_to_them() -> None:
     notes = (
-        f'<w:footnote w:type="separator">{paragraph("LINE")}</w:footnote>'
-        f"<w:footnote>{paragraph('a note')}</w:footnote>"
+        f'<w:footnote w:type="separator" w:id="0">{paragraph("LINE")}</w:footnote>'
+        f'<w:footnote w:id="1">{paragraph("a note")}</w:footnote>'
+        f'<w:footnote w:id="2">{paragraph("of nobody")}</w:footnote>'
     )
-    assert parse("a.docx", make_docx(paragraph("text"), {"footnotes": notes})).text == (
-        "text\n\na note"
+    said = 'w:id="5" w:author="Ann" w:date="2024-05-06T10:00"'
+    comments = f"<w:comment {said}>{paragraph('why?')}</w:comment>"
+    body = (
+        '<w:p><w:r><w:t>text</w:t></w:r><w:r><w:footnoteReference w:id="1"/></w:r>'
+        '<w:r><w:commentReference w:id="5"/></w:r></w:p>'
     )
+    parts = {"footnotes": notes, "comments": comments}
+    assert parse("a.docx", make_docx(body + paragraph("next"), parts)).text == (
+        "text[1]\n\n[1] a note\n[Comment by Ann, 2024-05-06: why?]\n\nnext\n\nof nobody"
+    )
+
+
+def test_notes_of_a_table_follow_the_table() -> None:
+    reference = '<w:p><w:r><w:t>10</w:t></w:r><w:r><w:endnoteReference w:id="1"/></w:r></w:p>'
+    cells = f"<w:tc>{paragraph('Ann')}</w:tc><w:tc>{reference}</w:tc>"
+    notes = f'<w:endnote w:id="1">{paragraph("a note")}</w:endnote>'
+    body = f"<w:tbl><w:tr>{cells}</w:tr>{row('Bob', '20')}</w:tbl>"
+    assert parse("a.docx", make_docx(body, {"endnotes": notes})).text == (
+        "Ann | 10[1]\nBob | 20\n\n[1] a note"
+    )
+
+
+def test_headers_and_footers_come_last_once_and_under_no_heading() -> None:
+    parts = {"styles": STYLES, "header": paragraph("Letterhead") * 2, "footer": paragraph("- 7 -")}
+    document = parse("a.docx", make_docx(paragraph("A", "H1") + paragraph("text"), parts))
+    assert document.text == "A\n\ntext\n\nLetterhead"
+    assert document.marks[-1].anchor == Anchor()
+
+
+def test_the_header_of_a_table_is_the_row_that_says_so_or_looks_so() -> None:
+    marked = row("Who", "City").replace("<w:tr>", "<w:tr><w:trPr><w:tblHeader/></w:trPr>")
+    plain = row("Name", "Fee") + row("Ann", "10") + row("Bob", "20")
+    unsure = row("Ann", "Rome") + row("Bob", "Oslo")
+    tables = [f"<w:tbl>{rows}</w:tbl>" for rows in (marked + unsure, plain, unsure)]
+    document = parse("a.docx", make_docx(paragraph("between").join(tables)))
+    assert [header.text for header in document.table_headers] == ["Who | City", "Name | Fee"]
+    first = document.table_headers[0]
+    assert document.text[first.start : first.end].strip() == "Ann | Rome\nBob | Oslo"
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What the kernel can refuse or drop: faults put in at watchdog's own door to inotify."""
+"""Series W: what the kernel can refuse or drop, put in at watchdog's own door to inotify."""
 
 import ctypes
 import errno
@@ -13,13 +13,9 @@ from pathlib import Path
 import pytest
 from watchdog.observers import inotify_c
 
-from desktop_rag.ingest.debounce import WatchTimes
-from desktop_rag.ingest.ignore import IgnoreRules
 from desktop_rag.ingest.watcher import LIMIT_REASON, FolderWatcher
+from tests.follower import FAST, RULES, WAIT_S
 
-WAIT_S = 30.0
-RULES = IgnoreRules(lambda name: name.lower().endswith((".md",)), max_size_bytes=1000)
-FAST = WatchTimes(quiet_s=0.05, storm_s=1.0, probe_s=0.1, poll_s=0.1)
 OVERFLOW = struct.pack("iIII", -1, inotify_c.InotifyConstants.IN_Q_OVERFLOW, 0, 0)
 
 
@@ -92,7 +88,7 @@ class LossyKernel:
         return OVERFLOW if self.drops.is_set() else content
 
 
-def test_after_an_overflow_the_whole_root_is_looked_through(
+def test_w03_after_an_overflow_the_whole_root_is_looked_through(
     docs: Path, places: Places, watcher: FolderWatcher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("watchdog.observers.inotify", "watchdog.observers.inotify_c"):
@@ -127,7 +123,7 @@ def limited(watches: int) -> Callable[[int, bytes, int], int]:
 
 
 @pytest.mark.parametrize("watches", [0, 1, 2])
-def test_a_folder_with_more_subfolders_than_watches_is_polled(
+def test_w04_a_folder_with_more_subfolders_than_watches_is_polled(
     docs: Path,
     places: Places,
     watcher: FolderWatcher,
@@ -141,7 +137,7 @@ def test_a_folder_with_more_subfolders_than_watches_is_polled(
     places.wait_for(docs / "sub" / "deep" / "a.md")
 
 
-def test_a_new_folder_that_finds_no_watch_left_makes_the_root_polled(
+def test_w04_a_new_folder_that_finds_no_watch_left_makes_the_root_polled(
     docs: Path, places: Places, watcher: FolderWatcher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(inotify_c, "inotify_add_watch", limited(3))
@@ -153,7 +149,7 @@ def test_a_new_folder_that_finds_no_watch_left_makes_the_root_polled(
     places.wait_for(docs / "new" / "a.md")
 
 
-def test_only_the_folder_that_hits_the_limit_is_polled(
+def test_w04_only_the_folder_that_hits_the_limit_is_polled(
     docs: Path, places: Places, watcher: FolderWatcher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(inotify_c, "inotify_add_watch", limited(1))
@@ -164,7 +160,7 @@ def test_only_the_folder_that_hits_the_limit_is_polled(
     places.wait_for_polling(docs)
 
 
-def test_without_any_inotify_left_folders_are_polled(
+def test_w04_without_any_inotify_left_folders_are_polled(
     docs: Path, places: Places, watcher: FolderWatcher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refused() -> int:
@@ -178,11 +174,11 @@ def test_without_any_inotify_left_folders_are_polled(
     places.wait_for(docs / "a.md")
 
 
-def test_folders_that_may_not_be_read_do_not_stop_the_rest(
+def test_w13_folders_that_may_not_be_read_do_not_stop_the_rest(
     docs: Path, places: Places, watcher: FolderWatcher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def access(path: bytes, _mode: int) -> bool:
-        return b"closed" not in path
+    def access(path: bytes | str, _mode: int) -> bool:
+        return "closed" not in os.fsdecode(path)
 
     (docs / "closed 1").mkdir()
     (docs / "closed 2").mkdir()
@@ -193,7 +189,22 @@ def test_folders_that_may_not_be_read_do_not_stop_the_rest(
     assert places.polled == []
 
 
-def test_a_root_that_may_not_be_read_is_waited_for(
+def test_w13_a_folder_that_may_be_read_again_is_watched_again(
+    docs: Path, places: Places, watcher: FolderWatcher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (docs / "closed").mkdir()
+    with monkeypatch.context() as closed:
+        closed.setattr(os, "access", lambda path, _mode: "closed" not in os.fsdecode(path))
+        watcher.watch(docs)
+        (docs / "a.md").write_text("a")
+        places.wait_for(docs / "a.md")
+    places.wait_for(docs)
+    (docs / "closed" / "b.md").write_text("b")
+    places.wait_for(docs / "closed" / "b.md")
+    assert places.polled == []
+
+
+def test_w13_a_root_that_may_not_be_read_is_waited_for(
     docs: Path, places: Places, watcher: FolderWatcher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as closed:

@@ -1,0 +1,159 @@
+"""The dialogs in which folders, links and collections are chosen and arranged."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QLineEdit,
+    QPlainTextEdit,
+    QRadioButton,
+    QSpinBox,
+    QWidget,
+)
+from pytestqt.qtbot import QtBot
+
+from desktop_rag.core.domain import SourceRules, WebLinks
+from desktop_rag.core.parsed import ChunkSettings
+from desktop_rag.ingest.library import Library
+from desktop_rag.store.database import Database
+from desktop_rag.ui.bridge import Bridge
+from desktop_rag.ui.collections_dialog import CollectionsDialog
+from desktop_rag.ui.folder_dialog import FolderDialog
+from desktop_rag.ui.links_dialog import LinksDialog
+from tests.unit.ui.rooms import button, field, make_library, opened_store, texts
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Database]:
+    with opened_store(tmp_path / "home") as database:
+        yield database
+
+
+@pytest.fixture
+def library(store: Database, tmp_path: Path) -> Iterator[Library]:
+    made = make_library(store, tmp_path / "home")
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "papers"
+    made.mkdir()
+    (made / "lamp.md").write_text("The lamp.")
+    (made / "build.log").write_text("noise")
+    (made / "film.mp4").write_bytes(b"\x00")
+    (made / ".secret.md").write_text("hidden")
+    return made
+
+
+@pytest.fixture
+def parent(qtbot: QtBot) -> QWidget:
+    made = QWidget()
+    qtbot.addWidget(made)
+    return made
+
+
+def says(dialog: QWidget, text: str) -> bool:
+    return any(text in shown for shown in texts(dialog))
+
+
+@pytest.fixture
+def folder_dialog(
+    bridge: Bridge, library: Library, folder: Path, parent: QWidget, qtbot: QtBot
+) -> FolderDialog:
+    dialog = FolderDialog(bridge, library, folder, library.collections(), None, parent)
+    dialog.open()
+    qtbot.waitUntil(lambda: says(dialog, "2 files to read"))
+    return dialog
+
+
+def test_the_preview_tells_what_is_read_and_what_is_left_out(folder_dialog: FolderDialog) -> None:
+    assert says(folder_dialog, "1 .log, 1 .md")
+    assert says(folder_dialog, "1 × not supported: .mp4\n    film.mp4")
+    assert says(folder_dialog, ".secret.md")
+
+
+def test_a_pattern_changes_the_preview_and_what_is_decided(
+    folder_dialog: FolderDialog, qtbot: QtBot
+) -> None:
+    field(folder_dialog, QPlainTextEdit, "Patterns to leave out").setPlainText("*.log\n\n")
+    qtbot.waitUntil(lambda: says(folder_dialog, "1 file to read"))
+    [gitignore] = [b for b in folder_dialog.findChildren(QCheckBox) if "gitignore" in b.text()]
+    gitignore.setChecked(True)
+    field(folder_dialog, QComboBox, "Collection").setCurrentText("Work")
+    with qtbot.waitSignal(folder_dialog.decided) as told:
+        button(folder_dialog, "Add folder").click()
+    assert told.args == ["Work", SourceRules(uses_gitignore=True, excluded=("*.log",))]
+    assert not folder_dialog.isVisible()
+
+
+def test_cancelling_decides_nothing(folder_dialog: FolderDialog, qtbot: QtBot) -> None:
+    with qtbot.assertNotEmitted(folder_dialog.decided):
+        button(folder_dialog, "Cancel").click()
+
+
+def test_a_folder_that_went_away_is_told(
+    bridge: Bridge, library: Library, parent: QWidget, tmp_path: Path, qtbot: QtBot
+) -> None:
+    dialog = FolderDialog(bridge, library, tmp_path / "gone", [], None, parent)
+    dialog.open()
+    qtbot.waitUntil(lambda: says(dialog, "gone cannot be reached."))
+
+
+def test_links_are_decided_with_limit_and_schedule(parent: QWidget, qtbot: QtBot) -> None:
+    dialog = LinksDialog([], parent)
+    dialog.open()
+    agree = button(dialog, "Add links")
+    assert not agree.isEnabled()
+    field(dialog, QPlainTextEdit, "Addresses").setPlainText("https://a.example/ b.example\n")
+    field(dialog, QSpinBox, "Pages at most").setValue(7)
+    field(dialog, QComboBox, "Fetch again").setCurrentText("when I ask for it")
+    with qtbot.waitSignal(dialog.decided) as told:
+        agree.click()
+    assert told.args == ["", WebLinks(("https://a.example/", "b.example"), 7, 0.0)]
+
+
+@pytest.fixture
+def arrange(library: Library, parent: QWidget) -> Callable[[], CollectionsDialog]:
+    library.add_collection("Work")
+    library.add_collection("Home")
+
+    def make() -> CollectionsDialog:
+        dialog = CollectionsDialog(library.collections(), parent)
+        dialog.open()
+        return dialog
+
+    return make
+
+
+def test_a_collection_gets_a_name_and_a_way_of_cutting(
+    arrange: Callable[[], CollectionsDialog], qtbot: QtBot
+) -> None:
+    dialog = arrange()
+    field(dialog, QComboBox, "Which collection").setCurrentIndex(1)
+    name = field(dialog, QLineEdit, "Name of the collection")
+    assert name.text() == "Home"
+    name.setText("House")
+    [words] = [b for b in dialog.findChildren(QRadioButton) if "1,000" in b.text()]
+    words.setChecked(True)
+    with qtbot.waitSignal(dialog.saved) as told:
+        button(dialog, "Save").click()
+    [collection] = told.args
+    assert (collection.name, collection.chunking) == ("House", ChunkSettings("words"))
+
+
+def test_a_collection_is_removed_after_a_question(
+    arrange: Callable[[], CollectionsDialog], library: Library, qtbot: QtBot
+) -> None:
+    dialog = arrange()
+    button(dialog, "Remove…").click()
+    with qtbot.assertNotEmitted(dialog.removed):
+        button(dialog, "Keep").click()
+    button(dialog, "Remove…").click()
+    with qtbot.waitSignal(dialog.removed) as told:
+        button(dialog, "Remove").click()
+    assert told.args == [library.collections()[0].collection_id]
