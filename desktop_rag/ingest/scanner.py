@@ -113,7 +113,7 @@ class Scanner:
             raise
 
     def _scan(self, source: Source, parts: Parts) -> None:
-        known = [KnownFile(*row) for row in self._documents.known_files(source.source_id)]
+        known = list(map(KnownFile._make, self._documents.known_files(source.source_id)))
         rules = self._rules.of(source.rules)
         changes = rescan(source.path, rules, known, self._background.closing, parts)
         self._reached(source, True)
@@ -124,7 +124,7 @@ class Scanner:
             # Also those that an earlier run, or a drive that was pulled, left waiting.
             waiting = self._documents.documents(source.source_id, DocumentState.WAITING)
             self._indexer.submit((d.document_id for d in waiting), unless_taken=True)
-        summary = _summary(belief)
+        summary = _summary(belief, known)
         log.info("scan: %s", summary.label())
         if parts is None or not summary.is_empty:
             self._scanned(source, summary)
@@ -171,14 +171,19 @@ def _unread(changes: Changes, known: Iterable[KnownFile]) -> list[FoundFile]:
     return [file for file in changes.unreadable if file.location not in locations]
 
 
-def _summary(belief: Belief) -> ChangeSummary:
+def _summary(belief: Belief, known: Iterable[KnownFile]) -> ChangeSummary:
+    """What was found; also after a look at a few places all other files count as unchanged."""
     changes = belief.changes
+    before = {file.document_id for file in known if not file.gone_at}
+    before.difference_update(m.known.document_id for m in (*changes.changed, *changes.moved))
+    away = (*changes.vanished, *changes.left_out, *belief.gone)
+    before.difference_update(file.document_id for file in away)
     return ChangeSummary(
         added=len(changes.new) + len(changes.returned),
         changed=len(changes.changed),
         moved=len(changes.moved),
         gone=len(changes.vanished) + len(changes.left_out) + len(belief.gone),
-        unchanged=changes.unchanged,
+        unchanged=len(before),
     )
 
 

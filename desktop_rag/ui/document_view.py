@@ -103,6 +103,7 @@ class DocumentView(QWidget):
         self._list.setAccessibleName("Passages")
         self._list.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self._list.setUniformItemSizes(True)
+        self._list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._passages = QStringListModel(self)
         self._list.setModel(self._passages)
         self._text = DocumentText(self._theme)
@@ -125,6 +126,8 @@ class DocumentView(QWidget):
         column.addWidget(sides, 1)
         column.addLayout(self._build_buttons())
         self._reason.hide()
+        self._title.set_full_text("Reading what is known of the document…")
+        self._enable(has_passages=False)
         self.resize(_WIDTH_PX, _HEIGHT_PX)
 
     def _build_page_tab(self) -> QWidget:

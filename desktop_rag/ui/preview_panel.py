@@ -30,6 +30,7 @@ class PreviewPanel(Card):
         self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._scroll.setWidget(body)
         self._scroll.setAccessibleName("What is left out")
+        self._scroll.setObjectName("leftOut")
         column = QVBoxLayout(self)
         column.setContentsMargins(16, 14, 16, 14)
         column.setSpacing(8)
@@ -76,7 +77,7 @@ def _formats_in_words(by_format: dict[str, int]) -> str:
     ordered = sorted(by_format.items(), key=lambda entry: -entry[1])
     shown = [f"{count:,} {name}" for name, count in ordered[:_MOST_FORMATS]]
     others = sum(count for _, count in ordered[_MOST_FORMATS:])
-    return ", ".join([*shown, f"{others:,} others"] if others else shown)
+    return ", ".join([*shown, f"{others:,} of other kinds"] if others else shown)
 
 
 def _left_out_label(left_out: LeftOut) -> PlainLabel:

@@ -112,6 +112,20 @@ def test_w05_another_file_of_the_same_size_is_no_move(services: Services, folder
     assert len(set(ids(services)) & known) == 1
 
 
+def test_a_look_at_one_file_counts_the_others_as_unchanged(
+    services: Services, folder: Path
+) -> None:
+    write(folder, "a.md", "b.md", "c.md")
+    services.library.add_source(folder)
+    services.library.start()
+    quiet(services)
+    is_read = heard(services.library, "d.md", DocumentState.SEARCHABLE)
+    write(folder, "d.md")
+    assert is_read()
+    [summary] = services.library.last_scans.values()
+    assert summary.label() == "+1, ~0, −0, 3 unchanged"
+
+
 def gone(services: Services) -> list[Document]:
     return services.library.documents(state=DocumentState.GONE)
 

@@ -1,7 +1,6 @@
 """How disk and store are compared: tables, a simulated disk, and real folders for `rescan`."""
 
 import threading
-from dataclasses import astuple
 from pathlib import Path
 
 import pytest
@@ -18,11 +17,12 @@ STAT = FileStat(size_bytes=5, mtime_ns=1_000, inode=7)
 
 
 def found(location: str, stat: FileStat = STAT, reason: str = "") -> FoundFile:
-    return FoundFile(location, *astuple(stat), reason)
+    return FoundFile(location, stat.size_bytes, stat.mtime_ns, stat.inode, reason)
 
 
 def known(location: str, stat: FileStat = STAT, skip_reason: str = "") -> KnownFile:
-    return KnownFile(f"id of {location}", location, *astuple(stat), skip_reason)
+    state = (stat.size_bytes, stat.mtime_ns, stat.inode)
+    return KnownFile(f"id of {location}", location, *state, skip_reason)
 
 
 def test_a_new_file() -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 from PySide6.QtCore import Qt
@@ -19,6 +20,7 @@ from desktop_rag.ui.theme import Theme
 from tests.unit.ingest.read.samples import make_pdf
 from tests.unit.ui.rooms import button, field, make_library, opened_store, texts
 
+Widget = TypeVar("Widget", bound=QWidget)
 TEXT = "# Lamp\n\nThe 🔦 keeper trims the wick at dusk.\n\n# Oil\n\nOil comes by boat.\n"
 
 
@@ -63,12 +65,18 @@ def show(
     return open_view
 
 
+def inside(view: DocumentView, kind: type[Widget]) -> Widget:
+    found = view.findChild(kind)
+    assert isinstance(found, kind)
+    return found
+
+
 def says(view: DocumentView, text: str) -> bool:
     return any(text in shown for shown in texts(view))
 
 
 def marked(view: DocumentView) -> list[str]:
-    texts = view.findChild(DocumentText).extraSelections()
+    texts = inside(view, DocumentText).extraSelections()
     return [selection.cursor.selectedText() for selection in texts]
 
 
@@ -95,7 +103,7 @@ def test_words_are_found_in_the_text(show: Callable[..., DocumentView], qtbot: Q
     find = field(view, QLineEdit, "Find in the text")
     find.setText("BOAT")
     qtbot.keyClick(find, Qt.Key.Key_Return)
-    assert view.findChild(DocumentText).textCursor().selectedText() == "boat"
+    assert inside(view, DocumentText).textCursor().selectedText() == "boat"
     find.setText("submarine")
     qtbot.keyClick(find, Qt.Key.Key_Return)
     assert says(view, "Not found")
@@ -105,11 +113,11 @@ def test_the_page_of_a_pdf_is_drawn_with_the_words_marked(
     show: Callable[..., DocumentView], qtbot: QtBot
 ) -> None:
     view = show("report.pdf", "wick is trimmed")
-    tabs = view.findChild(QTabWidget)
+    tabs = inside(view, QTabWidget)
     assert [tabs.tabText(n) for n in range(tabs.count())] == ["Text", "Page"]
     tabs.setCurrentIndex(1)
     qtbot.waitUntil(lambda: says(view, "Page 2 of 2"), timeout=20_000)
-    picture = view.findChild(PagePicture)
+    picture = inside(view, PagePicture)
     assert picture.hasHeightForWidth()
     assert picture.first_box_top > 0
 
@@ -127,5 +135,6 @@ def test_opening_tells_the_document_and_the_place(
     view = show("report.pdf", "wick is trimmed")
     with qtbot.waitSignal(view.open_asked) as told:
         button(view, "Open file").click()
+    assert told.args
     document, anchor = told.args
     assert (document.path.name, anchor.page) == ("report.pdf", 2)

@@ -142,6 +142,7 @@ def test_a_collection_gets_a_name_and_a_way_of_cutting(
     words.setChecked(True)
     with qtbot.waitSignal(dialog.saved) as told:
         button(dialog, "Save").click()
+    assert told.args
     [collection] = told.args
     assert (collection.name, collection.chunking) == ("House", ChunkSettings("words"))
 
