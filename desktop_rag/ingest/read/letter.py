@@ -4,21 +4,43 @@ Shared by single messages and mailboxes. Nothing it refers to is fetched. Runs i
 process.
 """
 
+import binascii
 import email
-import email.errors
 from collections.abc import Iterator
-from email.header import decode_header, make_header
+from dataclasses import dataclass
 from email.message import Message
 from email.utils import collapse_rfc2231_value
 
+from desktop_rag.core.anchors import Anchor
 from desktop_rag.ingest.read import web_page
-from desktop_rag.ingest.read.draft import Draft, one_line
+from desktop_rag.ingest.read.charset import DISGUISED, usual_name
+from desktop_rag.ingest.read.draft import Draft, LimitReached, one_line
 from desktop_rag.ingest.read.encoding import NotTextError, decode
+from desktop_rag.ingest.read.letter_header import field, repair
 from desktop_rag.ingest.read.source import Unreadable
 
 _HEADER_FIELDS = ("From", "To", "Cc", "Date", "Subject")
-_MAX_FIELD_CHARS = 2000
 _MAX_PARTS = 2000
+_MAX_REPORT_CHARS = 20_000
+# Their bytes say nothing to a reader.
+_SIGNATURES = {"pgp-signature", "pkcs7-signature", "x-pkcs7-signature"}
+_SUFFIXES = {
+    "text/plain": ".txt", "text/html": ".html", "text/csv": ".csv", "text/calendar": ".ics",
+    "text/rfc822-headers": ".txt", "application/pdf": ".pdf",
+}  # fmt: skip
+# A plain text this short may only say that there is a page, which then has this much more.
+_STUB_CHARS = 300
+_MORE_THAN_STUB = 4
+# What a damaged message makes the library raise.
+_DAMAGE = (LookupError, ValueError, TypeError, AttributeError, AssertionError, binascii.Error)
+
+
+@dataclass(frozen=True, slots=True)
+class _Leaf:
+    """A part without parts. Of those with the same `choice`, not 0, a reader sees one."""
+
+    part: Message
+    choice: int
 
 
 class Letter:
@@ -29,93 +51,113 @@ class Letter:
         try:
             # The old policy: the new one parses header fields in time that grows with their square.
             self._message = email.message_from_bytes(data)
-            self._parts = list(_leaves(self._message))
         except RecursionError as exc:
             raise Unreadable("damaged", "The message is nested too deep") from exc
-        self.subject = one_line(_field(self._message, "Subject"))
+        repair(self._message)
+        self._leaves = list(_leaves(self._message))
+        for leaf in self._leaves:
+            repair(leaf.part)
+        self.subject = one_line(field(self._message, "Subject"))
 
-    def write(self, draft: Draft, prefix: str = "") -> None:
-        """Add header and body, and attach the rest under names that begin with `prefix`."""
-        fields = ((name, _field(self._message, name)) for name in _HEADER_FIELDS)
+    def write(self, draft: Draft, place: Anchor, prefix: str = "") -> None:
+        """Add header and body, and attach the rest under names that begin with `prefix`.
+
+        What stands below headings in the body is at `place`, in a section of it.
+        """
+        # First, so that a text that is too long costs no attachment.
+        for number, leaf in enumerate(self._leaves, start=1):
+            if not _is_text(leaf.part):
+                _attach(leaf.part, draft, prefix, number)
+        fields = ((name, field(self._message, name)) for name in _HEADER_FIELDS)
         draft.add("\n".join(f"{name}: {one_line(value)}" for name, value in fields if value))
-        plain = [part for part in self._parts if _is_body(part, "text/plain")]
-        pages = [part for part in self._parts if _is_body(part, "text/html")]
-        texts = [text for part in plain if (text := _text(part, draft)).strip()]
-        bodies = {id(part) for part in (*plain, *pages)}
-        if texts:
-            draft.add("\n\n" + "\n\n".join(text.strip() for text in texts))
-        else:
-            for part in pages:
-                draft.add("\n\n")
-                web_page.write(_text(part, draft), draft)
-        for number, part in enumerate(self._parts, start=1):
-            if id(part) not in bodies and not _is_inline_picture(part):
-                _attach(part, draft, prefix, number)
+        for part, text in self._bodies(draft):
+            draft.add("\n\n")
+            if part.get_content_type() == "text/html":
+                web_page.write(text, draft, place)
+            else:
+                draft.add(text.strip())
+
+    def _bodies(self, draft: Draft) -> list[tuple[Message, str]]:
+        """The parts to be read, with their text: of a choice the plain form, if it says enough."""
+        found = [
+            (leaf, text)
+            for leaf in self._leaves
+            if _is_text(leaf.part) and (text := _text(leaf.part, draft)).strip()
+        ]
+        left_out = {choice: _worse_form(choice, found) for choice in {f.choice for f, _ in found}}
+        return [
+            (leaf.part, text)
+            for leaf, text in found
+            if leaf.part.get_content_type() != left_out[leaf.choice]
+        ]
 
 
-def _leaves(message: Message) -> Iterator[Message]:
+def _worse_form(choice: int, found: list[tuple[_Leaf, str]]) -> str:
+    """The type of the parts that say no more than others of the same choice."""
+    texts = {"text/plain": "", "text/html": ""}
+    for leaf, text in found:
+        kind = leaf.part.get_content_type()
+        if leaf.choice == choice and kind in texts:
+            texts[kind] += text
+    plain, page = (text.strip() for text in texts.values())
+    if not choice or not plain or not page:
+        return ""
+    if len(plain) < _STUB_CHARS and _shown_chars(page) > _MORE_THAN_STUB * len(plain):
+        return "text/plain"
+    return "text/html"
+
+
+def _shown_chars(page: str) -> int:
+    draft = Draft(_STUB_CHARS * (_MORE_THAN_STUB + 1))
+    try:
+        web_page.write(page, draft)
+    except LimitReached:
+        pass
+    return draft.length
+
+
+def _leaves(message: Message) -> Iterator[_Leaf]:
     """The parts that hold no others; an enclosed message is one. Walks without recursion."""
-    waiting = [message]
+    waiting = [_Leaf(message, 0)]
     count = 0
     while waiting and count < _MAX_PARTS:
-        part = waiting.pop()
+        leaf = waiting.pop()
         count += 1
-        inner = part.get_payload()
-        if part.get_content_maintype() == "multipart" and isinstance(inner, list):
-            waiting.extend(part for part in reversed(inner) if isinstance(part, Message))
+        inner = leaf.part.get_payload()
+        if leaf.part.get_content_maintype() == "multipart" and isinstance(inner, list):
+            is_choice = leaf.part.get_content_subtype() == "alternative"
+            choice = count if is_choice else leaf.choice
+            waiting.extend(_Leaf(p, choice) for p in reversed(inner) if isinstance(p, Message))
         else:
-            yield part
+            yield leaf
 
 
-def _is_body(part: Message, kind: str) -> bool:
-    is_attachment = part.get_content_disposition() == "attachment" or _filename(part)
-    return part.get_content_type() == kind and not is_attachment
-
-
-def _is_inline_picture(part: Message) -> bool:
-    """A logo in the text of a page says nothing."""
-    is_placed = bool(part.get("Content-ID")) and part.get_content_disposition() != "attachment"
-    return part.get_content_maintype() == "image" and is_placed
-
-
-def _attach(part: Message, draft: Draft, prefix: str, number: int) -> None:
-    if part.get_content_type() == "message/rfc822":
-        payload = part.get_payload()
-        inner = payload[0] if isinstance(payload, list) and payload else None
-        if isinstance(inner, Message):
-            name = one_line(_field(inner, "Subject")) or "message"
-            draft.attach(f"{prefix}{name}.eml", inner.as_bytes())
-        return
-    data = part.get_payload(decode=True)
-    if isinstance(data, bytes) and data:
-        name = _filename(part) or f"part {number}{_suffix(part)}"
-        draft.attach(f"{prefix}{name}", data)
-
-
-def _suffix(part: Message) -> str:
-    kind = part.get_content_type()
-    return {"text/plain": ".txt", "text/html": ".html", "text/csv": ".csv",
-            "application/pdf": ".pdf"}.get(kind, "")  # fmt: skip
-
-
-def _filename(part: Message) -> str:
-    try:
-        name = part.get_filename() or ""
-    except (UnicodeError, LookupError, ValueError):
-        return "attachment"
-    # Only the name: it may be a path from another computer.
-    return one_line(_decoded(collapse_rfc2231_value(name))).replace("\\", "/").rpartition("/")[2]
+def _is_text(part: Message) -> bool:
+    """Whether a reader sees it as part of the message."""
+    if part.get_content_type() == "message/delivery-status":
+        return True
+    # Where the border between the parts was never named, what came is one text.
+    is_broken = part.get_content_maintype() == "multipart"
+    if not is_broken and part.get_content_type() not in {"text/plain", "text/html"}:
+        return False
+    return part.get_content_disposition() != "attachment" and not _filename(part)
 
 
 def _text(part: Message, draft: Draft) -> str:
+    payload = part.get_payload()
+    if isinstance(payload, list):
+        lines = (f"{name}: {value}" for block in payload if isinstance(block, Message)
+                 for name, value in block.items())  # fmt: skip
+        return "\n".join(lines)[:_MAX_REPORT_CHARS]
     data = part.get_payload(decode=True)
-    if not isinstance(data, bytes):
-        return ""
+    charset = usual_name(_charset(part))
     try:
-        charset = part.get_content_charset() or ""
-    except (UnicodeError, LookupError):
-        charset = ""
-    try:
+        if not isinstance(data, bytes):
+            return ""
+        if charset in DISGUISED:
+            return data.decode(charset, "replace")
+        if part.get_content_type() == "text/html":
+            return web_page.decoded(data, draft, charset)
         text, warning = decode(data, charset)
     except NotTextError:
         draft.warn("A part of the message is no text.")
@@ -125,13 +167,59 @@ def _text(part: Message, draft: Draft) -> str:
     return text
 
 
-def _field(message: Message, name: str) -> str:
-    return _decoded(str(message.get(name, ""))[:_MAX_FIELD_CHARS])
-
-
-def _decoded(value: str) -> str:
-    """A header field in plain words; as it stands if its encoding is a mystery."""
+def _charset(part: Message) -> str:
     try:
-        return str(make_header(decode_header(value)))
-    except (email.errors.HeaderParseError, LookupError, UnicodeError, ValueError):
-        return value
+        return part.get_content_charset() or ""
+    except _DAMAGE:
+        return ""
+
+
+def _attach(part: Message, draft: Draft, prefix: str, number: int) -> None:
+    subtype = part.get_content_subtype()
+    if subtype in _SIGNATURES or _is_inline_picture(part):
+        return
+    if subtype in {"pgp-encrypted", "pkcs7-mime", "x-pkcs7-mime"}:
+        draft.warn("The message is encrypted or sealed, which is not undone.")
+        return
+    payload = part.get_payload()
+    if isinstance(payload, list):
+        inner = payload[0] if payload else None
+        if isinstance(inner, Message):
+            repair(inner)
+            name = one_line(field(inner, "Subject")) or "message"
+            draft.attach(f"{prefix}{name}.eml", _as_bytes(inner, draft))
+        return
+    data = part.get_payload(decode=True)
+    if isinstance(data, bytes) and data:
+        suffix = _SUFFIXES.get(part.get_content_type(), "")
+        draft.attach(prefix + (_filename(part) or f"part {number}{suffix}"), data)
+
+
+def _is_inline_picture(part: Message) -> bool:
+    """A logo in the text of a page says nothing."""
+    is_placed = bool(part.get("Content-ID")) and part.get_content_disposition() != "attachment"
+    return part.get_content_maintype() == "image" and is_placed
+
+
+def _as_bytes(message: Message, draft: Draft) -> bytes:
+    body = message.get_payload()
+    if not message.keys() and isinstance(body, str):
+        # Some programs encode the enclosed message as a whole.
+        try:
+            return binascii.a2b_base64(body.strip(), strict_mode=True)
+        except (binascii.Error, ValueError):
+            pass
+    try:
+        return message.as_bytes()
+    except (*_DAMAGE, RecursionError):
+        draft.warn("A message inside it can't be taken out.")
+        return b""
+
+
+def _filename(part: Message) -> str:
+    try:
+        name = collapse_rfc2231_value(part.get_filename() or "")
+    except _DAMAGE:
+        return "attachment"
+    # Only the name: it may be a path from another computer.
+    return one_line(name).replace("\\", "/").rpartition("/")[2]

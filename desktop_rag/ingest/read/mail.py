@@ -14,5 +14,6 @@ def read(source: SourceFile, draft: Draft) -> str:
     letter = Letter(source.data)
     if letter.subject:
         draft.mark(Anchor(heading=letter.subject))
-    letter.write(draft)
+    # The subject is the title already, so headings in the body are not put below it.
+    letter.write(draft, Anchor())
     return letter.subject

@@ -7,13 +7,17 @@ process.
 import re
 from collections.abc import Iterator
 
-from desktop_rag.core.anchors import Anchor
+from desktop_rag.core.anchors import HEADING_SEPARATOR, Anchor
 from desktop_rag.ingest.read.draft import Draft
 from desktop_rag.ingest.read.letter import Letter
 from desktop_rag.ingest.read.source import SourceFile, Unreadable
 
-# A message begins at such a line after an empty one, or at the beginning of the file.
-_BEGIN = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\r\n\r\n))From [^\n]*\n")
+# A message begins at such a line after an empty one, or at the beginning of the file. A field of its
+# header must follow: "From" begins many a sentence, and not every program marks it then.
+_BEGIN = re.compile(
+    rb"\A\s*From [^\n]*\n|"
+    rb"(?:(?<=\n\n)|(?<=\r\n\r\n))From [^\n]*\n(?=>?[A-Za-z0-9-]+:[ \t\r\n]|>From )"
+)
 _QUOTED_FROM = re.compile(rb"^>(>*From )", re.MULTILINE)
 
 
@@ -31,9 +35,10 @@ def read(source: SourceFile, draft: Draft) -> str:
             draft.add("\n\n")
         name = letter.subject or f"message {number}"
         draft.add_heading(1, name)
-        draft.mark(Anchor(heading=name, line=line))
+        place = Anchor(heading=name, line=line)
+        draft.mark(place)
         draft.add(f"{name}\n\n")
-        letter.write(draft, prefix=f"message {number} › ")
+        letter.write(draft, place, prefix=f"message {number}{HEADING_SEPARATOR}")
     if not count:
         raise Unreadable("damaged", "The file is damaged", "No message in it can be read.")
     return source.stem

@@ -6,14 +6,20 @@ costs no stack and loses nothing. Runs in the parser process.
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, cast
 
-from desktop_rag.core.anchors import Anchor
+from desktop_rag.core.anchors import HEADING_SEPARATOR, Anchor
+from desktop_rag.ingest.read.charset import usual_name
 from desktop_rag.ingest.read.draft import Draft, HeadingPath, one_line
 from desktop_rag.ingest.read.encoding import decode
 from desktop_rag.ingest.read.source import SourceFile
+from desktop_rag.ingest.read.web_table import CELL_BORDER, CELLS, Table, TableSurvey
 
-_CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
+_CHARSET = re.compile(
+    rb"<(?:meta[^>]{0,200}?charset|\?xml[^>]{0,200}?encoding)\s*=\s*[\"']?\s*([\w.:-]+)",
+    re.IGNORECASE,
+)
 _TABLE = re.compile(rb"<table\b", re.IGNORECASE)
 _META_BYTES = 4096
 _DROPPED = {
@@ -28,46 +34,55 @@ _PARAGRAPHS = {
 }  # fmt: skip
 _LINES = {"div", "li", "dt", "dd", "caption", "figcaption", "summary", "option", "br"}
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
-_CELLS = {"td", "th"}
 _TABLE_PARTS = {"table", "tr", "td", "th"}
 _LISTS = {"ul", "ol"}
-# What shows that a table cell is a part of the page.
-_NOT_IN_CELLS = {"table", "h1", "h2", "h3", "h4", "h5", "h6", "pre", "hr", "form"}
-_MAX_CELL_PARAGRAPHS = 5
-_CELL_BORDER = " | "
 _FENCE = "```"
 _MAX_DIGITS = 9
 _SPACE = re.compile(r"[ \t\n\r\f\v\xa0]+")
 _INDENT = "  "
 _MAX_INDENT = 6
+_ANYWHERE = Anchor()
 
 
 def read(source: SourceFile, draft: Draft) -> str:
     """Fill the draft; the title is that of the page, or nothing."""
-    declared = _CHARSET.search(source.data[:_META_BYTES])
-    text, warning = decode(source.data, declared[1].decode("ascii", "replace") if declared else "")
+    return write(decoded(source.data, draft), draft)
+
+
+def decoded(data: bytes, draft: Draft, declared: str = "") -> str:
+    """The markup as text, by the encoding it was declared to have, or declares itself.
+
+    Raises NotTextError for bytes that are something else.
+    """
+    found = None if declared else _CHARSET.search(data[:_META_BYTES])
+    if found:
+        declared = found[1].decode("ascii", "replace")
+    text, warning = decode(data, usual_name(declared))
     if warning:
         draft.warn(warning)
-    return write(text, draft)
+    return text
 
 
-def write(text: str, draft: Draft) -> str:
-    """Add a page that was decoded; returns its title, or nothing."""
+def write(text: str, draft: Draft, place: Anchor = _ANYWHERE) -> str:
+    """Add a page that was decoded; returns its title, or nothing.
+
+    If `place` has a heading, the page is below it: so are its headings and their anchors.
+    """
     begin = draft.length
     markup = draft.fitting(text).encode("utf-8", "replace")
-    tables = _TableSurvey()
+    tables = TableSurvey()
     if _TABLE.search(markup):
         _feed(markup, tables)
-    page = _Page(draft, tables.layout, keep_hidden=False)
+    page = _Page(draft, tables.layout, place, keep_hidden=False)
     _feed(markup, page)
     if draft.length == begin:
         # Some pages are hidden whole until their script has run.
-        page = _Page(draft, tables.layout, keep_hidden=True)
+        page = _Page(draft, tables.layout, place, keep_hidden=True)
         _feed(markup, page)
     return page.title
 
 
-def _feed(markup: bytes, target: "_TableSurvey | _Page") -> None:
+def _feed(markup: bytes, target: "TableSurvey | _Page") -> None:
     from lxml import etree
 
     # The stubs ask for handlers of events that lxml does without.
@@ -76,41 +91,14 @@ def _feed(markup: bytes, target: "_TableSurvey | _Page") -> None:
     parser.close()
 
 
-class _TableSurvey:
-    """Finds the tables (by number) made for layout: their cells are parts of a page, no columns."""
-
-    def __init__(self) -> None:
-        self.layout: set[int] = set()
-        self._open: list[int] = []
-        self._count = 0
-        self._paragraphs = 0
-
-    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        if tag in _CELLS:
-            self._paragraphs = 0
-        self._paragraphs += tag == "p"
-        if tag in _NOT_IN_CELLS or self._paragraphs > _MAX_CELL_PARAGRAPHS:
-            self.layout.update(self._open[-1:])
-        if tag == "table":
-            self._open.append(self._count)
-            self._count += 1
-
-    def end(self, tag: str) -> None:
-        if tag == "table" and self._open:
-            self._open.pop()
-
-    def data(self, text: str) -> None:
-        pass
-
-    def close(self) -> None:
-        pass
-
-
 class _Page:
     """Writes the draft from the events. White space is held back until text follows it."""
 
-    def __init__(self, draft: Draft, layout: set[int], *, keep_hidden: bool) -> None:
+    def __init__(
+        self, draft: Draft, layout: set[int], place: Anchor, *, keep_hidden: bool
+    ) -> None:
         self.title = ""
+        self._place = place
         self._draft = draft
         self._begin = draft.length
         self._path = HeadingPath()
@@ -123,13 +111,12 @@ class _Page:
         self._pending = _Pending()
         self._is_pre = False
         self._lists: list[int | None] = []
-        self._tables: list[bool] = []
+        self._tables: list[Table] = []
         self._table_count = 0
-        self._cell_number = 0
         self._is_in_cell = False
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        if self._hidden_depth or tag in _DROPPED or self._is_hidden(tag, attributes):
+        if self._hidden_depth or self._is_hidden(tag, attributes):
             self._hidden_depth += 1
         elif tag == "title":
             self._title_pieces = []
@@ -180,6 +167,9 @@ class _Page:
         return self._is_in_cell or self._heading_pieces is not None
 
     def _is_hidden(self, tag: str, attributes: Mapping[str, str]) -> bool:
+        if tag in _DROPPED:
+            # In headings that fold their section the words are on a button.
+            return tag != "button" or self._heading_pieces is None
         if not attributes or self._keep_hidden:
             return False
         if tag in _ICONS and attributes.get("aria-hidden") == "true":
@@ -208,7 +198,9 @@ class _Page:
     def _end_block(self, tag: str) -> None:
         if tag == "pre" and self._is_pre:
             self._is_pre = False
-            if not self._pending.prefix:
+            if self._pending.prefix:
+                self._pending.prefix = ""
+            else:
                 self._draft.add("\n" + _FENCE)
         if tag in _LISTS and self._lists:
             self._lists.pop()
@@ -220,34 +212,40 @@ class _Page:
     def _start_in_table(self, tag: str) -> None:
         if tag == "table":
             self._pending.need(2)
-            self._tables.append(self._table_count in self._layout)
+            self._tables.append(Table(is_layout=self._table_count in self._layout))
             self._table_count += 1
         elif tag == "tr":
             self._pending.need(1)
-            self._cell_number = 0
-        elif self._tables and not self._tables[-1]:
+            if self._tables:
+                self._tables[-1].start_row()
+        elif self._tables and not self._tables[-1].is_layout:
             self._is_in_cell = True
-            self._pending.cells += self._cell_number > 0
-            self._cell_number += 1
+            self._tables[-1].start_cell(tag)
+            self._pending.cells += self._tables[-1].cell_number > 1
         else:
             self._pending.need(1)
 
     def _end_in_table(self, tag: str) -> None:
-        if tag in _CELLS:
+        if tag in CELLS:
             self._is_in_cell = False
             return
         self._pending.cells = 0
         self._pending.need(1 if tag == "tr" else 2)
-        if tag == "table" and self._tables:
-            self._tables.pop()
+        if tag == "tr" and self._tables:
+            self._tables[-1].end_row(self._draft.length)
+        elif tag == "table" and self._tables:
+            self._tables.pop().close(self._draft)
 
     def _end_heading(self, level: int) -> None:
         title = "".join(self._heading_pieces or ())
         self._heading_pieces = None
         if title.strip():
             path = self._path.enter(level, title)
+            outer = self._place.heading
+            if outer:
+                level, path = level + 1, f"{outer}{HEADING_SEPARATOR}{path}"
             self._draft.add_heading(level, title, self._heading_offset)
-            self._draft.mark(Anchor(heading=path), self._heading_offset)
+            self._draft.mark(replace(self._place, heading=path), self._heading_offset)
         self._pending.prefix = ""
         self._pending.need(2)
 
@@ -265,6 +263,8 @@ class _Page:
             if not self._heading_pieces:
                 self._heading_offset = self._draft.length + len(space)
             self._heading_pieces.append((" " if space else "") + text)
+        if self._is_in_cell:
+            self._tables[-1].add(text)
         self._draft.add(space + prefix + text)
 
 
@@ -286,7 +286,7 @@ class _Pending:
         breaks = 0 if is_first else self.breaks
         space = "\n" * breaks
         if self.cells:
-            space += (_CELL_BORDER * self.cells)[breaks > 0 :]
+            space += (CELL_BORDER * self.cells)[breaks > 0 :]
         elif self.has_space and not breaks and not is_first:
             space = " "
         prefix = self.prefix

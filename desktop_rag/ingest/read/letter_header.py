@@ -1,0 +1,66 @@
+"""The fields of a message's header, in whatever way they were encoded, or were not.
+
+Runs in the parser process.
+"""
+
+import binascii
+from email.errors import HeaderParseError
+from email.header import decode_header
+from email.message import Message
+
+from desktop_rag.ingest.read.charset import usual_name
+from desktop_rag.ingest.read.encoding import NotTextError, decode
+
+_REPAIRED = {"from", "to", "cc", "subject", "content-type", "content-disposition"}
+_MAX_FIELD_CHARS = 2000
+_SURROGATES = range(0xDC80, 0xDD00)
+
+
+def repair(message: Message) -> None:
+    """Decode what stands in the header as bytes of another encoding; the library gives it up."""
+    damaged = [
+        (name, value)
+        for name, value in message.raw_items()
+        if name.lower() in _REPAIRED and not value.isascii()
+    ]
+    seen: set[str] = set()
+    for name, value in damaged:
+        # Only the first of a name is ever looked at, and that is the one that is replaced.
+        if name.lower() not in seen:
+            seen.add(name.lower())
+            message.replace_header(name, _repaired(value[:_MAX_FIELD_CHARS]))
+
+
+def field(message: Message, name: str) -> str:
+    """A field in plain words, "" if it is missing, as it stands if its encoding is a mystery."""
+    value = str(message.get(name, ""))[:_MAX_FIELD_CHARS]
+    if "=?" not in value:
+        return value
+    try:
+        pieces = decode_header(value)
+    except (HeaderParseError, binascii.Error, ValueError):
+        return value
+    return "".join(
+        piece if isinstance(piece, str) else _decoded(piece, charset or "raw-unicode-escape")
+        for piece, charset in pieces
+    )
+
+
+def _decoded(data: bytes, charset: str) -> str:
+    try:
+        return data.decode(usual_name(charset))
+    except (LookupError, ValueError):
+        return _readable(data, charset)
+
+
+def _repaired(value: str) -> str:
+    if not any(ord(char) in _SURROGATES for char in value):
+        return value
+    return _readable(value.encode("ascii", "surrogateescape"), "")
+
+
+def _readable(data: bytes, charset: str) -> str:
+    try:
+        return decode(data, usual_name(charset))[0]
+    except NotTextError:
+        return data.decode("utf-8", "replace")
