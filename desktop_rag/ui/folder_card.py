@@ -74,6 +74,8 @@ class FolderCard(Card):
         self._failed.setVisible(failed > 0)
         self._open.setEnabled(not is_offline)
         self._rescan.setEnabled(not is_offline)
+        # What is left out is asked of folders only.
+        self._options.setVisible(source.links is None)
         self._paint_icon()
 
     def event(self, event: QEvent) -> bool:

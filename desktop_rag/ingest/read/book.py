@@ -14,28 +14,33 @@ from desktop_rag.core.anchors import Anchor
 from desktop_rag.ingest.read import web_page
 from desktop_rag.ingest.read.archive import open_archive
 from desktop_rag.ingest.read.draft import Draft, one_line
-from desktop_rag.ingest.read.encoding import NotTextError, decode
-from desktop_rag.ingest.read.ooxml import Element, OfficePackage, attribute, local_name
+from desktop_rag.ingest.read.encoding import NotTextError
+from desktop_rag.ingest.read.ooxml import Element, attribute, local_name
 from desktop_rag.ingest.read.source import SourceFile, Unreadable
 
 _CONTAINER = "META-INF/container.xml"
 _ENCRYPTION = "META-INF/encryption.xml"
 _HEADING = re.compile(r"<h[1-6]\b", re.IGNORECASE)
 _MAX_CHAPTERS = 5000
+# What entries that are cut short or altered make the library raise.
+_DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError)
 
 
 def read(source: SourceFile, draft: Draft) -> str:
     """Fill the draft; the title is that of the book, or nothing."""
     with open_archive(source) as archive:
         book = _Book(archive)
+        here = ""
         for number, name in enumerate(book.chapters(), start=1):
             page = book.text(name, draft)
             if not page.strip():
                 continue
             title = book.contents.get(name, "")
+            # Long chapters are in several files.
+            here = title or here
             if draft.length:
                 draft.add("\n\n")
-            draft.mark(Anchor(heading=title or f"chapter {number}"))
+            draft.mark(Anchor(heading=here or f"part {number}"))
             if title and not _HEADING.search(page):
                 draft.add_heading(1, title)
                 draft.add(f"# {title}\n\n")
@@ -49,10 +54,9 @@ class _Book:
     def __init__(self, archive: zipfile.ZipFile) -> None:
         """Raises Unreadable for a book without a package, or with copy protection."""
         self._archive = archive
-        self._files = OfficePackage(archive)
-        package = _first(self._files.root(_CONTAINER), "rootfile")
+        package = _first(self._xml(_CONTAINER), "rootfile")
         name = attribute(package, "full-path")
-        self._root = self._files.root(name) if name else None
+        self._root = self._xml(name) if name else None
         if self._root is None:
             raise Unreadable("damaged", "The file is damaged", "It has no list of chapters.")
         self._folder = posixpath.dirname(name)
@@ -71,16 +75,27 @@ class _Book:
     def text(self, name: str, draft: Draft) -> str:
         """The markup of a chapter; nothing if it is missing or damaged."""
         try:
-            data = self._archive.read(name)
-            text, warning = decode(data)
+            return web_page.decoded(self._archive.read(name), draft)
         except KeyError:
             return ""
-        except (zipfile.BadZipFile, zlib.error, NotTextError):
+        except (NotTextError, *_DAMAGE):
             draft.warn(f"A chapter can't be read: {one_line(name)}")
             return ""
-        if warning:
-            draft.warn(warning)
-        return text
+
+    def _xml(self, name: str) -> Element | None:
+        """The root element of a file, None if it is missing or no XML. Entities stay as they are.
+
+        Other than in office files a document type is usual here.
+        """
+        from lxml import etree
+
+        parser = etree.XMLParser(
+            resolve_entities=False, no_network=True, load_dtd=False, recover=True
+        )
+        try:
+            return etree.fromstring(self._archive.read(name), parser)
+        except (KeyError, *_DAMAGE, etree.XMLSyntaxError):
+            return None
 
     def _name(self, href: str, folder: str | None = None) -> str:
         """The name in the archive that a link inside it means."""
@@ -90,7 +105,7 @@ class _Book:
 
     def _refuse_protected(self) -> None:
         """Mangled fonts do no harm; chapters that are encrypted do."""
-        names = {attribute(item, "URI") for item in _all(self._files.root(_ENCRYPTION),
+        names = {attribute(item, "URI") for item in _all(self._xml(_ENCRYPTION),
                                                          "CipherReference")}  # fmt: skip
         chapters = {self._name(attribute(item, "href")) for item in self._items.values()
                     if "html" in attribute(item, "media-type")}  # fmt: skip
@@ -105,11 +120,7 @@ class _Book:
             is_page = "nav" in attribute(item, "properties").split()
             if not is_page and attribute(item, "media-type") != "application/x-dtbncx+xml":
                 continue
-            try:
-                root = self._files.root(name)
-            except Unreadable:
-                # It declares entities, which may be harmless there: the chapters tell their titles.
-                continue
+            root = self._xml(name)
             if is_page:
                 links = [(attribute(link, "href"), _text_of(link))
                          for link in _all(root, "a")]  # fmt: skip

@@ -7,16 +7,18 @@ process.
 import binascii
 import email
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from email.message import Message
 from email.utils import collapse_rfc2231_value
+from itertools import islice
 
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.ingest.read import web_page
 from desktop_rag.ingest.read.charset import DISGUISED, usual_name
 from desktop_rag.ingest.read.draft import Draft, LimitReached, one_line
 from desktop_rag.ingest.read.encoding import NotTextError, decode
-from desktop_rag.ingest.read.letter_header import field, repair
+from desktop_rag.ingest.read.letter_header import BoundedHeaders, field, repair
 from desktop_rag.ingest.read.source import Unreadable
 
 _HEADER_FIELDS = ("From", "To", "Cc", "Date", "Subject")
@@ -49,12 +51,11 @@ class Letter:
     def __init__(self, data: bytes) -> None:
         """Raises Unreadable for one that is nested without end."""
         try:
-            # The old policy: the new one parses header fields in time that grows with their square.
-            self._message = email.message_from_bytes(data)
+            self._message = email.message_from_bytes(data, policy=BoundedHeaders())
         except RecursionError as exc:
             raise Unreadable("damaged", "The message is nested too deep") from exc
         repair(self._message)
-        self._leaves = list(_leaves(self._message))
+        self._leaves = list(islice(_leaves(self._message), _MAX_PARTS + 1))
         for leaf in self._leaves:
             repair(leaf.part)
         self.subject = one_line(field(self._message, "Subject"))
@@ -64,6 +65,9 @@ class Letter:
 
         What stands below headings in the body is at `place`, in a section of it.
         """
+        if len(self._leaves) > _MAX_PARTS:
+            draft.warn(f"Of one message only {_MAX_PARTS:,} parts were read.")
+            self._leaves.pop()
         # First, so that a text that is too long costs no attachment.
         for number, leaf in enumerate(self._leaves, start=1):
             if not _is_text(leaf.part):
@@ -109,10 +113,8 @@ def _worse_form(choice: int, found: list[tuple[_Leaf, str]]) -> str:
 
 def _shown_chars(page: str) -> int:
     draft = Draft(_STUB_CHARS * (_MORE_THAN_STUB + 1))
-    try:
+    with suppress(LimitReached):
         web_page.write(page, draft)
-    except LimitReached:
-        pass
     return draft.length
 
 
@@ -120,7 +122,7 @@ def _leaves(message: Message) -> Iterator[_Leaf]:
     """The parts that hold no others; an enclosed message is one. Walks without recursion."""
     waiting = [_Leaf(message, 0)]
     count = 0
-    while waiting and count < _MAX_PARTS:
+    while waiting:
         leaf = waiting.pop()
         count += 1
         inner = leaf.part.get_payload()

@@ -4,16 +4,30 @@ Runs in the parser process.
 """
 
 import binascii
+from collections.abc import Sequence
 from email.errors import HeaderParseError
 from email.header import decode_header
 from email.message import Message
+from email.policy import Compat32
 
 from desktop_rag.ingest.read.charset import usual_name
 from desktop_rag.ingest.read.encoding import NotTextError, decode
 
 _REPAIRED = {"from", "to", "cc", "subject", "content-type", "content-disposition"}
-_MAX_FIELD_CHARS = 2000
+_MAX_FIELD_CHARS = 4000
 _SURROGATES = range(0xDC80, 0xDD00)
+
+
+class BoundedHeaders(Compat32):
+    """Reads no more of a field than anybody does: parsing one takes the square of its length.
+
+    It is the old policy, under which fields are parsed when they are asked for.
+    """
+
+    def header_source_parse(self, sourcelines: Sequence[str]) -> tuple[str, str]:
+        """The name and the value of a field from its lines."""
+        name, value = super().header_source_parse(list(sourcelines))
+        return name, value[:_MAX_FIELD_CHARS]
 
 
 def repair(message: Message) -> None:
@@ -28,12 +42,12 @@ def repair(message: Message) -> None:
         # Only the first of a name is ever looked at, and that is the one that is replaced.
         if name.lower() not in seen:
             seen.add(name.lower())
-            message.replace_header(name, _repaired(value[:_MAX_FIELD_CHARS]))
+            message.replace_header(name, _repaired(value))
 
 
 def field(message: Message, name: str) -> str:
     """A field in plain words, "" if it is missing, as it stands if its encoding is a mystery."""
-    value = str(message.get(name, ""))[:_MAX_FIELD_CHARS]
+    value = str(message.get(name, ""))
     if "=?" not in value:
         return value
     try:

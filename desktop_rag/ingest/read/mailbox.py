@@ -6,14 +6,15 @@ process.
 
 import re
 from collections.abc import Iterator
+from itertools import zip_longest
 
 from desktop_rag.core.anchors import HEADING_SEPARATOR, Anchor
 from desktop_rag.ingest.read.draft import Draft
 from desktop_rag.ingest.read.letter import Letter
 from desktop_rag.ingest.read.source import SourceFile, Unreadable
 
-# A message begins at such a line after an empty one, or at the beginning of the file. A field of its
-# header must follow: "From" begins many a sentence, and not every program marks it then.
+# A message begins at such a line after an empty one, or at the beginning of the file. A field of
+# its header must follow: "From" begins many a sentence, and not every program marks it then.
 _BEGIN = re.compile(
     rb"\A\s*From [^\n]*\n|"
     rb"(?:(?<=\n\n)|(?<=\r\n\r\n))From [^\n]*\n(?=>?[A-Za-z0-9-]+:[ \t\r\n]|>From )"
@@ -49,7 +50,7 @@ def _messages(data: bytes) -> Iterator[tuple[int, bytes]]:
     begins = list(_BEGIN.finditer(data))
     line = 1
     counted = 0
-    for found, following in zip(begins, [*begins[1:], None], strict=True):
+    for found, following in zip_longest(begins, begins[1:]):
         line += data.count(b"\n", counted, found.start())
         counted = found.start()
         end = following.start() if following else len(data)

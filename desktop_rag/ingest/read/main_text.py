@@ -5,9 +5,14 @@ Runs in the parser process, on bytes the app fetched.
 """
 
 import logging
+from contextlib import suppress
 
-from desktop_rag.ingest.read import markdown, plain_text, web_page
-from desktop_rag.ingest.read.draft import Draft, LimitReached
+from desktop_rag.core.anchors import Anchor
+from desktop_rag.core.parsed import ParsedDocument
+from desktop_rag.ingest.read import markdown, names, web_page
+from desktop_rag.ingest.read.draft import Draft, HeadingPath, LimitReached
+from desktop_rag.ingest.read.lost_headings import with_headings
+from desktop_rag.ingest.read.plain_text import line_offsets
 from desktop_rag.ingest.read.source import SourceFile
 
 log = logging.getLogger(__name__)
@@ -19,19 +24,34 @@ _LEAST_SHARE = 0.15
 def read(source: SourceFile, draft: Draft) -> str:
     """Fill the draft; the title is that of the page, or nothing."""
     whole = Draft(draft.max_chars)
-    try:
+    title = ""
+    with suppress(LimitReached):
         title = web_page.read(source, whole)
-    except LimitReached:
-        title = ""
-    text = _main_text(source.data)
-    if len(text) < _LEAST_SHARE * whole.length:
+    page = whole.finish(names.WEB_PAGE, title)
+    text, headings = _main_text(source.data, page)
+    if len(text) < _LEAST_SHARE * len(page.text):
         return web_page.read(source, draft)
-    text = draft.fitting(text)
-    plain_text.write(text, draft, markdown.headings(text))
+    for warning in page.warnings:
+        draft.warn(warning)
+    _write(text, headings, draft)
     return title
 
 
-def _main_text(data: bytes) -> str:
+_Headings = dict[int, tuple[int, str]]
+
+
+def _main_text(data: bytes, page: ParsedDocument) -> tuple[str, _Headings]:
+    """The main text with its headings: of two attempts the one that keeps more of them."""
+    attempts: list[tuple[str, _Headings]] = []
+    for is_greedy in (True, False):
+        text = with_headings(_extracted(data, is_greedy=is_greedy), page)
+        attempts.append((text, markdown.headings(text)))
+        if len(attempts[-1][1]) >= len(page.headings):
+            break
+    return max(attempts, key=lambda attempt: (len(attempt[1]), len(attempt[0])))
+
+
+def _extracted(data: bytes, *, is_greedy: bool) -> str:
     """What trafilatura takes for the main text; nothing if it finds none or fails."""
     import trafilatura
 
@@ -41,9 +61,21 @@ def _main_text(data: bytes) -> str:
     try:
         found = trafilatura.extract(
             data, output_format="markdown", include_comments=False, include_formatting=True,
-            favor_recall=True,
+            favor_recall=is_greedy,
         )  # fmt: skip
     except Exception:  # the page is still read whole
         log.info("the main text was not found", exc_info=True)
         return ""
     return found or ""
+
+
+def _write(text: str, headings: _Headings, draft: Draft) -> None:
+    """Add the text. Its lines are none of the page's, so they are no places to go to."""
+    begin, offsets = draft.length, line_offsets(text)
+    path = HeadingPath()
+    for line, (level, title) in sorted(headings.items()):
+        offset = begin + offsets[line - 1]
+        if offset < draft.max_chars:
+            draft.add_heading(level, title, offset)
+            draft.mark(Anchor(heading=path.enter(level, title)), offset)
+    draft.add(text)

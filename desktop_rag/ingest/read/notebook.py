@@ -4,6 +4,7 @@ Runs in the parser process.
 """
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any, cast
 
@@ -16,6 +17,8 @@ from desktop_rag.ingest.read.source import SourceFile, Unreadable
 
 _MAX_OUTPUT_CHARS = 10_000
 _FENCE = "```"
+# A picture written into the text.
+_PICTURE = re.compile(r"(data:image/[\w.+-]{1,30};base64,)[A-Za-z0-9+/=]+")
 
 
 def read(source: SourceFile, draft: Draft) -> str:
@@ -47,6 +50,7 @@ def read(source: SourceFile, draft: Draft) -> str:
             if outputs:
                 draft.add(f"\n\n{outputs}")
         else:
+            content = _PICTURE.sub(r"\1", content)
             here = _write_text(content, draft, path, place) or here
     metadata = notebook.get("metadata")
     return str(metadata.get("title") or "") if isinstance(metadata, dict) else ""
@@ -68,10 +72,13 @@ def _write_text(text: str, draft: Draft, path: HeadingPath, place: str) -> str:
 
 def _cells(notebook: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """The cells of version 4, or those of the worksheets of version 3."""
-    sheets: list[Any] = notebook.get("worksheets") or [notebook]
-    for sheet in sheets:
-        cells = sheet.get("cells") if isinstance(sheet, dict) else None
-        yield from (cell for cell in cells or () if isinstance(cell, dict))
+    for sheet in _dicts(notebook.get("worksheets")) or [notebook]:
+        yield from _dicts(sheet.get("cells"))
+
+
+def _dicts(value: object) -> list[dict[str, Any]]:
+    items = cast("list[Any]", value) if isinstance(value, list) else []
+    return [item for item in items if isinstance(item, dict)]
 
 
 def _level(cell: dict[str, Any]) -> int:
@@ -82,17 +89,18 @@ def _level(cell: dict[str, Any]) -> int:
 def _outputs(cell: dict[str, Any]) -> str:
     """What the cell printed or evaluated to, as far as it is text; a bounded part of it."""
     pieces: list[str] = []
-    outputs = cell.get("outputs")
-    for output in outputs if isinstance(outputs, list) else ():
-        if not isinstance(output, dict):
-            continue
-        found = cast("dict[str, Any]", output)
-        rich = found.get("data")
+    for output in _dicts(cell.get("outputs")):
+        rich = output.get("data")
         shown = rich.get("text/plain") if isinstance(rich, dict) else None
-        text = _joined(found.get("text") or shown or found.get("evalue"))
+        text = _joined(output.get("text") or shown or _error(output))
         if text.strip():
             pieces.append(text.strip())
     return "\n".join(pieces)[:_MAX_OUTPUT_CHARS]
+
+
+def _error(output: dict[str, Any]) -> str:
+    """What went wrong; where in the code it did is in the traceback, which is left out."""
+    return ": ".join(filter(None, map(_joined, (output.get("ename"), output.get("evalue")))))
 
 
 def _joined(value: object) -> str:

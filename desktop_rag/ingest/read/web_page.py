@@ -39,6 +39,8 @@ _LISTS = {"ul", "ol"}
 _FENCE = "```"
 _MAX_DIGITS = 9
 _SPACE = re.compile(r"[ \t\n\r\f\v\xa0]+")
+# By which a heading links to itself.
+_SELF_LINKS = {"¶", "§", "#", "🔗"}
 _INDENT = "  "
 _MAX_INDENT = 6
 _ANYWHERE = Anchor()
@@ -94,9 +96,7 @@ def _feed(markup: bytes, target: "TableSurvey | _Page") -> None:
 class _Page:
     """Writes the draft from the events. White space is held back until text follows it."""
 
-    def __init__(
-        self, draft: Draft, layout: set[int], place: Anchor, *, keep_hidden: bool
-    ) -> None:
+    def __init__(self, draft: Draft, layout: set[int], place: Anchor, *, keep_hidden: bool) -> None:
         self.title = ""
         self._place = place
         self._draft = draft
@@ -258,6 +258,8 @@ class _Page:
         return f"{indent}{number}. "
 
     def _emit(self, text: str) -> None:
+        if self._heading_pieces is not None and text in _SELF_LINKS:
+            return
         space, prefix = self._pending.take(is_first=self._draft.length == self._begin)
         if self._heading_pieces is not None:
             if not self._heading_pieces:
