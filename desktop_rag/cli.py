@@ -194,6 +194,9 @@ def _note(library: Library, event: LibraryEvent, held: list[Notice]) -> None:
 def _wait(services: app.Services, held: Sequence[Notice]) -> None:
     library = services.library
     while not library.wait_until_quiet(_REPORT_S):
+        if library.holds_for_battery:
+            # Whoever calls this waits for it.
+            library.resume()
         if library.is_paused and held:
             # Nobody but an error pauses here, and nobody could resume.
             raise AppError(held[-1].title, held[-1].hint)

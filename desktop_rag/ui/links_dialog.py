@@ -6,6 +6,7 @@ from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QComboBox, QDialog, QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
 
 from desktop_rag.core.domain import Collection, WebLinks
+from desktop_rag.core.errors import AppError
 from desktop_rag.ui.collection_field import CollectionField
 from desktop_rag.ui.controls import PlainLabel, TextButton
 from desktop_rag.ui.settings_fields import note, whole_number
@@ -22,7 +23,10 @@ _USUAL = "every day"
 
 
 class LinksDialog(QDialog):
-    """`decided(name of the collection, WebLinks)` comes when the person agrees."""
+    """`decided(name of the collection, WebLinks)` comes when the person agrees.
+
+    The dialog stays until it is told that the links were taken, so that nothing typed is lost.
+    """
 
     decided = Signal(str, object)
 
@@ -46,6 +50,9 @@ class LinksDialog(QDialog):
         self._agree = TextButton("Add links", kind="primary")
         self._refuse = TextButton("Cancel")
         self._build()
+        self._error = PlainLabel(tone="danger", wrap=True)
+        self._error.hide()
+        self._column.insertWidget(2, self._error)
         self._agree.setDefault(True)
         self._agree.setEnabled(False)
         self._addresses.textChanged.connect(self._on_text_changed)
@@ -53,7 +60,7 @@ class LinksDialog(QDialog):
         self._refuse.clicked.connect(self.reject)
 
     def _build(self) -> None:
-        column = QVBoxLayout(self)
+        self._column = column = QVBoxLayout(self)
         column.setContentsMargins(20, 18, 20, 16)
         column.setSpacing(8)
         column.addWidget(PlainLabel("Addresses", scale="heading"))
@@ -81,16 +88,24 @@ class LinksDialog(QDialog):
         column.addLayout(buttons)
         self.resize(_WIDTH_PX, _HEIGHT_PX)
 
+    def show_error(self, error: AppError) -> None:
+        """Say what is wrong with the addresses."""
+        self._error.setText(f"{error.title} {error.hint}")
+        self._error.show()
+        self._agree.setEnabled(True)
+        self._addresses.setFocus()
+
     @Slot()
     def _on_text_changed(self) -> None:
+        self._error.hide()
         self._agree.setEnabled(bool(self._urls()))
 
     @Slot()
     def _on_agreed(self) -> None:
         hours = _REFRESH_HOURS[self._refresh.currentText()]
         links = WebLinks(self._urls(), self._limit.value(), hours)
+        self._agree.setEnabled(False)
         self.decided.emit(self._collection.name, links)
-        self.accept()
 
     def _urls(self) -> tuple[str, ...]:
         return tuple(self._addresses.toPlainText().split())

@@ -59,7 +59,21 @@ class SourceChoice(QObject):
     def choose_links(self) -> None:
         """Ask for pages of the web, and add them."""
         dialog = LinksDialog(self._collections, self._page)
-        dialog.decided.connect(self._on_links_decided)
+        library = self._library
+
+        def finish(_source: Source) -> None:
+            dialog.accept()
+            self.changed.emit()
+
+        def add(collection: str, links: WebLinks) -> None:
+            self._bridge.run(
+                dialog,
+                lambda: library.add_links(links, _id_of(library, collection)),
+                finish,
+                dialog.show_error,
+            )
+
+        dialog.decided.connect(add)
         _show(dialog)
 
     @Slot()
@@ -106,11 +120,6 @@ class SourceChoice(QObject):
 
         dialog.decided.connect(save)
         _show(dialog)
-
-    @Slot(str, object)
-    def _on_links_decided(self, collection: str, links: WebLinks) -> None:
-        library = self._library
-        self._run(lambda: library.add_links(links, _id_of(library, collection)))
 
     @Slot(object)
     def _on_collection_saved(self, collection: Collection) -> None:

@@ -24,7 +24,8 @@ _MAGIC = (
     (b"ID3", "audio or video"), (b"OggS", "audio or video"), (b"fLaC", "audio or video"),
     (b"RIFF", "audio or video"), (b"\x1a\x45\xdf\xa3", "audio or video"), (b"MZ", "program"),
     (b"\x7fELF", "program"), (b"SQLite format 3\0", "database"), (b"!BDN", "Outlook mailbox"),
-    (b"\x78\x9f\x3e\x22", "winmail.dat"),
+    (b"\x78\x9f\x3e\x22", "winmail.dat"), (b"\x09\x02\x06\x00", "workbook of Excel 3"),
+    (b"\x09\x04\x06\x00", "workbook of Excel 4"),
 )  # fmt: skip
 # Short enough to begin a text by chance; only believed if the rest is no text either.
 _WEAK_MAGIC = {b"BM", b"MZ", b"BZh", b"ID3", b"RIFF", b"GIF8"}

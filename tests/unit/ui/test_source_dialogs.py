@@ -23,6 +23,7 @@ from desktop_rag.ui.bridge import Bridge
 from desktop_rag.ui.collections_dialog import CollectionsDialog
 from desktop_rag.ui.folder_dialog import FolderDialog
 from desktop_rag.ui.links_dialog import LinksDialog
+from desktop_rag.ui.source_choice import SourceChoice
 from tests.unit.ui.rooms import button, field, make_library, opened_store, texts
 
 
@@ -115,6 +116,22 @@ def test_links_are_decided_with_limit_and_schedule(parent: QWidget, qtbot: QtBot
     with qtbot.waitSignal(dialog.decided) as told:
         agree.click()
     assert told.args == ["", WebLinks(("https://a.example/", "b.example"), 7, 0.0)]
+
+
+def test_a_wrong_address_is_told_in_the_dialog_and_nothing_typed_is_lost(
+    bridge: Bridge, library: Library, parent: QWidget, qtbot: QtBot
+) -> None:
+    choice = SourceChoice(bridge, library, parent)
+    choice.choose_links()
+    dialog = parent.findChild(LinksDialog)
+    assert isinstance(dialog, LinksDialog)
+    addresses = field(dialog, QPlainTextEdit, "Addresses")
+    addresses.setPlainText("ftp://a.example/")
+    button(dialog, "Add links").click()
+    qtbot.waitUntil(lambda: says(dialog, "can't be fetched"))
+    assert addresses.toPlainText() == "ftp://a.example/"
+    assert button(dialog, "Add links").isEnabled()
+    assert library.sources() == []
 
 
 @pytest.fixture

@@ -115,6 +115,12 @@ def test_a_letter_is_no_mail(content: bytes) -> None:
         ("a.txt", bytes(range(256)), "unsupported", "Not a text file"),
         ("a.docx", bytes(range(256)), "damaged", "The file is damaged"),
         ("a.zip", make_zip({"x": "y"}), "unsupported", "Not supported: archive"),
+        (
+            "a.xls",
+            b"\x09\x04\x06\x00\x00\x00\x10\x00\xd3\x10",
+            "unsupported",
+            "Not supported: workbook of Excel 4",
+        ),
         ("a.docx", b"PK\3\4 cut off", "damaged", "The file is damaged"),
         ("a.odg", open_document("graphics"), "unsupported", "Not supported: drawing"),
         ("a.svg", b"<svg/>", "unsupported", "Not supported: drawing"),
