@@ -276,7 +276,13 @@ class DocumentView(QWidget):
             return
         unmarked = "" if view.boxes else " · the words could not be found on it"
         self._page_state.setText(f"Page {view.page:,} of {view.page_count:,}{unmarked}")
-        self._scroll.ensureVisible(0, self._page.first_box_top, 0, self._scroll.height() // 3)
+        # Once the picture has its height.
+        QTimer.singleShot(0, self._scroll_to_words)
+
+    @Slot()
+    def _scroll_to_words(self) -> None:
+        above = self._scroll.height() // 3
+        self._scroll.verticalScrollBar().setValue(self._page.first_box_top - above)
 
     def _on_not_drawn(self, error: AppError) -> None:
         self._page.show_view(None)

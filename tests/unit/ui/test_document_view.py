@@ -7,7 +7,7 @@ from typing import TypeVar
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QLineEdit, QListView, QTabWidget, QWidget
+from PySide6.QtWidgets import QLineEdit, QListView, QScrollArea, QTabWidget, QWidget
 from pytestqt.qtbot import QtBot
 
 from desktop_rag.ingest.library import Library
@@ -21,6 +21,8 @@ from tests.unit.ingest.read.samples import make_pdf
 from tests.unit.ui.rooms import button, field, make_library, opened_store, texts
 
 Widget = TypeVar("Widget", bound=QWidget)
+LINES = "\n".join(f"line {n} of the last page" for n in range(40))
+PAGES = ["First page of all", "The wick is trimmed", LINES]
 TEXT = "# Lamp\n\nThe 🔦 keeper trims the wick at dusk.\n\n# Oil\n\nOil comes by boat.\n"
 
 
@@ -36,7 +38,7 @@ def library(store: Database, tmp_path: Path) -> Iterator[Library]:
     folder = tmp_path / "papers"
     folder.mkdir()
     (folder / "lamp.md").write_text(TEXT)
-    (folder / "report.pdf").write_bytes(make_pdf(["First page of all", "The wick is trimmed"]))
+    (folder / "report.pdf").write_bytes(make_pdf(PAGES))
     (folder / "nothing.txt").write_text("")
     made.add_source(folder)
     made.start(watch=False)
@@ -116,10 +118,19 @@ def test_the_page_of_a_pdf_is_drawn_with_the_words_marked(
     tabs = inside(view, QTabWidget)
     assert [tabs.tabText(n) for n in range(tabs.count())] == ["Text", "Page"]
     tabs.setCurrentIndex(1)
-    qtbot.waitUntil(lambda: says(view, "Page 2 of 2"), timeout=20_000)
+    qtbot.waitUntil(lambda: says(view, "Page 2 of 3"), timeout=20_000)
     picture = inside(view, PagePicture)
     assert picture.hasHeightForWidth()
     assert picture.first_box_top > 0
+
+
+def test_the_page_is_scrolled_to_the_words(show: Callable[..., DocumentView], qtbot: QtBot) -> None:
+    view = show("report.pdf", "line 30 of")
+    inside(view, QTabWidget).setCurrentIndex(1)
+    scroll = next(s for s in view.findChildren(QScrollArea) if s.widget())
+    qtbot.waitUntil(lambda: scroll.verticalScrollBar().value() > 0, timeout=20_000)
+    top = inside(view, PagePicture).first_box_top - scroll.verticalScrollBar().value()
+    assert 0 < top < scroll.height()
 
 
 def test_a_document_without_passages_says_why(show: Callable[..., DocumentView]) -> None:
