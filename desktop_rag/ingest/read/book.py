@@ -83,9 +83,9 @@ class _Book:
             return ""
 
     def _xml(self, name: str) -> Element | None:
-        """The root element of a file, None if it is missing or no XML. Entities stay as they are.
+        """The root element of a file, None if it is missing or no XML.
 
-        Other than in office files a document type is usual here.
+        Raises Unreadable for XML that declares entities. A document type alone is usual here.
         """
         from lxml import etree
 
@@ -93,7 +93,10 @@ class _Book:
             resolve_entities=False, no_network=True, load_dtd=False, recover=True
         )
         try:
-            return etree.fromstring(self._archive.read(name), parser)
+            content = self._archive.read(name)
+            if b"<!ENTITY" in content:
+                raise Unreadable("damaged", "The file is damaged", "It declares XML entities.")
+            return etree.fromstring(content, parser)
         except (KeyError, *_DAMAGE, etree.XMLSyntaxError):
             return None
 
@@ -120,7 +123,11 @@ class _Book:
             is_page = "nav" in attribute(item, "properties").split()
             if not is_page and attribute(item, "media-type") != "application/x-dtbncx+xml":
                 continue
-            root = self._xml(name)
+            try:
+                root = self._xml(name)
+            except Unreadable:
+                # The book can be read without it.
+                continue
             if is_page:
                 links = [(attribute(link, "href"), _text_of(link))
                          for link in _all(root, "a")]  # fmt: skip

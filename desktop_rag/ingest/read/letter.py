@@ -24,6 +24,10 @@ from desktop_rag.ingest.read.source import Unreadable
 _HEADER_FIELDS = ("From", "To", "Cc", "Date", "Subject")
 _MAX_PARTS = 2000
 _MAX_REPORT_CHARS = 20_000
+# What a mail server says about a message; all of it is fields.
+_REPORTS = {
+    "message/delivery-status", "message/disposition-notification", "message/feedback-report",
+}  # fmt: skip
 # Their bytes say nothing to a reader.
 _SIGNATURES = {"pgp-signature", "pkcs7-signature", "x-pkcs7-signature"}
 _SUFFIXES = {
@@ -73,9 +77,11 @@ class Letter:
             if not _is_text(leaf.part):
                 _attach(leaf.part, draft, prefix, number)
         fields = ((name, field(self._message, name)) for name in _HEADER_FIELDS)
-        draft.add("\n".join(f"{name}: {one_line(value)}" for name, value in fields if value))
-        for part, text in self._bodies(draft):
-            draft.add("\n\n")
+        lines = [f"{name}: {one_line(value)}" for name, value in fields if value]
+        draft.add("\n".join(lines))
+        for number, (part, text) in enumerate(self._bodies(draft)):
+            if lines or number:
+                draft.add("\n\n")
             if part.get_content_type() == "text/html":
                 web_page.write(text, draft, place)
             else:
@@ -136,7 +142,7 @@ def _leaves(message: Message) -> Iterator[_Leaf]:
 
 def _is_text(part: Message) -> bool:
     """Whether a reader sees it as part of the message."""
-    if part.get_content_type() == "message/delivery-status":
+    if part.get_content_type() in _REPORTS:
         return True
     # Where the border between the parts was never named, what came is one text.
     is_broken = part.get_content_maintype() == "multipart"
@@ -189,7 +195,8 @@ def _attach(part: Message, draft: Draft, prefix: str, number: int) -> None:
         if isinstance(inner, Message):
             repair(inner)
             name = one_line(field(inner, "Subject")) or "message"
-            draft.attach(f"{prefix}{name}.eml", _as_bytes(inner, draft))
+            if data := _as_bytes(inner, draft):
+                draft.attach(f"{prefix}{name}.eml", data)
         return
     data = part.get_payload(decode=True)
     if isinstance(data, bytes) and data:
@@ -208,13 +215,13 @@ def _as_bytes(message: Message, draft: Draft) -> bytes:
     if not message.keys() and isinstance(body, str):
         # Some programs encode the enclosed message as a whole.
         try:
-            return binascii.a2b_base64(body.strip(), strict_mode=True)
+            return binascii.a2b_base64("".join(body.split()), strict_mode=True)
         except (binascii.Error, ValueError):
             pass
     try:
         return message.as_bytes()
     except (*_DAMAGE, RecursionError):
-        draft.warn("A message inside it can't be taken out.")
+        draft.warn("A message inside it is damaged.")
         return b""
 
 

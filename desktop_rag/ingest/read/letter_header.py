@@ -15,6 +15,8 @@ from desktop_rag.ingest.read.encoding import NotTextError, decode
 
 _REPAIRED = {"from", "to", "cc", "subject", "content-type", "content-disposition"}
 _MAX_FIELD_CHARS = 4000
+_MAX_WESTERN_SHARE = 0.25
+_WESTERN = "cp1252"
 _SURROGATES = range(0xDC80, 0xDD00)
 
 
@@ -42,7 +44,7 @@ def repair(message: Message) -> None:
         # Only the first of a name is ever looked at, and that is the one that is replaced.
         if name.lower() not in seen:
             seen.add(name.lower())
-            message.replace_header(name, _repaired(value))
+            message.replace_header(name, _repaired(value, message))
 
 
 def field(message: Message, name: str) -> str:
@@ -67,10 +69,18 @@ def _decoded(data: bytes, charset: str) -> str:
         return _readable(data, charset)
 
 
-def _repaired(value: str) -> str:
-    if not any(ord(char) in _SURROGATES for char in value):
+def _repaired(value: str, message: Message) -> str:
+    strays = sum(ord(char) in _SURROGATES for char in value)
+    if not strays:
         return value
-    return _readable(value.encode("ascii", "surrogateescape"), "")
+    try:
+        declared = message.get_content_charset()
+    except (LookupError, ValueError, TypeError, AttributeError):
+        declared = None
+    # Of a few words only, no guess is as good as that they are Western.
+    is_western = strays < _MAX_WESTERN_SHARE * len(value)
+    charset = declared or (_WESTERN if is_western else "")
+    return _readable(value.encode("utf-8", "surrogateescape"), charset)
 
 
 def _readable(data: bytes, charset: str) -> str:

@@ -24,17 +24,21 @@ def read(source: SourceFile, draft: Draft) -> str:
     # First, so that a text that is too long costs no attachment.
     for number, attached in enumerate(item.attachments(), start=1):
         _attach(attached, number, draft)
-    draft.add(item.header())
-    body = item.body()
-    if body.strip():
-        draft.add("\n\n" + body.strip())
+    header = item.header()
+    draft.add(f"{header}\n\n" if header else "")
+    _write_body(item, source, draft)
+    return subject
+
+
+def _write_body(item: OutlookItem, source: SourceFile, draft: Draft) -> None:
+    """The form that says most with the least around it."""
+    body = item.body().strip()
+    if body:
+        draft.add(body)
     elif page := item.page():
-        draft.add("\n\n")
         web_page.write(web_page.decoded(page, draft, item.page_encoding), draft)
     elif rich := item.rich_text():
-        draft.add("\n\n")
         rich_text.read(SourceFile(source.path, rich), draft)
-    return subject
 
 
 def _attach(attached: Attached, number: int, draft: Draft) -> None:

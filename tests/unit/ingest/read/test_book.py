@@ -1,3 +1,6 @@
+import time
+from itertools import pairwise
+
 import pytest
 
 from desktop_rag.ingest.read.source import Unreadable
@@ -83,3 +86,38 @@ def test_a_protected_book_is_encrypted_and_mangled_fonts_do_no_harm() -> None:
 def test_a_book_without_a_package_is_damaged() -> None:
     with pytest.raises(Unreadable, match="damaged"):
         parse("a.epub", make_zip({"mimetype": "application/epub+zip", "x": "y"}))
+
+
+def test_a_table_of_contents_with_a_document_type_is_read() -> None:
+    kind = '<!DOCTYPE ncx PUBLIC "-//NISO//DTD ncx 2005-1//EN" "http://x.example/ncx.dtd">'
+    data = book({"two.xhtml": "<p>Of oil.</p>"}, **{"OEBPS/toc.ncx": kind + NCX})
+    assert [h.title for h in parse("a.epub", data).headings] == ["The second"]
+
+
+def test_a_chapter_in_several_files_keeps_its_title() -> None:
+    chapters = {"two.xhtml": "<p>Of oil.</p>", "three.xhtml": "<p>Of wicks.</p>"}
+    found = parse("a.epub", book(chapters))
+    assert [m.anchor.heading for m in found.marks] == ["The second", "The second"]
+
+
+def test_the_encoding_that_a_chapter_declares_counts() -> None:
+    page = "<?xml version='1.0' encoding='iso-8859-2'?><html><body><p>Łódź nocą</p></body></html>"
+    files = {"mimetype": "application/epub+zip", "META-INF/container.xml": CONTAINER}
+    chapter = {"OEBPS/two.xhtml": page.encode("iso-8859-2")}
+    data = make_zip({**files, "OEBPS/book.opf": package("two.xhtml"), **chapter})
+    assert parse("a.epub", data).text.endswith("Łódź nocą")
+
+
+def test_p05_entities_that_grow_without_end_are_refused() -> None:
+    names = "abcdefghij"
+    lines = "".join(f"<!ENTITY {name} '{f'&{before};' * 10}'>" for before, name in pairwise(names))
+    laughs = f"<!DOCTYPE package [<!ENTITY a 'ha'>{lines}]>"
+    opf = laughs + package("two.xhtml").replace("Lights", "Lights &j;")
+    chapters = {"two.xhtml": f"{laughs}<p>Of oil. &j;</p>"}
+    began = time.perf_counter()
+    with pytest.raises(Unreadable, match="damaged"):
+        parse("a.epub", book(chapters, **{"OEBPS/book.opf": opf}))
+    found = parse("a.epub", book(chapters, **{"OEBPS/toc.ncx": laughs + NCX}))
+    assert time.perf_counter() - began < 5
+    assert len(found.text) < 1000
+    assert "Of oil." in found.text

@@ -1,4 +1,9 @@
+import time
+
+import pytest
+
 from desktop_rag.core.anchors import Anchor
+from desktop_rag.ingest.read.source import Unreadable
 from tests.unit.ingest.read.samples import parse
 from tests.unit.ingest.read.test_mail import letter
 
@@ -40,3 +45,33 @@ def test_a_message_without_a_subject_has_its_number() -> None:
     message = letter("")
     data = b"From office Mon Nov  2 10:00:00 2026\n" + message.as_bytes()
     assert [h.title for h in parse("a.mbox", data).headings] == ["message 1"]
+
+
+def test_headings_in_a_message_are_below_it() -> None:
+    message = letter("First")
+    message.set_content("<h1>Tides</h1><p>High at noon.", subtype="html")
+    data = (
+        b"From office Mon Nov  2 10:00:00 2026\n" + message.as_bytes() + b"\n" + mailbox("Second")
+    )
+    found = parse("a.mbox", data)
+    levels = [(h.level, h.title) for h in found.headings]
+    assert levels == [(1, "First"), (2, "Tides"), (1, "Second")]
+    assert found.marks[1].anchor == Anchor(heading="First › Tides", line=1)
+
+
+def test_a_sentence_that_begins_with_from_begins_no_message() -> None:
+    data = b"From x Mon Nov  2 10:00:00 2026\nSubject: One\n\nSo:\n\nFrom here one sees it.\nYes."
+    found = parse("a.mbox", data)
+    assert [h.title for h in found.headings] == ["One"]
+    assert found.text.endswith("From here one sees it.\nYes.")
+
+
+def test_thousands_of_messages_take_seconds() -> None:
+    began = time.perf_counter()
+    assert len(parse("a.mbox", (mailbox("Tide") + b"\n") * 3000, 10_000_000).headings) == 3000
+    assert time.perf_counter() - began < 10
+
+
+def test_a_mailbox_without_a_message_is_damaged() -> None:
+    with pytest.raises(Unreadable, match="damaged"):
+        parse("a.mbox", b"no message at all")

@@ -1,5 +1,6 @@
 from pathlib import Path
 
+from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.parsed import ParsedDocument
 from desktop_rag.ingest.read.formats import detect, read_as
 from desktop_rag.ingest.read.source import SourceFile
@@ -35,3 +36,17 @@ def test_a_page_without_a_main_part_is_read_whole() -> None:
 def test_a_page_nested_without_end_is_read_all_the_same() -> None:
     found = fetched("<html><body>" + "<div>" * 50_000 + "The light is on.")
     assert "The light is on." in found.text
+
+
+def test_headings_that_the_main_text_lost_are_put_back() -> None:
+    # Without a heading of the first level and in plain divisions they are taken for lines.
+    sections = "".join(f"<div><h3>Lamp {n}</h3><div>{n} {BODY}</div></div>" for n in range(1, 6))
+    found = fetched(f"<html><body><div>{sections}</div></body></html>")
+    assert [h.title for h in found.headings] == [f"Lamp {n}" for n in range(1, 6)]
+    for heading in found.headings:
+        assert found.text[heading.offset :].startswith(f"### {heading.title}")
+
+
+def test_lines_of_the_main_text_are_no_places() -> None:
+    found = fetched(f"<html><body><article><h1>Lamps</h1><p>{BODY}</p></article></body></html>")
+    assert [mark.anchor for mark in found.marks] == [Anchor(heading="Lamps")]

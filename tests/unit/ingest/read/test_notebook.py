@@ -47,3 +47,24 @@ def test_what_is_no_notebook_is_damaged(data: bytes) -> None:
 def test_outputs_without_end_are_cut() -> None:
     cell = {"cell_type": "code", "source": "x", "outputs": [{"text": "5.40 " * 100_000}]}
     assert len(parse("a.ipynb", notebook(cell)).text) < 20_000
+
+
+def test_an_error_is_told_and_a_picture_in_the_text_is_no_text() -> None:
+    cells = [
+        {"cell_type": "markdown", "source": "See ![a](data:image/png;base64,iVBORw0KGgo=)"},
+        {"cell_type": "code", "source": "1/0", "outputs": [{"ename": "Zero", "evalue": "by 0"}]},
+    ]
+    text = parse("a.ipynb", notebook(*cells)).text
+    assert "iVBOR" not in text
+    assert text.endswith("Zero: by 0")
+
+
+@pytest.mark.parametrize("field", ["cells", "worksheets", "metadata"])
+def test_fields_of_another_kind_do_no_harm(field: str) -> None:
+    cells = [{"cell_type": "code", "source": "x = 1", "outputs": 5}]
+    data = json.dumps({"cells": cells, field: 5}).encode()
+    if field == "cells":
+        with pytest.raises(Unreadable, match="No text"):
+            parse("a.ipynb", data)
+    else:
+        assert "x = 1" in parse("a.ipynb", data).text

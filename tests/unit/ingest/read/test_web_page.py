@@ -106,3 +106,48 @@ def test_unclosed_markup_is_read() -> None:
     assert "one two" in text
     assert "three" in text
     assert "SECRET" not in text
+
+
+@pytest.mark.parametrize(
+    ("table", "header", "rows"),
+    [
+        ("<tr><th>Name<th>Fee</tr><tr><td>Ann<td>ten</tr>", "Name | Fee", "Ann | ten"),
+        ("<tr><td>Name<td>Fee</tr><tr><td>Ann<td>10</tr>", "Name | Fee", "Ann | 10"),
+        (
+            "<tr><th>2025<th>2026</tr><tr><th>high<th>low</tr><tr><td>5.40<td>6.20</tr>",
+            "2025 | 2026 / high | low",
+            "5.40 | 6.20",
+        ),
+    ],
+)  # fmt: skip
+def test_rows_know_the_header_they_stand_under(table: str, header: str, rows: str) -> None:
+    document = parse("a.html", f"<p>Fees</p><table>{table}</table><p>after</p>".encode())
+    [found] = document.table_headers
+    assert found.text == header
+    assert document.text[found.start : found.end].strip() == rows
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "<tr><th>Name</th><td>Ann</td></tr><tr><th>Place</th><td>Wick</td></tr>",
+        "<tr><th>Ann Lee</th></tr><tr><td>born</td><td>in Wick</td></tr>",
+        "<tr><th>Name</th><th>Fee</th></tr>",
+    ],
+)
+def test_a_table_without_a_header_row_has_none(table: str) -> None:
+    assert not parse("a.html", f"<table>{table}</table><p>after</p>".encode()).table_headers
+
+
+def test_the_words_on_the_button_of_a_heading_and_no_link_to_itself_are_read() -> None:
+    page = b"<h2><button>Opening hours</button></h2><h3>Fees<a href='#f'>\xc2\xb6</a></h3>ten"
+    assert [h.title for h in parse("a.html", page).headings] == ["Opening hours", "Fees"]
+
+
+def test_an_empty_block_of_code_leaves_no_fence() -> None:
+    assert text_of("<pre></pre><p>after</p>") == "after"
+
+
+def test_elements_closed_as_in_xml_swallow_nothing() -> None:
+    page = b"<html><head><title/><script src='a'/></head><body><a id='x'/><p>one</p><div/>two"
+    assert parse("a.html", page).text == "one\n\ntwo"
