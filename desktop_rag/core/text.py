@@ -1,15 +1,14 @@
-"""Words, stems and sentences: the one tokenizer for indexing, search and excerpts. Pure."""
+"""Sentences, words as written and a rough count of tokens. Pure, any thread.
+
+The terms that search goes by are in `terms`.
+"""
 
 import re
-import threading
-from collections import Counter
 from collections.abc import Sequence
-from functools import lru_cache
 
-import snowballstemmer
+import regex
 
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
-_LONGEST_TERM = 64
+_WORD = regex.compile(r"[\p{L}\p{N}][\p{L}\p{N}\p{M}]*+(?:['’][\p{L}\p{N}][\p{L}\p{N}\p{M}]*+)*+")
 _CHARACTERS_A_TOKEN = 3
 # A sentence ends at . ! ? or … with its closing quotes or brackets, before a space and something
 # that can start a sentence; also at a blank line, and before a list item or a table row.
@@ -21,34 +20,11 @@ _ABBREVIATION = re.compile(
     r"(?:\b(?:[A-Z]|Mr|Mrs|Ms|Dr|Prof|St|No|Nos|Fig|vs|etc|e\.g|i\.e|cf|approx|Inc|Ltd|Co|Corp|Jr|Sr"
     r"|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|Sept|Oct|Nov|Dec))\.$"
 )
-_local = threading.local()
-
-
-def terms(text: str) -> list[str]:
-    """The search terms of a text in order: words, case-folded and stemmed."""
-    return [_stem(word) for word in _WORD.findall(text)]
-
-
-def term_counts(text: str) -> Counter[str]:
-    """How often each search term stands in the text."""
-    return Counter(terms(text))
 
 
 def words(text: str) -> list[str]:
     """The words as written, without punctuation."""
     return _WORD.findall(text)
-
-
-@lru_cache(maxsize=200_000)
-def _stem(word: str) -> str:
-    folded = word.casefold().replace("’", "'").removesuffix("'s")
-    if len(folded) > _LONGEST_TERM:
-        return folded[:_LONGEST_TERM]
-    # A stemmer keeps the word it works on inside itself, so each thread has its own.
-    stemmer = getattr(_local, "stemmer", None)
-    if stemmer is None:
-        stemmer = _local.stemmer = snowballstemmer.stemmer("english")
-    return stemmer.stemWord(folded)
 
 
 def sentences(text: str) -> list[tuple[int, int]]:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_rag.core.text import rough_token_counts, sentences, term_counts, terms
+from desktop_rag.core.text import rough_token_counts, sentences, words
 
 
 def split(text: str) -> list[str]:
@@ -38,18 +38,9 @@ def test_sentences_lose_nothing_but_space(text: str) -> None:
     assert "".join("".join(part.split()) for part in split(text)) == "".join(text.split())
 
 
-def test_terms_meet_across_case_number_and_possessive() -> None:
-    assert terms("The Keepers' lamps") == terms("the keeper lamp")
-    assert terms("the museum's lens") == terms("The museum lens")
-    assert "naïv" in terms("naïve")
-
-
-def test_no_word_is_too_common_to_be_found() -> None:
-    assert terms("to be or not to be") == ["to", "be", "or", "not", "to", "be"]
-
-
-def test_term_counts_count() -> None:
-    assert term_counts("light, lights and lighting")["light"] == 3
+def test_words_are_as_written_and_keep_their_vowel_signs() -> None:
+    assert words("The keeper's “Lamp”, 3_4") == ["The", "keeper's", "Lamp", "3", "4"]
+    assert words("हिन्दी में") == ["हिन्दी", "में"]
 
 
 def test_rough_token_counts_never_say_zero_for_text() -> None:

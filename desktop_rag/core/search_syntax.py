@@ -1,0 +1,86 @@
+"""What can be written into a question to search more exactly, in words for people. Any thread."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from desktop_rag.core.query import Filters, Query
+
+
+@dataclass(frozen=True, slots=True)
+class SyntaxExample:
+    """Something as it is written, and what it does."""
+
+    written: str
+    meaning: str
+
+    @property
+    def beginning(self) -> str:
+        """What comes before the person's own words: `file:`, `-`, a quotation mark."""
+        name, colon, _ = self.written.partition(":")
+        return name + colon if colon else self.written[0]
+
+
+SEARCH_SYNTAX = (
+    SyntaxExample('"exact words"', "only passages with these words in this order"),
+    SyntaxExample("-word", "only passages without the word"),
+    SyntaxExample("file:report", "only files with this in their name"),
+    SyntaxExample("type:pdf", "only files of this type"),
+    SyntaxExample("folder:taxes", "only what lies in such a folder"),
+    SyntaxExample("collection:Work", "only such a collection"),
+    SyntaxExample("after:2024-01-31", "only files changed on this day or later"),
+    SyntaxExample("before:2024-12-31", "only files changed before this day"),
+)
+
+
+def syntax_lines() -> list[str]:
+    """The examples with their meanings, one a line, in columns."""
+    width = max(len(example.written) for example in SEARCH_SYNTAX) + 2
+    return [f"{example.written:<{width}}{example.meaning}" for example in SEARCH_SYNTAX]
+
+
+def limits_in_words(query: Query) -> str:
+    """What a query limits the search to: `Only PDF files in the folder “taxes”`; empty if nothing.
+
+    Without a full stop.
+    """
+    limits = [*_document_limits(query.filters), *_passage_limits(query)]
+    return f"Only {', '.join(limits)}" if limits else ""
+
+
+def _document_limits(filters: Filters) -> Iterator[str]:
+    if filters.is_empty:
+        return
+    said = [f"{_either([t.upper() for t in filters.types])} files" if filters.types else "files"]
+    for words, names in (
+        ("named like", filters.files),
+        ("in the folder", filters.folders),
+        ("of the collection", filters.collections),
+    ):
+        if names:
+            said.append(f"{words} {_either(list(map(_quoted, names)))}")
+    if filters.after:
+        said.append(f"changed since {_day(filters.after)}")
+    if filters.before:
+        said.append(f"{'and' if filters.after else 'changed'} before {_day(filters.before)}")
+    yield " ".join(said)
+
+
+def _passage_limits(query: Query) -> Iterator[str]:
+    if query.phrases:
+        yield f"passages with {' and '.join(map(_quoted, query.phrases))}"
+    if query.excluded:
+        without = f"without {_either(list(map(_quoted, query.excluded)))}"
+        yield without if query.phrases else f"passages {without}"
+
+
+def _either(names: Sequence[str]) -> str:
+    return " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+def _quoted(name: str) -> str:
+    return f"“{name}”"
+
+
+def _day(day: date) -> str:
+    return f"{day.day} {day:%B %Y}"

@@ -1,0 +1,61 @@
+"""What a person is told about the search: the syntax, and what a question was limited to."""
+
+import pytest
+
+from desktop_rag.core.conversation import SearchNotes
+from desktop_rag.core.query import parse_query
+from desktop_rag.core.search_syntax import SEARCH_SYNTAX, limits_in_words, syntax_lines
+
+
+@pytest.mark.parametrize("written", [example.written for example in SEARCH_SYNTAX])
+def test_every_example_is_understood(written: str) -> None:
+    query = parse_query(f"lamp {written}")
+    assert query.phrases or query.excluded or not query.filters.is_empty
+
+
+def test_the_beginnings_leave_the_persons_own_words_out() -> None:
+    assert [example.beginning for example in SEARCH_SYNTAX] == [
+        '"', "-", "file:", "type:", "folder:", "collection:", "after:", "before:",
+    ]  # fmt: skip
+
+
+def test_the_lines_stand_in_columns() -> None:
+    lines = syntax_lines()
+    assert len({line.index("only") for line in lines}) == 1
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("When is the lamp lit?", ""),
+        ("lamp type:pdf", "Only PDF files"),
+        ("lamp type:pdf type:docx type:md", "Only PDF, DOCX or MD files"),
+        ("file:report folder:taxes", "Only files named like “report” in the folder “taxes”"),
+        ("collection:Work after:2024-01-31",
+         "Only files of the collection “Work” changed since 31 January 2024"),
+        ("after:2024 before:2025-02",
+         "Only files changed since 1 January 2024 and before 1 February 2025"),
+        ("before:2025 type:pdf", "Only PDF files changed before 1 January 2025"),
+        ('"heat pump" -draft', "Only passages with “heat pump”, without “draft”"),
+        ("lamp -draft -old type:pdf", "Only PDF files, passages without “draft” or “old”"),
+    ],
+)  # fmt: skip
+def test_limits_are_said_in_words(typed: str, expected: str) -> None:
+    assert limits_in_words(parse_query(typed)) == expected
+
+
+@pytest.mark.parametrize(
+    ("notes", "expected"),
+    [
+        (SearchNotes(searched=5), ""),
+        (SearchNotes((("termostat", "thermostat"),)),
+         "Searched for “thermostat” instead of “termostat”."),
+        (SearchNotes((("a", "b"), ("c", "d")), "Only PDF files", 3),
+         "Searched for “b” instead of “a”, “d” instead of “c”. Only PDF files."),
+        (SearchNotes(filters="Only PDF files"), "Only PDF files: nothing was found there."),
+        (SearchNotes((("a\nb", "c"),)), "Searched for “c” instead of “a b”."),
+    ],
+)  # fmt: skip
+def test_what_the_search_understood_is_said_plainly(notes: SearchNotes, expected: str) -> None:
+    assert notes.in_words() == expected
+    assert SearchNotes.from_json(notes.to_json()) == notes
