@@ -4,29 +4,26 @@ Exit codes: 0 done, 1 the world's fault (title and hint on stderr), 2 wrong use.
 """
 
 import argparse
-import json
-import sys
-import tempfile
 import time
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from desktop_rag import app, cli_output, verbs
 from desktop_rag.core.domain import SearchMode, SourceRules, WebLinks
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import LibraryEvent, Notice, SourceScanned
-from desktop_rag.core.log import start_logging
-from desktop_rag.core.paths import Home, find_home
+from desktop_rag.core.paths import find_home
+from desktop_rag.core.search_syntax import syntax_lines
 from desktop_rag.doctor import Finding, examine
+from desktop_rag.eval_verbs import add_evals, verbs_beside
 from desktop_rag.ingest.library import Library
+from desktop_rag.terminal import open_services, print_document, say
 from desktop_rag.ui.single_instance import ask_running_app
 
 _MODES: tuple[SearchMode, ...] = ("hybrid", "lexical", "dense")
 _REPORT_S = 1.0
 _SCHEMES = ("http://", "https://")
-T = TypeVar("T")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -35,7 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return arguments.run(arguments)
     except AppError as error:
-        _say("\n".join(line for line in (error.title, error.hint) if line))
+        say("\n".join(line for line in (error.title, error.hint) if line))
         return 1
     except KeyboardInterrupt:
         return 130
@@ -47,7 +44,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _window(_: argparse.Namespace) -> int:
     home = find_home()
     is_open, _result = ask_running_app(home, "raise", {})
-    return 0 if is_open else app.run_window(home, verbs_beside={"doctor": _examined})
+    beside = {"doctor": _examined, **verbs_beside()}
+    return 0 if is_open else app.run_window(home, verbs_beside=beside)
 
 
 def _demo(arguments: argparse.Namespace) -> int:
@@ -65,9 +63,9 @@ def _ask(arguments: argparse.Namespace) -> int:
             raise AppError("No window is open to ask in.", "Start the app first: desktop-rag")
         return 0
     if not is_answered:
-        with _services() as services:
+        with open_services() as services:
             answer = verbs.ask(services.library, services.chat, **request)
-    _print(arguments, answer, cli_output.answer_lines)
+    print_document(answer, cli_output.answer_lines, as_json=arguments.json)
     return 0
 
 
@@ -80,9 +78,9 @@ def _search(arguments: argparse.Namespace) -> int:
     }
     is_answered, found = ask_running_app(find_home(), "search", request)
     if not is_answered:
-        with _services() as services:
+        with open_services() as services:
             found = verbs.search(services.library, services.chat, **request)
-    _print(arguments, found, cli_output.search_lines)
+    print_document(found, cli_output.search_lines, as_json=arguments.json)
     return 0
 
 
@@ -90,9 +88,9 @@ def _status(arguments: argparse.Namespace) -> int:
     request = {"failed": arguments.failed}
     is_answered, found = ask_running_app(find_home(), "status", request)
     if not is_answered:
-        with _services() as services:
+        with open_services() as services:
             found = verbs.status(services.library, **request)
-    _print(arguments, found, cli_output.status_lines)
+    print_document(found, cli_output.status_lines, as_json=arguments.json)
     return 0
 
 
@@ -102,7 +100,7 @@ def _index(arguments: argparse.Namespace) -> int:
     names = {"folders": [*map(str, folders), *urls]}
     ask_running_app(find_home(), "index", names)
     began_at = time.monotonic()
-    with _services() as services:
+    with open_services() as services:
         library = services.library
         collection_id = ""
         if arguments.collection:
@@ -129,14 +127,14 @@ def _doctor(arguments: argparse.Namespace) -> int:
     is_answered, rows = ask_running_app(find_home(), "doctor", request)
     if not is_answered:
         try:
-            with _services() as services:
+            with open_services() as services:
                 rows = _examined(services, request)
         except AppError as error:
             rows = [Finding("store", False, error.title, error.hint).to_json()]
             if arguments.repair and (kept := app.set_damaged_store_aside(find_home(), error)):
                 hint = f"It was moved to {kept}. Add your folders again; their files are as ever."
                 rows = [Finding("store", True, "A new library was begun.", hint).to_json()]
-    _print(arguments, rows, _doctor_lines)
+    print_document(rows, _doctor_lines, as_json=arguments.json)
     return 0 if all(row["ok"] for row in rows) else 1
 
 
@@ -144,39 +142,7 @@ def _examined(services: app.Services, request: dict[str, Any]) -> list[dict[str,
     return [finding.to_json() for finding in examine(services, repair=bool(request["repair"]))]
 
 
-def _eval_retrieval(arguments: argparse.Namespace) -> int:
-    from desktop_rag.evaluate import retrieval
-
-    retrieval_set = retrieval.load_set(Path(arguments.dir), arguments.limit)
-    modes = [arguments.mode] if arguments.mode else retrieval.MODES
-    with tempfile.TemporaryDirectory(prefix="desktop-rag-eval-") as scratch:
-        services = app.build_services(Home(Path(scratch) / "home"))
-        try:
-            services.library.start(watch=False)
-            results = retrieval.evaluate(
-                retrieval_set, modes, services.library, services.chat, Path(scratch), _say
-            )
-        finally:
-            services.close()
-    _print(arguments, [result.to_json() for result in results], _eval_lines)
-    return 0
-
-
-# --- opening, waiting, printing ------------------------------------------------------------------
-
-
-@contextmanager
-def _services() -> Generator[app.Services]:
-    home = find_home()
-    home.create()
-    start_logging(home.logs)
-    services = app.build_services(home)
-    for notice in services.notices:
-        _say(f"{notice.title} {notice.hint}")
-    try:
-        yield services
-    finally:
-        services.close()
+# --- waiting, printing ---------------------------------------------------------------------------
 
 
 def _rules(arguments: argparse.Namespace) -> SourceRules:
@@ -188,7 +154,7 @@ def _note(library: Library, event: LibraryEvent, held: list[Notice]) -> None:
         held.append(event)
     elif isinstance(event, SourceScanned):
         names = [s.name for s in library.sources() if s.source_id == event.source_id]
-        _say(f"{names[0] if names else 'removed'}: {event.summary.label()}")
+        say(f"{names[0] if names else 'removed'}: {event.summary.label()}")
 
 
 def _wait(services: app.Services, held: Sequence[Notice]) -> None:
@@ -202,7 +168,7 @@ def _wait(services: app.Services, held: Sequence[Notice]) -> None:
             raise AppError(held[-1].title, held[-1].hint)
         p = library.progress()
         left = "" if p.seconds_left is None else f", about {p.seconds_left:.0f} s left"
-        _say(
+        say(
             f"{p.stage.value}: {100 * p.fraction:.1f} % ({p.files_read:,} of {p.files_total:,}"
             f" files, {p.chunks_embedded:,} of {p.chunks_total:,} passages{left})"
             f" {p.current_file}"
@@ -230,36 +196,13 @@ def _report_index(
         seconds=time.monotonic() - began_at,
         words_seconds=max(0.0, library.words_done_at - began_at),
     )
-    _write(json.dumps(report.to_json(), ensure_ascii=False) if as_json else None, report.lines())
-
-
-def _print(arguments: argparse.Namespace, document: T, lines: Callable[[T], list[str]]) -> None:
-    text = json.dumps(document, ensure_ascii=False) if arguments.json else None
-    _write(text, [] if text else lines(document))
-
-
-def _write(text: str | None, lines: Sequence[str]) -> None:
-    sys.stdout.write((text if text is not None else "\n".join(lines)) + "\n")
-    sys.stdout.flush()
-
-
-def _say(text: str) -> None:
-    sys.stderr.write(text + "\n")
+    print_document(report.to_json(), lambda _: report.lines(), as_json=as_json)
 
 
 def _doctor_lines(rows: list[dict[str, Any]]) -> list[str]:
     return [
         f"{'ok ' if row['ok'] else 'BAD'} {row['check']}: {row['title']}"
         + (f" {row['hint']}" if row["hint"] else "")
-        for row in rows
-    ]
-
-
-def _eval_lines(rows: list[dict[str, Any]]) -> list[str]:
-    keys = ("ndcg@10", "recall@5", "mrr", "p50_ms", "p95_ms")
-    header = f"{'mode':<10}{'queries':>8}" + "".join(f"{key:>10}" for key in keys)
-    return [header] + [
-        f"{row['mode']:<10}{row['queries']:>8}" + "".join(f"{row[key]:>10}" for key in keys)
         for row in rows
     ]
 
@@ -284,22 +227,16 @@ def _parser() -> argparse.ArgumentParser:
     added.add_argument("question", type=_not_empty)
     added.add_argument("--collection", default="", help="ask this collection only")
     added.add_argument("--popup", action="store_true", help="put the question into the open window")
-    added = verb("index", _index, "Make folders and web pages searchable and wait until they are.")
-    added.add_argument("folder", nargs="+", help="a folder, a file, or the address of a web page")
-    added.add_argument("--collection", default="", help="add them to this collection")
-    added.add_argument("--watch", action="store_true", help="stay and keep them up to date")
-    text = "leave these out, as in a .gitignore file; may be repeated"
-    added.add_argument("--exclude", action="append", default=[], metavar="PATTERN", help=text)
-    text = "leave out what .gitignore files name"
-    added.add_argument("--gitignore", action="store_true", help=text)
-    added.add_argument("--hidden", action="store_true", help="read hidden files too")
-    text = "of a sitemap, fetch so many pages at most"
-    added.add_argument("--pages", type=_positive, default=100, help=text)
+    _add_index(
+        verb("index", _index, "Make folders and web pages searchable and wait until they are.")
+    )
     added = verb("search", _search, "List the passages that fit best.")
     added.add_argument("query", type=_not_empty)
     added.add_argument("--mode", choices=_MODES, default="hybrid")
     added.add_argument("-k", type=_positive, default=10, help="how many passages")
     added.add_argument("--collection", default="", help="search this collection only")
+    added.formatter_class = argparse.RawDescriptionHelpFormatter
+    added.epilog = "In the query:\n" + "\n".join(f"  {line}" for line in syntax_lines())
     added = verb("status", _status, "Show the folders and how far they are.")
     added.add_argument(
         "--failed", action="store_true", help="list files that were not read, and why"
@@ -312,18 +249,21 @@ def _parser() -> argparse.ArgumentParser:
     added = added_verbs.add_parser("demo", help=text, description=text)
     added.set_defaults(run=_demo)
     added.add_argument("--terminal", action="store_true", help="without a window")
-    _add_evals(added_verbs.add_parser("eval", help="Measure quality."))
+    add_evals(added_verbs.add_parser("eval", help="Measure quality."), _positive)
     return parser
 
 
-def _add_evals(parser: argparse.ArgumentParser) -> None:
-    evals = parser.add_subparsers(required=True)
-    added = evals.add_parser("retrieval", help="nDCG@10, recall@5, MRR and times of a set")
-    added.set_defaults(run=_eval_retrieval)
-    added.add_argument("dir", help="a folder with corpus.jsonl, queries.jsonl and qrels.tsv")
-    added.add_argument("--mode", choices=_MODES)
-    added.add_argument("--limit", type=_positive, help="ask only the first queries")
-    added.add_argument("--json", action="store_true", help="print one JSON document")
+def _add_index(added: argparse.ArgumentParser) -> None:
+    added.add_argument("folder", nargs="+", help="a folder, a file, or the address of a web page")
+    added.add_argument("--collection", default="", help="add them to this collection")
+    added.add_argument("--watch", action="store_true", help="stay and keep them up to date")
+    text = "leave these out, as in a .gitignore file; may be repeated"
+    added.add_argument("--exclude", action="append", default=[], metavar="PATTERN", help=text)
+    text = "leave out what .gitignore files name"
+    added.add_argument("--gitignore", action="store_true", help=text)
+    added.add_argument("--hidden", action="store_true", help="read hidden files too")
+    text = "of a sitemap, fetch so many pages at most"
+    added.add_argument("--pages", type=_positive, default=100, help=text)
 
 
 def _not_empty(text: str) -> str:

@@ -1,78 +1,99 @@
-"""Measures retrieval on a set in BEIR's layout, through the app's own files, chunks and search.
+"""Measures ranking on a set in BEIR's layout, through the app's own files, chunks and search.
 
 The set's passages become files in a scratch folder, so that everything a person's documents go
 through is measured too. Runs on the caller's thread.
 """
 
-import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from desktop_rag.answer.chat import Chat
 from desktop_rag.core.domain import SearchMode
-from desktop_rag.core.errors import AppError
-from desktop_rag.evaluate.metrics import ndcg, percentile, recall, reciprocal_rank
+from desktop_rag.evaluate.indexing import Say, index_folder
+from desktop_rag.evaluate.measured import Measured, mean, times_json
+from desktop_rag.evaluate.metrics import ndcg, recall, reciprocal_rank
+from desktop_rag.evaluate.sets import RetrievalSet, load_set
 from desktop_rag.ingest.library import Library
 
-MODES: tuple[SearchMode, ...] = ("hybrid", "lexical", "dense")
+__all__ = ["ModeResult", "QueryResult", "evaluate", "load_set", "write_corpus"]
+
 # Several chunks of one document may stand before the next: look deep enough for ten documents.
-_CHUNKS = 50
+PASSAGES = 50
+_SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True)
-class RetrievalSet:
-    """Passages, queries (id, text) and the graded relevant passages of each query."""
+class QueryResult:
+    """What was found for a query: ids with the score of their best passage, best first."""
 
-    corpus: tuple[dict[str, str], ...]
-    queries: tuple[tuple[str, str], ...]
-    relevant: dict[str, dict[str, int]]
+    query_id: str
+    text: str
+    ranked: tuple[tuple[str, float], ...]
+    relevant: dict[str, int]
+    ms: float
+
+    @property
+    def ids(self) -> list[str]:
+        """The ids alone, best first."""
+        return [i for i, _ in self.ranked]
+
+    @property
+    def first_relevant(self) -> int | None:
+        """The rank of the first relevant id, from 1; None when none was found."""
+        ranks = (n for n, i in enumerate(self.ids, start=1) if self.relevant.get(i, 0) > 0)
+        return next(ranks, None)
+
+    def to_json(self) -> dict[str, Any]:
+        """The first ten ids and the measures."""
+        return {
+            "query": self.query_id,
+            "text": self.text,
+            "found": [{"id": i, "score": round(score, 6)} for i, score in self.ranked[:_SHOWN]],
+            "ndcg@10": round(ndcg(self.ids, self.relevant), 4),
+            "first_relevant": self.first_relevant,
+            "ms": round(self.ms, 2),
+        }
 
 
 @dataclass(frozen=True, slots=True)
 class ModeResult:
-    """The measures of one mode. Times are of the whole search call."""
+    """The measures of one mode: means over its queries. Times are of the whole search call."""
 
     mode: SearchMode
-    queries: int
-    ndcg_at_10: float
-    recall_at_5: float
-    mrr: float
-    p50_ms: float
-    p95_ms: float
+    queries: tuple[QueryResult, ...]
+
+    @property
+    def ndcg_at_10(self) -> float:
+        """Mean nDCG of the first ten."""
+        return mean([ndcg(q.ids, q.relevant) for q in self.queries])
+
+    @property
+    def recall_at_5(self) -> float:
+        """Mean share of the relevant ids among the first five."""
+        return mean([recall(q.ids, q.relevant) for q in self.queries])
+
+    @property
+    def mrr(self) -> float:
+        """Mean of one over the rank of the first relevant id."""
+        return mean([reciprocal_rank(q.ids, q.relevant) for q in self.queries])
 
     def to_json(self) -> dict[str, Any]:
         """The keys of the command line."""
         return {
             "mode": self.mode,
-            "queries": self.queries,
+            "queries": len(self.queries),
             "ndcg@10": round(self.ndcg_at_10, 4),
             "recall@5": round(self.recall_at_5, 4),
             "mrr": round(self.mrr, 4),
-            "p50_ms": round(self.p50_ms, 2),
-            "p95_ms": round(self.p95_ms, 2),
+            **times_json([q.ms for q in self.queries]),
         }
 
-
-def load_set(folder: Path, limit: int | None = None) -> RetrievalSet:
-    """Read corpus.jsonl, queries.jsonl and qrels.tsv; AppError when they are not such a set."""
-    try:
-        corpus = tuple(_rows(folder / "corpus.jsonl"))
-        queries = [(str(q["_id"]), str(q["text"])) for q in _rows(folder / "queries.jsonl")]
-        relevant: dict[str, dict[str, int]] = {}
-        lines = (folder / "qrels.tsv").read_text(encoding="utf-8").splitlines()
-        for line in lines[1:]:
-            query, passage, grade = line.split("\t")
-            relevant.setdefault(query, {})[passage] = int(grade)
-    except (OSError, ValueError, KeyError) as exc:
-        raise AppError(
-            f"{folder} is no retrieval set.",
-            f"It needs corpus.jsonl, queries.jsonl and qrels.tsv ({exc}).",
-        ) from exc
-    judged = [query for query in queries if query[0] in relevant]
-    return RetrievalSet(corpus, tuple(judged[:limit]), relevant)
+    def query_rows(self) -> list[dict[str, Any]]:
+        """What was found for each query."""
+        return [{"mode": self.mode, **query.to_json()} for query in self.queries]
 
 
 def write_corpus(corpus: Sequence[dict[str, str]], folder: Path) -> dict[str, str]:
@@ -93,43 +114,35 @@ def evaluate(
     library: Library,
     chat: Chat,
     scratch: Path,
-    say: Callable[[str], None],
-) -> list[ModeResult]:
-    """Index the set from `scratch` into an empty library, then run its queries in each mode."""
+    say: Say,
+    *,
+    passages: int = PASSAGES,
+) -> Measured:
+    """Index the set from `scratch` into an empty library, then run its queries in each mode.
+
+    Each search asks for so many `passages`, which count for the documents they are of.
+    """
     folder = scratch.resolve() / "corpus"
     folder.mkdir(parents=True)
     ids = write_corpus(retrieval_set.corpus, folder)
-    began_at = time.monotonic()
-    library.add_source(folder)
-    while not library.wait_until_quiet(5.0):
-        say(f"{100 * library.progress().fraction:.1f} % indexed")
-    say(f"{len(ids)} passages indexed in {time.monotonic() - began_at:.1f} s")
-    return [_measure(retrieval_set, mode, chat, ids) for mode in modes]
+    index = index_folder(library, folder, say)
+    results = [_measure(retrieval_set, mode, chat, ids, passages) for mode in modes]
+    return Measured("retrieval", tuple(results), index)
 
 
 def _measure(
-    retrieval_set: RetrievalSet, mode: SearchMode, chat: Chat, ids: dict[str, str]
+    retrieval_set: RetrievalSet, mode: SearchMode, chat: Chat, ids: dict[str, str], passages: int
 ) -> ModeResult:
-    rankings: list[tuple[list[str], dict[str, int]]] = []
-    times_ms: list[float] = []
+    results: list[QueryResult] = []
     for query_id, text in retrieval_set.queries:
         began_at = time.perf_counter()
-        passages = chat.search(text, mode=mode, limit=_CHUNKS)
-        times_ms.append(1000 * (time.perf_counter() - began_at))
-        ranked = list(dict.fromkeys(ids[passage.path] for passage in passages))
-        rankings.append((ranked, retrieval_set.relevant[query_id]))
-    count = len(rankings) or 1
-    return ModeResult(
-        mode=mode,
-        queries=len(rankings),
-        ndcg_at_10=sum(ndcg(ranked, wanted) for ranked, wanted in rankings) / count,
-        recall_at_5=sum(recall(ranked, wanted) for ranked, wanted in rankings) / count,
-        mrr=sum(reciprocal_rank(ranked, wanted) for ranked, wanted in rankings) / count,
-        p50_ms=percentile(times_ms, 0.5),
-        p95_ms=percentile(times_ms, 0.95),
-    )
-
-
-def _rows(path: Path) -> list[dict[str, Any]]:
-    with path.open(encoding="utf-8") as file:
-        return [json.loads(line) for line in file if line.strip()]
+        found = chat.search(text, mode=mode, limit=passages)
+        ms = 1000 * (time.perf_counter() - began_at)
+        best: dict[str, float] = {}
+        for passage in found:
+            # A text that stands in several documents is shown once and names the others.
+            for path in (passage.path, *(p for p in passage.also_in if p in ids)):
+                best.setdefault(ids[path], passage.score)
+        relevant = retrieval_set.relevant[query_id]
+        results.append(QueryResult(query_id, text, tuple(best.items()), relevant, ms))
+    return ModeResult(mode, tuple(results))

@@ -139,23 +139,6 @@ def test_without_a_model_words_are_still_found(home: Home, folder: Path, tmp_pat
     assert run_json("search", "lamp dusk")[0]["title"] == "Lamp"
 
 
-def test_a_retrieval_set_is_measured_in_every_mode(home: Home, tmp_path: Path) -> None:
-    corpus = [
-        {"_id": "a", "title": "Lamp", "text": "The lamp is lit at dusk."},
-        {"_id": "b", "title": "Ferry", "text": "The ferry leaves at noon."},
-    ]
-    queries = [{"_id": "1", "text": "lamp lit"}, {"_id": "2", "text": "when does the ferry go"}]
-    for name, rows in (("corpus", corpus), ("queries", queries)):
-        lines = "\n".join(json.dumps(row) for row in rows)
-        (tmp_path / f"{name}.jsonl").write_text(lines)
-    (tmp_path / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\n1\ta\t1\n2\tb\t1\n")
-    results = run_json("eval", "retrieval", str(tmp_path))
-    assert [row["mode"] for row in results] == ["hybrid", "lexical", "dense"]
-    for row in results:
-        assert set(row) == {"mode", "queries", "ndcg@10", "recall@5", "mrr", "p50_ms", "p95_ms"}
-        assert row["ndcg@10"] == 1.0
-
-
 def test_the_demo_answers_in_the_terminal(home: Home) -> None:
     shown = run("demo", "--terminal").stdout
     assert "burning glass" in shown

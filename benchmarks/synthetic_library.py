@@ -1,0 +1,161 @@
+"""A library of any size whose words and vectors are made up, in the app's own tables. No script.
+
+Words follow Zipf's law with exponent 1, as words of real texts about do; a passage has 130 of them,
+a fifth from a subject of its own. Vectors lie in 2,000 clusters of different size around a common
+direction, as those of sentence models do: passages of one cluster have a similarity of about .5.
+"""
+
+import time
+import uuid
+from collections import Counter
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from desktop_rag.core.domain import Document, DocumentState, FileStat, Source
+from desktop_rag.ingest.indexer import READERS
+from desktop_rag.store.database import Columns, Connection, Database, insert
+from desktop_rag.store.search import VectorStore
+from desktop_rag.store.sources import SourceStore
+
+DIMENSIONS = 384
+PASSAGES_A_DOCUMENT = 20
+_VOCABULARY = 400_000
+_TERMS = 130
+_SUBJECT_TERMS = 26
+_SUBJECTS = 2_000
+_SUBJECT_VOCABULARY = 300
+_BATCH = 20_000
+_WINDOWS = 3
+
+
+@dataclass(frozen=True)
+class Generator:
+    """Makes the same passages every time."""
+
+    seed: int = 11
+
+    def word(self, number: int) -> str:
+        """A made-up word; small numbers are frequent."""
+        letters = "etaonirshdlu"
+        text = ""
+        number += 20
+        while number:
+            number, digit = divmod(number, len(letters))
+            text += letters[digit]
+        return f"{text}q"
+
+    def words(self) -> NDArray[np.object_]:
+        """The whole vocabulary."""
+        return np.array([self.word(n) for n in range(_VOCABULARY)], dtype=object)
+
+    def centres(self) -> NDArray[np.float32]:
+        """The directions of the clusters."""
+        return _unit(np.random.default_rng(self.seed).standard_normal((_SUBJECTS, DIMENSIONS)))
+
+    def vectors(self, subjects: NDArray[np.int64], batch: int) -> NDArray[np.float32]:
+        """Unit vectors of passages about these subjects."""
+        random = np.random.default_rng((self.seed, batch, 1))
+        common = _unit(np.random.default_rng(self.seed + 1).standard_normal((1, DIMENSIONS)))
+        noise = random.standard_normal((len(subjects), DIMENSIONS)) / np.sqrt(DIMENSIONS)
+        return _unit(0.6 * self.centres()[subjects] + 0.25 * common + 0.75 * noise)
+
+    def subjects(self, batch: int, count: int) -> NDArray[np.int64]:
+        """Which subject each passage is about; some have many more than others."""
+        random = np.random.default_rng((self.seed, batch, 2))
+        return (random.random(count) ** 2 * _SUBJECTS).astype(np.int64)
+
+    def terms(self, subjects: NDArray[np.int64], batch: int) -> NDArray[np.int64]:
+        """The numbers of the words of each passage, shape (passages, _TERMS)."""
+        random = np.random.default_rng((self.seed, batch, 3))
+        common = np.cumsum(1 / np.arange(1, _VOCABULARY + 1))
+        drawn = np.searchsorted(common / common[-1], random.random((len(subjects), _TERMS)))
+        own = random.integers(0, _SUBJECT_VOCABULARY, (len(subjects), _SUBJECT_TERMS))
+        # The words of a subject are neither frequent nor unique.
+        drawn[:, :_SUBJECT_TERMS] = 2_000 + (subjects[:, None] * 97 + own * 131) % 100_000
+        return np.minimum(drawn, _VOCABULARY - 1)
+
+
+def build(database: Database, model: str, passages: int, folder: Path) -> VectorStore:
+    """Fill an empty store; returns its vectors. Uses the tables as indexing fills them."""
+    made = Generator()
+    sources = SourceStore(database)
+    collection = sources.default_collection("Made up")
+    source = sources.add_source(folder, collection.collection_id)
+    vectors = VectorStore(database, model, DIMENSIONS)
+    vocabulary = made.words()
+    for batch, first in enumerate(range(0, passages, _BATCH)):
+        count = min(_BATCH, passages - first)
+        subjects = made.subjects(batch, count)
+        terms = made.terms(subjects, batch)
+        ids = [uuid.UUID(int=first + n + 1).hex for n in range(count)]
+        database.write(
+            partial(_insert_passages, source=source, first=first, ids=ids, terms=vocabulary[terms])
+        )
+        vectors.add(ids, made.vectors(subjects, batch))
+        windows = np.random.default_rng(batch).standard_normal((_WINDOWS, DIMENSIONS))
+        vectors.add_windows(ids, [windows.astype(np.float32)] * count)
+    return vectors
+
+
+def _insert_passages(
+    con: Connection, source: Source, first: int, ids: list[str], terms: NDArray[np.object_]
+) -> None:
+    numbers = np.arange(first + 1, first + len(ids) + 1)
+    owners = [f"document{(n - 1) // PASSAGES_A_DOCUMENT}" for n in numbers]
+    texts = [" ".join(row) for row in terms]
+    insert(con, "documents", _rows(list(dict.fromkeys(owners)), source.source_id, source.path))
+    insert(
+        con,
+        "chunks",
+        {
+            "chunk_id": numbers,
+            "document_id": owners,
+            "position": (numbers - 1) % PASSAGES_A_DOCUMENT,
+            "start_offset": np.zeros(len(ids), np.int64),
+            "end_offset": np.array([len(text) for text in texts]),
+            "text": texts,
+            "context": [""] * len(ids),
+            "anchor": ["{}"] * len(ids),
+            "content_hash": ids,
+            "term_count": np.full(len(ids), _TERMS),
+        },
+    )
+    postings = [
+        (t, n, c) for n, row in zip(numbers, terms, strict=True) for t, c in Counter(row).items()
+    ]
+    insert(
+        con,
+        "recent_postings",
+        {
+            "term": [term for term, _, _ in postings],
+            "chunk_id": [number for _, number, _ in postings],
+            "tf": [count for _, _, count in postings],
+            "term_count": [_TERMS] * len(postings),
+        },
+    )
+
+
+def _rows(ids: list[str], source_id: str, folder: Path) -> Columns:
+    row = Document(
+        "", source_id, folder / "x.txt", "Made up", "text", FileStat(1, 1, 1), "hash",
+        DocumentState.SEARCHABLE, chunk_count=PASSAGES_A_DOCUMENT, indexed_at=time.time(),
+        language="en", readers=READERS,
+    )  # fmt: skip
+    fixed = {
+        "source_id": row.source_id, "title": row.title, "format": row.format, "size_bytes": 1,
+        "mtime_ns": 1, "inode": 1, "content_hash": row.content_hash, "state": row.state.value,
+        "reason": "", "chunk_count": row.chunk_count, "indexed_at": row.indexed_at,
+        "language": row.language, "readers": row.readers,
+    }  # fmt: skip
+    columns: Columns = {name: [value] * len(ids) for name, value in fixed.items()}
+    columns["document_id"] = list(ids)
+    columns["path"] = [str(folder / f"{document_id}.txt") for document_id in ids]
+    return columns
+
+
+def _unit(vectors: NDArray[np.float64]) -> NDArray[np.float32]:
+    return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)

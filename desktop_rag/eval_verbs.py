@@ -1,0 +1,226 @@
+"""The verbs that measure quality: `eval retrieval` and `eval runs`.
+
+What is measured lives in a scratch home that is removed; the figures are kept in the person's own
+library.
+"""
+
+import argparse
+import json
+import tempfile
+import time
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TextIO, TypeVar
+
+from desktop_rag import app
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.paths import Home, find_home
+from desktop_rag.core.settings import Settings, load_settings, save_settings
+from desktop_rag.evaluate import pages, retrieval, runs, sets, spans
+from desktop_rag.evaluate.measured import MODES, Measured
+from desktop_rag.terminal import open_services, print_document, say
+from desktop_rag.ui.single_instance import ask_running_app
+
+_INDEX_KEYS = ("index_seconds", "words_seconds", "passages", "index_bytes")
+_MEGABYTE = 1 << 20
+_ID_CHARS = 8
+T = TypeVar("T")
+Measure = Callable[[app.Services], Measured]
+
+
+def add_evals(parser: argparse.ArgumentParser, positive: Callable[[str], int]) -> None:
+    """Add the verbs below `eval`; `positive` parses a count."""
+    evals = parser.add_subparsers(required=True)
+    text = "nDCG@10, recall@5, MRR and times of a set"
+    added = evals.add_parser("retrieval", help=text, description=text)
+    added.set_defaults(run=_retrieval)
+    added.add_argument("dir", help="a folder with corpus.jsonl, queries.jsonl and qrels.tsv")
+    kinds = added.add_mutually_exclusive_group()
+    text = "instead: gold characters found, with documents/, queries.jsonl and spans.jsonl"
+    kinds.add_argument("--spans", action="store_true", help=text)
+    text = "instead: evidence pages found, with files/, queries.jsonl and evidence.jsonl"
+    kinds.add_argument("--pages", action="store_true", help=text)
+    added.add_argument("--mode", choices=MODES, help="one mode only")
+    added.add_argument("--limit", type=positive, help="ask only the first queries")
+    counts = f"{retrieval.PASSAGES}, {spans.PASSAGES} by spans, {pages.PASSAGES} by pages"
+    added.add_argument("-k", "--k", type=positive, help=f"passages asked for ({counts})")
+    text = "write what was found for each query and mode"
+    added.add_argument("--per-query", type=Path, metavar="FILE.jsonl", help=text)
+    added.add_argument("--json", action="store_true", help="print one JSON document")
+    text = "List the measurements made so far, or one with its queries."
+    added = evals.add_parser("runs", help=text, description=text)
+    added.set_defaults(run=_runs)
+    added.add_argument("id", nargs="?", default="", help="the beginning of a run's id")
+    added.add_argument("--json", action="store_true", help="print one JSON document")
+
+
+def verbs_beside() -> Mapping[str, app.Verb]:
+    """What the running app answers, or keeps, for these verbs."""
+    return {
+        "eval_runs": lambda services, asked: runs.listed(services.database, str(asked["id"])),
+        "eval_keep": lambda services, asked: _keep_file(services, Path(str(asked["file"]))),
+    }
+
+
+def in_scratch_home(settings: Settings, measure: Callable[[app.Services], T]) -> tuple[T, int]:
+    """What `measure` gives for a new, empty library, and the size of its file in bytes.
+
+    The size is taken after the library was closed, with all that was written in one file.
+    """
+    # Whoever measures waits for it.
+    settings = replace(settings, index=replace(settings.index, pauses_on_battery=False))
+    with tempfile.TemporaryDirectory(prefix="desktop-rag-eval-") as scratch:
+        home = Home(Path(scratch) / "home")
+        home.create()
+        save_settings(home.settings, settings)
+        services = app.build_services(home)
+        try:
+            for notice in services.notices:
+                say(f"{notice.title} {notice.hint}")
+            services.library.start(watch=False)
+            result = measure(services)
+        finally:
+            services.close()
+        return result, home.database.stat().st_size
+
+
+# --- eval retrieval ----------------------------------------------------------------------------
+
+
+def _retrieval(arguments: argparse.Namespace) -> int:
+    folder = Path(arguments.dir)
+    measure = _chosen_measure(arguments, folder)
+    settings, _ = load_settings(find_home().settings)
+    began_at = time.monotonic()
+    with _written_later(arguments.per_query) as per_query:
+        measured, index_bytes = in_scratch_home(settings, measure)
+        if per_query:
+            rows = measured.query_rows()
+            per_query.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    results = measured.to_json(index_bytes)
+    options = {
+        "folder": str(folder.resolve()),
+        "limit": arguments.limit,
+        "k": arguments.k,
+    }
+    run = runs.run_of(
+        measured,
+        folder.resolve().name,
+        settings,
+        options,
+        results=results,
+        seconds=time.monotonic() - began_at,
+    )
+    _keep(run)
+    if measured.kind == "retrieval" and sets.has_spans(folder):
+        say("This set has gold spans as well: --spans measures how much of them is found.")
+    print_document(results, _result_lines, as_json=arguments.json)
+    return 0
+
+
+def _chosen_measure(arguments: argparse.Namespace, folder: Path) -> Measure:
+    """Reads the set at once, so that a wrong folder is told before anything is indexed."""
+    modes = (arguments.mode,) if arguments.mode else MODES
+    limit, k = arguments.limit, arguments.k
+    if arguments.spans:
+        span_set = sets.load_span_set(folder, limit)
+        count = k or spans.PASSAGES
+        return lambda s: spans.evaluate(span_set, modes, s.library, s.chat, say, passages=count)
+    if arguments.pages:
+        page_set = sets.load_page_set(folder, limit)
+        count = k or pages.PASSAGES
+        return lambda s: pages.evaluate(page_set, modes, s.library, s.chat, say, passages=count)
+    ranked_set = sets.load_set(folder, limit)
+    count = k or retrieval.PASSAGES
+    return lambda s: retrieval.evaluate(
+        ranked_set, modes, s.library, s.chat, s.home.root.parent, say, passages=count
+    )
+
+
+@contextmanager
+def _written_later(path: Path | None) -> Generator[TextIO | None]:
+    """The open file, so that one that cannot be written is told before the work."""
+    if path is None:
+        yield None
+        return
+    try:
+        file = path.open("w", encoding="utf-8")
+    except OSError as exc:
+        raise AppError(f"{path} cannot be written.", str(exc.strerror)) from exc
+    with file:
+        yield file
+
+
+# --- runs --------------------------------------------------------------------------------------
+
+
+def _runs(arguments: argparse.Namespace) -> int:
+    is_answered, found = ask_running_app(find_home(), "eval_runs", {"id": arguments.id})
+    if not is_answered:
+        with open_services() as services:
+            found = runs.listed(services.database, arguments.id)
+    print_document(found, _run_lines, as_json=arguments.json)
+    return 0
+
+
+def _keep(run: dict[str, Any]) -> None:
+    """Store the run, through the window if that holds the library; say so when it can't be."""
+    try:
+        with tempfile.TemporaryDirectory(prefix="desktop-rag-eval-") as scratch:
+            # Too long for a request: the file is this user's own, as the library is.
+            file = Path(scratch) / "run.json"
+            file.write_text(json.dumps(run), encoding="utf-8")
+            is_kept, _ = ask_running_app(find_home(), "eval_keep", {"file": str(file)})
+        if not is_kept:
+            with open_services() as services:
+                runs.keep(services.database, run)
+    except AppError as error:
+        say(f"This run was not stored. {error.title} {error.hint}")
+    else:
+        say(f"Stored as run {run['evaluation_id'][:_ID_CHARS]}.")
+
+
+def _keep_file(services: app.Services, path: Path) -> None:
+    try:
+        run = json.loads(path.read_bytes())
+    except (OSError, ValueError) as exc:
+        raise AppError("The run could not be read.", str(exc)) from exc
+    runs.keep(services.database, run)
+
+
+# --- lines for people --------------------------------------------------------------------------
+
+
+def _result_lines(rows: list[dict[str, Any]]) -> list[str]:
+    keys = [key for key in rows[0] if key not in _INDEX_KEYS]
+    widths = [max(10, len(key) + 2) for key in keys]
+    table = [keys, *([str(row[key]) for key in keys] for row in rows)]
+    lines = [
+        "".join(f"{text:>{width}}" for text, width in zip(cells, widths, strict=True))
+        for cells in table
+    ]
+    first = rows[0]
+    size_mb = first["index_bytes"] / _MEGABYTE
+    index = (
+        f"{first['passages']:,} passages indexed in {first['index_seconds']} s,"
+        f" by words after {first['words_seconds']} s; {size_mb:.1f} MB"
+    )
+    return [*lines, index]
+
+
+def _run_lines(found: list[dict[str, Any]]) -> list[str]:
+    if not found:
+        return ["No runs yet. Make one with: desktop-rag eval retrieval DIR"]
+    lines: list[str] = []
+    for run in found:
+        made = time.strftime("%Y-%m-%d %H:%M", time.localtime(run["created_at"]))
+        name = f"{run['kind']} {run['name']}"
+        lines.append(f"{run['evaluation_id'][:_ID_CHARS]}  {made}  {name}  ({run['version']})")
+        for row in run["results"]:
+            left_out = ("mode", *_INDEX_KEYS)
+            figures = ", ".join(f"{k} {v}" for k, v in row.items() if k not in left_out)
+            lines.append(f"    {row['mode']:<8} {figures}")
+        lines += [json.dumps(row, ensure_ascii=False) for row in run.get("queries", [])]
+    return lines

@@ -1,0 +1,73 @@
+"""Makes a folder searchable before something is measured on it. Runs on the caller's thread."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from desktop_rag.core.domain import DocumentState
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.library_events import LibraryEvent, Notice
+from desktop_rag.ingest.library import Library
+
+Say = Callable[[str], None]
+
+_REPORT_S = 5.0
+_UNREAD = (DocumentState.FAILED, DocumentState.SKIPPED)
+
+
+@dataclass(frozen=True, slots=True)
+class IndexFigures:
+    """What indexing took: seconds in all and until words were searchable, and the passages."""
+
+    seconds: float
+    words_seconds: float
+    passages: int
+
+    def to_json(self) -> dict[str, Any]:
+        """The keys of the command line."""
+        return {
+            "index_seconds": round(self.seconds, 2),
+            "words_seconds": round(self.words_seconds, 2),
+            "passages": self.passages,
+        }
+
+
+def index_folder(library: Library, folder: Path, say: Say) -> IndexFigures:
+    """Add the folder to a library that was started, and wait until all of it is searchable.
+
+    AppError when indexing stops, say because the disk is full. `say` hears how far it is.
+    """
+    held: list[Notice] = []
+
+    def note(event: LibraryEvent) -> None:
+        if isinstance(event, Notice):
+            held.append(event)
+
+    unsubscribe = library.subscribe(note)
+    try:
+        began_at = time.monotonic()
+        library.add_source(folder)
+        _wait(library, held, say)
+        seconds = time.monotonic() - began_at
+    finally:
+        unsubscribe()
+    documents = library.documents()
+    figures = IndexFigures(
+        seconds, max(0.0, library.words_done_at - began_at), sum(d.chunk_count for d in documents)
+    )
+    say(f"{figures.passages:,} passages of {len(documents):,} documents in {seconds:.1f} s")
+    if unread := [d for d in documents if d.state in _UNREAD]:
+        say(f"{len(unread):,} were not read, the first: {unread[0].name}: {unread[0].reason}")
+    return figures
+
+
+def _wait(library: Library, held: list[Notice], say: Say) -> None:
+    while not library.wait_until_quiet(_REPORT_S):
+        if library.holds_for_battery:
+            library.resume()
+        if library.is_paused and held:
+            # Nobody but an error pauses here, and nobody could resume.
+            raise AppError(held[-1].title, held[-1].hint)
+        say(f"{100 * library.progress().fraction:.1f} % indexed")

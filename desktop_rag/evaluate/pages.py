@@ -1,0 +1,139 @@
+"""Measures search by pages: is the page that holds the evidence among the first passages?
+
+The files, PDFs say, are indexed as a person's would be. Runs on the caller's thread.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from desktop_rag.answer.chat import Chat
+from desktop_rag.core.domain import Passage, SearchMode
+from desktop_rag.evaluate.indexing import Say, index_folder
+from desktop_rag.evaluate.measured import Measured, mean, times_json
+from desktop_rag.evaluate.sets import PageSet
+from desktop_rag.ingest.library import Library
+
+PASSAGES = 10
+_DEPTHS = (1, 5, 10)
+
+
+@dataclass(frozen=True, slots=True)
+class FoundPages:
+    """A passage by the file it is of (relative to the set) and its pages, first and last."""
+
+    file: str
+    first: int | None
+    last: int | None
+    score: float
+
+    def holds(self, file: str, page: int) -> bool:
+        """Whether the passage stands on that page, wholly or in part."""
+        if self.first is None or self.last is None:
+            return False
+        return self.file == file and self.first <= page <= self.last
+
+
+@dataclass(frozen=True, slots=True)
+class QueryPages:
+    """What was found for a query, best first."""
+
+    query_id: str
+    text: str
+    evidence: frozenset[tuple[str, int]]
+    found: tuple[FoundPages, ...]
+    ms: float
+
+    @property
+    def first_relevant(self) -> int | None:
+        """The rank of the first passage on any evidence page, from 1; None without one."""
+        for rank, passage in enumerate(self.found, start=1):
+            if any(passage.holds(file, page) for file, page in self.evidence):
+                return rank
+        return None
+
+    def is_found(self, depth: int) -> bool:
+        """Whether an evidence page is among the first `depth` passages."""
+        return self.first_relevant is not None and self.first_relevant <= depth
+
+    def to_json(self) -> dict[str, Any]:
+        """The passages by file and page, and where the first evidence stands."""
+        found = [
+            {"file": p.file, "page": p.first, "last_page": p.last, "score": round(p.score, 6)}
+            for p in self.found
+        ]
+        return {
+            "query": self.query_id,
+            "text": self.text,
+            "evidence": [{"file": f, "page": page} for f, page in sorted(self.evidence)],
+            "found": found,
+            "first_relevant": self.first_relevant,
+            "ms": round(self.ms, 2),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class PageResult:
+    """The measures of one mode."""
+
+    mode: SearchMode
+    passages: int
+    queries: tuple[QueryPages, ...]
+
+    def share(self, depth: int) -> float:
+        """The share of the queries with an evidence page among the first `depth` passages."""
+        return mean([float(q.is_found(depth)) for q in self.queries])
+
+    def to_json(self) -> dict[str, Any]:
+        """The keys of the command line."""
+        depths = [depth for depth in _DEPTHS if depth <= self.passages]
+        return {
+            "mode": self.mode,
+            "queries": len(self.queries),
+            **{f"page@{depth}": round(self.share(depth), 4) for depth in depths},
+            **times_json([q.ms for q in self.queries]),
+        }
+
+    def query_rows(self) -> list[dict[str, Any]]:
+        """What was found for each query."""
+        return [{"mode": self.mode, **query.to_json()} for query in self.queries]
+
+
+def evaluate(
+    page_set: PageSet,
+    modes: Sequence[SearchMode],
+    library: Library,
+    chat: Chat,
+    say: Say,
+    *,
+    passages: int = PASSAGES,
+) -> Measured:
+    """Index the files into an empty library, then run the queries in each mode."""
+    index = index_folder(library, page_set.files, say)
+    results = [_measure(page_set, mode, library, chat, passages) for mode in modes]
+    return Measured("pages", tuple(results), index)
+
+
+def _measure(
+    page_set: PageSet, mode: SearchMode, library: Library, chat: Chat, passages: int
+) -> PageResult:
+    results: list[QueryPages] = []
+    for query_id, text in page_set.queries:
+        began_at = time.perf_counter()
+        found = chat.search(text, mode=mode, limit=passages)[:passages]
+        ms = 1000 * (time.perf_counter() - began_at)
+        places = tuple(_pages(passage, page_set.files, library) for passage in found)
+        results.append(QueryPages(query_id, text, page_set.pages[query_id], places, ms))
+    return PageResult(mode, passages, tuple(results))
+
+
+def _pages(passage: Passage, files: Path, library: Library) -> FoundPages:
+    """The anchor tells the page a passage begins on; where it ends is asked for."""
+    first = passage.anchor.page
+    last = first
+    if first is not None and passage.end > passage.start:
+        last = library.place(passage.document_id, passage.end - 1, passage.end).page or first
+    file = Path(passage.path).relative_to(files).as_posix()
+    return FoundPages(file, first, last, passage.score)
