@@ -20,7 +20,8 @@ from typing import Any
 
 from desktop_rag import verbs
 from desktop_rag.answer.chat import Chat
-from desktop_rag.answer.retrieval import Retriever
+from desktop_rag.answer.fusion import FusionModel
+from desktop_rag.answer.retrieval import AnsweringIndex, Retriever
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import Notice
 from desktop_rag.core.log import start_logging
@@ -36,12 +37,12 @@ from desktop_rag.ingest.worker_protocol import Limits
 from desktop_rag.models.embedding import OnnxEmbedder
 from desktop_rag.models.gate import ModelGate
 from desktop_rag.models.keys import KeyStore
-from desktop_rag.models.ports import Embedder
+from desktop_rag.store.clustering import PostingsClustering
 from desktop_rag.store.conversations import ConversationStore
 from desktop_rag.store.database import DamagedStoreError, Database, set_aside
 from desktop_rag.store.documents import DocumentStore
+from desktop_rag.store.lexical import LexicalStore
 from desktop_rag.store.search import (
-    LexicalStore,
     VectorStore,
     answering_model,
     drop_vectors_of_others,
@@ -69,6 +70,7 @@ class Services:
     documents: DocumentStore
     library: Library
     chat: Chat
+    retriever: Retriever
     notices: tuple[Notice, ...]
     settings_notices: tuple[Notice, ...]
 
@@ -97,16 +99,23 @@ def build_services(home: Home, *, times: WatchTimes | None = None) -> Services:
         previous = _load_previous(database, dense)
         documents = DocumentStore(database)
         gate = ModelGate()
-        stores = LibraryStores(documents, SourceStore(database), WebPageStore(database), home.pages)
+        stores = LibraryStores(
+            documents,
+            SourceStore(database),
+            WebPageStore(database),
+            PostingsClustering(database),
+            home.pages,
+        )
         library = _make_library(home, settings.index, stores, dense, gate, times)
         library.apply(settings)
 
-        def answering() -> tuple[Embedder, VectorStore] | None:
+        def answering() -> list[AnsweringIndex]:
             """The model whose vectors are complete, while those of another are being made."""
             index = previous if previous and not library.is_meaning_complete else dense
-            return (index.embedder, index.vectors) if index else None
+            return [AnsweringIndex(index.embedder, index.vectors)] if index else []
 
-        retriever = Retriever(LexicalStore(database), answering, gate)
+        fusion = FusionModel.load(resources_dir() / "retrieval" / "fusion.toml")
+        retriever = Retriever(LexicalStore(database), answering, gate, fusion)
         embedder = dense.embedder if dense else None
         conversations = ConversationStore(database)
         chat = Chat(conversations, documents, retriever, embedder, KeyStore(), settings=settings)
@@ -120,6 +129,7 @@ def build_services(home: Home, *, times: WatchTimes | None = None) -> Services:
         documents,
         library,
         chat,
+        retriever,
         (*notices, *model_notices),
         tuple(notices),
     )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from desktop_rag.core.anchors import HEADING_SEPARATOR, Anchor
-from desktop_rag.core.conversation import Message
+from desktop_rag.core.conversation import NEAREST, Message, SourceRef
 from desktop_rag.core.domain import Document, DocumentState, Passage, Source
 from desktop_rag.core.library_events import DocumentCounts
 
@@ -85,36 +85,49 @@ def search_lines(passages: Sequence[dict[str, Any]]) -> list[str]:
 
 
 def answer_json(message: Message) -> dict[str, Any]:
-    """The document of `ask --json`."""
-    return {
+    """The document of `ask --json`.
+
+    It has `nearest` only when nothing seems to be about the question, and `notes` only when the
+    search made something else of the question.
+    """
+    document: dict[str, Any] = {
         "answer": message.text,
-        "citations": [
-            {
-                "n": s.n,
-                "path": location(s.path, s.part, s.url),
-                "title": s.title,
-                "anchor": s.anchor.to_json(),
-                "quote": s.quote,
-            }
-            for s in message.sources
-            if s.is_cited
-        ],
+        "citations": [_source_json(s) for s in message.sources if s.is_cited],
         "claims": [],
         "follow_ups": [],
         "model": message.model,
         "seconds": round(message.seconds, 3),
     }
+    if message.nearest:
+        document["nearest"] = [_source_json(s) for s in message.nearest]
+    if message.notes and (said := message.notes.in_words()):
+        document["notes"] = message.notes.to_json() | {"text": said}
+    return document
 
 
 def answer_lines(answer: dict[str, Any]) -> list[str]:
     """An answer for people, from its JSON: the text, then the sources with their places."""
-    by = answer["model"] or "Excerpts from your documents (no endpoint is set)"
-    lines = [_ESCAPE.sub(r"\1", answer["answer"]), "", f"{by}, {answer['seconds']:.1f} s"]
-    if answer["citations"]:
-        lines += ["", "Sources:"]
-    for c in answer["citations"]:
-        lines.append(f"[{c['n']}] {c['title']}, {place(c['anchor'])}  {c['path']}")
+    excerpts = "Excerpts from your documents (no endpoint is set)" if answer["citations"] else ""
+    by = answer["model"] or excerpts
+    lines = [_ESCAPE.sub(r"\1", answer["answer"]), ""]
+    if notes := answer.get("notes"):
+        lines.append(notes["text"])
+    lines.append(f"{by}{', ' if by else ''}{answer['seconds']:.1f} s")
+    listed = {"Sources": answer["citations"], NEAREST: answer.get("nearest", [])}
+    for heading, sources in listed.items():
+        lines += ["", f"{heading}:"] if sources else []
+        lines += [f"[{s['n']}] {s['title']}, {place(s['anchor'])}  {s['path']}" for s in sources]
     return lines
+
+
+def _source_json(source: SourceRef) -> dict[str, Any]:
+    return {
+        "n": source.n,
+        "path": location(source.path, source.part, source.url),
+        "title": source.title,
+        "anchor": source.anchor.to_json(),
+        "quote": source.quote,
+    }
 
 
 def status_json(

@@ -9,14 +9,21 @@ import secrets
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 from threading import Event
 
-from desktop_rag.answer.citations import finish_answer
-from desktop_rag.answer.extract import NOTHING_FOUND, NOTHING_THERE, excerpts
+from desktop_rag.answer.draft import Draft
+from desktop_rag.answer.extract import (
+    NOTHING_FOUND,
+    NOTHING_RELEVANT,
+    NOTHING_RELEVANT_HERE,
+    NOTHING_THERE,
+    excerpts,
+)
+from desktop_rag.answer.fusion import IRRELEVANT_BELOW
+from desktop_rag.answer.passages import CountTokens, choose_sources, place_of
 from desktop_rag.answer.prompt import build_turns
-from desktop_rag.answer.retrieval import Retriever
+from desktop_rag.answer.retrieval import Found, Retriever
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import (
     AnswerDone,
@@ -26,6 +33,7 @@ from desktop_rag.core.conversation import (
     MessageState,
     QuestionStored,
     Role,
+    SearchNotes,
     SourceRef,
     SourcesFound,
     TextDelta,
@@ -33,7 +41,8 @@ from desktop_rag.core.conversation import (
 )
 from desktop_rag.core.domain import EndpointReport, Passage, SearchMode
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.places import Places, places_from_json
+from desktop_rag.core.query import parse_query
+from desktop_rag.core.search_syntax import limits_in_words
 from desktop_rag.core.settings import EndpointSettings, Settings
 from desktop_rag.core.text import rough_token_counts
 from desktop_rag.models.chat_client import ChatClient
@@ -47,40 +56,11 @@ log = logging.getLogger(__name__)
 
 _TITLE_LENGTH = 60
 _HISTORY = 12
+# Passages asked for, for each one wanted: some are joined, some say the same.
+_DEPTH = 3
+_NEAREST = 3
 
 MakeChatModel = Callable[[EndpointSettings, str], ChatModel]
-
-
-@dataclass
-class _Draft:
-    """An answer while it grows."""
-
-    conversation_id: str
-    model: str = ""
-    is_excerpts: bool = False
-    text: str = ""
-    thinking: str = ""
-    sources: tuple[SourceRef, ...] = ()
-    began_at: float = 0.0
-
-    def message(self, state: MessageState, title: str = "", hint: str = "") -> Message:
-        """The draft as it ends, with its citations checked and located."""
-        text, sources = finish_answer(self.text, self.sources)
-        return Message(
-            message_id=uuid.uuid4().hex,
-            conversation_id=self.conversation_id,
-            role=Role.ASSISTANT,
-            text=text,
-            created_at=time.time(),
-            state=state,
-            model=self.model,
-            is_excerpts=self.is_excerpts,
-            seconds=time.monotonic() - self.began_at,
-            error_title=title,
-            error_hint=hint,
-            thinking=self.thinking,
-            sources=sources,
-        )
 
 
 class Chat:
@@ -222,7 +202,10 @@ class Chat:
         limit: int = 10,
         collection_id: str = "",
     ) -> list[Passage]:
-        """The passages that fit best, best first."""
+        """The passages that fit best, best first. AppError for a wrong date in a filter."""
+        return self._found(query, mode, limit, collection_id).passages
+
+    def _found(self, query: str, mode: SearchMode, limit: int, collection_id: str) -> Found:
         return self._retriever.search(
             query,
             mode=mode,
@@ -267,12 +250,12 @@ class Chat:
         replaced: str,
     ) -> Iterator[AnswerEvent]:
         endpoint = self._settings.endpoint
-        draft = _Draft(conversation.conversation_id, began_at=time.monotonic())
-        limit = self._settings.retrieval.passages
-        found = self.search(question, limit=limit, collection_id=collection_id)
-        draft.sources = numbered(found)
+        draft = Draft(conversation.conversation_id, began_at=time.monotonic())
         try:
-            if endpoint.is_set and found:
+            self._find_sources(question, collection_id, draft)
+            if not draft.sources:
+                yield from self._from_nothing(draft, collection_id)
+            elif endpoint.is_set:
                 yield from self._from_model(question, history, draft, cancel)
             else:
                 yield from self._from_excerpts(question, draft)
@@ -288,6 +271,36 @@ class Chat:
             self._conversations.add_message(done)
         yield AnswerDone(done)
 
+    def _find_sources(self, question: str, collection_id: str, draft: Draft) -> None:
+        """Give the draft its sources, or what came nearest when nothing is about the question."""
+        wanted = self._settings.retrieval
+        found, draft.notes = self._find(question, _DEPTH * wanted.passages, collection_id)
+        is_relevant = any(passage.relevance >= IRRELEVANT_BELOW for passage in found)
+        sources = choose_sources(
+            found,
+            self._documents.content,
+            self._count_tokens,
+            most=wanted.passages if is_relevant else _NEAREST,
+            most_tokens=wanted.source_tokens,
+        )
+        if is_relevant:
+            draft.sources = sources
+        else:
+            draft.nearest = sources
+
+    def _find(
+        self, question: str, limit: int, collection_id: str
+    ) -> tuple[list[Passage], SearchNotes | None]:
+        found = self._found(question, "hybrid", limit, collection_id)
+        filters = limits_in_words(parse_query(question))
+        if not (found.repaired or filters):
+            return found.passages, None
+        return found.passages, SearchNotes(found.repaired, filters, len(found.passages))
+
+    @property
+    def _count_tokens(self) -> CountTokens:
+        return self._embedder.count_tokens if self._embedder else rough_token_counts
+
     def _placed(self, sources: Sequence[SourceRef]) -> tuple[SourceRef, ...]:
         """The sources with cited ones at the place of their quote: a row, not the whole table."""
         return tuple(
@@ -296,26 +309,23 @@ class Chat:
         )
 
     def _place(self, source: SourceRef) -> Anchor:
-        marks, headings, _ = places_from_json(self._documents.content(source.document_id)[1])
-        if not marks and not headings:
-            return source.anchor
-        return Places(marks, headings).anchor(source.start, source.end)
+        places = self._documents.content(source.document_id)[1]
+        return place_of(places, source.start, source.end) or source.anchor
 
     def _from_model(
-        self, question: str, history: Sequence[Message], draft: _Draft, cancel: Event
+        self, question: str, history: Sequence[Message], draft: Draft, cancel: Event
     ) -> Iterator[AnswerEvent]:
         endpoint = self._settings.endpoint
         draft.model = endpoint.model
-        count = self._embedder.count_tokens if self._embedder else rough_token_counts
         turns, draft.sources = build_turns(
             question,
             draft.sources,
             history[-_HISTORY:],
             context_tokens=endpoint.context_tokens,
-            count_tokens=count,
+            count_tokens=self._count_tokens,
             fence=secrets.token_hex(8),
         )
-        yield SourcesFound(draft.sources)
+        yield SourcesFound(draft.sources, draft.notes)
         for delta in self._chat_model(endpoint).stream(turns, cancel):
             if delta.is_thinking:
                 draft.thinking += delta.text
@@ -324,11 +334,19 @@ class Chat:
                 draft.text += delta.text
                 yield TextDelta(delta.text)
 
-    def _from_excerpts(self, question: str, draft: _Draft) -> Iterator[AnswerEvent]:
+    def _from_excerpts(self, question: str, draft: Draft) -> Iterator[AnswerEvent]:
         draft.is_excerpts = True
-        yield SourcesFound(draft.sources)
-        if draft.sources:
-            draft.text = excerpts(question, draft.sources, self._embedder)
+        yield SourcesFound(draft.sources, draft.notes)
+        asked = parse_query(question).text or question
+        asked = draft.notes.repair(asked) if draft.notes else asked
+        draft.text = excerpts(asked, draft.sources, self._embedder)
+        yield TextDelta(draft.text)
+
+    def _from_nothing(self, draft: Draft, collection_id: str) -> Iterator[AnswerEvent]:
+        """Say that there is nothing to answer from; no model is asked to make something up."""
+        yield SourcesFound((), draft.notes)
+        if draft.nearest:
+            draft.text = NOTHING_RELEVANT_HERE if collection_id else NOTHING_RELEVANT
         else:
             draft.text = NOTHING_FOUND if self._documents.counts().total else NOTHING_THERE
         yield TextDelta(draft.text)
@@ -338,26 +356,6 @@ class Chat:
         if not self._models or self._models[-1][:2] != (endpoint, key):
             self._models.append((endpoint, key, self._make_model(endpoint, key)))
         return self._models[-1][2]
-
-
-def numbered(passages: Sequence[Passage]) -> tuple[SourceRef, ...]:
-    """The passages as sources 1, 2, 3 … in their order."""
-    return tuple(
-        SourceRef(
-            n=n,
-            document_id=p.document_id,
-            path=p.path,
-            title=p.title or Path(p.path).stem,
-            anchor=p.anchor,
-            text=p.text,
-            score=p.score,
-            start=p.start,
-            end=p.end,
-            part=p.part,
-            url=p.url,
-        )
-        for n, p in enumerate(passages, start=1)
-    )
 
 
 def _title_of(question: str) -> str:

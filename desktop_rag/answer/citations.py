@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 
 from desktop_rag.answer.code_spans import code_spans
 from desktop_rag.core.conversation import SourceRef
-from desktop_rag.core.text import sentences, terms
+from desktop_rag.core.terms import terms
+from desktop_rag.core.text import sentences
 
 log = logging.getLogger(__name__)
 

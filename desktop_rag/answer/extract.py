@@ -12,10 +12,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from desktop_rag.core.conversation import SourceRef
-from desktop_rag.core.text import sentences, terms
+from desktop_rag.core.terms import terms
+from desktop_rag.core.text import sentences
 from desktop_rag.models.ports import Embedder
 
 NOTHING_FOUND = "Nothing in your documents matches this question."
+NOTHING_RELEVANT = (
+    "Nothing in your documents seems to be about this question. Other words may find more. The"
+    " passages that came nearest can be looked at."
+)
+NOTHING_RELEVANT_HERE = (
+    "Nothing in this collection seems to be about this question. Other words may find more, and so"
+    " may asking all documents. The passages that came nearest can be looked at."
+)
 NOTHING_THERE = "There are no documents yet. Add a folder to the library, then ask again."
 
 _PASSAGES = 5
@@ -39,6 +48,7 @@ _LEAST_LETTERS = 0.6
 @dataclass(frozen=True, slots=True)
 class _Candidate:
     n: int
+    rank: int
     position: int
     text: str
     terms: frozenset[str]
@@ -49,10 +59,11 @@ def excerpts(question: str, sources: Sequence[SourceRef], embedder: Embedder | N
 
     With nothing to quote the answer says so and cites nothing.
     """
-    candidates = [c for source in sources[:_PASSAGES] for c in _candidates(source)]
+    best = sorted(sources, key=lambda source: -source.score)[:_PASSAGES]
+    candidates = [c for rank, source in enumerate(best, 1) for c in _candidates(source, rank)]
     if not candidates:
         # Tables and fragments only: better shown as they are than not at all.
-        candidates = [c for source in sources[:1] for c in _whole(source)]
+        candidates = [c for source in best[:1] for c in _whole(source)]
     if not candidates:
         return NOTHING_FOUND
     scores = _scores(question, candidates, embedder)
@@ -68,21 +79,21 @@ def excerpts(question: str, sources: Sequence[SourceRef], embedder: Embedder | N
     return "\n\n".join(f"{_quoted(candidate.text)} [{candidate.n}]" for candidate in chosen)
 
 
-def _candidates(source: SourceRef) -> list[_Candidate]:
+def _candidates(source: SourceRef, rank: int) -> list[_Candidate]:
     found: list[_Candidate] = []
     for start, end in sentences(source.text):
         plain = _MARKUP.sub("", _LINK.sub(r"\1", source.text[start:end]))
         text = " ".join(plain.split())
         words = terms(text)
         if len(words) >= _SHORTEST and is_prose(text):
-            found.append(_Candidate(source.n, start, text[:_LONGEST], frozenset(words)))
+            found.append(_Candidate(source.n, rank, start, text[:_LONGEST], frozenset(words)))
     return found
 
 
 def _whole(source: SourceRef) -> list[_Candidate]:
     text = " ".join(_MARKUP.sub("", source.text).split())[:_LONGEST]
     words = terms(text)
-    return [_Candidate(source.n, 0, text, frozenset(words))] if words else []
+    return [_Candidate(source.n, 1, 0, text, frozenset(words))] if words else []
 
 
 def is_prose(text: str) -> bool:
@@ -100,7 +111,7 @@ def _scores(
     weight = {t: math.log(1 + len(candidates) / (1 + frequency[t])) for t in asked}
     total = sum(weight.values()) or 1.0
     shared = [sum(weight[t] for t in asked & c.terms) / total for c in candidates]
-    by_rank = [_RANK_SHARE / c.n for c in candidates]
+    by_rank = [_RANK_SHARE / c.rank for c in candidates]
     if embedder is None:
         return [s + r for s, r in zip(shared, by_rank, strict=True)]
     meaning = embedder.embed_passages([c.text for c in candidates]) @ embedder.embed_query(question)

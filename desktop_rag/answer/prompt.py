@@ -2,6 +2,8 @@
 
 What stays the same comes first, so that servers can reuse their work on it. The text of sources
 is data from files that anyone may have written: it is fenced by a tag that nobody can foresee.
+The strongest sources stand first and last: models overlook what is in the middle (Liu et al., 2023,
+"Lost in the Middle").
 """
 
 import itertools
@@ -69,10 +71,11 @@ def build_turns(
 ) -> tuple[list[ChatTurn], tuple[SourceRef, ...]]:
     """The turns to send and the sources that are in them.
 
-    `sources` come best first; `history` are the messages before the question; `fence` is a random
-    word made for this request. All fits into `context_tokens` less ANSWER_SHARE, as
-    `count_tokens` counts: history gives way first, oldest first, then the weakest sources. The
-    best source is always sent, cut if it must be; a very long question is cut too.
+    `sources` have their numbers and scores; those that are sent are numbered anew, in their order.
+    `history` are the messages before the question; `fence` is a random word made for this request.
+    All fits into `context_tokens` less ANSWER_SHARE, as `count_tokens` counts: history gives way
+    first, oldest first, then the weakest sources. The best source is always sent, cut if it must
+    be; a very long question is cut too.
     """
     counter = _Counter(count_tokens)
     budget = int(context_tokens * (1 - ANSWER_SHARE)) - counter.tokens(INSTRUCTIONS)
@@ -128,23 +131,28 @@ def _at_word_end(text: str, length: int) -> str:
 def _fitting_sources(
     sources: Sequence[SourceRef], most_tokens: int, counter: _Counter, fence: str
 ) -> tuple[list[SourceRef], list[str], int]:
-    """The sources that fit, as they are shown, and the tokens they take."""
-    sent: list[SourceRef] = []
-    shown: list[str] = []
-    used = 0
-    for source in sources:
-        text = _shown(source, fence)
-        tokens = counter.tokens(text)
+    """The strongest sources that fit, numbered anew; as they are shown; the tokens they take."""
+    ranked = sorted(sources, key=lambda source: -source.score)
+    used = kept = 0
+    for source in ranked:
+        tokens = counter.tokens(_shown(source, fence))
         if used + tokens > most_tokens:
             break
-        sent.append(source)
-        shown.append(text)
         used += tokens
-    if sources and not sent:
-        cut = _cut_source(sources[0], most_tokens, counter, fence)
+        kept += 1
+    if sources and not kept:
+        cut = replace(_cut_source(ranked[0], most_tokens, counter, fence), n=1)
         text = _shown(cut, fence)
         return [cut], [text], counter.tokens(text)
-    return sent, shown, used
+    numbers = sorted(source.n for source in ranked[:kept])
+    ranked = [replace(source, n=numbers.index(source.n) + 1) for source in ranked[:kept]]
+    shown = [_shown(source, fence) for source in _strongest_at_both_ends(ranked)]
+    return sorted(ranked, key=lambda source: source.n), shown, used
+
+
+def _strongest_at_both_ends(ranked: Sequence[SourceRef]) -> list[SourceRef]:
+    """The best first, the second best last, the third second, and so on."""
+    return [*ranked[::2], *reversed(ranked[1::2])]
 
 
 def _cut_source(source: SourceRef, most_tokens: int, counter: _Counter, fence: str) -> SourceRef:

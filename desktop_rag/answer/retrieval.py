@@ -1,23 +1,66 @@
-"""Finds the passages for a question: words and meaning, fused. Any worker thread.
+"""Finds the passages for a question: words and meaning, fused. Any worker thread."""
 
-Fusion is a convex combination of normalised scores (Bruch, Gai and Ingber, 2023, "An Analysis of
-Fusion Functions for Hybrid Retrieval"), which beats reciprocal ranks on nearly every set we tried.
-"""
-
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from desktop_rag.answer.fusion import (
+    FusionModel,
+    Scores,
+    fuse,
+    measure,
+    ordered,
+    standardised,
+    with_windows,
+)
+from desktop_rag.answer.question import QuestionReader, Wanted
 from desktop_rag.core.domain import Passage, SearchMode
-from desktop_rag.core.text import terms
+from desktop_rag.core.query import Query, parse_query
+from desktop_rag.core.terms import holds_phrase
 from desktop_rag.models.gate import ModelGate
 from desktop_rag.models.ports import Embedder
-from desktop_rag.store.search import LexicalStore, VectorStore
+from desktop_rag.store.lexical import LexicalStore
+from desktop_rag.store.scope import Scope
+from desktop_rag.store.search import VectorStore
 
 # Deep enough that what one list ranks first is scored by the other too.
 _POOL = 100
-# The fewest similarities from which their spread says anything.
-_LEAST_SPREAD = 1e-6
+# Where passages are checked one by one, so many times the wanted are looked at.
+_CHECKED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweringIndex:
+    """An embedder, the vectors it made, and the collections it answers for (None: all)."""
+
+    embedder: Embedder
+    vectors: VectorStore
+    collection_ids: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """The passages in the race, arrays of one length.
+
+    `lexical` are scores by words, `similar` the similarities of whole passages, `dense` those with
+    windows, standardised where several models answer. `greatest` is what no score by words
+    reaches.
+    """
+
+    ids: tuple[int, ...]
+    lexical: Scores
+    similar: Scores
+    dense: Scores
+    greatest: float
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Passages, best first, and the words that were searched for in place of others."""
+
+    passages: list[Passage]
+    repaired: tuple[tuple[str, str], ...] = ()
 
 
 class Retriever:
@@ -30,13 +73,16 @@ class Retriever:
     def __init__(
         self,
         lexical: LexicalStore,
-        dense: Callable[[], tuple[Embedder, VectorStore] | None],
+        answering: Callable[[], Sequence[AnsweringIndex]],
         gate: ModelGate,
+        fusion: FusionModel,
     ) -> None:
-        """`dense` gives the embedder to ask now and the vectors it made, None without any."""
-        self._lexical = lexical
-        self._dense = dense
+        """`answering` gives the models to ask now with their vectors, none without any."""
+        self.lexical = lexical
+        self._answering = answering
         self._gate = gate
+        self._fusion = fusion
+        self.reader = QuestionReader(lexical)
 
     def search(
         self,
@@ -46,52 +92,130 @@ class Retriever:
         limit: int = 10,
         collection_id: str = "",
         lexical_weight: float = 0.5,
-    ) -> list[Passage]:
-        """The best passages first. Scores are comparable within one result only."""
-        wanted = terms(query)
-        pool = max(_POOL, limit)
-        dense = None if mode == "lexical" else self._dense()
-        if dense is None:
-            return self._lexical.passages(dict(self._lexical.best(wanted, limit, collection_id)))
-        embedder, vectors = dense
+    ) -> Found:
+        """The best passages first. Scores are comparable within one result only.
+
+        `lexical_weight` moves the balance of hybrid search, see `FusionModel.lexical_weight`.
+        """
+        asked = parse_query(query)
+        scope = self._scope(asked, collection_id)
+        if asked.is_only_filters:
+            return Found(self.lexical.passages(self.lexical.newest(limit, scope)))
+        wanted = self.reader.read(asked)
+        is_checked = any((*asked.phrases, *(" " in word for word in asked.excluded)))
+        depth = limit * _CHECKED if is_checked else limit
+        scores, relevance = self._ranked(wanted, mode, depth, scope, lexical_weight)
+        passages = [
+            replace(passage, relevance=relevance.get(passage.chunk_id, 1.0))
+            for passage in self.lexical.passages(scores)
+            if not is_checked or _is_as_asked(passage.text, asked)
+        ]
+        return Found(passages[:limit], wanted.repaired)
+
+    def pool(self, wanted: Wanted, scope: Scope, limit: int = _POOL) -> Pool | None:
+        """Every passage that either list ranks among its first, scored by both; None without any
+        model that answers.
+        """
+        similar: dict[int, float] = {}
+        dense: dict[int, float] = {}
+        best = dict(self.lexical.best(wanted.words, limit, scope))
+        indexes = self._answering()
+        for index in indexes:
+            found, windowed = self._similar(index, wanted.text, limit, scope, best)
+            similar |= found
+            dense |= windowed if len(indexes) == 1 else _comparable(windowed)
+        if not indexes:
+            return None
+        ids = tuple(sorted(best.keys() | similar.keys()))
+        lexical = self.lexical.scores(wanted.words, ids)
+        lowest, last = min(similar.values(), default=0.0), min(dense.values(), default=0.0)
+        return Pool(
+            ids,
+            _array(lexical.get(i, 0.0) for i in ids),
+            # One without a vector yet stands at the pool's end.
+            _array(similar.get(i, lowest) for i in ids),
+            _array(dense.get(i, last) for i in ids),
+            self.lexical.greatest_score(wanted.words),
+        )
+
+    def _ranked(
+        self, wanted: Wanted, mode: SearchMode, limit: int, scope: Scope, preference: float
+    ) -> tuple[dict[int, float], dict[int, float]]:
+        """(chunk id → score, best first; chunk id → relevance)."""
+        pool = None if mode == "lexical" else self.pool(wanted, scope, max(_POOL, limit))
+        if pool is None:
+            scores = dict(self.lexical.best(wanted.words, limit, scope))
+            greatest = self.lexical.greatest_score(wanted.words)
+            return scores, {
+                i: self._fusion.relevance_by_words({"share": score / greatest})
+                for i, score in scores.items()
+            }
+        if not pool.ids:
+            return {}, {}
+        fused = pool.dense
+        if mode == "hybrid":
+            signals = measure(pool.lexical, pool.similar, pool.dense)
+            weight = self._fusion.lexical_weight(signals, preference)
+            fused = fuse(pool.lexical, pool.dense, weight)
+        scores = ordered(pool.ids, fused, limit)
+        return scores, self._relevance(pool, scores)
+
+    def _relevance(self, pool: Pool, chunk_ids: Iterable[int]) -> dict[int, float]:
+        places = {chunk_id: place for place, chunk_id in enumerate(pool.ids)}
+        spread = measure(pool.lexical, pool.similar, pool.dense).spread
+        return {
+            i: self._fusion.relevance(
+                {
+                    "similarity": float(pool.similar[places[i]]),
+                    "spread": spread,
+                    "share": float(pool.lexical[places[i]]) / (pool.greatest or 1.0),
+                }
+            )
+            for i in chunk_ids
+        }
+
+    def _similar(
+        self,
+        index: AnsweringIndex,
+        text: str,
+        limit: int,
+        scope: Scope,
+        best: Iterable[int],
+    ) -> tuple[dict[int, float], dict[int, float]]:
+        """Chunk id → similarity of the passage, and with its windows; of one model."""
         with self._gate.question():
-            vector = embedder.embed_query(query)
-        nearest = dict(vectors.nearest(vector, pool, collection_id))
-        if mode == "dense":
-            return self._lexical.passages(_top(nearest, limit))
-        best = dict(self._lexical.best(wanted, pool, collection_id))
-        similar = nearest | vectors.similarities(vector, _without(best, nearest))
-        matching = best | self._lexical.scores(wanted, _without(nearest, best))
-        fused = fuse(matching, similar, lexical_weight)
-        return self._lexical.passages(_top(fused, limit))
+            vector = index.embedder.embed_query(text)
+        narrowed = scope.within(index.collection_ids)
+        similar = dict(index.vectors.nearest(vector, limit, narrowed))
+        similar |= index.vectors.similarities(vector, [i for i in best if i not in similar])
+        windows = index.vectors.window_similarities(vector, list(similar))
+        passages = _array(similar.values())
+        dense = with_windows(passages, _array(windows.get(i, np.nan) for i in similar))
+        return similar, dict(zip(similar, dense.tolist(), strict=True))
+
+    def _scope(self, asked: Query, collection_id: str) -> Scope:
+        return Scope(
+            collection_ids=(collection_id,) if collection_id else None,
+            filters=asked.filters,
+            required=self.reader.alternatives(asked.phrases),
+            excluded=self.reader.alternatives(
+                tuple(word for word in asked.excluded if " " not in word)
+            ),
+        )
 
 
-def fuse(
-    lexical: dict[int, float], dense: dict[int, float], lexical_weight: float
-) -> dict[int, float]:
-    """One score a chunk: weighted sum of the two lists' z-scores over the pool of both.
+def _is_as_asked(text: str, asked: Query) -> bool:
+    return all(holds_phrase(text, phrase) for phrase in asked.phrases) and not any(
+        holds_phrase(text, words) for words in asked.excluded if " " in words
+    )
 
-    A chunk without any of the words has lexical score 0; one without a vector yet stands at
-    the pool's lowest similarity.
-    """
-    ids = list(lexical | dense)
-    if not ids:
+
+def _comparable(scores: dict[int, float]) -> dict[int, float]:
+    """Similarities of two models have different scales; their distances from the mean don't."""
+    if not scores:
         return {}
-    lowest = min(dense.values(), default=0.0)
-    by_words = _standardised(lexical.get(i, 0.0) for i in ids)
-    by_meaning = _standardised(dense.get(i, lowest) for i in ids)
-    scores = lexical_weight * by_words + (1 - lexical_weight) * by_meaning
-    return dict(zip(ids, scores.tolist(), strict=True))
+    return dict(zip(scores, standardised(_array(scores.values())).tolist(), strict=True))
 
 
-def _standardised(values: Iterable[float]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    array = np.fromiter(values, dtype=np.float64)
-    return (array - array.mean()) / max(float(array.std()), _LEAST_SPREAD)
-
-
-def _top(scores: dict[int, float], limit: int) -> dict[int, float]:
-    return dict(sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:limit])
-
-
-def _without(some: dict[int, float], known: dict[int, float]) -> list[int]:
-    return [chunk_id for chunk_id in some if chunk_id not in known]
+def _array(values: Iterable[float]) -> Scores:
+    return np.fromiter(values, dtype=np.float64)

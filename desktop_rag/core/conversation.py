@@ -2,8 +2,12 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from desktop_rag.core.anchors import Anchor
+
+# What to call passages that are shown although nothing seems to be about the question.
+NEAREST = "Nearest, but probably not about it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,7 +15,8 @@ class SourceRef:
     """A numbered source of one answer, as it was shown: kept with the message.
 
     `quote` is the exact words of the passage that the citing sentence rests on, at [start, end)
-    of the document's text; empty while the source is listed but not cited.
+    of the document's text; empty while the source is listed but not cited. `also_in` says where
+    else the same text stands, as paths or addresses.
     """
 
     n: int
@@ -27,6 +32,49 @@ class SourceRef:
     is_cited: bool = False
     part: str = ""
     url: str = ""
+    also_in: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SearchNotes:
+    """What the search made of the question.
+
+    `repaired` has pairs of a word as written and as it was searched for. `filters` says in words
+    what the search was limited to, without a full stop; `searched` is how many passages that left
+    to choose from.
+    """
+
+    repaired: tuple[tuple[str, str], ...] = ()
+    filters: str = ""
+    searched: int = 0
+
+    def in_words(self) -> str:
+        """The same as plain sentences on one line; empty when the question was taken as it is."""
+        repairs = [f"“{used}” instead of “{written}”" for written, used in self.repaired]
+        said = [f"Searched for {', '.join(repairs)}."] if repairs else []
+        if self.filters:
+            said.append(self.filters + ("." if self.searched else ": nothing was found there."))
+        return " ".join(" ".join(said).split())
+
+    def repair(self, text: str) -> str:
+        """The text with the words that were searched for in place of those written."""
+        for written, used in self.repaired:
+            text = text.replace(written, used)
+        return text
+
+    def to_json(self) -> dict[str, Any]:
+        """As the command line and the store write them."""
+        return {
+            "repaired": [list(pair) for pair in self.repaired],
+            "filters": self.filters,
+            "searched": self.searched,
+        }
+
+    @classmethod
+    def from_json(cls, fields: dict[str, Any]) -> "SearchNotes":
+        """The inverse of `to_json`."""
+        repaired = tuple((written, used) for written, used in fields["repaired"])
+        return cls(repaired, fields["filters"], fields["searched"])
 
 
 class Role(StrEnum):
@@ -49,7 +97,8 @@ class Message:
     """One turn of a conversation. `model` is empty for the person's own and for excerpts.
 
     A failed answer has the error's title and hint in `error_title` and `error_hint`, and what
-    had arrived until then in `text`.
+    had arrived until then in `text`. When nothing seems to be about the question there are no
+    `sources`, and `nearest` holds the passages that come closest to it.
     """
 
     message_id: str
@@ -65,6 +114,8 @@ class Message:
     error_hint: str = ""
     thinking: str = ""
     sources: tuple[SourceRef, ...] = ()
+    nearest: tuple[SourceRef, ...] = ()
+    notes: SearchNotes | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +138,13 @@ class QuestionStored:
 
 @dataclass(frozen=True, slots=True)
 class SourcesFound:
-    """Retrieval is done: these numbered sources go into the prompt."""
+    """Retrieval is done: these numbered sources go into the prompt.
+
+    `notes` says what the search made of the question, if there is anything to say.
+    """
 
     sources: tuple[SourceRef, ...]
+    notes: SearchNotes | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -149,7 +149,11 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A search result: a piece of a document with its place and score (higher is better)."""
+    """A search result: a piece of a document with its place and score (higher is better).
+
+    `relevance` is the calibrated probability that it is about the question at all. `also_in` says
+    where else the same text stands, as paths or addresses.
+    """
 
     chunk_id: int
     document_id: str
@@ -162,6 +166,8 @@ class Passage:
     score: float
     part: str = ""
     url: str = ""
+    relevance: float = 1.0
+    also_in: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ class Stage(StrEnum):
     SCANNING = "scanning"
     READING = "reading"
     EMBEDDING = "embedding"
+    REFINING = "refining"
     PAUSED = "paused"
 
 

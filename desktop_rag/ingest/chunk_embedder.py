@@ -24,7 +24,7 @@ class ChunkEmbedder:
     def __init__(
         self, vectors: VectorStore, embedder: Embedder, gate: ModelGate, meter: ProgressMeter
     ) -> None:
-        self._vectors = vectors
+        self.vectors = vectors
         self._embedder = embedder
         self._gate = gate
         self._meter = meter
@@ -44,12 +44,12 @@ class ChunkEmbedder:
             self._meter.add_embedded(len(batch))
         done = np.concatenate(parts) if parts else np.empty((0, 0), np.float32)
         if len(done):
-            self._vectors.add([row[0] for row in rows[: len(done)]], done)
+            self.vectors.add([row[0] for row in rows[: len(done)]], done)
         return len(done) == len(rows)
 
     def embed_chunks(self, chunks: Sequence[Chunk], may_go_on: Callable[[], bool]) -> bool:
         """Make the vectors that these chunks lack; False when it was ended early."""
-        lacking = self._vectors.lacking([chunk.content_hash for chunk in chunks])
+        lacking = self.vectors.lacking([chunk.content_hash for chunk in chunks])
         rows = {
             c.content_hash: (c.content_hash, c.context, c.text)
             for c in chunks

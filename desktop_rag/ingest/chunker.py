@@ -19,6 +19,7 @@ from desktop_rag.core.parsed import (
     embedded_text,
 )
 from desktop_rag.core.places import Places
+from desktop_rag.core.terms import TERMS_VERSION
 from desktop_rag.ingest import overlap
 from desktop_rag.ingest.contexts import Contexts
 from desktop_rag.ingest.gaps import Stretch, without_crumbs
@@ -81,10 +82,10 @@ def chunk_document(
 
 
 def chunking_signature(settings: ChunkSettings, max_tokens: int, model_name: str = "") -> str:
-    """Tells one way of cutting from another; kept with each document."""
+    """Tells one way of cutting and finding the terms from another; kept with each document."""
     shared = settings.overlap_tokens if _METHODS[settings.method].shared else 0
     limit = _limit(settings, max_tokens)
-    return f"{settings.method} {limit} {shared} v{_VERSION} {model_name}".strip()
+    return f"{settings.method} {limit} {shared} v{_VERSION}.{TERMS_VERSION} {model_name}".strip()
 
 
 def content_hash(context: str, text: str) -> str:

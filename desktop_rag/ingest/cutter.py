@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from desktop_rag.core.parsed import Chunk, ChunkSettings, ParsedDocument
-from desktop_rag.core.text import term_counts
+from desktop_rag.core.terms import term_counts
 from desktop_rag.ingest.chunker import CountTokens, chunk_document, chunking_signature
 
 
@@ -37,7 +37,7 @@ class Cutter:
         chunks = tuple(
             chunk_document(document, settings, self._count_tokens, self._max_tokens, before)
         )
-        counts = tuple(term_counts(chunk.embedded_text) for chunk in chunks)
+        counts = tuple(term_counts(chunk.embedded_text, document.language) for chunk in chunks)
         return Cut(chunks, counts, self.signature(settings))
 
     def signature(self, settings: ChunkSettings) -> str:

@@ -11,7 +11,7 @@ from desktop_rag.core.library_events import Stage
 from desktop_rag.ingest.background import Background
 from desktop_rag.ingest.chunk_embedder import ChunkEmbedder
 from desktop_rag.ingest.progress import ProgressMeter
-from desktop_rag.store.search import VectorStore
+from desktop_rag.ingest.window_embedder import WindowEmbedder
 
 # A page is sorted by length, so that a batch has little padding; a write groups batches, because a
 # commit waits for the disk.
@@ -24,28 +24,31 @@ class EmbeddingQueue:
 
     def __init__(
         self,
-        vectors: VectorStore,
         chunk_embedder: ChunkEmbedder,
+        window_embedder: WindowEmbedder,
         meter: ProgressMeter,
         *,
         may_run: Callable[[], bool],
         finished: Callable[[list[str]], None],
         completed: Callable[[], None],
+        rested: Callable[[], None],
         stopped: Callable[[AppError], None],
     ) -> None:
         """`may_run` says whether reading leaves room; `finished` gets ids of documents that
-        became searchable by meaning; `completed` hears that every chunk has its vector; `stopped`
-        why the store refused. All on this thread.
+        became searchable by meaning; `completed` hears that every chunk has its vector, `rested`
+        that nothing is left at all, `stopped` why the store refused. All on this thread.
         """
-        self._vectors = vectors
+        self._vectors = chunk_embedder.vectors
         self._chunk_embedder = chunk_embedder
+        self._window_embedder = window_embedder
+        self._makes_windows = True
         self._meter = meter
         self._finished = finished
         self._completed = completed
         self._is_due = True
         self._background = Background(
             "embedding", self._work, has_work=lambda: self._is_due, may_work=may_run,
-            stopped=stopped,
+            stopped=stopped, rested=rested,
         )  # fmt: skip
 
     def start(self) -> None:
@@ -65,6 +68,12 @@ class EmbeddingQueue:
     def set_paused(self, is_paused: bool) -> None:
         """Hold after the batch in work, or go on."""
         self._background.set_paused(is_paused)
+
+    def make_windows(self, is_wanted: bool) -> None:
+        """Whether passages also get the vectors of their windows; those there are stay."""
+        if is_wanted is not self._makes_windows:
+            self._makes_windows = is_wanted
+            self.wake()
 
     @property
     def is_idle(self) -> bool:
@@ -94,4 +103,16 @@ class EmbeddingQueue:
         self._finished(self._vectors.finish_documents())
         self._vectors.prune()
         self._completed()
+        return self._refine_all() if self._makes_windows else True
+
+    def _refine_all(self) -> bool:
+        """The third stage: windows of what has a vector; False when it had to stop."""
+        total, missing = self._vectors.window_counts()
+        if missing:
+            self._meter.set_stage(Stage.REFINING)
+            self._meter.set_chunks(total, total - missing)
+        while page := self._vectors.missing_windows(_WRITE):
+            if not self._window_embedder.embed(page, self._background.may_go_on):
+                return False
+            self._meter.add_refined(len(page))
         return True

@@ -136,6 +136,7 @@ class Library:
         self._pauses.heed_battery(settings.index.pauses_on_battery)
         if self._dense is not None:
             self._dense.embedder.set_threads(settings.index.embedding_threads)
+        self._pipeline.make_windows(settings.index.makes_windows)
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         """Hear events, on worker threads; returns the way out."""

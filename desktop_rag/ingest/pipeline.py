@@ -23,10 +23,13 @@ from desktop_rag.ingest.progress import ProgressMeter
 from desktop_rag.ingest.recutter import Recutter
 from desktop_rag.ingest.scanner import Parts, Scanner
 from desktop_rag.ingest.second_look import LookTimes
+from desktop_rag.ingest.tidying import Tidier
 from desktop_rag.ingest.web.links import Links
+from desktop_rag.ingest.window_embedder import WindowEmbedder
 from desktop_rag.ingest.worker import ParserProcess
 from desktop_rag.models.gate import ModelGate
 from desktop_rag.models.ports import Embedder
+from desktop_rag.store.clustering import PostingsClustering
 from desktop_rag.store.documents import DocumentStore
 from desktop_rag.store.search import VectorStore
 from desktop_rag.store.sources import SourceStore
@@ -54,6 +57,7 @@ class LibraryStores:
     documents: DocumentStore
     sources: SourceStore
     web_pages: WebPageStore
+    postings: PostingsClustering
     pages: Path
 
 
@@ -110,19 +114,20 @@ class Pipeline:
         )  # fmt: skip
         self._embedding = self._make_embedding(dense, gate) if dense else None
         self._recutter = Recutter(
-            documents, cutter, catalogue.collections, may_run=self._may_recut,
+            documents, cutter, catalogue.collections, may_run=self._may_run_aside,
             embed=self._embed_chunks, changed=self._on_recut, stopped=listeners.stopped,
         )  # fmt: skip
-        self._parts: list[_Part] = [self._scanner, self._links, self._indexer, self._recutter]
-        if self._embedding:
-            self._parts.append(self._embedding)
+        self._tidier = Tidier(stores.postings, self._may_run_aside, listeners.stopped)
+        parts = (self._scanner, self._links, self._indexer, self._recutter, self._tidier)
+        self._parts: list[_Part] = [*parts, *([self._embedding] if self._embedding else [])]
 
     def _make_embedding(self, dense: DenseIndex, gate: ModelGate) -> EmbeddingQueue:
         self._chunk_embedder = ChunkEmbedder(dense.vectors, dense.embedder, gate, self.meter)
         return EmbeddingQueue(
-            dense.vectors, self._chunk_embedder, self.meter,
+            self._chunk_embedder,
+            WindowEmbedder(dense.vectors, dense.embedder, gate), self.meter,
             may_run=lambda: self._indexer.is_idle, finished=self._on_embedded,
-            completed=self._on_complete, stopped=self._listeners.stopped,
+            completed=self._on_complete, rested=self._on_rested, stopped=self._listeners.stopped,
         )  # fmt: skip
 
     # --- life ------------------------------------------------------------------------------
@@ -186,19 +191,24 @@ class Pipeline:
                 self.look_at(source)
         return waiting
 
+    def make_windows(self, is_wanted: bool) -> None:
+        """Whether long passages are compared with questions part by part too."""
+        if self._embedding:
+            self._embedding.make_windows(is_wanted)
+
     def cut_anew(self) -> None:
         """The settings of a collection changed."""
         self._recutter.request()
 
     # --- from the threads behind -----------------------------------------------------------
 
-    def _may_recut(self) -> bool:
+    def _may_run_aside(self) -> bool:
         return self.are_words_done and (self._embedding is None or self._embedding.is_idle)
 
     def _embed_chunks(self, chunks: Sequence[Chunk]) -> bool:
         if self._embedding is None:
             return True
-        return self._chunk_embedder.embed_chunks(chunks, self._may_recut)
+        return self._chunk_embedder.embed_chunks(chunks, self._may_run_aside)
 
     def _wake_embedding(self) -> None:
         if self._embedding:
@@ -213,6 +223,7 @@ class Pipeline:
     def _on_words_done(self) -> None:
         self.words_done_at = time.monotonic()
         self._wake_embedding()
+        self._tidier.request()
 
     def _on_embedded(self, document_ids: list[str]) -> None:
         if document_ids:
@@ -222,7 +233,10 @@ class Pipeline:
         if self._dense is not None and not self.is_complete:
             self._dense.vectors.answer(self._dense.folder)
         self.is_complete = True
+
+    def _on_rested(self) -> None:
         self._recutter.wake()
+        self._tidier.request()
 
     def _on_recut(self, documents: Sequence[Document]) -> None:
         self._wake_embedding()

@@ -88,6 +88,12 @@ class ProgressMeter:
             self._progress = replace(self._progress, chunks_total=total, chunks_embedded=embedded)
             self._embedded_before = min(self._embedded_before, embedded)
 
+    def add_refined(self, count: int) -> None:
+        """More passages have the vectors of their windows."""
+        with self._lock:
+            refined = min(self._progress.chunks_embedded + count, self._progress.chunks_total)
+            self._progress = replace(self._progress, chunks_embedded=refined)
+
     def add_embedded(self, count: int) -> None:
         """More passages have vectors."""
         with self._lock:
@@ -102,15 +108,17 @@ class ProgressMeter:
         read = p.files_read / p.files_total if p.files_total else 1.0
         if not self._has_embedder:
             return read
-        if p.files_read < p.files_total:
+        if p.files_read < p.files_total and p.stage is not Stage.REFINING:
             return _READING_SHARE * read
         embedded = p.chunks_embedded / p.chunks_total if p.chunks_total else 1.0
+        if p.stage is Stage.REFINING:
+            return embedded
         return _READING_SHARE + (1 - _READING_SHARE) * embedded
 
     def _seconds_left(self) -> float | None:
         p = self._progress
         seconds = time.monotonic() - self._stage_began_at
-        if p.stage is Stage.EMBEDDING:
+        if p.stage in (Stage.EMBEDDING, Stage.REFINING):
             done = p.chunks_embedded - self._embedded_before
             left = p.chunks_total - p.chunks_embedded
         elif p.stage is Stage.READING and not self._has_embedder:

@@ -98,7 +98,13 @@ class Recutter:
         text, places = self._documents.content(document.document_id)
         marks, headings, table_headers = places_from_json(places)
         parsed = ParsedDocument(
-            document.format, document.title, text or "", marks, headings, table_headers
+            document.format,
+            document.title,
+            text or "",
+            marks,
+            headings,
+            table_headers,
+            language=document.language,
         )
         cut = self._cutter.cut(parsed, collection.chunking)
         if not self._embed(cut.chunks):

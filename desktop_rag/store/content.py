@@ -13,6 +13,9 @@ from desktop_rag.core.domain import Document, FileStat
 from desktop_rag.core.parsed import Chunk
 from desktop_rag.store.database import Columns, Connection, insert
 
+# What fits into the columns that count terms.
+_MOST = 65_535
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -54,7 +57,9 @@ def delete_chunks(con: Connection, document_ids: Sequence[str]) -> None:
         [document_ids],
     ).fetchall()
     for first, last in _joined(sorted(spans)):
-        con.execute("DELETE FROM postings WHERE chunk_id BETWEEN ? AND ?", [first, last])
+        con.execute("DELETE FROM recent_postings WHERE chunk_id BETWEEN ? AND ?", [first, last])
+        # Sorted postings stay until they are sorted again; searches leave these chunks out.
+        con.execute("INSERT INTO dead_chunks SELECT range FROM range(?, ?)", [first, last + 1])
     if spans:
         con.execute("DELETE FROM chunks WHERE document_id IN (SELECT unnest(?))", [document_ids])
 
@@ -85,7 +90,11 @@ def chunks_of(con: Connection, document_id: str) -> list[Chunk]:
 
 def insert_chunks(con: Connection, batch: Sequence[Outcome]) -> None:
     """Store the chunks and postings of these outcomes, numbered in one go."""
-    [(last,)] = con.execute("SELECT coalesce(max(chunk_id), 0) FROM chunks").fetchall()
+    # The last chunk may have been deleted: numbers are not given twice.
+    [(last,)] = con.execute(
+        "SELECT greatest((SELECT coalesce(max(chunk_id), 0) FROM chunks),"
+        " (SELECT coalesce(max(chunk_id), 0) FROM dead_chunks))"
+    ).fetchall()
     first = last + 1
     rows = [(item.document.document_id, chunk) for item in batch for chunk in item.chunks]
     counts = [count for item in batch for count in item.term_counts]
@@ -107,13 +116,15 @@ def insert_chunks(con: Connection, batch: Sequence[Outcome]) -> None:
         },
     )
     postings = [(t, i, n) for i, count in zip(ids, counts, strict=True) for t, n in count.items()]
+    lengths = [min(count.total(), _MOST) for count in counts for _ in count]
     insert(
         con,
-        "postings",
+        "recent_postings",
         {
             "term": [term for term, _, _ in postings],
             "chunk_id": [chunk_id for _, chunk_id, _ in postings],
-            "tf": [min(tf, 65_535) for _, _, tf in postings],
+            "tf": [min(tf, _MOST) for _, _, tf in postings],
+            "term_count": lengths,
         },
     )
 

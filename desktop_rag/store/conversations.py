@@ -3,18 +3,26 @@
 import json
 import time
 import uuid
+from collections.abc import Sequence
 
 from desktop_rag.core.anchors import Anchor
-from desktop_rag.core.conversation import Conversation, Message, MessageState, Role, SourceRef
+from desktop_rag.core.conversation import (
+    Conversation,
+    Message,
+    MessageState,
+    Role,
+    SearchNotes,
+    SourceRef,
+)
 from desktop_rag.store.database import Connection, Database
 
 _MESSAGE = (
     "message_id, conversation_id, role, text, created_at, state, model, is_excerpts, seconds,"
-    " error_title, error_hint, thinking"
+    " error_title, error_hint, thinking, notes"
 )
 _CITATION = (
     "message_id, n, document_id, path, title, anchor, text, score, quote, start_offset,"
-    " end_offset, is_cited, part, url"
+    " end_offset, is_cited, part, url, also_in, is_nearest"
 )
 
 
@@ -105,10 +113,13 @@ class ConversationStore:
                 " (SELECT message_id FROM messages WHERE conversation_id = ?) ORDER BY n",
                 [conversation_id],
             ).fetchall()
-        sources: dict[str, list[SourceRef]] = {}
-        for message_id, *fields in cited:
-            sources.setdefault(message_id, []).append(_source_from(fields))
-        return [_message_from(row, tuple(sources.get(row[0], ()))) for row in rows]
+        sources: dict[tuple[str, bool], list[SourceRef]] = {}
+        for message_id, *fields, is_nearest in cited:
+            sources.setdefault((message_id, is_nearest), []).append(_source_from(fields))
+        return [
+            _message_from(row, sources.get((row[0], False), ()), sources.get((row[0], True), ()))
+            for row in rows
+        ]
 
     def _set(self, conversation_id: str, column: str, value: str | bool) -> None:
         sql = f"UPDATE conversations SET {column} = ? WHERE conversation_id = ?"
@@ -118,39 +129,51 @@ class ConversationStore:
 def _insert_message(con: Connection, message: Message) -> None:
     con.execute(
         f"INSERT INTO messages (position, {_MESSAGE})"
-        " SELECT coalesce(max(position), 0) + 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?"
+        f" SELECT coalesce(max(position), 0) + 1, {', '.join('?' * 13)}"
         " FROM messages WHERE conversation_id = ?",
         [
             message.message_id, message.conversation_id, message.role.value, message.text,
             message.created_at, message.state.value, message.model, message.is_excerpts,
             message.seconds, message.error_title, message.error_hint, message.thinking,
+            json.dumps(message.notes.to_json()) if message.notes else "",
             message.conversation_id,
         ],
     )  # fmt: skip
-    for s in message.sources:
-        con.execute(
-            f"INSERT INTO citations ({_CITATION}) VALUES ({', '.join('?' * 14)})",
-            [
-                message.message_id, s.n, s.document_id, s.path, s.title,
-                json.dumps(s.anchor.to_json()), s.text, s.score, s.quote, s.start, s.end,
-                s.is_cited, s.part, s.url,
-            ],
-        )  # fmt: skip
+    _insert_sources(con, message.message_id, message.sources, is_nearest=False)
+    _insert_sources(con, message.message_id, message.nearest, is_nearest=True)
     con.execute(
         "UPDATE conversations SET updated_at = ? WHERE conversation_id = ?",
         [message.created_at, message.conversation_id],
     )
 
 
+def _insert_sources(
+    con: Connection, message_id: str, sources: Sequence[SourceRef], *, is_nearest: bool
+) -> None:
+    for s in sources:
+        con.execute(
+            f"INSERT INTO citations ({_CITATION}) VALUES ({', '.join('?' * 16)})",
+            [
+                message_id, s.n, s.document_id, s.path, s.title, json.dumps(s.anchor.to_json()),
+                s.text, s.score, s.quote, s.start, s.end, s.is_cited, s.part, s.url,
+                json.dumps(s.also_in), is_nearest,
+            ],
+        )  # fmt: skip
+
+
 def _source_from(fields: list[object]) -> SourceRef:
-    n, document_id, path, title, anchor, *rest = fields
+    n, document_id, path, title, anchor, *rest, also_in = fields
     place = Anchor.from_json(json.loads(str(anchor)))
-    return SourceRef(n, document_id, path, title, place, *rest)  # type: ignore[arg-type]
+    elsewhere = tuple(json.loads(str(also_in)))
+    return SourceRef(n, document_id, path, title, place, *rest, elsewhere)  # type: ignore[arg-type]
 
 
-def _message_from(row: tuple[object, ...], sources: tuple[SourceRef, ...]) -> Message:
-    message_id, conversation_id, role, text, created_at, state, *rest = row
+def _message_from(
+    row: tuple[object, ...], sources: Sequence[SourceRef], nearest: Sequence[SourceRef]
+) -> Message:
+    message_id, conversation_id, role, text, created_at, state, *rest, notes = row
+    said = SearchNotes.from_json(json.loads(str(notes))) if notes else None
     return Message(
         message_id, conversation_id, Role(role), text, created_at, MessageState(state),  # type: ignore[arg-type]
-        *rest, sources,  # type: ignore[arg-type]
+        *rest, tuple(sources), tuple(nearest), said,  # type: ignore[arg-type]
     )  # fmt: skip

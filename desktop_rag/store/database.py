@@ -89,6 +89,15 @@ class Database:
             finally:
                 cursor.close()
 
+    @contextmanager
+    def beside(self) -> Generator[Connection]:
+        """A cursor that makes tables nobody reads yet, while the lane goes on writing others.
+
+        For long work only; what it made takes its place in a short `write`.
+        """
+        with self.read() as con:
+            yield con
+
     def write(self, work: Callable[[Connection], T]) -> T:
         """Run `work(connection)` on the lane in one transaction; returns once it is on disk.
 

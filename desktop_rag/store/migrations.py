@@ -25,7 +25,17 @@ def m002_places_parts_and_links(connection: Connection) -> None:
         connection.execute(statement)
 
 
-MIGRATIONS: list[Callable[[Connection], None]] = [m001_first_schema, m002_places_parts_and_links]
+def m003_finer_retrieval(connection: Connection) -> None:
+    """Models by collection, stored measurements."""
+    for statement in _FINER_RETRIEVAL:
+        connection.execute(statement)
+
+
+MIGRATIONS: list[Callable[[Connection], None]] = [
+    m001_first_schema,
+    m002_places_parts_and_links,
+    m003_finer_retrieval,
+]
 LATEST = len(MIGRATIONS)
 
 
@@ -111,4 +121,29 @@ _PLACES_PARTS_AND_LINKS = [
     # What a server said of a page, so that an unchanged one is not sent again.
     """CREATE TABLE web_pages (
         document_id VARCHAR, etag VARCHAR, last_modified VARCHAR, fetched_at DOUBLE)""",
+]
+
+_FINER_RETRIEVAL = [
+    # Which model embeds the documents of a collection; empty is the one of the settings.
+    "ALTER TABLE collections ADD COLUMN embedder VARCHAR DEFAULT ''",
+    # Where else a source stands, and whether it only came nearest; what search made of a question.
+    "ALTER TABLE citations ADD COLUMN also_in VARCHAR DEFAULT '[]'",
+    "ALTER TABLE citations ADD COLUMN is_nearest BOOLEAN DEFAULT false",
+    "ALTER TABLE messages ADD COLUMN notes VARCHAR DEFAULT ''",
+    # A measurement with what it was made with; settings, results and queries are JSON.
+    """CREATE TABLE evaluations (
+        evaluation_id VARCHAR, kind VARCHAR, name VARCHAR, created_at DOUBLE, seconds DOUBLE,
+        version VARCHAR, settings VARCHAR, results VARCHAR, queries VARCHAR)""",
+    # Postings are sorted by term now and then; what came since stands apart. The length of the
+    # chunk stands beside each, because looking it up costs more than reading it.
+    "ALTER TABLE postings RENAME TO first_postings",
+    """CREATE TABLE recent_postings AS SELECT p.term, p.chunk_id, p.tf,
+        least(c.term_count, 65535)::USMALLINT AS term_count
+        FROM first_postings p JOIN chunks c USING (chunk_id)""",
+    "CREATE TABLE postings (term VARCHAR, chunk_id BIGINT, tf USMALLINT, term_count USMALLINT)",
+    "DROP TABLE first_postings",
+    # The vocabulary of the sorted postings, with the number of chunks that hold each term.
+    "CREATE TABLE terms (term VARCHAR, chunks BIGINT)",
+    # Deleted since the postings were sorted. Their numbers are never given again.
+    "CREATE TABLE dead_chunks (chunk_id BIGINT)",
 ]

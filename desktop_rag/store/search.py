@@ -1,36 +1,28 @@
-"""Vectors, postings and the two searches over them. Any thread; reads take their own cursor.
+"""The vectors of passages and the search over them. Any thread; reads take their own cursor.
 
-Lexical: BM25 over the postings (Robertson and Zaragoza, 2009, "The Probabilistic Relevance
-Framework", with the idf of Lucene, which is never negative). Dense: the sign bits of a vector
-stand beside it; a scan of Hamming distances picks candidates, exact inner products order them.
+The sign bits of a vector stand beside it: a scan of Hamming distances picks candidates, exact inner
+products order them. The vectors of a passage's windows, a few sentences each, are stored apart and
+only looked at for passages that are in the race.
 """
 
-import json
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from desktop_rag.core.anchors import Anchor
-from desktop_rag.core.domain import Passage
 from desktop_rag.store.database import Connection, Database, insert
+from desktop_rag.store.scope import Scope
 
-_K1 = 1.2
-_B = 0.75
 _BITS_A_WORD = 64
 # Candidates of the Hamming scan: enough for recall@10 ≥ .99 of exact on the sets we measure.
-_LEAST_CANDIDATES = 500
-_CANDIDATE_SHARE = 0.05
-_IN_COLLECTION = (
-    " AND {column} IN (SELECT c.{column} FROM chunks c JOIN documents d USING (document_id)"
-    " JOIN sources s USING (source_id) WHERE s.collection_id = $collection)"
-)
-# Files that vanished in great numbers are kept for a while, and found by no one.
-_NOT_GONE = (
-    " AND {column} IN (SELECT c.{column} FROM chunks c JOIN documents d USING (document_id)"
-    " WHERE d.state <> 'gone')"
-)
+_LEAST_CANDIDATES = 1000
+_CANDIDATE_FACTOR = 6
+# Similarities of windows are kept in a byte a dimension: their order is what counts.
+_BYTE = 127
+_WINDOWS = "CREATE TABLE IF NOT EXISTS windows_{number} (content_hash UUID, vectors BLOB)"
+_EVERYWHERE = Scope()
 
 
 class VectorStore:
@@ -42,6 +34,7 @@ class VectorStore:
         self._dimensions = dimensions
         self._words = -(-dimensions // _BITS_A_WORD)
         self._table = database.write(lambda con: _vector_table(con, model, dimensions, self._words))
+        self._windows = self._table.replace("vectors", "windows")
 
     def add(self, hashes: Sequence[str], vectors: NDArray[np.float32]) -> None:
         """Store unit vectors, shape (len(hashes), dimensions), of hashes that `missing` gave."""
@@ -104,18 +97,14 @@ class VectorStore:
         )
 
     def prune(self) -> None:
-        """Drop vectors that no chunk needs any more."""
-        with self._database.read() as con:
-            [(dead,)] = con.execute(
-                f"SELECT count(*) FROM {self._table} ANTI JOIN chunks USING (content_hash)"
-            ).fetchall()
-        if dead:
-            self._database.write(
-                lambda con: con.execute(
-                    f"DELETE FROM {self._table} WHERE content_hash NOT IN"
-                    " (SELECT content_hash FROM chunks)"
-                )
-            )
+        """Drop vectors and windows that no chunk needs any more."""
+        for table in (self._table, self._windows):
+            with self._database.read() as con:
+                [(dead,)] = con.execute(
+                    f"SELECT count(*) FROM {table} ANTI JOIN chunks USING (content_hash)"
+                ).fetchall()
+            if dead:
+                self._database.write(partial(_prune, table))
 
     def answer(self, folder: str) -> None:
         """From now on these vectors answer; the model is found again in `folder`."""
@@ -130,21 +119,22 @@ class VectorStore:
         self._database.write(work)
 
     def nearest(
-        self, query: NDArray[np.float32], limit: int, collection_id: str = ""
+        self, query: NDArray[np.float32], limit: int, scope: Scope = _EVERYWHERE
     ) -> list[tuple[int, float]]:
         """The `limit` chunks most similar to a unit vector: (chunk id, similarity), best first."""
-        candidates = self._candidate_count(limit)
         with self._database.read() as con:
-            only_hashes = _only(con, "content_hash", collection_id)
-            only_chunks = _only(con, "chunk_id", collection_id)
+            candidates = self._candidate_count(con, limit)
+            only_hashes, parameters = scope.condition(con, "content_hash")
+            only_chunks, _ = scope.condition(con, "chunk_id")
             return con.execute(
                 "SELECT c.chunk_id, v.similarity FROM ("
                 f" SELECT content_hash, {self._similarity} AS similarity FROM {self._table}"
                 f" WHERE rowid IN (SELECT rowid FROM {self._table} WHERE true{only_hashes}"
-                f" ORDER BY {self._hamming} LIMIT {candidates})) v"
+                f" ORDER BY {self._hamming} LIMIT {candidates})"
+                f" ORDER BY similarity DESC LIMIT {2 * limit}) v"
                 f" JOIN chunks c USING (content_hash) WHERE true{only_chunks}"
                 f" ORDER BY v.similarity DESC, c.chunk_id LIMIT {limit}",
-                self._parameters(query, collection_id),
+                self._parameters(query) | parameters,
             ).fetchall()
 
     def similarities(
@@ -160,6 +150,60 @@ class VectorStore:
             ).fetchall()
         return dict(rows)
 
+    # --- windows -----------------------------------------------------------------------------
+
+    def add_windows(self, hashes: Sequence[str], windows: Sequence[NDArray[np.float32]]) -> None:
+        """Store the unit vectors of each content's windows, shape (windows, dimensions) or (0, …).
+
+        Of hashes that `missing_windows` gave. A content with none is as similar as its vector.
+        """
+        packed = [np.rint(w * (_BYTE / _peak(w))).astype(np.int8).tobytes() for w in windows]
+        columns: dict[str, Any] = {"content_hash": list(hashes), "vectors": packed}
+        self._database.write(lambda con: insert(con, self._windows, columns))
+
+    def window_counts(self) -> tuple[int, int]:
+        """(contents with a vector, those of them whose windows were not looked at)."""
+        with self._database.read() as con:
+            [(total, missing)] = con.execute(
+                f"SELECT (SELECT count(*) FROM {self._table}), (SELECT count(*)"
+                f" FROM {self._table} ANTI JOIN {self._windows} USING (content_hash))"
+            ).fetchall()
+        return int(total), int(missing)
+
+    def missing_windows(self, limit: int) -> list[tuple[str, str]]:
+        """Up to `limit` (content hash, text) that have a vector and no windows yet."""
+        with self._database.read() as con:
+            rows = con.execute(
+                "SELECT content_hash, any_value(text) FROM (SELECT content_hash, text FROM chunks"
+                f" SEMI JOIN {self._table} USING (content_hash)"
+                f" ANTI JOIN {self._windows} USING (content_hash))"
+                " GROUP BY content_hash LIMIT ?",
+                [limit],
+            ).fetchall()
+        return [(row[0].hex, row[1]) for row in rows]
+
+    def window_similarities(
+        self, query: NDArray[np.float32], chunk_ids: Sequence[int]
+    ) -> dict[int, float]:
+        """Similarity of the best window of given chunks; those without windows are absent."""
+        with self._database.read() as con:
+            rows = con.execute(
+                f"SELECT c.chunk_id, w.vectors FROM chunks c JOIN {self._windows} w"
+                " USING (content_hash) WHERE c.chunk_id IN (SELECT unnest(?))"
+                " AND octet_length(w.vectors) > 0",
+                [list(chunk_ids)],
+            ).fetchall()
+        found: dict[int, float] = {}
+        for chunk_id, packed in rows:
+            vectors = np.frombuffer(packed, np.int8).reshape(-1, self._dimensions)
+            vectors = vectors.astype(np.float32)
+            found[chunk_id] = float((vectors @ query / np.linalg.norm(vectors, axis=1)).max())
+        return found
+
+    def drop_windows(self) -> None:
+        """Forget all windows: finer matching was switched off."""
+        self._database.write(lambda con: con.execute(f"DELETE FROM {self._windows}"))
+
     @property
     def _similarity(self) -> str:
         return f"array_inner_product(embedding, $query::FLOAT[{self._dimensions}])"
@@ -170,85 +214,15 @@ class VectorStore:
             f"bit_count(xor(b{k}, $b{k}::UBIGINT))::SMALLINT" for k in range(self._words)
         )
 
-    def _parameters(self, query: NDArray[np.float32], collection_id: str) -> dict[str, Any]:
+    def _parameters(self, query: NDArray[np.float32]) -> dict[str, Any]:
         bits = _sign_bits(query[np.newaxis, :], self._words)[0]
         parameters: dict[str, Any] = {"query": query.tolist()}
         parameters |= {f"b{k}": int(bits[k]) for k in range(self._words)}
-        return parameters | ({"collection": collection_id} if collection_id else {})
+        return parameters
 
-    def _candidate_count(self, limit: int) -> int:
-        with self._database.read() as con:
-            [(count,)] = con.execute(f"SELECT count(*) FROM {self._table}").fetchall()
-        return max(_LEAST_CANDIDATES, 4 * limit, int(count * _CANDIDATE_SHARE))
-
-
-class LexicalStore:
-    """BM25 over the postings, and the passages behind chunk ids."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    def best(
-        self, terms: Sequence[str], limit: int, collection_id: str = ""
-    ) -> list[tuple[int, float]]:
-        """The `limit` chunks with the highest BM25: (chunk id, score), best first."""
-        return self._rank(terms, f"ORDER BY score DESC, chunk_id LIMIT {limit}", collection_id)
-
-    def scores(self, terms: Sequence[str], chunk_ids: Sequence[int]) -> dict[int, float]:
-        """BM25 of given chunks; those without any of the terms are absent."""
-        return dict(self._rank(terms, "", "", list(chunk_ids)))
-
-    def passages(self, scores: dict[int, float]) -> list[Passage]:
-        """The passages of the scored chunks, best first; chunks deleted meanwhile are absent."""
-        with self._database.read() as con:
-            rows = con.execute(
-                "SELECT c.chunk_id, c.document_id, d.path, d.title, c.text, c.anchor,"
-                " c.start_offset, c.end_offset, d.part, d.url"
-                " FROM chunks c JOIN documents d USING (document_id)"
-                " WHERE c.chunk_id IN (SELECT unnest(?))",
-                [list(scores)],
-            ).fetchall()
-        found = [
-            Passage(i, document, path, title, text, Anchor.from_json(json.loads(anchor)),
-                    start, end, scores[i], part, url)
-            for i, document, path, title, text, anchor, start, end, part, url in rows
-        ]  # fmt: skip
-        return sorted(found, key=lambda passage: (-passage.score, passage.chunk_id))
-
-    def _rank(
-        self, terms: Sequence[str], tail: str, collection_id: str, ids: list[int] | None = None
-    ) -> list[tuple[int, float]]:
-        wanted = list(dict.fromkeys(terms))
-        if not wanted:
-            return []
-        parameters: dict[str, Any] = {f"t{k}": term for k, term in enumerate(wanted)}
-        if collection_id:
-            parameters["collection"] = collection_id
-        holes = ", ".join(f"$t{k}" for k in range(len(wanted)))
-        with self._database.read() as con:
-            only = _only(con, "chunk_id", collection_id)
-            if ids is not None:
-                only += " AND chunk_id IN (SELECT unnest($ids))"
-                parameters["ids"] = ids
-            return con.execute(
-                "WITH hits AS MATERIALIZED"
-                f" (SELECT term, chunk_id, tf FROM postings WHERE term IN ({holes})),"
-                " total AS (SELECT count(*) AS n, avg(term_count) AS mean FROM chunks),"
-                " idf AS (SELECT term, ln(1 + (any_value(n) - count(*) + 0.5) / (count(*) + 0.5))"
-                " AS weight FROM hits, total GROUP BY term)"
-                f" SELECT chunk_id, sum(weight * tf * {_K1 + 1} /"
-                f" (tf + {_K1} * ({1 - _B} + {_B} * term_count / mean))) AS score"
-                " FROM hits JOIN idf USING (term) JOIN chunks USING (chunk_id), total"
-                f" WHERE true{only} GROUP BY chunk_id {tail}",
-                parameters,
-            ).fetchall()
-
-
-def _only(con: Connection, column: str, collection_id: str) -> str:
-    """The condition that keeps chunks in the collection, if one is given, and in sight."""
-    [(hidden,)] = con.execute("SELECT count(*) FROM documents WHERE state = 'gone'").fetchall()
-    conditions = (_IN_COLLECTION if collection_id else "") + (_NOT_GONE if hidden else "")
-    return conditions.format(column=column)
+    def _candidate_count(self, con: Connection, limit: int) -> int:
+        [(count,)] = con.execute(f"SELECT count(*) FROM {self._table}").fetchall()
+        return max(_LEAST_CANDIDATES, 4 * limit, int(_CANDIDATE_FACTOR * count**0.5))
 
 
 def answering_model(database: Database) -> tuple[str, str]:
@@ -265,9 +239,18 @@ def drop_vectors_of_others(database: Database, model: str) -> None:
         rows = con.execute("SELECT model_id FROM models WHERE name <> ?", [model]).fetchall()
         for (model_id,) in rows:
             con.execute(f"DROP TABLE IF EXISTS vectors_{model_id}")
+            con.execute(f"DROP TABLE IF EXISTS windows_{model_id}")
         con.execute("DELETE FROM models WHERE name <> ?", [model])
 
     database.write(work)
+
+
+def _prune(table: str, con: Connection) -> None:
+    con.execute(f"DELETE FROM {table} WHERE content_hash NOT IN (SELECT content_hash FROM chunks)")
+
+
+def _peak(vectors: NDArray[np.float32]) -> float:
+    return float(np.abs(vectors).max(initial=1e-6))
 
 
 def _sign_bits(vectors: NDArray[np.float32], words: int) -> NDArray[np.uint64]:
@@ -283,6 +266,7 @@ def _vector_table(con: Connection, model: str, dimensions: int, words: int) -> s
         "SELECT model_id FROM models WHERE name = ? AND dimensions = ?", [model, dimensions]
     ).fetchall()
     if known:
+        con.execute(_WINDOWS.format(number=known[0][0]))
         return f"vectors_{known[0][0]}"
     [(number,)] = con.execute("SELECT coalesce(max(model_id), 0) + 1 FROM models").fetchall()
     con.execute(
@@ -292,4 +276,5 @@ def _vector_table(con: Connection, model: str, dimensions: int, words: int) -> s
     bits = ", ".join(f"b{k} UBIGINT" for k in range(words))
     table = f"vectors_{number}"
     con.execute(f"CREATE TABLE {table} (content_hash UUID, embedding FLOAT[{dimensions}], {bits})")
+    con.execute(_WINDOWS.format(number=number))
     return table

@@ -313,12 +313,14 @@ class ChatPage(QWidget):
 
     @Slot(object)
     def _on_sources_requested(self, message: Message) -> None:
-        self._show_sources(message.sources)
+        self._show_sources(message.sources, message.nearest)
         self._sides.open_right()
 
-    def _show_sources(self, sources: Sequence[SourceRef]) -> None:
-        self._panel.show_sources(sources)
-        self._sides.set_right_content(has_content=bool(sources))
+    def _show_sources(
+        self, sources: Sequence[SourceRef], nearest: Sequence[SourceRef] = ()
+    ) -> None:
+        self._panel.show_sources(sources, nearest)
+        self._sides.set_right_content(has_content=bool(sources or nearest))
 
     @Slot(str)
     def _on_address_clicked(self, address: str) -> None:

@@ -3,17 +3,20 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import QSizeF, Qt, Signal, Slot
-from PySide6.QtGui import QKeyEvent, QResizeEvent
+from PySide6.QtGui import QAction, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QHBoxLayout,
+    QMenu,
     QPlainTextEdit,
     QSizePolicy,
+    QToolButton,
     QVBoxLayout,
     QWidget,
 )
 
 from desktop_rag.core.domain import Collection
+from desktop_rag.core.search_syntax import SEARCH_SYNTAX
 from desktop_rag.ui.controls import Card, IconButton, PlainLabel, set_property
 from desktop_rag.ui.theme import Theme
 from desktop_rag.ui.wording import one_line
@@ -90,6 +93,7 @@ class Composer(Card):
         below = QHBoxLayout()
         below.setSpacing(8)
         below.addWidget(self._collections)
+        below.addWidget(self._build_syntax())
         below.addStretch(1)
         below.addWidget(self._hint)
         below.addWidget(self._send)
@@ -99,6 +103,18 @@ class Composer(Card):
         column.setSpacing(4)
         column.addWidget(self._field)
         column.addLayout(below)
+
+    def _build_syntax(self) -> IconButton:
+        """Tells what can be written to search more exactly, and begins it."""
+        button = IconButton(self._theme, "help:muted", "Search more exactly")
+        button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        menu = QMenu(self)
+        for example in SEARCH_SYNTAX:
+            # What follows the tab has a column of its own.
+            menu.addAction(f"{example.written}\t{example.meaning}").setData(example.beginning)
+        menu.triggered.connect(self._on_syntax_chosen)
+        button.setMenu(menu)
+        return button
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -151,6 +167,16 @@ class Composer(Card):
             return
         self._field.clear()
         self.submitted.emit(question, self.collection_id)
+
+    @Slot(QAction)
+    def _on_syntax_chosen(self, action: QAction) -> None:
+        """Begin it where the cursor is; the person writes on."""
+        cursor = self._field.textCursor()
+        before = self.text[cursor.selectionStart() - 1 : cursor.selectionStart()]
+        gap = " " if before.strip() else ""
+        cursor.insertText(f"{gap}{action.data()}")
+        self._field.setTextCursor(cursor)
+        self._field.setFocus(Qt.FocusReason.OtherFocusReason)
 
     @Slot()
     def _update_buttons(self) -> None:

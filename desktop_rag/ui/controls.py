@@ -71,7 +71,10 @@ class PlainLabel(QLabel):
 
 
 class ElidedLabel(PlainLabel):
-    """A one-line label that is cut with … where the room ends; the tooltip has it whole."""
+    """A one-line label that is cut with … where the room ends; the tooltip has it whole.
+
+    With `tip` the tooltip always says that instead.
+    """
 
     def __init__(
         self,
@@ -81,9 +84,11 @@ class ElidedLabel(PlainLabel):
         tone: str = "",
         scale: str = "",
         mode: Qt.TextElideMode = Qt.TextElideMode.ElideRight,
+        tip: str = "",
     ) -> None:
         super().__init__("", parent, tone=tone, scale=scale)
         self._mode = mode
+        self._tip = tip
         self._full_text = ""
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.set_full_text(text)
@@ -110,8 +115,8 @@ class ElidedLabel(PlainLabel):
         shown = self.fontMetrics().elidedText(self._full_text, self._mode, max(0, self.width()))
         if shown != self.text():
             self.setText(shown)
-        is_cut = shown != self._full_text
-        self.setToolTip(plain_tooltip(self._full_text) if is_cut else "")
+        whole = self._full_text if shown != self._full_text else ""
+        self.setToolTip(plain_tooltip(self._tip or whole))
 
 
 class IconButton(QToolButton):

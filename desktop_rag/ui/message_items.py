@@ -171,6 +171,8 @@ class AnswerItem(QWidget):
         self._body = AnswerBody(self._theme)
         self._failure = FailureCard(self._theme)
         self._status = PlainLabel(tone="muted")
+        self._notes = PlainLabel(tone="muted", scale="small", wrap=True, selectable=True)
+        self._notes.setObjectName("searchNotes")
         # A model's name is foreign and may be long: it must not widen the window.
         self._byline = ElidedLabel(tone="muted", scale="small")
         self._byline.setObjectName("byline")
@@ -186,7 +188,7 @@ class AnswerItem(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 4, 0, 10)
         column.setSpacing(4)
-        for widget in (self._thinking, self._body, self._status, self._failure):
+        for widget in (self._thinking, self._body, self._status, self._notes, self._failure):
             column.addWidget(widget)
         column.addLayout(footer)
 
@@ -209,8 +211,10 @@ class AnswerItem(QWidget):
         self._status.setVisible(turn.is_live and turn.phase is not Phase.WRITING)
         self._failure.show_failure(message)
         self._byline.set_full_text("" if turn.is_live else one_line(byline(message)))
-        self._sources.setText(count_of(len(message.sources), "source"))
-        self._sources.setVisible(bool(message.sources))
+        self._notes.setText(one_line(message.notes.in_words()) if message.notes else "")
+        self._notes.setVisible(bool(self._notes.text()))
+        self._sources.setText(_sources_in_words(message))
+        self._sources.setVisible(bool(message.sources or message.nearest))
         self._copy.setVisible(bool(message.text) and not turn.is_live)
         self._retry.setVisible(message.state is MessageState.STOPPED and not turn.is_live)
         set_property(self, "live", turn.is_live)
@@ -219,6 +223,12 @@ class AnswerItem(QWidget):
     def _on_copy_clicked(self) -> None:
         QGuiApplication.clipboard().setText(self._turn.message.text)
         self._copy.show_as("check:success", "Copied")
+
+
+def _sources_in_words(message: Message) -> str:
+    if message.nearest and not message.sources:
+        return "Show the nearest passages"
+    return count_of(len(message.sources), "source")
 
 
 def byline(message: Message) -> str:

@@ -16,6 +16,7 @@ from desktop_rag.core.conversation import (
     MessageState,
     QuestionStored,
     Role,
+    SearchNotes,
     SourceRef,
     SourcesFound,
     TextDelta,
@@ -25,6 +26,7 @@ from desktop_rag.core.errors import AppError
 
 _Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()
+_Value = str | MessageState | tuple[SourceRef, ...] | SearchNotes | None
 
 
 class Phase(StrEnum):
@@ -108,8 +110,8 @@ class MessageModel(QAbstractListModel):
         match event:
             case QuestionStored(message=message):
                 self._replace(-2, Turn(message))
-            case SourcesFound(sources=sources):
-                self._update(Phase.READING, sources=sources)
+            case SourcesFound(sources=sources, notes=notes):
+                self._update(Phase.READING, sources=sources, notes=notes)
             case ThinkingDelta(text=text):
                 self._update(Phase.THINKING, thinking=self._live.thinking + text)
             case TextDelta(text=text):
@@ -132,7 +134,7 @@ class MessageModel(QAbstractListModel):
     def _live(self) -> Message:
         return self._turns[-1].message
 
-    def _update(self, phase: Phase, **fields: str | MessageState | tuple[SourceRef, ...]) -> None:
+    def _update(self, phase: Phase, **fields: _Value) -> None:
         self._replace(-1, Turn(dataclasses.replace(self._live, **fields), phase))  # pyright: ignore[reportArgumentType]
 
     def _append(self, turn: Turn) -> None:

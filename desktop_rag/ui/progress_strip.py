@@ -15,6 +15,7 @@ _HEADLINES = {
     Stage.SCANNING: "Looking for files",
     Stage.READING: "Reading files",
     Stage.EMBEDDING: "Making passages searchable by meaning",
+    Stage.REFINING: "Searchable, looking closer at long passages",
     Stage.PAUSED: "Paused",
 }
 

@@ -80,6 +80,7 @@ class SettingsPage(QWidget):
         self._endpoint.show_endpoint(settings.endpoint)
         self._schemes[settings.appearance.scheme].setChecked(True)
         show_number(self._passages, settings.retrieval.passages)
+        show_number(self._source_tokens, settings.retrieval.source_tokens)
         self._balance.blockSignals(True)
         self._balance.setValue(_HUNDRED - round(settings.retrieval.lexical_weight * _HUNDRED))
         self._balance.blockSignals(False)
@@ -160,6 +161,7 @@ class SettingsPage(QWidget):
     def _build_retrieval(self) -> SettingsSection:
         section = SettingsSection("Finding passages")
         self._passages = whole_number(1, 50, 1, " passages")
+        self._source_tokens = whole_number(200, 100_000, 200, " tokens")
         self._balance = QSlider(Qt.Orientation.Horizontal)
         self._balance.setRange(0, _HUNDRED)
         self._balance.setSingleStep(5)
@@ -168,10 +170,13 @@ class SettingsPage(QWidget):
         self._balance.setMinimumSize(160, 26)
         self._balance.setAccessibleName("Balance of words and meaning")
         self._balance_note = note()
-        for field in (self._passages, self._balance):
+        for field in (self._passages, self._source_tokens, self._balance):
             self._guard.guard(field)
         section.add_row("For each answer", self._passages)
-        section.add_note(note("More find more, and need a model with room for them."))
+        section.add_row("Together up to", self._source_tokens)
+        section.add_note(
+            note("More need a model with room for them. A page of text has about 600 tokens.")
+        )
         words, meaning = PlainLabel("words", tone="muted"), PlainLabel("meaning", tone="muted")
         section.add_row("What counts", words, self._balance, meaning)
         section.add_note(self._balance_note)
@@ -218,7 +223,8 @@ class SettingsPage(QWidget):
         for button in self._schemes.values():
             button.toggled.connect(self._on_edited)
         self._balance.sliderMoved.connect(self._show_balance)
-        for field in (self._passages, self._balance, self._largest, self._threads):
+        numbers = (self._passages, self._source_tokens, self._largest, self._threads)
+        for field in (*numbers, self._balance):
             field.valueChanged.connect(self._on_edited)
         for box in (self._rests_on_battery, self._reads_pictures):
             box.toggled.connect(self._on_edited)
@@ -242,7 +248,10 @@ class SettingsPage(QWidget):
                 now,
                 appearance=replace(now.appearance, scheme=scheme),
                 retrieval=replace(
-                    now.retrieval, passages=self._passages.value(), lexical_weight=share
+                    now.retrieval,
+                    passages=self._passages.value(),
+                    source_tokens=self._source_tokens.value(),
+                    lexical_weight=share,
                 ),
                 index=replace(
                     now.index,

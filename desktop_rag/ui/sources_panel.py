@@ -10,7 +10,7 @@ from PySide6.QtGui import QGuiApplication, QMouseEvent
 from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
 from desktop_rag.core.anchors import HEADING_SEPARATOR
-from desktop_rag.core.conversation import SourceRef
+from desktop_rag.core.conversation import NEAREST, SourceRef
 from desktop_rag.ui.controls import (
     Card,
     ElidedLabel,
@@ -25,18 +25,33 @@ from desktop_rag.ui.theme import Theme
 from desktop_rag.ui.wording import count_of, one_line
 
 _BUDGET_S = 0.008
+_MOST_COPIES = 2
+# Between passages of one document, and how much more between others.
+_GAP_PX = 4
+_WIDER_PX = 6
 
 
 class SourceCard(Card):
-    """One source: where it is from, the passage with the quoted words marked, and what to do."""
+    """One source: where it is from, the passage with the quoted words marked, and what to do.
+
+    With `follows` the card above has already named the document.
+    """
 
     open_requested = Signal(object)
     view_requested = Signal(object)
 
-    def __init__(self, theme: Theme, source: SourceRef, parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        theme: Theme,
+        source: SourceRef,
+        *,
+        follows: bool = False,
+        parent: QWidget | None = None,
+    ) -> None:
         super().__init__(parent, kind="source")
         self._theme = theme
         self.source = source
+        self._follows = follows
         self.setProperty("cited", source.is_cited)
         self._build()
         self._connect()
@@ -48,38 +63,16 @@ class SourceCard(Card):
         number.setProperty("cited", source.is_cited)
         number.setAlignment(Qt.AlignmentFlag.AlignCenter)
         number.setToolTip(plain_tooltip(f"Fits the question with a score of {source.score:.2f}"))
-        title = ElidedLabel(one_line(source.title or source.path))
-        title.setObjectName("sourceTitle")
-        # The end of a heading path says most.
-        place = ElidedLabel(
-            one_line(source.anchor.label()),
-            tone="muted",
-            scale="small",
-            mode=Qt.TextElideMode.ElideLeft,
-        )
-        file = ElidedLabel(
-            one_line(_name_of(source)),
-            tone="muted",
-            scale="small",
-            mode=Qt.TextElideMode.ElideMiddle,
-        )
-        file.setToolTip(plain_tooltip(source.url or source.path))
         self._passage = PassageText(self._theme, source.text, source.quote)
         self._fold = TextButton("Show more", kind="quiet")
         self._fold.setVisible(self._passage.is_longer)
         self._open = IconButton(self._theme, "open:muted", f"Open source {source.n} at its place")
         self._view = IconButton(self._theme, "eye:muted", f"Show source {source.n} in its document")
         self._copy = IconButton(self._theme, "copy:muted", f"Copy the passage of source {source.n}")
-        words = QVBoxLayout()
-        words.setSpacing(1)
-        words.addWidget(title)
-        for line in (place, file):
-            line.setVisible(line.full_text not in ("", title.full_text))
-            words.addWidget(line)
         head = QHBoxLayout()
         head.setSpacing(10)
         head.addWidget(number, 0, Qt.AlignmentFlag.AlignTop)
-        head.addLayout(words, 1)
+        head.addLayout(self._build_words(), 1)
         buttons = QHBoxLayout()
         buttons.setSpacing(0)
         for button in (self._copy, self._view, self._open):
@@ -90,7 +83,31 @@ class SourceCard(Card):
         column.setSpacing(6)
         column.addLayout(head)
         column.addWidget(self._passage)
+        if also_in := self.source.also_in:
+            text, everywhere = _copies_in_words(also_in), "\n".join(also_in)
+            column.addWidget(_muted(text, Qt.TextElideMode.ElideMiddle, everywhere))
         column.addWidget(self._fold, 0, Qt.AlignmentFlag.AlignLeft)
+
+    def _build_words(self) -> QVBoxLayout:
+        """Title, place and file, each where it says something new."""
+        source = self.source
+        title = ElidedLabel(one_line(source.title or source.path))
+        title.setObjectName("sourceTitle")
+        # The end of a heading path says most.
+        place = _muted(
+            source.anchor.label(), Qt.TextElideMode.ElideLeft, is_small=not self._follows
+        )
+        where = source.url or source.path
+        file = _muted(_name_of(source), Qt.TextElideMode.ElideMiddle, where)
+        words = QVBoxLayout()
+        words.setSpacing(1)
+        said = [""]
+        for line in (place,) if self._follows else (title, place, file):
+            if line.full_text not in said:
+                said.append(line.full_text)
+                words.addWidget(line)
+        words.addStretch(1)
+        return words
 
     def _connect(self) -> None:
         self._open.clicked.connect(self._on_open_clicked)
@@ -127,8 +144,9 @@ class SourceCard(Card):
 
 
 class SourcesPanel(QWidget):
-    """Cited sources first, then what else was found.
+    """Cited sources first, then what else was found; or what only came nearest.
 
+    Passages of one document that follow each other name it once.
     `open_requested` and `view_requested` carry the SourceRef.
     """
 
@@ -140,9 +158,11 @@ class SourcesPanel(QWidget):
         super().__init__(parent)
         self._theme = theme
         self._sources: tuple[SourceRef, ...] = ()
+        self._nearest: tuple[SourceRef, ...] = ()
         self._cards: dict[int, SourceCard] = {}
         # Headings and sources that have no widget yet.
         self._waiting: deque[str | SourceRef] = deque()
+        self._last_document_id = ""
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.timeout.connect(self._add_some)
@@ -161,8 +181,8 @@ class SourcesPanel(QWidget):
         self._page = QWidget()
         self._page.setProperty("kind", "sidebar")
         self._column = QVBoxLayout(self._page)
-        self._column.setContentsMargins(12, 4, 12, 12)
-        self._column.setSpacing(10)
+        self._column.setContentsMargins(12, 0, 12, 12)
+        self._column.setSpacing(_GAP_PX)
         self._scroll = QScrollArea()
         self._scroll.setObjectName("sources")
         self._scroll.setWidgetResizable(True)
@@ -178,11 +198,11 @@ class SourcesPanel(QWidget):
         """What is shown."""
         return self._sources
 
-    def show_sources(self, sources: Sequence[SourceRef]) -> None:
-        """Show the sources of an answer instead, from the top."""
-        if tuple(sources) == self._sources:
+    def show_sources(self, sources: Sequence[SourceRef], nearest: Sequence[SourceRef] = ()) -> None:
+        """Show the sources of an answer instead, from the top, or without any what came nearest."""
+        if (tuple(sources), tuple(nearest)) == (self._sources, self._nearest):
             return
-        self._sources = tuple(sources)
+        self._sources, self._nearest = tuple(sources), tuple(nearest)
         self._clear()
         cited = [s for s in sources if s.is_cited]
         others = [s for s in sources if not s.is_cited]
@@ -190,9 +210,12 @@ class SourcesPanel(QWidget):
             if cited and others:
                 self._waiting.append(f"{heading} · {len(group)}")
             self._waiting.extend(group)
+        if nearest:
+            self._waiting.extend([NEAREST, *nearest])
         self._column.addStretch(1)
         self._add_some()
-        self._title.setText(count_of(len(sources), "source") if sources else "Sources")
+        otherwise = "Nearest passages" if nearest else "Sources"
+        self._title.setText(count_of(len(sources), "source") if sources else otherwise)
         self._scroll.verticalScrollBar().setValue(0)
 
     def choose(self, n: int) -> None:
@@ -207,6 +230,7 @@ class SourcesPanel(QWidget):
 
     def _clear(self) -> None:
         self._waiting.clear()
+        self._last_document_id = ""
         self._cards.clear()
         while item := self._column.takeAt(0):
             if widget := item.widget():
@@ -227,12 +251,32 @@ class SourcesPanel(QWidget):
         item = self._waiting.popleft()
         widget: QWidget
         if isinstance(item, str):
+            follows = False
             widget = PlainLabel(item, tone="muted", scale="small")
+            self._last_document_id = ""
         else:
-            widget = self._cards[item.n] = SourceCard(self._theme, item)
+            follows = item.document_id == self._last_document_id and bool(item.anchor.label())
+            widget = self._cards[item.n] = SourceCard(self._theme, item, follows=follows)
+            self._last_document_id = item.document_id
             widget.open_requested.connect(self.open_requested)
             widget.view_requested.connect(self.view_requested)
+        if not follows:
+            self._column.insertSpacing(self._column.count() - 1, _WIDER_PX)
         self._column.insertWidget(self._column.count() - 1, widget)
+
+
+def _muted(
+    text: str, mode: Qt.TextElideMode, tip: str = "", *, is_small: bool = True
+) -> ElidedLabel:
+    scale = "small" if is_small else ""
+    return ElidedLabel(one_line(text), tone="muted", scale=scale, mode=mode, tip=tip)
+
+
+def _copies_in_words(also_in: Sequence[str]) -> str:
+    """Where else the text stands, by file and folder: copies often have the same name."""
+    names = ["/".join(Path(where).parts[-2:]) for where in also_in[:_MOST_COPIES]]
+    more = len(also_in) - len(names)
+    return f"also in {', '.join(names)}{f' and {more} more' if more else ''}"
 
 
 def _name_of(source: SourceRef) -> str:

@@ -13,6 +13,7 @@ _STAGES = {
     Stage.SCANNING: "Looking for files",
     Stage.READING: "Reading files",
     Stage.EMBEDDING: "Making passages searchable by meaning",
+    Stage.REFINING: "Searchable, looking closer at long passages",
     Stage.PAUSED: "Indexing is paused",
 }
 

@@ -5,9 +5,13 @@ import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from desktop_rag.answer.extract import NOTHING_RELEVANT, NOTHING_RELEVANT_HERE
+from desktop_rag.answer.fusion import IRRELEVANT_BELOW
+from desktop_rag.answer.retrieval import Found, Retriever
 from desktop_rag.app import Services
 from desktop_rag.core.conversation import (
     AnswerDone,
@@ -70,6 +74,76 @@ def test_nothing_found_is_said(services: Services) -> None:
     message = last(ask(services))
     assert message.sources == ()
     assert "Add a folder" in message.text
+
+
+class FarOff:
+    """A retriever that knows of everything it finds that it is about something else."""
+
+    def __init__(self, inner: Retriever) -> None:
+        self._inner = inner
+
+    def search(self, query: str, **how: Any) -> Found:
+        found = self._inner.search(query, **how)
+        far = [replace(passage, relevance=IRRELEVANT_BELOW / 2) for passage in found.passages]
+        return replace(found, passages=far)
+
+
+@pytest.fixture
+def far_off(indexed: Services, monkeypatch: pytest.MonkeyPatch) -> Services:
+    retriever = FarOff(indexed.chat._retriever)  # noqa: SLF001
+    monkeypatch.setattr(indexed.chat, "_retriever", retriever)
+    return indexed
+
+
+def test_nothing_about_the_question_is_said_and_the_nearest_kept_apart(
+    far_off: Services, server: ChatServer
+) -> None:
+    events = ask(far_off)
+    message = last(events)
+    assert SourcesFound(()) in events
+    assert message.text == NOTHING_RELEVANT
+    assert (message.sources, message.model, message.is_excerpts) == ((), "", False)
+    assert [s.n for s in message.nearest] == [1, 2]
+    assert server.chats == []
+    assert far_off.chat.messages(message.conversation_id)[1] == message
+
+
+def test_one_collection_alone_is_named_as_such(far_off: Services) -> None:
+    [collection] = far_off.library.collections()
+    message = last(ask(far_off, collection_id=collection.collection_id))
+    assert message.text == NOTHING_RELEVANT_HERE
+
+
+def test_a_date_that_is_none_is_an_answer_with_a_hint(indexed: Services) -> None:
+    message = last(ask(indexed, "When is the lamp lit? after:dusk"))
+    assert message.state is MessageState.FAILED
+    assert "after:2024" in message.error_hint
+
+
+def test_the_syntax_is_no_word_of_the_question(indexed: Services) -> None:
+    message = last(ask(indexed, "When is the lamp lit? file:lamp.md type:md -noon"))
+    assert message.text.startswith("The lamp is lit at dusk. [1]")
+
+
+def test_a_misspelt_word_is_repaired_for_the_excerpts_too(indexed: Services) -> None:
+    message = last(ask(indexed, "When does the ferrry leave?"))
+    assert message.notes is not None
+    assert message.notes.in_words() == "Searched for “ferry” instead of “ferrry”."
+    assert message.text.startswith("The ferry leaves at noon")
+
+
+def test_copies_are_one_source_that_says_where_they_are(indexed: Services, tmp_path: Path) -> None:
+    copies = tmp_path / "copies"
+    copies.mkdir()
+    (copies / "old lamp.md").write_bytes((tmp_path / "papers" / "lamp.md").read_bytes())
+    indexed.library.add_source(copies)
+    assert indexed.library.wait_until_quiet(30)
+    lamp, ferry = last(ask(indexed)).sources
+    assert {lamp.path, *lamp.also_in} == {
+        str(tmp_path / "papers" / "lamp.md"), str(copies / "old lamp.md"),
+    }  # fmt: skip
+    assert ferry.also_in == ()
+    assert len(indexed.chat.search(QUESTION)) == 3
 
 
 def test_an_empty_question_is_refused(services: Services) -> None:

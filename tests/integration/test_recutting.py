@@ -81,6 +81,24 @@ def test_a_second_start_cuts_nothing_anew(build_services: Build, folder: Path) -
     assert again.library.embedded_chunks == 0
 
 
+def test_documents_with_terms_of_an_older_kind_are_cut_anew_in_their_language(
+    build_services: Build, folder: Path
+) -> None:
+    german = "Die alten Häuser am Hafen wurden gebaut, als die ersten Schiffe aus Norden kamen."
+    (folder / "letters.md").write_text(german, "utf-8")
+    first = build_services()
+    start(first, folder)
+    [before] = first.library.documents()
+    first.database.write(lambda con: con.execute("UPDATE documents SET chunking = 'older'"))
+    first.close()
+    again = build_services()
+    start(again, folder)
+    assert again.library.documents() == [before]
+    assert before.language == "de"
+    # One stem in German, two in any other language.
+    assert again.chat.search("Haus", mode="lexical")
+
+
 def test_until_the_vectors_of_another_model_are_there_the_old_ones_answer(
     build_services: Build, folder: Path, tmp_path: Path, home: Home
 ) -> None:

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 from desktop_rag.answer.extract import NOTHING_FOUND, excerpts
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import SourceRef
@@ -35,6 +37,12 @@ def test_markup_of_the_document_is_neither_rendered_nor_shown_twice() -> None:
     assert excerpts("lamp lit", [source(1, text)], None) == (
         r"Note: the lamp \[old\](http://x.example) is lit with oil and \<b\>care\</b\>. [1]"
     )
+
+
+def test_the_strongest_passages_are_quoted_whatever_their_numbers() -> None:
+    weak = [source(n, f"The lamp {n} is lit at dusk.") for n in range(1, 6)]
+    best = replace(source(6, "The lamp is lit at dusk and at dawn."), score=2.0)
+    assert "[6]" in excerpts("When is the lamp lit at dawn?", [*weak, best], None)
 
 
 def test_nothing_to_quote_is_said() -> None:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -121,6 +122,25 @@ def test_the_weakest_sources_are_dropped_first() -> None:
     sources = (source(1, words(200)), source(2, words(400)), source(3, words(5)))
     _, sent = build(sources, context_tokens=1000)
     assert [found.n for found in sent] == [1]
+
+
+def ranked(n: int, score: float, text: str = "word") -> SourceRef:
+    return replace(source(n, text), score=score)
+
+
+def test_the_strongest_stand_at_both_ends_of_the_prompt() -> None:
+    # In the order they are shown in, where a document's passages stand together.
+    scores = {1: 0.9, 2: 0.3, 3: 0.8, 4: 0.1, 5: 0.5}
+    turns, sent = build([ranked(n, score) for n, score in scores.items()])
+    assert re.findall(r"^\[(\d)\]", turns[-1].text, re.MULTILINE) == ["1", "5", "4", "2", "3"]
+    assert [found.n for found in sent] == [1, 2, 3, 4, 5]
+
+
+def test_what_is_dropped_is_the_weakest_wherever_it_stands() -> None:
+    sources = [ranked(1, 0.9, words(200)), ranked(2, 0.1, words(200)), ranked(3, 0.5, words(100))]
+    turns, sent = build(sources, context_tokens=950)
+    assert [(found.n, found.score) for found in sent] == [(1, 0.9), (2, 0.5)]
+    assert "[2] Handbook — page 3" in turns[-1].text
 
 
 def test_the_best_source_is_cut_rather_than_left_out() -> None:

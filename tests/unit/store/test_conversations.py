@@ -1,13 +1,23 @@
+from dataclasses import replace
+
 import pytest
 
 from desktop_rag.core.anchors import Anchor
-from desktop_rag.core.conversation import Message, MessageState, Role, SourceRef
+from desktop_rag.core.conversation import (
+    Message,
+    MessageState,
+    Role,
+    SearchNotes,
+    SourceRef,
+)
 from desktop_rag.store.conversations import ConversationStore
 from desktop_rag.store.database import Database
 
 SOURCE = SourceRef(
-    1, "d", "/docs/a.pdf", "A", Anchor(page=3), "passage", 0.5, "quote", 4, 9, is_cited=True
-)
+    1, "d", "/docs/a.pdf", "A", Anchor(page=3), "passage", 0.5, "quote", 4, 9, is_cited=True,
+    also_in=("/copy/a.pdf",),
+)  # fmt: skip
+NOTES = SearchNotes((("termostat", "thermostat"),), "Only PDF files", 12)
 
 
 @pytest.fixture
@@ -20,6 +30,7 @@ def message(conversation_id: str, name: str, at: float, role: Role = Role.ASSIST
         name, conversation_id, role, f"text of {name}", at, MessageState.STOPPED, "model",
         seconds=1.5, error_title="title", error_hint="hint", thinking="hm",
         sources=(SOURCE,) if role is Role.ASSISTANT else (),
+        notes=NOTES if role is Role.ASSISTANT else None,
     )  # fmt: skip
 
 
@@ -30,6 +41,14 @@ def test_history_shows_what_was_shown(store: ConversationStore) -> None:
     store.add_message(asked)
     store.add_message(answered)
     assert store.messages(conversation.conversation_id) == [asked, answered]
+
+
+def test_what_only_came_nearest_stays_apart_from_sources(store: ConversationStore) -> None:
+    conversation = store.add("Lamps", "")
+    said = message(conversation.conversation_id, "a", 1.0)
+    refused = replace(said, sources=(), nearest=(SOURCE, replace(SOURCE, n=2)))
+    store.add_message(refused)
+    assert store.messages(conversation.conversation_id) == [refused]
 
 
 def test_order_is_that_of_writing_not_of_the_clock(store: ConversationStore) -> None:

@@ -27,7 +27,7 @@ def test_what_was_written_is_there_after_reopening(path: Path) -> None:
     first.close()
     second = open_again(path)
     with second.read() as con:
-        assert con.execute("FROM postings").fetchall() == [("a", 1, 2)]
+        assert con.execute("SELECT term, chunk_id, tf FROM postings").fetchall() == [("a", 1, 2)]
     second.close()
 
 

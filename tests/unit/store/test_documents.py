@@ -6,12 +6,12 @@ import pytest
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.domain import Document, DocumentState, FileStat
 from desktop_rag.core.parsed import Chunk
-from desktop_rag.core.text import term_counts
+from desktop_rag.core.terms import term_counts
 from desktop_rag.ingest.chunker import content_hash
 from desktop_rag.store.content import Outcome
 from desktop_rag.store.database import Database
 from desktop_rag.store.documents import DocumentStore
-from desktop_rag.store.search import LexicalStore
+from desktop_rag.store.lexical import LexicalStore
 from desktop_rag.store.sources import SourceStore
 
 
@@ -62,7 +62,7 @@ def wait_again(store: Stores, row: Document) -> None:
 
 
 def found(lexical: LexicalStore, term: str) -> list[str]:
-    return [p.text for p in lexical.passages(dict(lexical.best([term], 10)))]
+    return [p.text for p in lexical.passages(dict(lexical.best([(term,)], 10)))]
 
 
 def test_a_document_comes_back_as_it_was_stored(store: Stores) -> None:

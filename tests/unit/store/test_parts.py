@@ -8,7 +8,7 @@ import pytest
 from desktop_rag.core.domain import Document, DocumentState
 from desktop_rag.store.content import Outcome
 from desktop_rag.store.database import Database
-from desktop_rag.store.search import LexicalStore
+from desktop_rag.store.lexical import LexicalStore
 from tests.unit.store.test_documents import Stores, add, document, found, indexed, wait_again
 
 

@@ -1,4 +1,3 @@
-import math
 from pathlib import Path
 
 import numpy as np
@@ -7,52 +6,9 @@ from numpy.typing import NDArray
 
 from desktop_rag.core.domain import DocumentState
 from desktop_rag.store.database import Database
-from desktop_rag.store.search import LexicalStore, VectorStore
+from desktop_rag.store.scope import Scope
+from desktop_rag.store.search import VectorStore
 from tests.unit.store.test_documents import Stores, add, document, indexed
-
-TEXTS = ["the lamp is lit", "the lamp and the lens of the lamp", "gate", "the gate is shut"]
-
-
-@pytest.fixture
-def lexical(database: Database) -> LexicalStore:
-    store = Stores(database)
-    for number, text in enumerate(TEXTS):
-        source = store.add_source(Path(f"/{number}"), f"collection {number % 2}")
-        row = document(f"{number}.txt", source.source_id)
-        add(store, row)
-        store.settle([indexed(row, text)])
-    return LexicalStore(database)
-
-
-def reference_bm25(term: str) -> dict[int, float]:
-    words = [text.split() for text in TEXTS]
-    mean = sum(map(len, words)) / len(words)
-    matching = sum(term in w for w in words)
-    idf = math.log(1 + (len(words) - matching + 0.5) / (matching + 0.5))
-    scores = {}
-    for number, w in enumerate(words, start=1):
-        if tf := w.count(term):
-            scores[number] = idf * tf * 2.2 / (tf + 1.2 * (0.25 + 0.75 * len(w) / mean))
-    return scores
-
-
-@pytest.mark.parametrize("term", ["lamp", "gate", "the"])
-def test_bm25_is_that_of_the_formula(lexical: LexicalStore, term: str) -> None:
-    assert dict(lexical.best([term], 10)) == pytest.approx(reference_bm25(term))
-
-
-def test_terms_add_up_and_unknown_ones_add_nothing(lexical: LexicalStore) -> None:
-    both = dict(lexical.best(["lamp", "gate", "unheard"], 10))
-    assert both == pytest.approx(reference_bm25("lamp") | reference_bm25("gate"))
-    assert lexical.best([], 10) == []
-
-
-def test_scores_of_given_chunks_equal_their_scores_in_the_list(lexical: LexicalStore) -> None:
-    assert lexical.scores(["the"], [2, 3]) == {2: dict(lexical.best(["the"], 10))[2]}
-
-
-def test_a_collection_is_searched_alone(lexical: LexicalStore) -> None:
-    assert [i for i, _ in lexical.best(["the"], 10, "collection 1")] == [2, 4]
 
 
 def unit_vectors(count: int, dimensions: int = 384) -> NDArray[np.float32]:
@@ -80,8 +36,8 @@ def test_the_nearest_are_those_of_the_exact_product(database: Database) -> None:
     found = store.nearest(query, 10)
     assert [chunk_id for chunk_id, _ in found] == exact.tolist()
     assert found[0][1] == pytest.approx(1.0, abs=1e-5)
-    assert store.nearest(query, 10, "another collection") == []
-    assert len(store.nearest(query, 10, "collection")) == 10
+    assert store.nearest(query, 10, Scope(("another collection",))) == []
+    assert len(store.nearest(query, 10, Scope(("collection",)))) == 10
 
 
 def test_similarities_are_exact(database: Database) -> None:
@@ -126,3 +82,41 @@ def test_prune_drops_only_what_no_chunk_needs(database: Database) -> None:
     store.prune()
     with database.read() as con:
         assert con.execute("SELECT count(*) FROM vectors_1").fetchall() == [(0,)]
+
+
+def test_the_best_window_of_a_passage_is_its_similarity(database: Database) -> None:
+    store, _ = with_vectors(database, 3)
+    windows = {text: unit_vectors(9)[3 * n : 3 * n + 3] for n, text in enumerate(["0", "1"])}
+    by_text = {text.split()[1]: h for h, text in store.missing_windows(10)}
+    store.add_windows(
+        [by_text["0"], by_text["1"], by_text["2"]],
+        [windows["0"], windows["1"], np.empty((0, 384), np.float32)],
+    )
+    assert (store.missing_windows(10), store.window_counts()) == ([], (3, 0))
+    found = store.window_similarities(windows["0"][2], [1, 2, 3])
+    expected = {1: 1.0, 2: float((windows["1"] @ windows["0"][2]).max())}
+    # A byte a dimension keeps two places behind the point.
+    assert found == pytest.approx(expected, abs=0.01)
+
+
+def test_windows_wait_for_the_vector_of_their_passage(database: Database) -> None:
+    store = Stores(database)
+    row = document("a.txt")
+    add(store, row)
+    store.settle([indexed(row, "one", "two")])
+    vectors = VectorStore(database, "model", 384)
+    assert vectors.missing_windows(10) == []
+    vectors.add([vectors.missing(1)[0][0]], unit_vectors(1))
+    assert len(vectors.missing_windows(10)) == 1
+
+
+def test_windows_go_with_their_passages(database: Database) -> None:
+    store, _ = with_vectors(database, 3)
+    store.add_windows(
+        [h for h, _ in store.missing_windows(9)], list(unit_vectors(6).reshape(3, 2, -1))
+    )
+    documents = Stores(database)
+    documents.apply_changes(documents.documents()[0].source_id, [], {}, ["many.txt"])
+    store.prune()
+    with database.read() as con:
+        assert con.execute("SELECT count(*) FROM windows_1").fetchall() == [(0,)]

@@ -13,9 +13,10 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QAbstractButton, QWidget
 
 from desktop_rag.answer.chat import Chat
+from desktop_rag.answer.fusion import FusionModel
 from desktop_rag.answer.retrieval import Retriever
 from desktop_rag.core.domain import Document, DocumentState, FileStat
-from desktop_rag.core.paths import Home
+from desktop_rag.core.paths import Home, resources_dir
 from desktop_rag.core.settings import Settings
 from desktop_rag.ingest.ignore import IgnoreRules
 from desktop_rag.ingest.library import Library
@@ -24,10 +25,11 @@ from desktop_rag.ingest.read.names import is_readable_name
 from desktop_rag.ingest.worker import ParserProcess
 from desktop_rag.models.gate import ModelGate
 from desktop_rag.models.keys import KeyStore
+from desktop_rag.store.clustering import PostingsClustering
 from desktop_rag.store.conversations import ConversationStore
 from desktop_rag.store.database import Database
 from desktop_rag.store.documents import DocumentStore
-from desktop_rag.store.search import LexicalStore
+from desktop_rag.store.lexical import LexicalStore
 from desktop_rag.store.sources import SourceStore
 from desktop_rag.store.web_pages import WebPageStore
 from desktop_rag.ui.controls import ElidedLabel, PlainLabel
@@ -96,7 +98,11 @@ def make_library(database: Database, root: Path) -> Library:
     """A real library that finds by words only; nothing runs until its `start`."""
     rules = IgnoreRules(is_readable_name, 200 * MEGABYTE, root)
     stores = LibraryStores(
-        DocumentStore(database), SourceStore(database), WebPageStore(database), root / "pages"
+        DocumentStore(database),
+        SourceStore(database),
+        WebPageStore(database),
+        PostingsClustering(database),
+        root / "pages",
     )
     return Library(stores, None, ModelGate(), ParserProcess, rules=rules)
 
@@ -109,7 +115,8 @@ def make_chat(database: Database, keyring: KeyringBackend | None) -> Chat:
             raise RuntimeError("no keyring here")
         return keyring
 
-    retriever = Retriever(LexicalStore(database), lambda: None, ModelGate())
+    fusion = FusionModel.load(resources_dir() / "retrieval" / "fusion.toml")
+    retriever = Retriever(LexicalStore(database), list, ModelGate(), fusion)
     return Chat(
         conversations=ConversationStore(database),
         documents=DocumentStore(database),

@@ -2,7 +2,7 @@
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QComboBox
+from PySide6.QtWidgets import QComboBox, QMenu
 from pytestqt.qtbot import QtBot
 
 from desktop_rag.core.domain import Collection
@@ -104,6 +104,27 @@ def test_the_choice_survives_a_new_list_of_collections(composer: Composer) -> No
     composer.set_collections([])
     assert composer.collection_id == ""
     assert not picker(composer).isVisible()
+
+
+def syntax_menu(composer: Composer) -> QMenu:
+    button = next(
+        b for b in composer.findChildren(IconButton) if b.accessibleName() == "Search more exactly"
+    )
+    assert button.isVisible()
+    assert button.focusPolicy() & Qt.FocusPolicy.TabFocus
+    return button.menu()
+
+
+def test_the_syntax_is_told_and_put_where_the_cursor_is(composer: Composer, qtbot: QtBot) -> None:
+    actions = {a.text().partition("\t")[0]: a for a in syntax_menu(composer).actions()}
+    assert list(actions)[:3] == ['"exact words"', "-word", "file:report"]
+    actions["type:pdf"].trigger()
+    qtbot.keyClicks(field(composer), "md lamp")
+    actions["-word"].trigger()
+    qtbot.keyClicks(field(composer), "oil ")
+    actions["after:2024-01-31"].trigger()
+    assert composer.text == "type:md lamp -oil after:"
+    assert field(composer).hasFocus()
 
 
 def test_foreign_rich_text_is_pasted_as_text(composer: Composer) -> None:

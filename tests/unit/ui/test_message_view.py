@@ -14,6 +14,7 @@ from desktop_rag.core.conversation import (
     Message,
     MessageState,
     Role,
+    SearchNotes,
     SourceRef,
     SourcesFound,
     TextDelta,
@@ -127,6 +128,28 @@ def test_a_click_on_sources_or_a_citation_carries_the_message(
     with qtbot.waitSignal(view.citation_clicked) as clicked:
         view.findChildren(SegmentView)[0].citation_clicked.emit(1)
     assert clicked.args == [ANSWER, 1]
+
+
+def test_what_the_search_understood_stands_under_the_answer(
+    view: MessageView, qtbot: QtBot
+) -> None:
+    notes = SearchNotes((("<b>lmap", "lamp"),), "Only PDF files", 4)
+    said = "Searched for “lamp” instead of “<b>lmap”. Only PDF files."
+    model = load(view, [QUESTION, replace(ANSWER, notes=SearchNotes())], qtbot)
+    assert not any(text.startswith("Searched") for text in labels(view))
+    model.begin_question("<b>lmap type:pdf")
+    model.apply(SourcesFound((SOURCE,), notes))
+    qtbot.waitUntil(lambda: said in labels(view))
+    model.apply(AnswerDone(replace(ANSWER, notes=notes)))
+    qtbot.waitUntil(lambda: said in labels(view) and view.is_settled)
+
+
+def test_the_nearest_passages_are_shown_when_asked_for(view: MessageView, qtbot: QtBot) -> None:
+    refused = replace(ANSWER, sources=(), nearest=(SOURCE,))
+    load(view, [QUESTION, refused], qtbot)
+    with qtbot.waitSignal(view.sources_requested) as asked:
+        button(view, "Show the nearest passages").click()
+    assert asked.args == [refused]
 
 
 def test_thinking_is_folded_and_kept_apart(view: MessageView, qtbot: QtBot) -> None:

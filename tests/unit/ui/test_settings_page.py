@@ -53,14 +53,16 @@ def test_colours_change_at_once_and_back(page: SettingsPage, applied: Applied) -
 
 def test_numbers_and_balance(page: SettingsPage, applied: Applied) -> None:
     field(page, QSpinBox, "For each answer").stepUp()
+    field(page, QSpinBox, "Together up to").stepUp()
     field(page, QSpinBox, "Largest file").stepDown()
     field(page, QSpinBox, "Computing with").stepUp()
     field(page, QSlider, "Balance of words and meaning").setValue(70)
     now = applied[-1]
     assert (now.retrieval.passages, now.retrieval.lexical_weight) == (9, 0.3)
+    assert now.retrieval.source_tokens == 2600
     assert (now.index.max_file_mb, now.index.embedding_threads) == (150, 1)
     assert "30 % words, 70 % meaning" in texts(page)
-    assert len(applied) == 4
+    assert len(applied) == 5
 
 
 def test_the_endpoint_is_part_of_the_settings(

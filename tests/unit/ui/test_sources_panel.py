@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QAbstractButton, QLabel
 from pytestqt.qtbot import QtBot
 
 from desktop_rag.core.anchors import Anchor
-from desktop_rag.core.conversation import SourceRef
+from desktop_rag.core.conversation import NEAREST, SourceRef
 from desktop_rag.ui.controls import ElidedLabel
 from desktop_rag.ui.passage_text import PassageText, folded, split_at_quote
 from desktop_rag.ui.sources_panel import SourceCard, SourcesPanel
@@ -56,6 +56,48 @@ def test_a_card_says_where_it_is_from(panel: SourcesPanel) -> None:
         "Lamp › Wick",
         "a.md",
     ]
+
+
+def lines(card: SourceCard) -> list[str]:
+    return [label.full_text for label in card.findChildren(ElidedLabel)]
+
+
+def test_a_document_is_named_once_for_passages_that_follow_each_other(
+    panel: SourcesPanel, qtbot: QtBot
+) -> None:
+    more = replace(FOUND, n=3, anchor=Anchor(heading="Lamp › Oil"))
+    nameless = replace(FOUND, n=4, anchor=Anchor())
+    panel.show_sources([FOUND, more, nameless, replace(FOUND, n=5, document_id="d9")])
+    qtbot.waitUntil(lambda: set(cards(panel)) == {1, 3, 4, 5})
+    shown = cards(panel)
+    assert lines(shown[1]) == ["A", "Lamp › Wick", "a.md"]
+    assert lines(shown[3]) == ["Lamp › Oil"]
+    assert lines(shown[4]) == ["A", "a.md"]
+    assert lines(shown[5]) == ["A", "Lamp › Wick", "a.md"]
+
+
+def test_where_else_the_text_stands_is_said(panel: SourcesPanel, qtbot: QtBot) -> None:
+    copies = ("/old/<b>/a.md", "/x/copy/a.md", "/y/a.md")
+    panel.show_sources([replace(FOUND, n=7, also_in=copies)])
+    qtbot.waitUntil(lambda: set(cards(panel)) == {7})
+    [label] = [w for w in cards(panel)[7].findChildren(ElidedLabel) if "also" in w.full_text]
+    assert label.full_text == "also in <b>/a.md, copy/a.md and 1 more"
+    assert label.textFormat() is Qt.TextFormat.PlainText
+    panel.resize(200, 400)
+    assert "/y/a.md" in label.toolTip()
+    assert "&lt;b&gt;" in label.toolTip()
+
+
+def test_what_only_came_nearest_is_named_so(panel: SourcesPanel, qtbot: QtBot) -> None:
+    panel.show_sources([], [FOUND, replace(FOUND, n=2, document_id="d9")])
+
+    def shown() -> set[str]:
+        return {label.text() for label in panel.findChildren(QLabel) if label.isVisible()}
+
+    qtbot.waitUntil(lambda: len(cards(panel)) == 2 and {"Nearest passages", NEAREST} <= shown())
+    assert panel.sources == ()
+    panel.show_sources([])
+    qtbot.waitUntil(lambda: cards(panel) == {})
 
 
 def test_the_passage_is_folded_around_its_quote(panel: SourcesPanel) -> None:

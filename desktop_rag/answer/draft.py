@@ -1,0 +1,44 @@
+"""An answer while it grows, and the message it becomes. Belongs to the thread that answers."""
+
+import time
+import uuid
+from dataclasses import dataclass
+
+from desktop_rag.answer.citations import finish_answer
+from desktop_rag.core.conversation import Message, MessageState, Role, SearchNotes, SourceRef
+
+
+@dataclass
+class Draft:
+    """An answer while it grows."""
+
+    conversation_id: str
+    model: str = ""
+    is_excerpts: bool = False
+    text: str = ""
+    thinking: str = ""
+    sources: tuple[SourceRef, ...] = ()
+    nearest: tuple[SourceRef, ...] = ()
+    notes: SearchNotes | None = None
+    began_at: float = 0.0
+
+    def message(self, state: MessageState, title: str = "", hint: str = "") -> Message:
+        """The draft as it ends, with its citations checked and located."""
+        text, sources = finish_answer(self.text, self.sources)
+        return Message(
+            message_id=uuid.uuid4().hex,
+            conversation_id=self.conversation_id,
+            role=Role.ASSISTANT,
+            text=text,
+            created_at=time.time(),
+            state=state,
+            model=self.model,
+            is_excerpts=self.is_excerpts,
+            seconds=time.monotonic() - self.began_at,
+            error_title=title,
+            error_hint=hint,
+            thinking=self.thinking,
+            sources=sources,
+            nearest=self.nearest,
+            notes=self.notes,
+        )

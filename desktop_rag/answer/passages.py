@@ -1,0 +1,264 @@
+"""From ranked passages to the sources of an answer: neighbours joined, duplicates folded, the best
+that fit, a document's together. Pure but for the reader of documents it is handed; any thread.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from pathlib import Path
+
+from desktop_rag.core.anchors import HEADING_SEPARATOR, Anchor
+from desktop_rag.core.conversation import SourceRef
+from desktop_rag.core.domain import Passage
+from desktop_rag.core.places import Places, places_from_json
+
+CountTokens = Callable[[Sequence[str]], list[int]]
+# The whole text of a document, None without one, and its places as JSON.
+ReadContent = Callable[[str], tuple[str | None, str]]
+
+# About three chunks: one document must not take the room of all others.
+MOST_JOINED_TOKENS = 600
+# More white space than this between two passages is not looked at.
+_WIDEST_GAP = 64
+# A sign belongs to its number: 5 degrees are not −5 degrees.
+_WORD = re.compile(r"[-−]?\w+")
+
+
+def choose_sources(
+    found: Sequence[Passage],
+    read_content: ReadContent,
+    count_tokens: CountTokens,
+    *,
+    most: int,
+    most_tokens: int,
+) -> tuple[SourceRef, ...]:
+    """Up to `most` numbered sources of up to `most_tokens` together, from passages best first."""
+    passages = folded(joined(found, read_content, count_tokens))
+    return numbered(grouped(fitting(passages, count_tokens, most=most, most_tokens=most_tokens)))
+
+
+def numbered(passages: Sequence[Passage]) -> tuple[SourceRef, ...]:
+    """The passages as sources 1, 2, 3 … in their order."""
+    return tuple(
+        SourceRef(
+            n=n,
+            document_id=p.document_id,
+            path=p.path,
+            title=p.title or Path(p.path).stem,
+            anchor=p.anchor,
+            text=p.text,
+            score=p.score,
+            start=p.start,
+            end=p.end,
+            part=p.part,
+            url=p.url,
+            also_in=p.also_in,
+        )
+        for n, p in enumerate(passages, start=1)
+    )
+
+
+def fitting(
+    passages: Sequence[Passage], count_tokens: CountTokens, *, most: int, most_tokens: int
+) -> list[Passage]:
+    """The best whole passages that fit, in their order; the very best one in any case."""
+    kept: list[Passage] = []
+    left = most_tokens
+    for passage, tokens in zip(passages, count_tokens([p.text for p in passages]), strict=True):
+        if len(kept) < most and (tokens <= left or not kept):
+            kept.append(passage)
+            left -= tokens
+    return kept
+
+
+def grouped(passages: Sequence[Passage]) -> list[Passage]:
+    """The passages of a document together, at the place of its best one."""
+    places: dict[str, int] = {}
+    for passage in passages:
+        places.setdefault(passage.document_id, len(places))
+    return sorted(passages, key=lambda passage: places[passage.document_id])
+
+
+# --- duplicates -----------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Text:
+    """A passage with the words it consists of, the best place of it or what it repeats."""
+
+    passage: Passage
+    words: str
+    place: int
+    repeats: list[Passage] = field(default_factory=list[Passage])
+
+    def takes_in(self, other: "_Text") -> bool:
+        """Whether the other one says nothing more; a good short one keeps its place."""
+        is_most_of_it = 2 * len(other.words) >= len(self.words)
+        return other.words in self.words and (is_most_of_it or other.place > self.place)
+
+
+def folded(found: Sequence[Passage]) -> list[Passage]:
+    """Of passages with the same words, or of which one contains the other, one, at the best place.
+
+    The others are remembered in its `also_in`.
+    """
+    texts = [_Text(p, _words(p.text), place) for place, p in enumerate(found)]
+    kept: list[_Text] = []
+    for text in sorted(texts, key=lambda t: (-len(t.words), t.place)):
+        home = next((other for other in kept if other.takes_in(text)), None)
+        if home is None:
+            kept.append(text)
+        else:
+            home.place = min(home.place, text.place)
+            home.repeats.append(text.passage)
+    kept.sort(key=lambda text: text.place)
+    return [_with_repeats(t.passage, found[t.place].score, t.repeats) for t in kept]
+
+
+def _with_repeats(passage: Passage, score: float, repeats: Sequence[Passage]) -> Passage:
+    if not repeats:
+        return passage
+    same = [passage, *repeats]
+    known = dict.fromkeys(w for p in same for w in (*p.also_in, _where(p)) if w != _where(passage))
+    relevance = max(p.relevance for p in same)
+    return replace(passage, score=score, relevance=relevance, also_in=tuple(known))
+
+
+def _words(text: str) -> str:
+    """The words in order, whatever stands between them, each with a space on either side."""
+    words = _WORD.findall(text.casefold()) or text.split()
+    return f" {' '.join(words)} "
+
+
+def _where(passage: Passage) -> str:
+    inside = f"{HEADING_SEPARATOR}{passage.part}" if passage.part else ""
+    return passage.url or f"{passage.path}{inside}"
+
+
+# --- neighbours -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Span:
+    """Text [start, end) of a document: `passages` that were joined, or what is left of one."""
+
+    start: int
+    end: int
+    passages: tuple[tuple[int, Passage], ...]
+
+    @property
+    def place(self) -> int:
+        """That of the best passage."""
+        return min(place for place, _ in self.passages)
+
+    @property
+    def view(self) -> tuple[int | None, str | None]:
+        """The slide or sheet, of which a source shows one. A page ends where the paper does."""
+        anchor = self.passages[0][1].anchor
+        return anchor.slide, anchor.sheet
+
+
+def joined(
+    found: Sequence[Passage],
+    read_content: ReadContent,
+    count_tokens: CountTokens,
+    most_tokens: int = MOST_JOINED_TOKENS,
+) -> list[Passage]:
+    """Passages of a document that touch, overlap, or have only white space between, as one each.
+
+    Each is the text [start, end) of its document, and none of them overlap. What would be longer
+    than `most_tokens` is not joined; then the overlap goes to the better one.
+    """
+    documents: dict[str, list[tuple[int, Passage]]] = {}
+    for place, passage in enumerate(found):
+        documents.setdefault(passage.document_id, []).append((place, passage))
+    ranked: list[tuple[int, Passage]] = []
+    for document_id, passages in documents.items():
+        text, places = read_content(document_id) if _are_near(passages) else (None, "")
+        if text is None or any(text[p.start : p.end] != p.text for _, p in passages):
+            # Nothing to join, or the document has just changed.
+            ranked += passages
+            continue
+        spans = _spans(passages, text, _Room(text, count_tokens, most_tokens))
+        ranked += [(span.place, _passage(span, text, places)) for span in spans]
+    return [passage for _, passage in sorted(ranked, key=lambda item: item[0])]
+
+
+@dataclass(frozen=True, slots=True)
+class _Room:
+    """How long a joined passage may be."""
+
+    text: str
+    count_tokens: CountTokens
+    most_tokens: int
+
+    def holds(self, one: _Span, other: _Span) -> bool:
+        """Whether both fit as one; what is inside another one adds nothing."""
+        start, end = min(one.start, other.start), max(one.end, other.end)
+        if end - start == max(one.end - one.start, other.end - other.start):
+            return True
+        return self.count_tokens([self.text[start:end]])[0] <= self.most_tokens
+
+
+def _are_near(passages: Iterable[tuple[int, Passage]]) -> bool:
+    spans = sorted((p.start, p.end) for _, p in passages)
+    return any(after[0] - before[1] <= _WIDEST_GAP for before, after in pairwise(spans))
+
+
+def _spans(passages: Iterable[tuple[int, Passage]], text: str, room: _Room) -> list[_Span]:
+    """Each span grows from the best passage that is left, by its best neighbours first."""
+    left = [_Span(p.start, p.end, ((place, p),)) for place, p in passages if p.text.strip()]
+    done: list[_Span] = []
+    while left:
+        span = left.pop(0)
+        while neighbour := next(
+            (s for s in left if _is_next_to(span, s, text) and room.holds(span, s)), None
+        ):
+            left.remove(neighbour)
+            span = _union(span, neighbour)
+        left = [rest for other in left if (rest := _without(other, span, text))]
+        done.append(span)
+    return done
+
+
+def _is_next_to(one: _Span, other: _Span, text: str) -> bool:
+    end, start = min(one.end, other.end), max(one.start, other.start)
+    if one.view != other.view or start - end > _WIDEST_GAP:
+        return False
+    return start <= end or text[end:start].isspace()
+
+
+def _union(one: _Span, other: _Span) -> _Span:
+    passages = sorted((*one.passages, *other.passages), key=lambda item: item[1].start)
+    return _Span(min(one.start, other.start), max(one.end, other.end), tuple(passages))
+
+
+def _without(span: _Span, taken: _Span, text: str) -> _Span | None:
+    """What is left of a span beside another one; None where that is white space."""
+    start, end = span.start, span.end
+    if start < taken.end and taken.start < end:
+        before, after = (start, max(start, taken.start)), (min(end, taken.end), end)
+        start, end = max(before, after, key=lambda part: part[1] - part[0])
+        start += len(text[start:end]) - len(text[start:end].lstrip())
+    return replace(span, start=start, end=end) if text[start:end].strip() else None
+
+
+def _passage(span: _Span, text: str, places: str) -> Passage:
+    _, best = min(span.passages, key=lambda item: item[0])
+    if (span.start, span.end) == (best.start, best.end):
+        return best
+    return replace(
+        best,
+        text=text[span.start : span.end],
+        anchor=place_of(places, span.start, span.end) or span.passages[0][1].anchor,
+        start=span.start,
+        end=span.end,
+        relevance=max(p.relevance for _, p in span.passages),
+    )
+
+
+def place_of(places: str, start: int, end: int) -> Anchor | None:
+    """The place of document text [start, end), from the places as JSON; None without any."""
+    marks, headings, _ = places_from_json(places)
+    return Places(marks, headings).anchor(start, end) if marks or headings else None

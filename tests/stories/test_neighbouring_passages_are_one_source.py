@@ -1,0 +1,40 @@
+"""Two passages that follow each other answer a question together: one source, at its own place."""
+
+from pathlib import Path
+
+from desktop_rag.ui.document_text import DocumentText
+from desktop_rag.ui.document_view import DocumentView
+from desktop_rag.ui.sources_panel import SourcesPanel
+from tests.stories.conftest import Person
+
+ANSWER = "Keeper Brandt relit the lamp at four with a spare wick from the cellar."
+BEFORE = [f"In week {n} the keepers lit the lamp at dusk and wrote it down." for n in range(12)]
+AFTER = [f"In week {n} the lamp burned well and the keepers slept by day." for n in range(20, 32)]
+
+
+def test_they_are_one_source_that_shows_the_quote_in_place(person: Person, tmp_path: Path) -> None:
+    folder = tmp_path / "papers"
+    folder.mkdir()
+    text = f"# Lamp log\n\n{' '.join(BEFORE)} {ANSWER} {' '.join(AFTER)}\n"
+    (folder / "log.md").write_text(text)
+    person.drops(folder)
+    person.sees("1 file: 1 searchable")
+    person.presses("Ctrl+1")
+    assert len(person.app.services.chat.search("Who relit the lamp?")) > 1
+    person.asks("Who relit the lamp with a spare wick?")
+    person.sees(ANSWER)
+    person.sees("1 source")
+    panel = person.window.findChildren(SourcesPanel)[0]
+    person.waits_until(lambda: any(source.quote for source in panel.sources))
+    [source] = panel.sources
+    assert len(source.text) > len(text) * 0.9
+    assert text[source.start : source.end] == source.quote == ANSWER
+    person.clicks("Show source 1 in its document")
+    person.waits_until(lambda: ANSWER in marked(person))
+
+
+def marked(person: Person) -> list[str]:
+    """The words that are marked in the document that is open."""
+    texts = (v.findChild(DocumentText) for v in person.window.findChildren(DocumentView))
+    marks = [mark for t in texts if isinstance(t, DocumentText) for mark in t.extraSelections()]
+    return [mark.cursor.selectedText() for mark in marks]

@@ -1,0 +1,34 @@
+"""Somebody asks about something that none of the documents is about, with and without a model."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from desktop_rag.core.conversation import NEAREST
+from desktop_rag.core.settings import Settings
+from tests.chat_server import ChatServer
+from tests.stories.conftest import Person
+
+OFF_TOPIC = "Which chess opening did the grandmaster play in the final?"
+
+
+def test_it_is_said_and_the_nearest_passages_are_shown_when_asked_for(
+    person: Person, papers: Path
+) -> None:
+    person.drops(papers)
+    person.sees("3 files: 2 searchable, 1 failed")
+    person.presses("Ctrl+1")
+    person.asks(OFF_TOPIC)
+    person.sees("Nothing in your documents seems to be about this question.")
+    assert NEAREST not in person.screen()
+    person.clicks("Show the nearest passages")
+    person.sees(NEAREST)
+
+
+def test_no_model_is_asked(person: Person, papers: Path, server: ChatServer) -> None:
+    person.app.services.chat.apply(replace(Settings(), endpoint=server.endpoint()))
+    person.drops(papers)
+    person.sees("3 files: 2 searchable, 1 failed")
+    person.presses("Ctrl+1")
+    person.asks(OFF_TOPIC)
+    person.sees("Nothing in your documents seems to be about this question.")
+    assert server.chats == []
