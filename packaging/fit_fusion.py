@@ -48,7 +48,7 @@ _DEPTH = 10
 _BEHIND = 2.0
 _SHRINKAGE = 1e-4
 _GENERATIONS, _OFFSPRING, _PARENTS = 80, 20, 6
-_OFF_TOPIC = 60
+_OFF_TOPIC = 25
 
 
 @dataclass(frozen=True, slots=True)

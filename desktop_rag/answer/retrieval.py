@@ -118,7 +118,8 @@ class Retriever:
         """
         similar: dict[int, float] = {}
         dense: dict[int, float] = {}
-        best = dict(self.lexical.best(wanted.words, limit, scope))
+        weights = self.lexical.weigh(wanted.words)
+        best = dict(self.lexical.best(weights, limit, scope))
         indexes = self._answering()
         for index in indexes:
             found, windowed = self._similar(index, wanted.text, limit, scope, best)
@@ -127,7 +128,7 @@ class Retriever:
         if not indexes:
             return None
         ids = tuple(sorted(best.keys() | similar.keys()))
-        lexical = self.lexical.scores(wanted.words, ids)
+        lexical = self.lexical.scores(weights, ids)
         lowest, last = min(similar.values(), default=0.0), min(dense.values(), default=0.0)
         return Pool(
             ids,
@@ -135,7 +136,7 @@ class Retriever:
             # One without a vector yet stands at the pool's end.
             _array(similar.get(i, lowest) for i in ids),
             _array(dense.get(i, last) for i in ids),
-            self.lexical.greatest_score(wanted.words),
+            weights.greatest(),
         )
 
     def _ranked(
@@ -144,8 +145,9 @@ class Retriever:
         """(chunk id → score, best first; chunk id → relevance)."""
         pool = None if mode == "lexical" else self.pool(wanted, scope, max(_POOL, limit))
         if pool is None:
-            scores = dict(self.lexical.best(wanted.words, limit, scope))
-            greatest = self.lexical.greatest_score(wanted.words)
+            weights = self.lexical.weigh(wanted.words)
+            scores = dict(self.lexical.best(weights, limit, scope))
+            greatest = weights.greatest()
             return scores, {
                 i: self._fusion.relevance_by_words({"share": score / greatest})
                 for i, score in scores.items()

@@ -62,5 +62,9 @@ def _exchange(con: Connection, upto: int, dead: list[int]) -> None:
     for table in ("postings", "terms"):
         con.execute(f"DROP TABLE {table}")
         con.execute(f"ALTER TABLE next_{table} RENAME TO {table}")
-    con.execute("DELETE FROM recent_postings WHERE chunk_id <= ?", [upto])
+    # Deleted rows would be read over by every search until the next checkpoint.
+    con.execute(
+        "CREATE OR REPLACE TABLE recent_postings AS"
+        f" SELECT * FROM recent_postings WHERE chunk_id > {upto:d}"
+    )
     con.execute("DELETE FROM dead_chunks WHERE chunk_id IN (SELECT unnest(?))", [dead])

@@ -8,6 +8,7 @@ deleted since then are in `dead_chunks`.
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -27,6 +28,11 @@ _NEIGHBOUR_LENGTH = 0.25
 _FIRST_DEPTH = 20
 
 _POSTINGS = "(FROM postings UNION ALL FROM recent_postings)"
+# Two statements: of a union DuckDB would read the whole vocabulary.
+_SORTED_COUNTS = "SELECT term, chunks FROM terms WHERE term IN (SELECT unnest(?))"
+_RECENT_COUNTS = (
+    "SELECT term, count(*) FROM recent_postings WHERE term IN (SELECT unnest(?)) GROUP BY term"
+)
 _ALIVE = " AND chunk_id NOT IN (SELECT chunk_id FROM dead_chunks)"
 
 Words = Sequence[tuple[str, ...]]
@@ -34,15 +40,15 @@ _EVERYWHERE = Scope()
 
 
 @dataclass(frozen=True, slots=True)
-class _Weights:
-    """What the search needs to know of the question's words, the rarest word first."""
+class Weights:
+    """A question's words, the rarest first, with what searches by them need to know."""
 
     words: tuple[tuple[str, ...], ...]
     idf: tuple[float, ...]
     counts: tuple[int, ...]
     mean_length: float
 
-    def greatest(self, first: int) -> float:
+    def greatest(self, first: int = 0) -> float:
         """More than the words from `first` on can add to a score."""
         return sum(self.idf[first:]) * (K1 + 1)
 
@@ -57,7 +63,14 @@ class LexicalStore:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def best(self, words: Words, limit: int, scope: Scope = _EVERYWHERE) -> list[tuple[int, float]]:
+    def weigh(self, words: Words) -> Weights:
+        """How rare each word is. Once a question: it takes as long as a quick search."""
+        with self._database.read() as con:
+            return self._weights(con, words)
+
+    def best(
+        self, words: Words | Weights, limit: int, scope: Scope = _EVERYWHERE
+    ) -> list[tuple[int, float]]:
         """The `limit` chunks with the highest BM25: (chunk id, score), best first. Exact.
 
         Frequent words are looked up only for the chunks that rare ones leave in the race (Turtle
@@ -79,13 +92,13 @@ class LexicalStore:
                 depth *= _FIRST_DEPTH
         return []
 
-    def scores(self, words: Words, chunk_ids: Sequence[int]) -> dict[int, float]:
+    def scores(self, words: Words | Weights, chunk_ids: Sequence[int]) -> dict[int, float]:
         """BM25 of given chunks read with their neighbours; those without any word are absent.
 
         A neighbour is the chunk before or after in the same document. Its words count
         NEIGHBOUR_SHARE: a passage that speaks of "it" is about what the one before names.
         """
-        if not chunk_ids or not words:
+        if not chunk_ids:
             return {}
         with self._database.read() as con:
             weights = self._weights(con, words)
@@ -120,11 +133,6 @@ class LexicalStore:
                 parameters,
             ).fetchall()
         return dict(rows)
-
-    def greatest_score(self, words: Words) -> float:
-        """What no chunk can reach: every word, over and over."""
-        with self._database.read() as con:
-            return self._weights(con, words).greatest(0)
 
     def languages(self) -> list[str]:
         """The languages of the documents, the most frequent first; "" is unknown."""
@@ -168,27 +176,39 @@ class LexicalStore:
     def passages(self, scores: dict[int, float]) -> list[Passage]:
         """The passages of the scored chunks, best first; chunks deleted meanwhile are absent."""
         with self._database.read() as con:
-            rows = con.execute(
-                "SELECT c.chunk_id, c.document_id, d.path, d.title, c.text, c.anchor,"
-                " c.start_offset, c.end_offset, d.part, d.url"
-                " FROM chunks c JOIN documents d USING (document_id)"
-                " WHERE c.chunk_id IN (SELECT unnest(?))",
+            # Apart: a join reads the texts of all the rows around.
+            chunks = con.execute(
+                "SELECT chunk_id, document_id, text, anchor, start_offset, end_offset FROM chunks"
+                " WHERE chunk_id IN (SELECT unnest(?))",
                 [list(scores)],
             ).fetchall()
-        found = [
-            Passage(i, document, path, title, text, Anchor.from_json(json.loads(anchor)),
-                    start, end, scores[i], part, url)
-            for i, document, path, title, text, anchor, start, end, part, url in rows
-        ]  # fmt: skip
+            documents = con.execute(
+                "SELECT document_id, path, title, part, url FROM documents"
+                " WHERE document_id IN (SELECT unnest(?))",
+                [list({row[1] for row in chunks})],
+            ).fetchall()
+        rows = {document_id: rest for document_id, *rest in documents}
+        found: list[Passage] = []
+        for i, document_id, text, anchor, start, end in chunks:
+            if document_id in rows:
+                path, title, part, url = rows[document_id]
+                place = Anchor.from_json(json.loads(anchor))
+                found.append(
+                    Passage(
+                        i, document_id, path, title, text, place, start, end, scores[i], part, url
+                    )
+                )
         return sorted(found, key=lambda passage: (-passage.score, passage.chunk_id))
 
-    def _weights(self, con: Connection, words: Words) -> _Weights:
+    def _weights(self, con: Connection, words: Words | Weights) -> Weights:
+        if isinstance(words, Weights):
+            return words
         different = list(dict.fromkeys(words))
         counts = _document_counts(con, different)
         [(total, mean)] = con.execute("SELECT count(*), avg(term_count) FROM chunks").fetchall()
         order = sorted(range(len(different)), key=lambda i: (counts[i], different[i]))
         idf = [math.log(1 + max(0.0, total - n + 0.5) / (n + 0.5)) for n in counts]
-        return _Weights(
+        return Weights(
             tuple(different[i] for i in order),
             tuple(idf[i] for i in order),
             tuple(counts[i] for i in order),
@@ -198,7 +218,7 @@ class LexicalStore:
     def _ranked(
         self,
         con: Connection,
-        weights: _Weights,
+        weights: Weights,
         taken: int,
         limit: int,
         only: str,
@@ -233,7 +253,7 @@ def _has_dead(con: Connection) -> bool:
     return count > 0
 
 
-def _score_of(weights: _Weights, positions: Iterable[int]) -> str:
+def _score_of(weights: Weights, positions: Iterable[int]) -> str:
     """SQL for (chunk id, score by these words), with {only} for what may be found."""
     places = list(positions)
     terms = {f"$t{n}_{m}": n for n in places for m in range(len(weights.words[n]))}
@@ -260,14 +280,9 @@ def _document_counts(con: Connection, words: Words) -> list[int]:
     terms = sorted({term for word in words for term in word})
     if not terms:
         return []
-    rows = con.execute(
-        "SELECT term, sum(n) FROM (SELECT term, chunks AS n FROM terms"
-        " WHERE term IN (SELECT unnest($terms)) UNION ALL"
-        " SELECT term, count(*) AS n FROM recent_postings"
-        " WHERE term IN (SELECT unnest($terms)) GROUP BY term) GROUP BY term",
-        {"terms": terms},
-    ).fetchall()
-    counts = {term: int(n) for term, n in rows}
+    counts: Counter[str] = Counter()
+    for sql in (_SORTED_COUNTS, _RECENT_COUNTS):
+        counts.update(dict(con.execute(sql, [terms]).fetchall()))
     return [sum(counts.get(term, 0) for term in word) for word in words]
 
 
