@@ -21,6 +21,7 @@ from typing import Any
 from desktop_rag import verbs
 from desktop_rag.answer.chat import Chat
 from desktop_rag.answer.fusion import FusionModel
+from desktop_rag.answer.naming import NamedDocuments
 from desktop_rag.answer.retrieval import AnsweringIndex, Retriever
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import Notice
@@ -42,6 +43,7 @@ from desktop_rag.store.conversations import ConversationStore
 from desktop_rag.store.database import DamagedStoreError, Database, set_aside
 from desktop_rag.store.documents import DocumentStore
 from desktop_rag.store.lexical import LexicalStore
+from desktop_rag.store.names import NameStore
 from desktop_rag.store.search import (
     VectorStore,
     answering_model,
@@ -115,7 +117,8 @@ def build_services(home: Home, *, times: WatchTimes | None = None) -> Services:
             return [AnsweringIndex(index.embedder, index.vectors)] if index else []
 
         fusion = FusionModel.load(resources_dir() / "retrieval" / "fusion.toml")
-        retriever = Retriever(LexicalStore(database), answering, gate, fusion)
+        names = NamedDocuments(NameStore(database))
+        retriever = Retriever(LexicalStore(database), answering, gate, names, fusion)
         embedder = dense.embedder if dense else None
         conversations = ConversationStore(database)
         chat = Chat(conversations, documents, retriever, embedder, KeyStore(), settings=settings)

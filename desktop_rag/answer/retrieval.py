@@ -14,6 +14,7 @@ from desktop_rag.answer.fusion import (
     standardised,
     with_windows,
 )
+from desktop_rag.answer.naming import NamedDocuments
 from desktop_rag.answer.question import QuestionReader, Wanted
 from desktop_rag.core.domain import Passage, SearchMode
 from desktop_rag.core.query import Query, parse_query
@@ -26,6 +27,13 @@ from desktop_rag.store.search import VectorStore
 
 # Deep enough that what one list ranks first is scored by the other too.
 _POOL = 100
+# Of documents that the question names, so many passages of each list join the race, this much
+# ahead in deviations.
+_NAMED_POOL = 30
+_NAMED_BONUS = 1.0
+# Within a document that is named, the words that named it tell nothing any more: meaning counts
+# this many times as much as elsewhere.
+_NAMED_MEANING = 3.0
 # Where passages are checked one by one, so many times the wanted are looked at.
 _CHECKED = 5
 
@@ -45,7 +53,7 @@ class Pool:
 
     `lexical` are scores by words, `similar` the similarities of whole passages, `dense` those with
     windows, standardised where several models answer. `greatest` is what no score by words
-    reaches.
+    reaches. `is_named` is 1 for passages of documents that the question names, else 0.
     """
 
     ids: tuple[int, ...]
@@ -53,6 +61,7 @@ class Pool:
     similar: Scores
     dense: Scores
     greatest: float
+    is_named: Scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +84,14 @@ class Retriever:
         lexical: LexicalStore,
         answering: Callable[[], Sequence[AnsweringIndex]],
         gate: ModelGate,
+        names: NamedDocuments,
         fusion: FusionModel,
     ) -> None:
         """`answering` gives the models to ask now with their vectors, none without any."""
         self.lexical = lexical
         self._answering = answering
         self._gate = gate
+        self._names = names
         self._fusion = fusion
         self.reader = QuestionReader(lexical)
 
@@ -120,9 +131,12 @@ class Retriever:
         dense: dict[int, float] = {}
         weights = self.lexical.weigh(wanted.words)
         best = dict(self.lexical.best(weights, limit, scope))
+        named = scope.of_documents(self._names.of(wanted.text, scope))
+        if named:
+            best |= self.lexical.best(weights, _NAMED_POOL, named)
         indexes = self._answering()
         for index in indexes:
-            found, windowed = self._similar(index, wanted.text, limit, scope, best)
+            found, windowed = self._similar(index, wanted.text, limit, scope, named, best)
             similar |= found
             dense |= windowed if len(indexes) == 1 else _comparable(windowed)
         if not indexes:
@@ -137,6 +151,7 @@ class Retriever:
             _array(similar.get(i, lowest) for i in ids),
             _array(dense.get(i, last) for i in ids),
             weights.greatest(),
+            self._of_named(ids, named),
         )
 
     def _ranked(
@@ -157,8 +172,10 @@ class Retriever:
         fused = pool.dense
         if mode == "hybrid":
             signals = measure(pool.lexical, pool.similar, pool.dense)
+            if pool.is_named.any():
+                preference /= preference + _NAMED_MEANING * (1 - preference)
             weight = self._fusion.lexical_weight(signals, preference)
-            fused = fuse(pool.lexical, pool.dense, weight)
+            fused = fuse(pool.lexical, pool.dense, weight) + _NAMED_BONUS * pool.is_named
         scores = ordered(pool.ids, fused, limit)
         return scores, self._relevance(pool, scores)
 
@@ -182,6 +199,7 @@ class Retriever:
         text: str,
         limit: int,
         scope: Scope,
+        named: Scope | None,
         best: Iterable[int],
     ) -> tuple[dict[int, float], dict[int, float]]:
         """Chunk id → similarity of the passage, and with its windows; of one model."""
@@ -189,11 +207,18 @@ class Retriever:
             vector = index.embedder.embed_query(text)
         narrowed = scope.within(index.collection_ids)
         similar = dict(index.vectors.nearest(vector, limit, narrowed))
+        if named:
+            inside = named.within(index.collection_ids)
+            similar |= index.vectors.nearest(vector, _NAMED_POOL, inside)
         similar |= index.vectors.similarities(vector, [i for i in best if i not in similar])
         windows = index.vectors.window_similarities(vector, list(similar))
         passages = _array(similar.values())
         dense = with_windows(passages, _array(windows.get(i, np.nan) for i in similar))
         return similar, dict(zip(similar, dense.tolist(), strict=True))
+
+    def _of_named(self, ids: Sequence[int], named: Scope | None) -> Scores:
+        inside = self.lexical.inside(ids, named) if named else frozenset[int]()
+        return _array(float(i in inside) for i in ids)
 
     def _scope(self, asked: Query, collection_id: str) -> Scope:
         return Scope(

@@ -14,7 +14,7 @@ class Listeners:
 
     `documents`: rows that are new, changed or gone. `scanned`: what a look at a source found.
     `reached`: whether a source could be looked at. `told`: what the person should know.
-    `stopped`: why everything has to hold.
+    `stopped`: why everything has to hold. `rested`: a part has nothing left to do.
     """
 
     documents: Callable[[Sequence[Document]], None]
@@ -22,3 +22,4 @@ class Listeners:
     reached: Callable[[Source, bool], None]
     told: Callable[[Notice], None]
     stopped: Callable[[AppError], None]
+    rested: Callable[[], None] = lambda: None

@@ -105,12 +105,13 @@ class Pipeline:
             documents, parser, cutter, catalogue.chunking_of, self.meter,
             changed=self._on_read, went_idle=self._on_words_done, stopped=listeners.stopped,
         )  # fmt: skip
-        # What came back needs no reading, but its vectors looked after.
-        heard = replace(listeners, documents=self._on_read)
+        # What came back needs no reading, but its vectors looked after. Whatever rests last makes
+        # room for what runs aside.
+        heard = replace(listeners, documents=self._on_read, rested=self._on_rested)
         self._scanner = Scanner(documents, stores.sources, self._indexer, rules, heard, looks)
         self._links = Links(
-            documents, stores.sources, stores.web_pages, self._indexer, listeners,
-            folder=stores.pages,
+            documents, stores.sources, stores.web_pages, self._indexer,
+            replace(listeners, rested=self._on_rested), folder=stores.pages,
         )  # fmt: skip
         self._embedding = self._make_embedding(dense, gate) if dense else None
         self._recutter = Recutter(

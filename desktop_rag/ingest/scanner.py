@@ -60,6 +60,7 @@ class Scanner:
             self._work,
             has_work=lambda: bool(self._queue),
             stopped=listeners.stopped,
+            rested=listeners.rested,
         )
         self._moves = Moves(documents, sources, self._background.closing)
 

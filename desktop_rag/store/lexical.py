@@ -123,6 +123,16 @@ class LexicalStore:
                 found[chunk_id] = score
         return found
 
+    def inside(self, chunk_ids: Sequence[int], scope: Scope) -> frozenset[int]:
+        """Those of the chunks that lie in the scope."""
+        with self._database.read() as con:
+            only, parameters = scope.condition(con, "chunk_id")
+            rows = con.execute(
+                f"SELECT chunk_id FROM chunks WHERE chunk_id IN (SELECT unnest($ids)){only}",
+                {"ids": list(chunk_ids), **parameters},
+            ).fetchall()
+        return frozenset(row[0] for row in rows)
+
     def newest(self, limit: int, scope: Scope) -> dict[int, float]:
         """The first chunks of the documents in the scope that changed last, scored by their age."""
         with self._database.read() as con:

@@ -26,12 +26,14 @@ _NANOSECONDS = 1_000_000_000
 class Scope:
     """What may be found. With empty values it is everything.
 
-    `collection_ids` None is every collection; an empty tuple is none at all. Of each `required`
-    word one of its alternative terms must stand in the chunk, of each `excluded` one none may.
+    `collection_ids` and `document_ids` None is every one, an empty tuple none at all. Of each
+    `required` word one of its alternative terms must stand in the chunk, of each `excluded` one
+    none may.
     """
 
     collection_ids: tuple[str, ...] | None = None
     filters: Filters = field(default_factory=Filters)
+    document_ids: tuple[str, ...] | None = None
     required: tuple[tuple[str, ...], ...] = ()
     excluded: tuple[tuple[str, ...], ...] = ()
 
@@ -43,10 +45,14 @@ class Scope:
         both = collection_ids if own is None else tuple(i for i in own if i in collection_ids)
         return replace(self, collection_ids=both)
 
+    def of_documents(self, document_ids: tuple[str, ...]) -> "Scope | None":
+        """The part of the scope in these documents; None without any."""
+        return replace(self, document_ids=document_ids) if document_ids else None
+
     def condition(self, con: Connection, column: str) -> tuple[str, dict[str, Any]]:
         """SQL that begins with AND, and its parameters; empty when everything may be found.
 
-        `column` is of the table chunks: chunk_id or content_hash.
+        `column` is of the table chunks: chunk_id, content_hash or document_id.
         """
         conditions, parameters = self._of_documents()
         # Files that vanished in great numbers are kept for a while, and found by no one.
@@ -68,6 +74,9 @@ class Scope:
         if self.collection_ids is not None:
             conditions.append("s.collection_id IN (SELECT unnest($collections))")
             parameters["collections"] = list(self.collection_ids)
+        if self.document_ids is not None:
+            conditions.append("d.document_id IN (SELECT unnest($documents))")
+            parameters["documents"] = list(self.document_ids)
         for name, column, values in (
             ("file", "parse_filename(d.path) || ' ' || d.part || ' ' || d.url", filters.files),
             ("folder", "parse_dirpath(d.path) || '/'", filters.folders),

@@ -64,7 +64,7 @@ class Links:
         self._told_missed: dict[str, frozenset[str]] = {}
         self._background = Background(
             "web-links", self._work, has_work=lambda: bool(self._queue) or self._is_sweep_due,
-            stopped=listeners.stopped,
+            stopped=listeners.stopped, rested=listeners.rested,
         )  # fmt: skip
         self._ticker = Ticker("web-schedule", _CHECK_S, self.check_schedule)
 

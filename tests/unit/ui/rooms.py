@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QAbstractButton, QWidget
 
 from desktop_rag.answer.chat import Chat
 from desktop_rag.answer.fusion import FusionModel
+from desktop_rag.answer.naming import NamedDocuments
 from desktop_rag.answer.retrieval import Retriever
 from desktop_rag.core.domain import Document, DocumentState, FileStat
 from desktop_rag.core.paths import Home, resources_dir
@@ -30,6 +31,7 @@ from desktop_rag.store.conversations import ConversationStore
 from desktop_rag.store.database import Database
 from desktop_rag.store.documents import DocumentStore
 from desktop_rag.store.lexical import LexicalStore
+from desktop_rag.store.names import NameStore
 from desktop_rag.store.sources import SourceStore
 from desktop_rag.store.web_pages import WebPageStore
 from desktop_rag.ui.controls import ElidedLabel, PlainLabel
@@ -116,7 +118,8 @@ def make_chat(database: Database, keyring: KeyringBackend | None) -> Chat:
         return keyring
 
     fusion = FusionModel.load(resources_dir() / "retrieval" / "fusion.toml")
-    retriever = Retriever(LexicalStore(database), list, ModelGate(), fusion)
+    names = NamedDocuments(NameStore(database))
+    retriever = Retriever(LexicalStore(database), list, ModelGate(), names, fusion)
     return Chat(
         conversations=ConversationStore(database),
         documents=DocumentStore(database),

@@ -1,0 +1,47 @@
+from pathlib import Path
+
+import pytest
+
+from desktop_rag.answer.question import QuestionReader
+from desktop_rag.core.query import parse_query
+from desktop_rag.store.database import Database
+from desktop_rag.store.lexical import LexicalStore
+from tests.unit.store.test_documents import Stores, add, document, indexed
+
+TEXTS = ("The thermostat of the boiler keeps the lamp room warm.", "Its lens was cleaned.")
+
+
+@pytest.fixture
+def reader(database: Database) -> QuestionReader:
+    store = Stores(database)
+    source = store.add_source(Path("/s"), "collection")
+    row = document("a.txt", source.source_id)
+    add(store, row)
+    store.settle([indexed(row, *TEXTS)])
+    return QuestionReader(LexicalStore(database))
+
+
+def test_what_only_asks_is_left_out(reader: QuestionReader) -> None:
+    wanted = reader.read(parse_query("Where is the lens?"))
+    assert wanted.words == (("len",),)
+    assert wanted.text == "Where is the lens?"
+    assert len(reader.read(parse_query("who is it")).words) == 3
+
+
+@pytest.mark.parametrize(
+    ("written", "used"),
+    [("termostat", "thermostat"), ("boilre", "boiler"), ("thermosatt", "thermostat")],
+)
+def test_a_typo_is_mended_from_the_words_of_the_library(
+    reader: QuestionReader, written: str, used: str
+) -> None:
+    wanted = reader.read(parse_query(f"Is the {written} set?"))
+    assert wanted.repaired == ((written, used),)
+    assert wanted.text == f"Is the {used} set?"
+
+
+@pytest.mark.parametrize("question", ["boiler", "lams", '"boilre room"', "zeppelin", "b01ler"])
+def test_what_is_known_short_quoted_or_far_from_everything_stays(
+    reader: QuestionReader, question: str
+) -> None:
+    assert reader.read(parse_query(question)).repaired == ()
