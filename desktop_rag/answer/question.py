@@ -6,7 +6,7 @@ from desktop_rag.core.function_words import function_words
 from desktop_rag.core.query import Query
 from desktop_rag.core.terms import terms, word_groups
 from desktop_rag.core.text import words
-from desktop_rag.store.lexical import LexicalStore
+from desktop_rag.store.lexical import LexicalStore, Weights
 
 # A shorter word has too many neighbours; a long one may have two letters wrong.
 _LEAST_LETTERS = 5
@@ -17,12 +17,12 @@ _TWO_ERRORS_FROM = 9
 class Wanted:
     """A question ready for both searches.
 
-    `text` is what is embedded; `words` are alternatives a word, without what only asks and joins;
-    `repaired` has pairs of a word as written and as it is searched for.
+    `text` is what is embedded; `words` leave out what only asks and joins; `repaired` has pairs of
+    a word as written and as it is searched for.
     """
 
     text: str
-    words: tuple[tuple[str, ...], ...]
+    words: Weights
     repaired: tuple[tuple[str, str], ...] = ()
 
 
@@ -35,23 +35,24 @@ class QuestionReader:
     def read(self, query: Query) -> Wanted:
         """The words to look for. A word the index does not hold is mended when one is close."""
         languages = self._lexical.languages()
-        repaired = tuple(self._repairs(query, languages))
         text = query.text
+        weights = self._lexical.weigh(word_groups(text, languages))
+        repaired = tuple(self._repairs(query, languages, weights))
         for written, used in repaired:
             text = text.replace(written, used)
-        return Wanted(text, self._words(text, languages), repaired)
+        if repaired:
+            weights = self._lexical.weigh(word_groups(text, languages))
+        idle = word_groups(" ".join(function_words(words(text))), languages)
+        kept = weights.only([word for word in weights.words if word not in idle])
+        return Wanted(text, kept if kept.words else weights, repaired)
 
     def alternatives(self, texts: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
         """Every word of these texts, none left out."""
         return tuple(word_groups(" ".join(texts), self._lexical.languages()))
 
-    def _words(self, text: str, languages: list[str]) -> tuple[tuple[str, ...], ...]:
-        every = word_groups(text, languages)
-        idle = set(word_groups(" ".join(function_words(words(text))), languages))
-        kept = tuple(word for word in every if word not in idle)
-        return kept or tuple(every)
-
-    def _repairs(self, query: Query, languages: list[str]) -> list[tuple[str, str]]:
+    def _repairs(
+        self, query: Query, languages: list[str], weights: Weights
+    ) -> list[tuple[str, str]]:
         quoted = {word for phrase in query.phrases for word in words(phrase)}
         candidates = [
             word
@@ -60,10 +61,10 @@ class QuestionReader:
         ]
         groups = {word: word_groups(word, languages) for word in candidates}
         single = {word: found[0] for word, found in groups.items() if len(found) == 1}
-        unknown = self._lexical.unknown(list(single.values()))
+        known = {word for word, n in zip(weights.words, weights.counts, strict=True) if n}
         repairs: list[tuple[str, str]] = []
         for word, group in single.items():
-            if group in unknown and (near := self._nearest(word, group)):
+            if group not in known and (near := self._nearest(word, group)):
                 repairs.append((word, near))
         return repairs
 

@@ -129,7 +129,7 @@ class Retriever:
         """
         similar: dict[int, float] = {}
         dense: dict[int, float] = {}
-        weights = self.lexical.weigh(wanted.words)
+        weights = wanted.words
         best = dict(self.lexical.best(weights, limit, scope))
         named = scope.of_documents(self._names.of(wanted.text, scope))
         if named:
@@ -160,7 +160,7 @@ class Retriever:
         """(chunk id → score, best first; chunk id → relevance)."""
         pool = None if mode == "lexical" else self.pool(wanted, scope, max(_POOL, limit))
         if pool is None:
-            weights = self.lexical.weigh(wanted.words)
+            weights = wanted.words
             scores = dict(self.lexical.best(weights, limit, scope))
             greatest = weights.greatest()
             return scores, {

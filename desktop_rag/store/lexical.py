@@ -10,7 +10,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from desktop_rag.core.anchors import Anchor
@@ -51,6 +51,16 @@ class Weights:
     def greatest(self, first: int = 0) -> float:
         """More than the words from `first` on can add to a score."""
         return sum(self.idf[first:]) * (K1 + 1)
+
+    def only(self, words: Words) -> "Weights":
+        """The same of some of the words."""
+        kept = [n for n, word in enumerate(self.words) if word in words]
+        return replace(
+            self,
+            words=tuple(self.words[n] for n in kept),
+            idf=tuple(self.idf[n] for n in kept),
+            counts=tuple(self.counts[n] for n in kept),
+        )
 
 
 class LexicalStore:
@@ -151,12 +161,6 @@ class LexicalStore:
                 "SELECT language FROM documents GROUP BY language ORDER BY count(*) DESC, language"
             ).fetchall()
         return [row[0] for row in rows]
-
-    def unknown(self, words: Words) -> set[tuple[str, ...]]:
-        """Those of the words that stand in no chunk."""
-        with self._database.read() as con:
-            counts = _document_counts(con, words)
-        return {word for word, count in zip(words, counts, strict=True) if not count}
 
     def nearest_term(self, term: str, errors: int) -> str:
         """The most frequent term with the fewest letters wrong, up to `errors`, or ""."""

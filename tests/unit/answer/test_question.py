@@ -23,9 +23,9 @@ def reader(database: Database) -> QuestionReader:
 
 def test_what_only_asks_is_left_out(reader: QuestionReader) -> None:
     wanted = reader.read(parse_query("Where is the lens?"))
-    assert wanted.words == (("len",),)
+    assert wanted.words.words == (("len",),)
     assert wanted.text == "Where is the lens?"
-    assert len(reader.read(parse_query("who is it")).words) == 3
+    assert len(reader.read(parse_query("who is it")).words.words) == 3
 
 
 @pytest.mark.parametrize(

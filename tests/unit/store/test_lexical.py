@@ -63,7 +63,12 @@ def test_words_add_up_and_unknown_ones_add_nothing(lexical: LexicalStore) -> Non
 def test_alternatives_count_as_one_word(lexical: LexicalStore) -> None:
     found = dict(lexical.best([("lamp", "gate")], 10))
     assert found == pytest.approx(reference_bm25(TEXTS, [("lamp", "gate")]))
-    assert lexical.unknown([("lamp", "unheard"), ("unheard",)]) == {("unheard",)}
+    weights = lexical.weigh([("lamp", "unheard"), ("unheard",)])
+    assert dict(zip(weights.words, weights.counts, strict=True)) == {
+        ("unheard",): 0,
+        ("lamp", "unheard"): 2,
+    }
+    assert weights.only([("unheard",)]).counts == (0,)
 
 
 def test_scores_of_given_chunks_equal_their_scores_in_the_list(lexical: LexicalStore) -> None:
