@@ -14,6 +14,7 @@ a passage is a logistic regression on questions of a set against questions of ot
 import argparse
 import json
 import math
+import pickle
 import tomllib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -42,7 +43,7 @@ SETS = (
     "squad", "chunk_eval", "pubmedqa", "lfqa_docs", "wice_retrieval",
     "xquad/de", "xquad/en", "xquad/ru", "xquad/zh",
 )  # fmt: skip
-SIGNALS = ("match", "lead", "outlier", "spread")
+SIGNALS = ("spread", "lead")
 _WEIGHTS = np.concatenate([[0.02, 0.06], np.arange(0.1, 0.9, 0.05), [0.92]])
 _DEPTH = 10
 _BEHIND = 2.0
@@ -63,6 +64,9 @@ class Question:
     best: dict[str, float]
 
 
+Questions = dict[str, list[Question]]
+
+
 def main() -> None:
     """Collect, fit, print, and with --write replace the file."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -70,12 +74,7 @@ def main() -> None:
     parser.add_argument("--scratch", type=Path, required=True)
     parser.add_argument("--write", action="store_true")
     arguments = parser.parse_args()
-    asked = {name: load_set(arguments.sets / name) for name in SETS}
-    own: dict[str, list[Question]] = {}
-    foreign: dict[str, list[Question]] = {}
-    for name in SETS:
-        own[name], foreign[name] = collect(name, asked, arguments.scratch)
-        print(f"{name}: {len(own[name])} questions, {len(foreign[name])} off topic", flush=True)
+    own, foreign = collect_all(arguments.sets, arguments.scratch)
     gains = {name: gains_of(questions) for name, questions in own.items()}
     scale = scaled(own)
     fitted = search(own, gains, scale, SETS)
@@ -95,6 +94,21 @@ def main() -> None:
         path = resources_dir() / "retrieval" / "fusion.toml"
         path.write_text(text, encoding="utf-8")
         assert tomllib.loads(text) == tables
+
+
+def collect_all(sets: Path, scratch: Path) -> tuple[Questions, Questions]:
+    """The sets' own questions and those of others, asked once and kept in `scratch`."""
+    kept = scratch / "questions.pickle"
+    if kept.exists():
+        return pickle.loads(kept.read_bytes())
+    asked = {name: load_set(sets / name) for name in SETS}
+    own: Questions = {}
+    foreign: Questions = {}
+    for name in SETS:
+        own[name], foreign[name] = collect(name, asked, scratch)
+        print(f"{name}: {len(own[name])} questions, {len(foreign[name])} off topic", flush=True)
+    kept.write_bytes(pickle.dumps((own, foreign)))
+    return own, foreign
 
 
 def group_of(name: str) -> str:
@@ -145,9 +159,8 @@ def pool_of(
     assert pool is not None, "the bundled model answers"
     signals = measure(pool.lexical, pool.similar, pool.dense)
     best = int(fuse(pool.lexical, pool.dense, 0.5).argmax())
-    values = {
+    values = asdict(signals) | {
         "similarity": float(pool.similar[best]),
-        "spread": signals.spread,
         "share": float(pool.lexical[best]) / (pool.greatest or 1.0),
     }
     paths = {
