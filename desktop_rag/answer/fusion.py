@@ -22,7 +22,7 @@ WINDOW_SHARE = 0.4
 # The weight of words stays between these: neither ranking is ever left out.
 _LEAST_WEIGHT, _MOST_WEIGHT = 0.02, 0.92
 # A passage whose relevance is less is not about the question.
-IRRELEVANT_BELOW = 0.1
+IRRELEVANT_BELOW = 0.2
 # Which places of a ranking stand for its top, its middle and its background.
 _LEAD_PLACE = 5
 _BACKGROUND_PLACE = 50
