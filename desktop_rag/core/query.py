@@ -23,6 +23,8 @@ _PART = re.compile(
 _AFTER_WORDS = ".,;:!?"
 _DATE = re.compile(r"([0-9]{4})(?:-([0-9]{1,2})(?:-([0-9]{1,2}))?)?")
 _LEAST_PHRASE = 2
+_QUESTION_MARKS = ("?", "？", "؟")
+_LONGEST_SEARCH = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,15 +76,17 @@ def parse_query(text: str) -> Query:
     `after:2024-01-31` and `before:2024-05`, quoted where the value has a space in it. `after:`
     takes in its day, or the first one of its month or year, `before:` does not; of several dates
     the narrowest hold. `-word` and `-"some words"` leave out what holds them. Whatever is none of
-    these is text: an unclosed quote, `note: this`, an address, -5 and a dash between spaces.
+    these is text: an unclosed quote, `note: this`, an address, -5 and a dash between spaces. In a
+    question that ends as one, or in a long one, quotes are a way of speaking and require nothing.
 
     Raises AppError for what should be a date and isn't one.
     """
     reading = _Reading()
-    left = "".join(reading.read(text))
+    left = " ".join("".join(reading.read(text)).split())
+    is_speech = left.endswith(_QUESTION_MARKS) or len(left.split()) > _LONGEST_SEARCH
     return Query(
-        " ".join(left.split()),
-        _different(reading.phrases),
+        left,
+        () if is_speech else _different(reading.phrases),
         _different(reading.excluded),
         reading.filters(),
     )

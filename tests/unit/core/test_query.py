@@ -101,3 +101,12 @@ def test_nothing_typed_is_a_crash(typed: str) -> None:
 @given(st.text(max_size=60).filter(lambda text: not set(text) & set('"“”„«»:-')))
 def test_text_without_syntax_comes_back(typed: str) -> None:
     assert parse_query(typed) == Query(" ".join(typed.split()))
+
+
+@pytest.mark.parametrize(
+    "typed",
+    ['Why is it called "red tape"?', "为什么叫“红 带”？", "so " * 20 + '"red tape"'],
+)
+def test_quotes_in_a_question_are_a_way_of_speaking(typed: str) -> None:
+    assert parse_query(typed).phrases == ()
+    assert parse_query('called "red tape"').phrases == ("red tape",)
