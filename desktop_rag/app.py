@@ -28,27 +28,25 @@ from desktop_rag.core.library_events import Notice
 from desktop_rag.core.log import start_logging
 from desktop_rag.core.paths import Home, resources_dir
 from desktop_rag.core.settings import IndexSettings, Settings, load_settings, save_settings
+from desktop_rag.ingest.dense_indexes import DenseIndexes
 from desktop_rag.ingest.ignore import IgnoreRules
 from desktop_rag.ingest.library import Library
-from desktop_rag.ingest.pipeline import DenseIndex, LibraryStores
+from desktop_rag.ingest.pipeline import LibraryStores
 from desktop_rag.ingest.read.names import is_readable_name
 from desktop_rag.ingest.watcher import WatchTimes
 from desktop_rag.ingest.worker import ParserProcess
 from desktop_rag.ingest.worker_protocol import Limits
-from desktop_rag.models.embedding import OnnxEmbedder
 from desktop_rag.models.gate import ModelGate
 from desktop_rag.models.keys import KeyStore
+from desktop_rag.models.opening import EmbedderOpener
+from desktop_rag.models.remote_embedding import is_address
 from desktop_rag.store.clustering import PostingsClustering
 from desktop_rag.store.conversations import ConversationStore
 from desktop_rag.store.database import DamagedStoreError, Database, set_aside
 from desktop_rag.store.documents import DocumentStore
 from desktop_rag.store.lexical import LexicalStore
+from desktop_rag.store.models import ModelStore
 from desktop_rag.store.names import NameStore
-from desktop_rag.store.search import (
-    VectorStore,
-    answering_model,
-    drop_vectors_of_others,
-)
 from desktop_rag.store.sources import SourceStore
 from desktop_rag.store.web_pages import WebPageStore
 
@@ -97,31 +95,31 @@ def build_services(home: Home, *, times: WatchTimes | None = None) -> Services:
         home.database, memory_mb=settings.index.database_memory_mb, backups=home.backups
     )
     try:
-        dense, model_notices = _load_dense(database, settings.index)
-        previous = _load_previous(database, dense)
         documents = DocumentStore(database)
         gate = ModelGate()
+        sources = SourceStore(database)
         stores = LibraryStores(
-            documents,
-            SourceStore(database),
-            WebPageStore(database),
-            PostingsClustering(database),
-            home.pages,
+            documents, sources, WebPageStore(database), PostingsClustering(database), home.pages
         )
+        keys = KeyStore()
+        dense = _make_dense(database, sources, settings.index, keys)
         library = _make_library(home, settings.index, stores, dense, gate, times)
         library.apply(settings)
 
         def answering() -> list[AnsweringIndex]:
-            """The model whose vectors are complete, while those of another are being made."""
-            index = previous if previous and not library.is_meaning_complete else dense
-            return [AnsweringIndex(index.embedder, index.vectors)] if index else []
+            return [
+                AnsweringIndex(a.index.embedder, a.index.vectors, a.collection_ids)
+                for a in dense.answering()
+            ]
 
         fusion = FusionModel.load(resources_dir() / "retrieval" / "fusion.toml")
         names = NamedDocuments(NameStore(database))
         retriever = Retriever(LexicalStore(database), answering, gate, names, fusion)
-        embedder = dense.embedder if dense else None
+        # Answers without an endpoint look at sentences one by one: too many to send away.
+        embedder = None if is_address(settings.index.model_folder) else dense.embedder
         conversations = ConversationStore(database)
-        chat = Chat(conversations, documents, retriever, embedder, KeyStore(), settings=settings)
+        chat = Chat(conversations, documents, retriever, embedder, keys, settings=settings)
+        faults = [Notice(error.title, error.hint) for error in (dense.fault,) if error]
     except BaseException:
         database.close()
         raise
@@ -133,8 +131,20 @@ def build_services(home: Home, *, times: WatchTimes | None = None) -> Services:
         library,
         chat,
         retriever,
-        (*notices, *model_notices),
+        (*notices, *faults),
         tuple(notices),
+    )
+
+
+def _make_dense(
+    database: Database, sources: SourceStore, settings: IndexSettings, keys: KeyStore
+) -> DenseIndexes:
+    return DenseIndexes(
+        ModelStore(database),
+        sources.collections,
+        embedder_opener(keys).open,
+        default=settings.model_folder,
+        threads=settings.embedding_threads,
     )
 
 
@@ -142,7 +152,7 @@ def _make_library(
     home: Home,
     settings: IndexSettings,
     stores: LibraryStores,
-    dense: DenseIndex | None,
+    dense: DenseIndexes,
     gate: ModelGate,
     times: WatchTimes | None,
 ) -> Library:
@@ -166,40 +176,12 @@ def set_damaged_store_aside(home: Home, error: AppError) -> Path | None:
 
 def model_folder(settings: IndexSettings) -> Path:
     """The embedding model's folder: the one set, else the bundled one."""
-    if settings.model_folder:
-        return Path(settings.model_folder).expanduser()
-    return resources_dir() / "models" / BUNDLED_MODEL
+    return Path(settings.model_folder or resources_dir() / "models" / BUNDLED_MODEL).expanduser()
 
 
-def _load_dense(
-    database: Database, settings: IndexSettings
-) -> tuple[DenseIndex | None, list[Notice]]:
-    folder = model_folder(settings)
-    try:
-        embedder = OnnxEmbedder(folder, threads=settings.embedding_threads)
-    except AppError as error:
-        log.warning("no embedder: %s", error.title)
-        return None, [Notice(error.title, error.hint)]
-    vectors = VectorStore(database, embedder.name, embedder.dimensions)
-    return DenseIndex(embedder, vectors, str(folder)), []
-
-
-def _load_previous(database: Database, dense: DenseIndex | None) -> DenseIndex | None:
-    """The model that answered until now, if another one is to take its place."""
-    name, folder = answering_model(database)
-    if dense is None or not name:
-        return None
-    if name == dense.embedder.name:
-        drop_vectors_of_others(database, name)
-        return None
-    try:
-        embedder = OnnxEmbedder(Path(folder))
-    except AppError as error:
-        log.info("the previous embedding model is not there any more: %s", error.title)
-        return None
-    if embedder.name != name:
-        return None
-    return DenseIndex(embedder, VectorStore(database, name, embedder.dimensions), folder)
+def embedder_opener(keys: KeyStore) -> EmbedderOpener:
+    """Opens embedding models: the bundled one unless another is named."""
+    return EmbedderOpener(model_folder(IndexSettings()), keys.get)
 
 
 def add_demo(library: Library) -> str:

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from desktop_rag.app import Services, model_folder
+from desktop_rag.app import Services, embedder_opener
 from desktop_rag.core.domain import SourceState
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.settings import Settings
-from desktop_rag.models.embedding import check_files, read_description
+from desktop_rag.models.keys import KeyStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +60,7 @@ def _check_store(services: Services, *, repair: bool) -> Finding:
 
 
 def _check_model(settings: Settings) -> str:
-    folder = model_folder(settings.index)
-    description = read_description(folder)
-    check_files(folder, description)
-    return f"{description.name} is complete and unaltered."
+    return embedder_opener(KeyStore()).check(settings.index.model_folder)
 
 
 def _check_folders(services: Services) -> list[Finding]:

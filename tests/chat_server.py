@@ -116,6 +116,10 @@ class ChatServer:
     def chats(self) -> list[dict[str, Any]]:
         return [request.body for request in self.requests if request.method == "POST"]
 
+    def embed(self, texts: list[str], /) -> object:
+        """The body for a request of vectors: there are none here."""
+        return {"error": {"message": f"No vectors here for {len(texts)} texts."}}
+
     def endpoint(self, *, model: str = "test-model", timeout_s: float = 5.0) -> EndpointSettings:
         return EndpointSettings(base_url=self.base_url, model=model, timeout_s=timeout_s)
 
@@ -189,9 +193,15 @@ class _Handler(BaseHTTPRequestHandler):
         if self.script.misbehaves_times is not None:
             self.script.misbehaves_times -= 1
             if self.script.misbehaves_times < 0:
-                self._stream(self._pieces())
+                self._answer()
                 return
         self._misbehave()
+
+    def _answer(self) -> None:
+        if self.path.endswith("/embeddings"):
+            self._send_json(200, self.script.embed(self.script.chats[-1]["input"]))
+        else:
+            self._stream(self._pieces())
 
     def _record(self, body: dict[str, Any]) -> None:
         headers = {name.lower(): value for name, value in self.headers.items()}
@@ -226,7 +236,7 @@ class _Handler(BaseHTTPRequestHandler):
         if mode in acts:
             acts[mode]()
         else:
-            self._stream(self._pieces())
+            self._answer()
 
     def _send_status(self) -> None:
         script = self.script

@@ -1,5 +1,6 @@
 """Finds the passages for a question: words and meaning, fused. Any worker thread."""
 
+import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -20,10 +21,12 @@ from desktop_rag.core.domain import Passage, SearchMode
 from desktop_rag.core.query import Query, parse_query
 from desktop_rag.core.terms import holds_phrase
 from desktop_rag.models.gate import ModelGate
-from desktop_rag.models.ports import Embedder
+from desktop_rag.models.ports import Embedder, EmbedderFaultError
 from desktop_rag.store.lexical import LexicalStore
 from desktop_rag.store.scope import Scope
 from desktop_rag.store.search import VectorStore
+
+log = logging.getLogger(__name__)
 
 # Deep enough that what one list ranks first is scored by the other too.
 _POOL = 100
@@ -134,13 +137,16 @@ class Retriever:
         named = scope.of_documents(self._names.of(wanted.text, scope))
         if named:
             best |= self.lexical.best(weights, _NAMED_POOL, named)
-        indexes = self._answering()
-        for index in indexes:
-            found, windowed = self._similar(index, wanted.text, limit, scope, named, best)
-            similar |= found
-            dense |= windowed if len(indexes) == 1 else _comparable(windowed)
-        if not indexes:
+        answers = [
+            answer
+            for index in self._answering()
+            if (answer := self._similar(index, wanted.text, limit, scope, named, best)) is not None
+        ]
+        if not answers:
             return None
+        for found, windowed in answers:
+            similar |= found
+            dense |= windowed if len(answers) == 1 else _comparable(windowed)
         ids = tuple(sorted(best.keys() | similar.keys()))
         lexical = self.lexical.scores(weights, ids)
         lowest, last = min(similar.values(), default=0.0), min(dense.values(), default=0.0)
@@ -201,16 +207,29 @@ class Retriever:
         scope: Scope,
         named: Scope | None,
         best: Iterable[int],
-    ) -> tuple[dict[int, float], dict[int, float]]:
-        """Chunk id → similarity of the passage, and with its windows; of one model."""
-        with self._gate.question():
-            vector = index.embedder.embed_query(text)
+    ) -> tuple[dict[int, float], dict[int, float]] | None:
+        """Chunk id → similarity of the passage, and with its windows; of one model.
+
+        None when it has no part in the scope, or can't embed now.
+        """
         narrowed = scope.within(index.collection_ids)
+        if narrowed.collection_ids == ():
+            return None
+        try:
+            with self._gate.question():
+                vector = index.embedder.embed_query(text)
+        except EmbedderFaultError as error:
+            log.info("meaning was not searched: %s", error.title)
+            return None
         similar = dict(index.vectors.nearest(vector, limit, narrowed))
         if named:
             inside = named.within(index.collection_ids)
             similar |= index.vectors.nearest(vector, _NAMED_POOL, inside)
-        similar |= index.vectors.similarities(vector, [i for i in best if i not in similar])
+        others = [i for i in best if i not in similar]
+        if index.collection_ids is not None:
+            # What another model answers for may have vectors of this one too.
+            others = list(self.lexical.inside(others, narrowed))
+        similar |= index.vectors.similarities(vector, others)
         windows = index.vectors.window_similarities(vector, list(similar))
         passages = _array(similar.values())
         dense = with_windows(passages, _array(windows.get(i, np.nan) for i in similar))

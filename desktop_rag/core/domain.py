@@ -30,11 +30,16 @@ class DocumentState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """A named set of sources that is asked as one, and how its documents are cut."""
+    """A named set of sources that is asked as one, and how its documents are cut.
+
+    `embedder` is the model that embeds them: a folder, or the address of an endpoint with # and the
+    model's name. Empty is the one of the settings.
+    """
 
     collection_id: str
     name: str
     chunking: ChunkSettings = field(default_factory=ChunkSettings)
+    embedder: str = ""
 
 
 class SourceState(StrEnum):

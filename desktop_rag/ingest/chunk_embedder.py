@@ -8,10 +8,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from desktop_rag.core.parsed import Chunk, embedded_text
+from desktop_rag.ingest.dense_indexes import DenseIndex
 from desktop_rag.ingest.progress import ProgressMeter
 from desktop_rag.models.gate import ModelGate
-from desktop_rag.models.ports import Embedder
-from desktop_rag.store.search import VectorStore
 
 # A batch is the time a question may have to wait.
 _BATCH = 16
@@ -21,11 +20,9 @@ _QUESTION_S = 5.0
 class ChunkEmbedder:
     """The embedder with the table its vectors go to."""
 
-    def __init__(
-        self, vectors: VectorStore, embedder: Embedder, gate: ModelGate, meter: ProgressMeter
-    ) -> None:
-        self.vectors = vectors
-        self._embedder = embedder
+    def __init__(self, index: DenseIndex, gate: ModelGate, meter: ProgressMeter) -> None:
+        self._vectors = index.vectors
+        self._embedder = index.embedder
         self._gate = gate
         self._meter = meter
 
@@ -44,12 +41,12 @@ class ChunkEmbedder:
             self._meter.add_embedded(len(batch))
         done = np.concatenate(parts) if parts else np.empty((0, 0), np.float32)
         if len(done):
-            self.vectors.add([row[0] for row in rows[: len(done)]], done)
+            self._vectors.add([row[0] for row in rows[: len(done)]], done)
         return len(done) == len(rows)
 
     def embed_chunks(self, chunks: Sequence[Chunk], may_go_on: Callable[[], bool]) -> bool:
         """Make the vectors that these chunks lack; False when it was ended early."""
-        lacking = self.vectors.lacking([chunk.content_hash for chunk in chunks])
+        lacking = self._vectors.lacking([chunk.content_hash for chunk in chunks])
         rows = {
             c.content_hash: (c.content_hash, c.context, c.text)
             for c in chunks

@@ -1,17 +1,21 @@
 """Gives chunks their vectors in the background: searchable by meaning. Owns one named thread.
 
 The queue is the store itself (chunks without a vector), so nothing is lost by a crash and equal
-content is embedded once.
+content is embedded once. Each model embeds for its own collections, one model after the other.
 """
 
 from collections.abc import Callable
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.library_events import Stage
+from desktop_rag.core.library_events import Notice, Stage
 from desktop_rag.ingest.background import Background
 from desktop_rag.ingest.chunk_embedder import ChunkEmbedder
+from desktop_rag.ingest.dense_indexes import Assigned, DenseIndexes
 from desktop_rag.ingest.progress import ProgressMeter
+from desktop_rag.ingest.rests import Rests
 from desktop_rag.ingest.window_embedder import WindowEmbedder
+from desktop_rag.models.gate import ModelGate
+from desktop_rag.models.ports import EmbedderFaultError
 
 # A page is sorted by length, so that a batch has little padding; a write groups batches, because a
 # commit waits for the disk.
@@ -24,28 +28,29 @@ class EmbeddingQueue:
 
     def __init__(
         self,
-        chunk_embedder: ChunkEmbedder,
-        window_embedder: WindowEmbedder,
+        dense: DenseIndexes,
+        gate: ModelGate,
         meter: ProgressMeter,
         *,
         may_run: Callable[[], bool],
-        finished: Callable[[list[str]], None],
-        completed: Callable[[], None],
+        changed: Callable[[list[str]], None],
         rested: Callable[[], None],
+        told: Callable[[Notice], None],
         stopped: Callable[[AppError], None],
     ) -> None:
-        """`may_run` says whether reading leaves room; `finished` gets ids of documents that
-        became searchable by meaning; `completed` hears that every chunk has its vector, `rested`
-        that nothing is left at all, `stopped` why the store refused. All on this thread.
+        """`may_run` says whether reading leaves room; `changed` gets ids of documents that became
+        searchable by meaning, or are no longer; `rested` hears that nothing is left at all, `told`
+        which model can't be used, `stopped` why the store refused. All on this thread.
         """
-        self._vectors = chunk_embedder.vectors
-        self._chunk_embedder = chunk_embedder
-        self._window_embedder = window_embedder
+        self._dense = dense
+        self._gate = gate
         self._makes_windows = True
         self._meter = meter
-        self._finished = finished
-        self._completed = completed
+        self._changed = changed
         self._is_due = True
+        self._rests = Rests(told, self.wake)
+        # (model, collections) whose documents were looked at: nothing new lacks vectors unseen.
+        self._opened: set[tuple[int, tuple[str, ...] | None]] = set()
         self._background = Background(
             "embedding", self._work, has_work=lambda: self._is_due, may_work=may_run,
             stopped=stopped, rested=rested,
@@ -57,6 +62,7 @@ class EmbeddingQueue:
 
     def close(self) -> None:
         """Stop after the batch under way; the rest is found again at the next start."""
+        self._rests.close()
         self._background.close()
 
     def wake(self) -> None:
@@ -66,7 +72,10 @@ class EmbeddingQueue:
         self._background.wake()
 
     def set_paused(self, is_paused: bool) -> None:
-        """Hold after the batch in work, or go on."""
+        """Hold after the batch in work, or go on, with models that did not answer too."""
+        if not is_paused and self._rests.resting():
+            self._rests.end()
+            self.wake()
         self._background.set_paused(is_paused)
 
     def make_windows(self, is_wanted: bool) -> None:
@@ -75,10 +84,26 @@ class EmbeddingQueue:
             self._makes_windows = is_wanted
             self.wake()
 
+    def choose_anew(self) -> None:
+        """Another model was chosen for a collection: its documents are to be embedded with it."""
+        self._rests.end()
+        with self._background.condition:
+            self._opened.clear()
+        self.wake()
+
+    def leave_alone(self, spec: str, error: EmbedderFaultError) -> None:
+        """This model did not answer when something else wanted vectors."""
+        self._rests.begin(spec, error)
+
     @property
     def is_idle(self) -> bool:
-        """Nothing is known to be left to embed."""
+        """Nothing is known to be left to embed now."""
         return self._background.is_idle
+
+    @property
+    def has_rests(self) -> bool:
+        """Whether a model is left alone for a while."""
+        return bool(self._rests.resting())
 
     def _work(self) -> None:
         self._is_due = False
@@ -90,29 +115,71 @@ class EmbeddingQueue:
 
     def _embed_all(self) -> bool:
         """Embed what has no vector; False when it had to stop before the end."""
-        total, missing = self._vectors.counts()
+        wanted, failures = self._dense.wanted(self._rests.resting())
+        for spec, error in failures.items():
+            self._note(spec, error)
+        self._count(wanted)
+        stages = (self._embed, self._refine) if self._makes_windows else (self._embed,)
+        for stage in stages:
+            for assigned in wanted:
+                spec = assigned.index.spec
+                if spec in self._rests.resting():
+                    continue
+                try:
+                    if not stage(assigned):
+                        return False
+                except EmbedderFaultError as error:
+                    self._rests.begin(spec, error)
+        return True
+
+    def _note(self, spec: str, error: AppError) -> None:
+        if isinstance(error, EmbedderFaultError):
+            self._rests.begin(spec, error)
+        elif error is not self._dense.fault:  # that one was told at the start
+            self._rests.note_failure(spec, error)
+
+    def _count(self, wanted: list[Assigned]) -> None:
+        total = missing = 0
+        for assigned in wanted:
+            self._open(assigned)
+            counts = assigned.index.vectors.counts(assigned.collection_ids)
+            total, missing = total + counts[0], missing + counts[1]
         self._meter.set_chunks(total, total - missing)
-        while page := self._vectors.missing(_PAGE):
+
+    def _open(self, assigned: Assigned) -> None:
+        """Once for each model of a collection: documents that it has not embedded are so called."""
+        key = assigned.index.vectors.model_id, assigned.collection_ids
+        if key not in self._opened:
+            self._opened.add(key)
+            self._changed(assigned.index.vectors.reopen_documents(assigned.collection_ids))
+
+    def _embed(self, assigned: Assigned) -> bool:
+        """The vectors of passages; False when it had to stop."""
+        vectors, ids = assigned.index.vectors, assigned.collection_ids
+        embedder = ChunkEmbedder(assigned.index, self._gate, self._meter)
+        while page := vectors.missing(_PAGE, ids):
             self._meter.set_stage(Stage.EMBEDDING)
             page.sort(key=lambda row: len(row[1]) + len(row[2]))
             for start in range(0, len(page), _WRITE):
                 if not self._background.may_go_on():
                     return False
-                self._chunk_embedder.embed(page[start : start + _WRITE], self._background.may_go_on)
-                self._finished(self._vectors.finish_documents())
-        self._finished(self._vectors.finish_documents())
-        self._vectors.prune()
-        self._completed()
-        return self._refine_all() if self._makes_windows else True
+                embedder.embed(page[start : start + _WRITE], self._background.may_go_on)
+                self._rests.note_success(assigned.index.spec)
+                self._changed(vectors.finish_documents(ids))
+        self._changed(vectors.finish_documents(ids))
+        self._dense.complete(assigned)
+        return True
 
-    def _refine_all(self) -> bool:
+    def _refine(self, assigned: Assigned) -> bool:
         """The third stage: windows of what has a vector; False when it had to stop."""
-        total, missing = self._vectors.window_counts()
+        vectors = assigned.index.vectors
+        total, missing = vectors.window_counts()
         if missing:
             self._meter.set_stage(Stage.REFINING)
             self._meter.set_chunks(total, total - missing)
-        while page := self._vectors.missing_windows(_WRITE):
-            if not self._window_embedder.embed(page, self._background.may_go_on):
+        embedder = WindowEmbedder(vectors, assigned.index.embedder, self._gate)
+        while page := vectors.missing_windows(_WRITE):
+            if not embedder.embed(page, self._background.may_go_on):
                 return False
             self._meter.add_refined(len(page))
         return True

@@ -38,11 +38,12 @@ from desktop_rag.core.library_events import (
 from desktop_rag.core.parsed import Chunk, ChunkSettings
 from desktop_rag.core.settings import Settings
 from desktop_rag.ingest.catalogue import Catalogue
+from desktop_rag.ingest.dense_indexes import DenseIndexes
 from desktop_rag.ingest.document_reader import DocumentReader
 from desktop_rag.ingest.ignore import IgnoreRules
 from desktop_rag.ingest.listeners import Listeners
 from desktop_rag.ingest.pauses import Pauses
-from desktop_rag.ingest.pipeline import DenseIndex, LibraryStores, Pipeline
+from desktop_rag.ingest.pipeline import LibraryStores, Pipeline
 from desktop_rag.ingest.preview import preview
 from desktop_rag.ingest.source_watch import SourceWatch
 from desktop_rag.ingest.ticker import Ticker
@@ -64,20 +65,19 @@ class Library:
     def __init__(
         self,
         stores: LibraryStores,
-        dense: DenseIndex | None,
+        dense: DenseIndexes | None,
         gate: ModelGate,
         make_parser: Callable[[], ParserProcess],
         *,
         rules: IgnoreRules,
         times: WatchTimes | None = None,
     ) -> None:
-        """With no dense index documents become searchable by words only.
+        """With no dense indexes documents become searchable by words only.
 
         `make_parser` makes a parser process: one reads, one draws pages.
         """
         self._documents = stores.documents
         self._sources = stores.sources
-        self._dense = dense
         self._rules = rules
         self._times = times or WatchTimes()
         self._listeners: list[Listener] = []
@@ -134,9 +134,7 @@ class Library:
     def apply(self, settings: Settings) -> None:
         """Take over what can change while the app runs."""
         self._pauses.heed_battery(settings.index.pauses_on_battery)
-        if self._dense is not None:
-            self._dense.embedder.set_threads(settings.index.embedding_threads)
-        self._pipeline.make_windows(settings.index.makes_windows)
+        self._pipeline.apply(settings.index)
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         """Hear events, on worker threads; returns the way out."""
@@ -169,6 +167,14 @@ class Library:
         """Cut its documents in another way, in the background; until then the old cut answers."""
         self._sources.set_chunking(collection_id, chunking)
         self._pipeline.cut_anew()
+
+    def set_embedder(self, collection_id: str, embedder: str) -> None:
+        """Embed its documents with another model in the background; the old vectors answer until
+        then. AppError when it can't be used.
+        """
+        self._pipeline.check_embedder(embedder)
+        self._sources.set_embedder(collection_id, embedder)
+        self._pipeline.embed_anew()
 
     def remove_collection(self, collection_id: str) -> None:
         """Forget the collection with its sources; files are not touched."""
@@ -311,11 +317,6 @@ class Library:
     def embedded_chunks(self) -> int:
         """Passages embedded since the app started. Cheap."""
         return self._pipeline.meter.embedded_ever
-
-    @property
-    def is_meaning_complete(self) -> bool:
-        """Whether every passage has had its vector. Cheap."""
-        return self._pipeline.is_complete
 
     def pause(self) -> None:
         """Hold indexing after the file or batch in work. Cheap."""

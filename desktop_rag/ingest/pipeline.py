@@ -9,12 +9,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
-from desktop_rag.core.domain import Document, DocumentState, Source
+from desktop_rag.core.domain import Collection, Document, DocumentState, Source
 from desktop_rag.core.parsed import Chunk
+from desktop_rag.core.settings import IndexSettings
 from desktop_rag.core.text import rough_token_counts
 from desktop_rag.ingest.catalogue import Catalogue
 from desktop_rag.ingest.chunk_embedder import ChunkEmbedder
 from desktop_rag.ingest.cutter import Cutter
+from desktop_rag.ingest.dense_indexes import DenseIndexes
 from desktop_rag.ingest.embedding_queue import EmbeddingQueue
 from desktop_rag.ingest.ignore import IgnoreRules
 from desktop_rag.ingest.indexer import READERS, Indexer
@@ -25,29 +27,17 @@ from desktop_rag.ingest.scanner import Parts, Scanner
 from desktop_rag.ingest.second_look import LookTimes
 from desktop_rag.ingest.tidying import Tidier
 from desktop_rag.ingest.web.links import Links
-from desktop_rag.ingest.window_embedder import WindowEmbedder
 from desktop_rag.ingest.worker import ParserProcess
 from desktop_rag.models.gate import ModelGate
-from desktop_rag.models.ports import Embedder
+from desktop_rag.models.ports import EmbedderFaultError
 from desktop_rag.store.clustering import PostingsClustering
 from desktop_rag.store.documents import DocumentStore
-from desktop_rag.store.search import VectorStore
 from desktop_rag.store.sources import SourceStore
 from desktop_rag.store.web_pages import WebPageStore
 
 _MAX_TOKENS = 256
-
-
-@dataclass(frozen=True, slots=True)
-class DenseIndex:
-    """Where meaning is found: an embedder, the folder it is in, and the vectors it made.
-
-    Vectors of two models never mix.
-    """
-
-    embedder: Embedder
-    vectors: VectorStore
-    folder: str = ""
+# A model may read far more, but what it makes of pages at once is too vague to be found by.
+_LONGEST_PASSAGE = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +68,7 @@ class Pipeline:
         self,
         stores: LibraryStores,
         catalogue: Catalogue,
-        dense: DenseIndex | None,
+        dense: DenseIndexes | None,
         gate: ModelGate,
         parser: ParserProcess,
         *,
@@ -86,18 +76,18 @@ class Pipeline:
         looks: LookTimes,
         listeners: Listeners,
     ) -> None:
-        """With no dense index documents become searchable by words only."""
+        """With no dense indexes documents become searchable by words only."""
         self._documents = documents = stores.documents
         self._listeners = listeners
         self._catalogue = catalogue
         self._dense = dense
+        self._gate = gate
         self.words_done_at = 0.0
-        self.is_complete = False
-        self.meter = ProgressMeter(has_embedder=dense is not None)
         embedder = dense.embedder if dense else None
+        self.meter = ProgressMeter(has_embedder=embedder is not None)
         cutter = Cutter(
             embedder.count_tokens if embedder else rough_token_counts,
-            embedder.max_tokens if embedder else _MAX_TOKENS,
+            min(embedder.max_tokens, _LONGEST_PASSAGE) if embedder else _MAX_TOKENS,
             # Without the hash of its weights: they count no tokens.
             embedder.name.partition("@")[0] if embedder else "",
         )
@@ -115,34 +105,33 @@ class Pipeline:
         )  # fmt: skip
         self._embedding = self._make_embedding(dense, gate) if dense else None
         self._recutter = Recutter(
-            documents, cutter, catalogue.collections, may_run=self._may_run_aside,
+            documents, cutter, catalogue.collections, may_run=self._may_recut,
             embed=self._embed_chunks, changed=self._on_recut, stopped=listeners.stopped,
         )  # fmt: skip
         self._tidier = Tidier(stores.postings, self._may_run_aside, listeners.stopped)
         parts = (self._scanner, self._links, self._indexer, self._recutter, self._tidier)
         self._parts: list[_Part] = [*parts, *([self._embedding] if self._embedding else [])]
 
-    def _make_embedding(self, dense: DenseIndex, gate: ModelGate) -> EmbeddingQueue:
-        self._chunk_embedder = ChunkEmbedder(dense.vectors, dense.embedder, gate, self.meter)
+    def _make_embedding(self, dense: DenseIndexes, gate: ModelGate) -> EmbeddingQueue:
         return EmbeddingQueue(
-            self._chunk_embedder,
-            WindowEmbedder(dense.vectors, dense.embedder, gate), self.meter,
-            may_run=lambda: self._indexer.is_idle, finished=self._on_embedded,
-            completed=self._on_complete, rested=self._on_rested, stopped=self._listeners.stopped,
+            dense, gate, self.meter,
+            may_run=lambda: self._indexer.is_idle, changed=self._on_embedded,
+            rested=self._on_rested, told=self._listeners.told, stopped=self._listeners.stopped,
         )  # fmt: skip
 
     # --- life ------------------------------------------------------------------------------
 
     def start(self) -> None:
         """Take up what was left unfinished."""
-        if self._dense is not None:
-            self._dense.vectors.reopen_documents()
         self._documents.requeue_older_than(READERS)
         for part in self._parts:
             part.start()
 
     def close(self) -> None:
         """Stop; what is unfinished is taken up at the next start."""
+        if self._dense is not None:
+            # Whoever waits for an answer from elsewhere is let go first.
+            self._dense.close()
         for part in self._parts:
             part.close()
 
@@ -192,10 +181,21 @@ class Pipeline:
                 self.look_at(source)
         return waiting
 
-    def make_windows(self, is_wanted: bool) -> None:
-        """Whether long passages are compared with questions part by part too."""
+    def apply(self, settings: IndexSettings) -> None:
+        """Take over what can change while the app runs."""
+        if self._dense and self._embedding:
+            self._dense.set_threads(settings.embedding_threads)
+            self._embedding.make_windows(settings.makes_windows)
+
+    def check_embedder(self, spec: str) -> None:
+        """AppError when there is no usable model at this spec. Loads it, or asks the endpoint."""
+        if self._dense and spec:
+            self._dense.check(spec)
+
+    def embed_anew(self) -> None:
+        """Another model was chosen for a collection."""
         if self._embedding:
-            self._embedding.make_windows(is_wanted)
+            self._embedding.choose_anew()
 
     def cut_anew(self) -> None:
         """The settings of a collection changed."""
@@ -206,10 +206,20 @@ class Pipeline:
     def _may_run_aside(self) -> bool:
         return self.are_words_done and (self._embedding is None or self._embedding.is_idle)
 
-    def _embed_chunks(self, chunks: Sequence[Chunk]) -> bool:
-        if self._embedding is None:
+    def _may_recut(self) -> bool:
+        has_rests = self._embedding is not None and self._embedding.has_rests
+        return self._may_run_aside() and not has_rests
+
+    def _embed_chunks(self, chunks: Sequence[Chunk], collection: Collection) -> bool:
+        index = self._dense.answering_for(collection) if self._dense else None
+        if index is None or self._embedding is None:
             return True
-        return self._chunk_embedder.embed_chunks(chunks, self._may_run_aside)
+        embedder = ChunkEmbedder(index, self._gate, self.meter)
+        try:
+            return embedder.embed_chunks(chunks, self._may_recut)
+        except EmbedderFaultError as error:
+            self._embedding.leave_alone(index.spec, error)
+            return False
 
     def _wake_embedding(self) -> None:
         if self._embedding:
@@ -229,11 +239,6 @@ class Pipeline:
     def _on_embedded(self, document_ids: list[str]) -> None:
         if document_ids:
             self._listeners.documents(self._documents.get(document_ids))
-
-    def _on_complete(self) -> None:
-        if self._dense is not None and not self.is_complete:
-            self._dense.vectors.answer(self._dense.folder)
-        self.is_complete = True
 
     def _on_rested(self) -> None:
         self._recutter.wake()

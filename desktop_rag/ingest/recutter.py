@@ -29,11 +29,11 @@ class Recutter:
         collections: Callable[[], list[Collection]],
         *,
         may_run: Callable[[], bool],
-        embed: Callable[[Sequence[Chunk]], bool],
+        embed: Callable[[Sequence[Chunk], Collection], bool],
         changed: Callable[[Sequence[Document]], None],
         stopped: Callable[[AppError], None],
     ) -> None:
-        """`embed` makes the missing vectors of chunks, False if it had to stop before the end.
+        """`embed` makes the vectors that chunks of a collection lack, False if it had to stop.
 
         `changed` hears of documents with new chunks, `stopped` why the store refused.
         """
@@ -107,7 +107,7 @@ class Recutter:
             language=document.language,
         )
         cut = self._cutter.cut(parsed, collection.chunking)
-        if not self._embed(cut.chunks):
+        if not self._embed(cut.chunks, collection):
             return False
         row = replace(document, chunk_count=len(cut.chunks), chunking=cut.chunking)
         stored = self._documents.recut(Outcome(row, parsed.text, cut.chunks, cut.term_counts))

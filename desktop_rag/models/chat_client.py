@@ -21,6 +21,7 @@ from desktop_rag.models.chat_stream import (
     ThinkingSplitter,
     load_json,
     read_completion,
+    read_whole,
 )
 from desktop_rag.models.endpoint_errors import mapping_endpoint_errors
 from desktop_rag.models.faults import EndpointFaultError, Fault, StreamError
@@ -41,7 +42,6 @@ _LONGEST_PAUSE_S = 5.0
 # A stream that stays alive (comments, empty events) without bringing any text ends after this.
 _LONGEST_WAIT_FOR_TEXT_S = 600.0
 _END_WAIT_S = 0.1
-_LARGEST_JSON_BYTES = 8 * 1024 * 1024
 
 
 class ChatClient:
@@ -118,7 +118,7 @@ class ChatClient:
             client, interruption = self._client()
             with interruption.by(cancel):
                 response = stack.enter_context(client.models.with_streaming_response.list())
-                body = load_json(_read_whole(response.http_response))
+                body = load_json(read_whole(response.http_response.iter_raw()))
             return _model_names(body)
 
     def _client(self) -> "tuple[OpenAI, Interruption]":
@@ -168,7 +168,7 @@ class ChatClient:
                 raise StreamError(Fault.WEB_PAGE)
             if kind.startswith("application/json"):
                 with interruption.by(cancel):
-                    body = _read_whole(response)
+                    body = read_whole(response.iter_raw())
                 yield read_completion(body)
             else:
                 yield from _read_stream(response, interruption, cancel)
@@ -247,15 +247,6 @@ def _check_ending(reason: str, has_answer: bool) -> None:
             raise StreamError(Fault.EMPTY)
         case _:
             return
-
-
-def _read_whole(response: "httpx2.Response") -> bytes:
-    body = bytearray()
-    for chunk in response.iter_raw():
-        body += chunk
-        if len(body) > _LARGEST_JSON_BYTES:
-            raise StreamError(Fault.UNREADABLE)
-    return bytes(body)
 
 
 def _model_names(body: object) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ Whatever a server sends is bounded and taken apart with care: it may be broken o
 
 import codecs
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -13,6 +13,7 @@ from desktop_rag.models.faults import Fault, StreamError, server_message
 from desktop_rag.models.ports import Delta
 
 _LARGEST_EVENT_CHARS = 4_000_000
+_LARGEST_JSON_BYTES = 8 * 1024 * 1024
 DONE = "done"
 _OPEN, _CLOSE = "<think>", "</think>"
 
@@ -116,6 +117,20 @@ def load_json(text: str | bytes) -> object:
         return json.loads(text)
     except (ValueError, RecursionError) as exc:
         raise StreamError(Fault.UNREADABLE) from exc
+
+
+def read_whole(parts: Iterable[bytes]) -> bytes:
+    """The body of an answer that is no stream.
+
+    Raises:
+        StreamError: when it is larger than any such answer.
+    """
+    body = bytearray()
+    for part in parts:
+        body += part
+        if len(body) > _LARGEST_JSON_BYTES:
+            raise StreamError(Fault.UNREADABLE)
+    return bytes(body)
 
 
 def read_completion(body: bytes) -> Piece:

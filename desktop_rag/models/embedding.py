@@ -1,75 +1,28 @@
-"""The ONNX embedder: any model folder with model.onnx, tokenizer.json and model.toml.
+"""The ONNX embedder over a model folder.
 
 Called from the indexer's and the asking threads; a session may run on several threads at once.
 """
 
-import hashlib
 import os
-import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnxruntime as ort
 from numpy.typing import NDArray
-from tokenizers import Tokenizer
+from tokenizers import Encoding, Tokenizer
 
-from desktop_rag.core.errors import AppError
+from desktop_rag.models.model_folder import broken, check_files, identity, read_description
 from desktop_rag.models.ports import Vectors
 
-_HINT = "Words are still searched. Install the app again, or choose another model folder."
-
-
-@dataclass(frozen=True, slots=True)
-class ModelDescription:
-    """What model.toml says. `files` maps a file's name to its (sha256, size in bytes)."""
-
-    name: str
-    dimensions: int
-    max_tokens: int
-    pooling: str
-    query_prefix: str
-    passage_prefix: str
-    files: dict[str, tuple[str, int]] = field(default_factory=dict[str, tuple[str, int]])
-
-
-def read_description(folder: Path) -> ModelDescription:
-    """Read model.toml; AppError when it is missing or incomplete."""
-    try:
-        table = tomllib.loads((folder / "model.toml").read_text(encoding="utf-8"))
-        files = {name: (f["sha256"], f["size_bytes"]) for name, f in table["files"].items()}
-        return ModelDescription(
-            name=str(table["name"]),
-            dimensions=int(table["dimensions"]),
-            max_tokens=int(table["max_tokens"]),
-            pooling=str(table.get("pooling", "mean")),
-            query_prefix=str(table.get("query_prefix", "")),
-            passage_prefix=str(table.get("passage_prefix", "")),
-            files=files,
-        )
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as exc:
-        raise _broken(folder, f"Its model.toml is missing or incomplete ({exc})") from exc
-
-
-def check_files(folder: Path, description: ModelDescription) -> None:
-    """AppError when a file is missing, truncated or altered."""
-    for required in ("model.onnx", "tokenizer.json"):
-        if required not in description.files:
-            raise _broken(folder, f"model.toml does not list {required}")
-    for name, (sha256, size_bytes) in description.files.items():
-        path = folder / name
-        if Path(name).name != name:
-            raise _broken(folder, f"{name} points outside the folder")
-        if not path.is_file():
-            raise _broken(folder, f"{name} is missing")
-        found_bytes = path.stat().st_size
-        if found_bytes != size_bytes:
-            raise _broken(folder, f"{name} has {found_bytes:,} bytes instead of {size_bytes:,}")
-        with path.open("rb") as file:
-            if hashlib.file_digest(file, "sha256").hexdigest() != sha256:
-                raise _broken(folder, f"{name} was altered")
+# Of what a graph gives, the first of these: whole texts before their tokens.
+_SENTENCE = "sentence_embedding"
+_OUTPUTS = (_SENTENCE, "last_hidden_state", "token_embeddings")
+_INPUTS = frozenset({"input_ids", "attention_mask", "token_type_ids"})
+_TOKENS_NDIM = 3
+# Of a text far longer than any passage the rest is left out.
+_MOST_PARTS = 8
 
 
 class OnnxEmbedder:
@@ -79,18 +32,22 @@ class OnnxEmbedder:
         """Check and load the folder; AppError when anything is wrong with it."""
         self._description = read_description(folder)
         check_files(folder, self._description)
-        digest = self._description.files["model.onnx"][0]
-        self._name = f"{self._description.name}@{digest[:12]}"
-        self._weights = folder / "model.onnx"
+        self._name = identity(folder, self._description)
+        self._weights = folder / self._description.weights
         self._threads = threads
         try:
-            self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+            self._tokenizer = Tokenizer.from_file(str(folder / self._description.tokenizer))
             self._session = _load_session(self._weights, threads)
         except Exception as exc:  # both libraries raise bare types of their own
-            raise _broken(folder, str(exc).splitlines()[0]) from exc
+            raise broken(folder, str(exc).splitlines()[0]) from exc
+        padding: dict[str, Any] = self._tokenizer.padding or {}
+        self._pad_token = int(padding.get("pad_id", self._description.pad_token))
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
         self._inputs = {node.name for node in self._session.get_inputs()}
+        self._output = _chosen_output([node.name for node in self._session.get_outputs()])
+        self._refuse_unusable(folder)
+        self._dimensions = self._description.dimensions or self._try_out(folder)
 
     @property
     def name(self) -> str:
@@ -100,7 +57,7 @@ class OnnxEmbedder:
     @property
     def dimensions(self) -> int:
         """Length of a vector."""
-        return self._description.dimensions
+        return self._dimensions
 
     @property
     def max_tokens(self) -> int:
@@ -113,12 +70,24 @@ class OnnxEmbedder:
         return [len(encoding) for encoding in encodings]
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
-        """Unit vectors, shape (len(texts), dimensions)."""
-        return self._embed([self._description.passage_prefix + text for text in texts])
+        """Unit vectors, shape (len(texts), dimensions).
+
+        A text that is longer than the model reads gets the mean of its parts, as what cuts passages
+        may count with another model.
+        """
+        prefixed = [self._description.passage_prefix + text for text in texts]
+        rows = [self._parts(row) for row in self._encode(prefixed)]
+        vectors = self._embed([part for parts in rows for part in parts])
+        if len(vectors) == len(rows):
+            return vectors
+        weights = np.asarray([len(part) for parts in rows for part in parts], np.float32)
+        starts = np.cumsum([0, *(len(parts) for parts in rows[:-1])])
+        return _unit(np.add.reduceat(vectors * weights[:, np.newaxis], starts))
 
     def embed_query(self, text: str) -> Vectors:
         """A unit vector, shape (dimensions,)."""
-        return self._embed([self._description.query_prefix + text])[0]
+        [row] = self._encode([self._description.query_prefix + text])
+        return self._embed([self._parts(row)[0]])[0]
 
     def set_threads(self, threads: int) -> None:
         """How many cores to use from the next batch on; 0 is every one."""
@@ -127,24 +96,60 @@ class OnnxEmbedder:
             # A session keeps its number of threads; one under way ends with the old one.
             self._session = _load_session(self._weights, threads)
 
-    def _embed(self, texts: list[str]) -> Vectors:
-        if not texts:
+    def close(self) -> None:
+        """Nothing to give up: the session goes with the last one that uses it."""
+
+    def _refuse_unusable(self, folder: Path) -> None:
+        """AppError when the graph wants or lacks what would make its vectors wrong."""
+        if unknown := sorted(self._inputs - _INPUTS):
+            raise broken(folder, f"It wants {', '.join(unknown)} as input, which is not supported")
+        further = self._description.further_module
+        if further and self._output != _SENTENCE:
+            raise broken(folder, f"Its module {further} is not in the ONNX file: export it whole")
+
+    def _try_out(self, folder: Path) -> int:
+        """The length of a vector, from one that is made; AppError when none can be."""
+        try:
+            vector = self._embed([row.ids for row in self._encode(["a"])])[0]
+        except Exception as exc:  # onnxruntime raises bare types of its own
+            raise broken(folder, str(exc).splitlines()[0]) from exc
+        if not np.isfinite(vector).all() or not vector.any():
+            raise broken(folder, "What it computes is no vector")
+        return len(vector)
+
+    def _encode(self, texts: list[str]) -> list[Encoding]:
+        if self._description.is_lower_case:
+            texts = [text.lower() for text in texts]
+        return self._tokenizer.encode_batch_fast(texts)
+
+    def _parts(self, row: Encoding) -> list[list[int]]:
+        """Token ids in parts that the model can read, the special tokens around each."""
+        ids: list[int] = row.ids
+        own = [place for place, is_special in enumerate(row.special_tokens_mask) if not is_special]
+        if len(ids) <= self.max_tokens or not own:
+            return [ids]
+        first, last = own[0], own[-1] + 1
+        step = max(1, self.max_tokens - first - (len(ids) - last))
+        starts = range(first, min(last, first + _MOST_PARTS * step), step)
+        return [[*ids[:first], *ids[at : min(at + step, last)], *ids[last:]] for at in starts]
+
+    def _embed(self, rows: list[list[int]]) -> Vectors:
+        if not rows:
             return np.zeros((0, self.dimensions), dtype=np.float32)
-        ids, mask = self._encode(texts)
+        ids, mask = self._padded(rows)
         feed = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
         wanted = {name: value for name, value in feed.items() if name in self._inputs}
-        output: NDArray[np.float32] = np.asarray(self._session.run(None, wanted)[0])
-        if output.ndim == 3:  # noqa: PLR2004  token vectors: a graph without pooling inside
+        output: NDArray[np.float32] = np.asarray(
+            self._session.run([self._output], wanted)[0], np.float32
+        )
+        if output.ndim == _TOKENS_NDIM:  # a graph without pooling inside
             output = _pool(output, mask, self._description.pooling)
-        norms = np.linalg.norm(output, axis=1, keepdims=True)
-        return (output / np.maximum(norms, 1e-12)).astype(np.float32)
+        return _unit(output)
 
-    def _encode(self, texts: list[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _padded(self, rows: list[list[int]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Token ids and mask, both (n, longest), padded on the right."""
-        encodings = self._tokenizer.encode_batch_fast(texts)
-        rows = [_cut(encoding.ids, self.max_tokens) for encoding in encodings]
         longest = max(len(row) for row in rows)
-        ids = np.zeros((len(rows), longest), dtype=np.int64)
+        ids = np.full((len(rows), longest), self._pad_token, dtype=np.int64)
         mask = np.zeros((len(rows), longest), dtype=np.int64)
         for index, row in enumerate(rows):
             ids[index, : len(row)] = row
@@ -152,18 +157,28 @@ class OnnxEmbedder:
         return ids, mask
 
 
-def _cut(ids: list[int], max_tokens: int) -> list[int]:
-    """At most `max_tokens`, the closing special token kept."""
-    return ids if len(ids) <= max_tokens else [*ids[: max_tokens - 1], ids[-1]]
+def _unit(vectors: NDArray[np.float32]) -> Vectors:
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return (vectors / np.maximum(norms, 1e-12)).astype(np.float32)
 
 
 def _pool(
     output: NDArray[np.float32], mask: NDArray[np.int64], pooling: str
 ) -> NDArray[np.float32]:
-    if pooling == "cls":
-        return output[:, 0]
-    weights = mask[:, :, np.newaxis].astype(np.float32)
-    return (output * weights).sum(axis=1) / np.maximum(weights.sum(axis=1), 1e-9)
+    match pooling:
+        case "cls":
+            return output[:, 0]
+        case "lasttoken":
+            return output[np.arange(len(output)), np.maximum(mask.sum(axis=1), 1) - 1]
+        case "max":
+            return np.where(mask[:, :, np.newaxis] > 0, output, -np.inf).max(axis=1)
+        case _:
+            weights = mask[:, :, np.newaxis].astype(np.float32)
+            return (output * weights).sum(axis=1) / np.maximum(weights.sum(axis=1), 1e-9)
+
+
+def _chosen_output(names: Sequence[str]) -> str:
+    return next((name for name in _OUTPUTS if name in names), names[0])
 
 
 def _load_session(path: Path, threads: int) -> ort.InferenceSession:
@@ -174,7 +189,3 @@ def _load_session(path: Path, threads: int) -> ort.InferenceSession:
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     session: Any = ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     return session
-
-
-def _broken(folder: Path, what: str) -> AppError:
-    return AppError(f"The embedding model in {folder} cannot be used.", f"{what}. {_HINT}")

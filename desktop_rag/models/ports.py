@@ -8,11 +8,28 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from desktop_rag.core.errors import AppError
+
 Vectors = NDArray[np.float32]
 
 
+class EmbedderFaultError(AppError):
+    """An embedder that is elsewhere can't embed now; its work waits, everything else goes on.
+
+    `wait_s` is how long it asks to be left alone, None when it doesn't say.
+    """
+
+    def __init__(self, title: str, hint: str = "", wait_s: float | None = None) -> None:
+        super().__init__(title, hint)
+        self.wait_s = wait_s
+
+
 class Embedder(Protocol):
-    """Turns text into unit vectors whose inner product is their similarity."""
+    """Turns text into unit vectors whose inner product is their similarity.
+
+    One that is elsewhere raises EmbedderFaultError from `dimensions` and the `embed` methods, and
+    Cancelled when it was closed meanwhile.
+    """
 
     @property
     def name(self) -> str:
@@ -43,6 +60,10 @@ class Embedder(Protocol):
 
     def set_threads(self, threads: int) -> None:
         """How many cores to use from the next batch on; 0 is every one."""
+        ...
+
+    def close(self) -> None:
+        """Give up connections; calls under way end soon. Nothing is embedded any more."""
         ...
 
 

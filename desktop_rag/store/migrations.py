@@ -146,4 +146,8 @@ _FINER_RETRIEVAL = [
     "CREATE TABLE terms (term VARCHAR, chunks BIGINT)",
     # Deleted since the postings were sorted. Their numbers are never given again.
     "CREATE TABLE dead_chunks (chunk_id BIGINT)",
+    # Whose vectors answer for a collection, until those of another model are complete: a model_id.
+    "ALTER TABLE collections ADD COLUMN answering INTEGER DEFAULT 0",
+    """UPDATE collections SET answering =
+        coalesce((SELECT max(model_id) FROM models WHERE is_answering), 0)""",
 ]

@@ -18,7 +18,7 @@ from desktop_rag.store.scope import Scope
 _BITS_A_WORD = 64
 # Candidates of the Hamming scan: enough for recall@10 ≥ .99 of exact on the sets we measure.
 _LEAST_CANDIDATES = 1000
-_CANDIDATE_FACTOR = 4
+_CANDIDATE_FACTOR = 2
 # Similarities of windows are kept in a byte a dimension: their order is what counts.
 _BYTE = 127
 _WINDOWS = "CREATE TABLE IF NOT EXISTS windows_{number} (content_hash UUID, vectors BLOB)"
@@ -34,6 +34,7 @@ class VectorStore:
         self._dimensions = dimensions
         self._words = -(-dimensions // _BITS_A_WORD)
         self._table = database.write(lambda con: _vector_table(con, model, dimensions, self._words))
+        self.model_id = int(self._table.removeprefix("vectors_"))
         self._windows = self._table.replace("vectors", "windows")
 
     def add(self, hashes: Sequence[str], vectors: NDArray[np.float32]) -> None:
@@ -43,14 +44,17 @@ class VectorStore:
         columns |= {f"b{k}": np.ascontiguousarray(bits[:, k]) for k in range(self._words)}
         self._database.write(lambda con: insert(con, self._table, columns))
 
-    def missing(self, limit: int) -> list[tuple[str, str, str]]:
+    def missing(
+        self, limit: int, collection_ids: Sequence[str] | None = None
+    ) -> list[tuple[str, str, str]]:
         """Up to `limit` (content hash, context, text) that have no vector yet, each hash once."""
+        only, parameters = _of_collections(collection_ids)
         with self._database.read() as con:
             rows = con.execute(
                 "SELECT content_hash, any_value(context), any_value(text) FROM"
                 f" (SELECT * FROM chunks ANTI JOIN {self._table} USING (content_hash))"
-                " GROUP BY content_hash LIMIT ?",
-                [limit],
+                f" WHERE true{only} GROUP BY content_hash LIMIT {limit:d}",
+                parameters,
             ).fetchall()
         return [(row[0].hex, row[1], row[2]) for row in rows]
 
@@ -64,59 +68,59 @@ class VectorStore:
             ).fetchall()
         return {row[0].hex for row in rows}
 
-    def counts(self) -> tuple[int, int]:
+    def counts(self, collection_ids: Sequence[str] | None = None) -> tuple[int, int]:
         """(distinct contents among the chunks, those of them without a vector)."""
+        only, parameters = _of_collections(collection_ids)
         with self._database.read() as con:
             [(total, missing)] = con.execute(
                 "SELECT count(DISTINCT content_hash), count(DISTINCT content_hash) FILTER"
                 f" (content_hash NOT IN (SELECT content_hash FROM {self._table})) FROM chunks"
+                f" WHERE true{only}",
+                parameters,
             ).fetchall()
         return int(total), int(missing)
 
-    def finish_documents(self) -> list[str]:
+    def finish_documents(self, collection_ids: Sequence[str] | None = None) -> list[str]:
         """Mark the documents whose chunks all have vectors as searchable; returns their ids."""
+        only, parameters = _of_collections(collection_ids)
 
         def work(con: Connection) -> list[str]:
             rows = con.execute(
                 "UPDATE documents SET state = 'searchable' WHERE state = 'searchable by words'"
                 " AND document_id NOT IN (SELECT c.document_id FROM chunks c"
-                f" ANTI JOIN {self._table} v USING (content_hash)) RETURNING document_id"
+                f" ANTI JOIN {self._table} v USING (content_hash)){only} RETURNING document_id",
+                parameters,
             ).fetchall()
             return [row[0] for row in rows]
 
         return self._database.write(work)
 
-    def reopen_documents(self) -> None:
-        """Documents that lack vectors of this model are searchable by words only."""
-        self._database.write(
-            lambda con: con.execute(
+    def reopen_documents(self, collection_ids: Sequence[str] | None = None) -> list[str]:
+        """Documents that lack vectors of this model are searchable by words only; their ids."""
+        only, parameters = _of_collections(collection_ids)
+
+        def work(con: Connection) -> list[str]:
+            rows = con.execute(
                 "UPDATE documents SET state = 'searchable by words' WHERE state = 'searchable'"
                 " AND document_id IN (SELECT c.document_id FROM chunks c"
-                f" ANTI JOIN {self._table} v USING (content_hash))"
-            )
-        )
+                f" ANTI JOIN {self._table} v USING (content_hash)){only} RETURNING document_id",
+                parameters,
+            ).fetchall()
+            return [row[0] for row in rows]
 
-    def prune(self) -> None:
-        """Drop vectors and windows that no chunk needs any more."""
+        return self._database.write(work)
+
+    def prune(self, collection_ids: Sequence[str] | None = None) -> None:
+        """Drop vectors and windows that no chunk (of these collections) needs any more."""
+        only, parameters = _of_collections(collection_ids)
+        dead = f"content_hash NOT IN (SELECT content_hash FROM chunks WHERE true{only})"
         for table in (self._table, self._windows):
             with self._database.read() as con:
-                [(dead,)] = con.execute(
-                    f"SELECT count(*) FROM {table} ANTI JOIN chunks USING (content_hash)"
+                [(count,)] = con.execute(
+                    f"SELECT count(*) FROM {table} WHERE {dead}", parameters
                 ).fetchall()
-            if dead:
-                self._database.write(partial(_prune, table))
-
-    def answer(self, folder: str) -> None:
-        """From now on these vectors answer; the model is found again in `folder`."""
-
-        def work(con: Connection) -> None:
-            con.execute("UPDATE models SET is_answering = false")
-            con.execute(
-                "UPDATE models SET is_answering = true, folder = ? WHERE model_id = ?",
-                [folder, int(self._table.removeprefix("vectors_"))],
-            )
-
-        self._database.write(work)
+            if count:
+                self._database.write(partial(_delete, f"{table} WHERE {dead}", parameters))
 
     def nearest(
         self, query: NDArray[np.float32], limit: int, scope: Scope = _EVERYWHERE
@@ -231,28 +235,19 @@ class VectorStore:
         return max(_LEAST_CANDIDATES, 4 * limit, int(_CANDIDATE_FACTOR * count**0.5))
 
 
-def answering_model(database: Database) -> tuple[str, str]:
-    """Name and folder of the model whose vectors answer; empty before any is complete."""
-    with database.read() as con:
-        rows = con.execute("SELECT name, folder FROM models WHERE is_answering").fetchall()
-    return (rows[0][0], rows[0][1]) if rows else ("", "")
+def _of_collections(collection_ids: Sequence[str] | None) -> tuple[str, dict[str, Any]]:
+    """SQL that begins with AND, and its parameters; None is every collection."""
+    if collection_ids is None:
+        return "", {}
+    condition = (
+        " AND document_id IN (SELECT d.document_id FROM documents d JOIN sources s"
+        " USING (source_id) WHERE s.collection_id IN (SELECT unnest($collections::VARCHAR[])))"
+    )
+    return condition, {"collections": list(collection_ids)}
 
 
-def drop_vectors_of_others(database: Database, model: str) -> None:
-    """Remove the vectors of every other model. Nothing may be asking them."""
-
-    def work(con: Connection) -> None:
-        rows = con.execute("SELECT model_id FROM models WHERE name <> ?", [model]).fetchall()
-        for (model_id,) in rows:
-            con.execute(f"DROP TABLE IF EXISTS vectors_{model_id}")
-            con.execute(f"DROP TABLE IF EXISTS windows_{model_id}")
-        con.execute("DELETE FROM models WHERE name <> ?", [model])
-
-    database.write(work)
-
-
-def _prune(table: str, con: Connection) -> None:
-    con.execute(f"DELETE FROM {table} WHERE content_hash NOT IN (SELECT content_hash FROM chunks)")
+def _delete(what: str, parameters: dict[str, Any], con: Connection) -> None:
+    con.execute(f"DELETE FROM {what}", parameters)
 
 
 def _peak(vectors: NDArray[np.float32]) -> float:

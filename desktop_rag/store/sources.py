@@ -79,6 +79,18 @@ class SourceStore:
 
         return self._database.write(work)
 
+    def set_embedder(self, collection_id: str, embedder: str) -> Collection:
+        """Which model is to embed its documents from now on."""
+
+        def work(con: Connection) -> Collection:
+            con.execute(
+                "UPDATE collections SET embedder = ? WHERE collection_id = ?",
+                [embedder, collection_id],
+            )
+            return _collection(con, collection_id)
+
+        return self._database.write(work)
+
     def remove_collection(self, collection_id: str) -> None:
         """Forget an empty collection; one that still has sources stays."""
         self._database.write(
@@ -156,9 +168,12 @@ class SourceStore:
 
 def _collections(con: Connection) -> list[Collection]:
     rows = con.execute(
-        "SELECT collection_id, name, chunking FROM collections ORDER BY created_at"
+        "SELECT collection_id, name, chunking, embedder FROM collections ORDER BY created_at"
     ).fetchall()
-    return [Collection(i, name, ChunkSettings(**json.loads(text))) for i, name, text in rows]
+    return [
+        Collection(i, name, ChunkSettings(**json.loads(chunking)), embedder)
+        for i, name, chunking, embedder in rows
+    ]
 
 
 def _collection(con: Connection, collection_id: str) -> Collection:

@@ -1,4 +1,4 @@
-"""Names collections, says how their documents are cut, and removes them. Qt thread."""
+"""Names collections, says how their documents are cut and embedded, and removes them. Qt thread."""
 
 from collections.abc import Sequence
 
@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 from desktop_rag.core.domain import Collection
 from desktop_rag.core.parsed import ChunkMethod, ChunkSettings
 from desktop_rag.ui.controls import Card, PlainLabel, TextButton
+from desktop_rag.ui.model_field import MODEL_NOTE, ModelField
 from desktop_rag.ui.settings_fields import note, show_number, whole_number
 from desktop_rag.ui.wording import one_line
 
@@ -52,6 +53,7 @@ class CollectionsDialog(QDialog):
         self._group = QButtonGroup(self)
         self._overlap = whole_number(0, 128, 8, " tokens")
         self._overlap.setAccessibleName("Shared by neighbouring passages")
+        self._model = ModelField("Model for meaning", "The one of the settings", self)
         self._save = TextButton("Save", kind="primary")
         self._close = TextButton("Close")
         self._remove = TextButton("Remove…", kind="danger")
@@ -80,6 +82,15 @@ class CollectionsDialog(QDialog):
         column.addWidget(
             note("Documents are cut anew in the background, without being read again. Until one is "
                  "ready, its old passages answer.")
+        )  # fmt: skip
+        column.addWidget(PlainLabel("Model for meaning"))
+        model = QHBoxLayout()
+        for position, field in enumerate(self._model.fields):
+            model.addWidget(field, 0 if position else 1)
+        column.addLayout(model)
+        column.addWidget(
+            note(f"{MODEL_NOTE} Documents are embedded again in the background; until all are, the"
+                 " old model answers.")
         )  # fmt: skip
         column.addWidget(self._build_question())
         buttons = QHBoxLayout()
@@ -114,13 +125,15 @@ class CollectionsDialog(QDialog):
         self._name.setText(self._collection.name)
         self._methods[self._collection.chunking.method].setChecked(True)
         show_number(self._overlap, self._collection.chunking.overlap_tokens)
+        self._model.show_spec(self._collection.embedder)
 
     @Slot()
     def _on_saved(self) -> None:
         before = self._collection
         method: ChunkMethod = next(m for m, button in self._methods.items() if button.isChecked())
         chunking = ChunkSettings(method, before.chunking.max_tokens, self._overlap.value())
-        self.saved.emit(Collection(before.collection_id, self._name.text(), chunking))
+        name, model = self._name.text(), self._model.spec
+        self.saved.emit(Collection(before.collection_id, name, chunking, model))
         self.accept()
 
     @Slot()

@@ -25,6 +25,7 @@ from desktop_rag.ui.bridge import Bridge
 from desktop_rag.ui.controls import ElidedLabel, PlainLabel, TextButton
 from desktop_rag.ui.endpoint_form import EndpointForm
 from desktop_rag.ui.file_opening import FileOpener
+from desktop_rag.ui.model_field import MODEL_NOTE, ModelField
 from desktop_rag.ui.settings_fields import (
     SettingsSection,
     WheelGuard,
@@ -86,6 +87,7 @@ class SettingsPage(QWidget):
         self._balance.blockSignals(False)
         self._show_balance(self._balance.value())
         show_number(self._largest, settings.index.max_file_mb)
+        self._model.show_spec(settings.index.model_folder)
         show_number(self._threads, settings.index.embedding_threads)
         show_checked(self._rests_on_battery, settings.index.pauses_on_battery)
         show_checked(self._reads_pictures, settings.index.reads_pictures)
@@ -197,6 +199,12 @@ class SettingsPage(QWidget):
         )
         section.add_row("Computing with", self._threads)
         section.add_note(note("Fewer threads leave more of the computer to other programs."))
+        self._model = ModelField("Model for meaning", "The one that comes with the app", self)
+        section.add_row("Model for meaning", *self._model.fields, is_wide=True)
+        section.add_note(
+            note(f"{MODEL_NOTE} Takes effect at the next start: everything is embedded again in the"
+                 " background, and the old model answers until then.")
+        )  # fmt: skip
         section.add_row("On battery", self._rests_on_battery)
         section.add_row("Pictures", self._reads_pictures)
         section.add_note(
@@ -228,6 +236,7 @@ class SettingsPage(QWidget):
             field.valueChanged.connect(self._on_edited)
         for box in (self._rests_on_battery, self._reads_pictures):
             box.toggled.connect(self._on_edited)
+        self._model.changed.connect(self._on_edited)
         self._undo.clicked.connect(self._on_undo_clicked)
         self._open_home.clicked.connect(self._on_open_home_clicked)
 
@@ -257,6 +266,7 @@ class SettingsPage(QWidget):
                     now.index,
                     max_file_mb=self._largest.value(),
                     embedding_threads=self._threads.value(),
+                    model_folder=self._model.spec,
                     pauses_on_battery=self._rests_on_battery.isChecked(),
                     reads_pictures=self._reads_pictures.isChecked(),
                 ),

@@ -78,7 +78,7 @@ class SourceChoice(QObject):
 
     @Slot()
     def arrange_collections(self) -> None:
-        """Let the person name, cut and remove collections."""
+        """Let the person name, cut, embed and remove collections."""
         if not self._collections:
             return
         dialog = CollectionsDialog(self._collections, self._page)
@@ -123,11 +123,14 @@ class SourceChoice(QObject):
 
     @Slot(object)
     def _on_collection_saved(self, collection: Collection) -> None:
-        library = self._library
+        library, collection_id = self._library, collection.collection_id
+        before = next((c for c in self._collections if c.collection_id == collection_id), None)
 
         def save() -> None:
-            library.rename_collection(collection.collection_id, collection.name)
-            library.set_chunking(collection.collection_id, collection.chunking)
+            library.rename_collection(collection_id, collection.name)
+            library.set_chunking(collection_id, collection.chunking)
+            if before is None or before.embedder != collection.embedder:
+                library.set_embedder(collection_id, collection.embedder)
 
         self._run(save)
 

@@ -12,7 +12,7 @@ from desktop_rag.core.domain import DocumentState
 from desktop_rag.core.parsed import ChunkSettings
 from desktop_rag.core.paths import Home, resources_dir
 from desktop_rag.core.settings import Settings, save_settings
-from desktop_rag.store.search import answering_model
+from desktop_rag.store.models import ModelStore
 
 Build = Callable[[], Services]
 BUNDLED = resources_dir() / "models" / "all-MiniLM-L6-v2"
@@ -36,6 +36,11 @@ def start(services: Services, folder: Path) -> None:
 
 def dense(services: Services) -> list[str]:
     return [p.text for p in services.chat.search("letter of lighthouse 7", mode="dense", limit=3)]
+
+
+def answering_model(services: Services) -> str:
+    [row] = ModelStore(services.database).answering().values()
+    return row.name
 
 
 def other_model(folder: Path, home: Home) -> str:
@@ -108,10 +113,10 @@ def test_until_the_vectors_of_another_model_are_there_the_old_ones_answer(
     first.close()
     name = other_model(tmp_path / "other", home)
     second = build_services()
-    assert answering_model(second.database)[0].startswith("all-MiniLM-L6-v2")
+    assert answering_model(second).startswith("all-MiniLM-L6-v2")
     assert dense(second) == found
     start(second, folder)
-    assert answering_model(second.database)[0].startswith(name)
+    assert answering_model(second).startswith(name)
     assert dense(second) == found
     second.close()
     third = build_services()

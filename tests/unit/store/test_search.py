@@ -120,3 +120,27 @@ def test_windows_go_with_their_passages(database: Database) -> None:
     store.prune()
     with database.read() as con:
         assert con.execute("SELECT count(*) FROM windows_1").fetchall() == [(0,)]
+
+
+def test_work_on_some_collections_leaves_the_others_alone(database: Database) -> None:
+    store = Stores(database)
+    vectors = VectorStore(database, "model", 384)
+    for name in ("a", "b"):
+        source = store.add_source(Path(f"/{name}"), f"collection {name}")
+        row = document(f"{name}.txt", source.source_id)
+        add(store, row)
+        store.settle([indexed(row, f"only {name}", "in both")])
+    only_a = ["collection a"]
+    missing = vectors.missing(10, only_a)
+    assert sorted(text for _, _, text in missing) == ["in both", "only a"]
+    assert (vectors.counts(only_a), vectors.counts()) == ((2, 2), (3, 3))
+    vectors.add([row[0] for row in missing], unit_vectors(2))
+    assert vectors.finish_documents(["collection b"]) == []
+    assert vectors.finish_documents(only_a) == ["a.txt"]
+    assert vectors.reopen_documents(only_a) == []
+    vectors.prune(["collection b"])
+    assert vectors.counts() == (3, 2)
+    assert vectors.reopen_documents(["collection b"]) == []
+    assert vectors.reopen_documents(only_a) == ["a.txt"]
+    vectors.prune([])
+    assert vectors.counts() == (3, 3)

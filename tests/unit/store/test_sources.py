@@ -60,3 +60,12 @@ def test_only_an_empty_collection_goes(store: SourceStore, tmp_path: Path) -> No
     store.remove_source(source.source_id)
     store.remove_collection(work.collection_id)
     assert store.collections() == []
+
+
+def test_the_model_of_a_collection_is_kept(store: SourceStore) -> None:
+    work = store.add_collection("Work")
+    assert work.embedder == ""
+    assert store.set_embedder(work.collection_id, "models/e5").embedder == "models/e5"
+    assert store.collections()[0].embedder == "models/e5"
+    with pytest.raises(AppError):
+        store.set_embedder("unknown", "models/e5")

@@ -51,6 +51,18 @@ def test_colours_change_at_once_and_back(page: SettingsPage, applied: Applied) -
     assert not button(page, "Undo").isVisible()
 
 
+def test_the_model_for_meaning_is_a_folder_or_an_address(
+    page: SettingsPage, applied: Applied, qtbot: QtBot
+) -> None:
+    line = field(page, QLineEdit, "Model for meaning")
+    qtbot.keyClicks(line, "http://localhost:11434/v1#tiny")
+    assert applied == []
+    qtbot.keyClick(line, Qt.Key.Key_Return)
+    assert applied[-1].index.model_folder == "http://localhost:11434/v1#tiny"
+    button(page, "Undo").click()
+    assert applied[-1].index.model_folder == line.text() == ""
+
+
 def test_numbers_and_balance(page: SettingsPage, applied: Applied) -> None:
     field(page, QSpinBox, "For each answer").stepUp()
     field(page, QSpinBox, "Together up to").stepUp()

@@ -7,6 +7,7 @@ import pytest
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
+    QFileDialog,
     QLineEdit,
     QPlainTextEdit,
     QRadioButton,
@@ -162,6 +163,34 @@ def test_a_collection_gets_a_name_and_a_way_of_cutting(
     assert told.args
     [collection] = told.args
     assert (collection.name, collection.chunking) == ("House", ChunkSettings("words"))
+
+
+def test_a_collection_gets_a_model_of_its_own(
+    bridge: Bridge, library: Library, parent: QWidget, qtbot: QtBot
+) -> None:
+    library.add_collection("Work")
+    choice = SourceChoice(bridge, library, parent)
+    choice.set_collections(library.collections())
+    choice.arrange_collections()
+    dialog = parent.findChild(CollectionsDialog)
+    assert isinstance(dialog, CollectionsDialog)
+    field(dialog, QLineEdit, "Model for meaning").setText(" http://127.0.0.1:9/v1#tiny ")
+    assert says(dialog, "embedded again in the background")
+    with qtbot.waitSignal(choice.changed):
+        button(dialog, "Save").click()
+    [collection] = library.collections()
+    assert collection.embedder == "http://127.0.0.1:9/v1#tiny"
+
+
+def test_a_folder_is_chosen_for_the_model(
+    arrange: Callable[[], CollectionsDialog], tmp_path: Path, qtbot: QtBot
+) -> None:
+    dialog = arrange()
+    button(dialog, "Browse…").click()
+    [chooser] = dialog.findChildren(QFileDialog)
+    chooser.filesSelected.emit([str(tmp_path)])
+    chooser.reject()
+    assert field(dialog, QLineEdit, "Model for meaning").text() == str(tmp_path)
 
 
 def test_a_collection_is_removed_after_a_question(

@@ -1,0 +1,263 @@
+"""What a model folder says of its model: our own layout, or that of sentence-transformers.
+
+Reads small files only, but for the hashes of large ones. Any worker thread.
+"""
+
+import hashlib
+import json
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any, cast
+
+from desktop_rag.core.errors import AppError
+
+_HINT = "Words are still searched. Install the app again, or choose another model folder."
+POOLINGS = ("mean", "cls", "lasttoken", "max")
+# The one with full precision first; the others are rounded for speed.
+_WEIGHTS = (
+    "onnx/model.onnx",
+    "model.onnx",
+    "onnx/model_quantized.onnx",
+    "onnx/model_int8.onnx",
+    "onnx/model_q*int8*.onnx",
+    "model_quantized.onnx",
+)
+_POOLING_KEYS = {
+    "pooling_mode_mean_tokens": "mean",
+    "pooling_mode_cls_token": "cls",
+    "pooling_mode_lasttoken": "lasttoken",
+    "pooling_mode_max_tokens": "max",
+}
+_QUERY_PROMPTS = ("query",)
+_PASSAGE_PROMPTS = ("passage", "document", "corpus")
+_USUAL_TOKENS = 512
+# A tokenizer without a limit says so with a number like 10^30.
+_MOST_TOKENS = 1_000_000
+_DIGEST_CHARS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class ModelDescription:
+    """How a model is used. `files` maps the files to check to their (sha256, size in bytes).
+
+    `dimensions` 0 has to be found out by asking the model. `further_module` is what follows
+    pooling and is not known here: only a graph that holds it can be used.
+    """
+
+    name: str
+    max_tokens: int
+    pooling: str
+    dimensions: int = 0
+    query_prefix: str = ""
+    passage_prefix: str = ""
+    weights: str = "model.onnx"
+    tokenizer: str = "tokenizer.json"
+    pad_token: int = 0
+    is_lower_case: bool = False
+    further_module: str = ""
+    files: dict[str, tuple[str, int]] = field(default_factory=dict[str, tuple[str, int]])
+
+
+def read_description(folder: Path) -> ModelDescription:
+    """Read model.toml with its hashes, or a folder as sentence-transformers saves it.
+
+    In the second a model.toml may stand too: its name, max_tokens, pooling, weights and prefixes
+    go first. AppError when something is missing or can't be used.
+    """
+    table = _read_toml(folder / "model.toml")
+    if "files" in table or not ("pooling" in table or (folder / "modules.json").is_file()):
+        return _own_layout(folder, table)
+    try:
+        return _transformers_layout(folder, table)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as exc:
+        raise broken(folder, f"One of its description files cannot be read ({exc})") from exc
+
+
+def check_files(folder: Path, description: ModelDescription) -> None:
+    """AppError when a file is missing, truncated or altered."""
+    for required in () if not description.files else ("model.onnx", "tokenizer.json"):
+        if required not in description.files:
+            raise broken(folder, f"model.toml does not list {required}")
+    for required in (description.weights, description.tokenizer):
+        if not (folder / required).is_file():
+            raise broken(folder, f"{required} is missing")
+    for name, (sha256, size_bytes) in description.files.items():
+        path = folder / name
+        if Path(name).name != name:
+            raise broken(folder, f"{name} points outside the folder")
+        if not path.is_file():
+            raise broken(folder, f"{name} is missing")
+        found_bytes = path.stat().st_size
+        if found_bytes != size_bytes:
+            raise broken(folder, f"{name} has {found_bytes:,} bytes instead of {size_bytes:,}")
+        if _digest(path) != sha256:
+            raise broken(folder, f"{name} was altered")
+
+
+def identity(folder: Path, description: ModelDescription) -> str:
+    """The model's name with the head of a hash over all that its vectors of passages depend on.
+
+    Takes a second or so for each gigabyte of weights that are not in `files`.
+    """
+    if description.files and not description.passage_prefix:
+        digest = description.files["model.onnx"][0]
+    else:
+        digest = hashlib.sha256(json.dumps(_parts(folder, description)).encode()).hexdigest()
+    return f"{description.name}@{digest[:_DIGEST_CHARS]}"
+
+
+def broken(folder: Path, what: str) -> AppError:
+    """The error of a folder that can't be used."""
+    return AppError(f"The embedding model in {folder} cannot be used.", f"{what}. {_HINT}")
+
+
+def _parts(folder: Path, description: ModelDescription) -> list[object]:
+    settings = [description.passage_prefix, description.pooling, description.max_tokens]
+    if description.files:
+        return [description.files["model.onnx"][0], *settings]
+    weights = folder / description.weights
+    # Weights above 2 GB stand in files of their own beside the graph.
+    beside = sorted(weights.parent.glob(f"{weights.name}[._]data*"))
+    try:
+        digests = [_digest(path) for path in (weights, *beside, folder / description.tokenizer)]
+    except OSError as exc:
+        raise broken(folder, f"Its files cannot be read ({exc.strerror})") from exc
+    return [*digests, *settings, description.is_lower_case]
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+# --- our own layout ------------------------------------------------------------------------------
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        return {}
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as exc:
+        raise broken(path.parent, f"Its model.toml is missing or incomplete ({exc})") from exc
+
+
+def _own_layout(folder: Path, table: Mapping[str, Any]) -> ModelDescription:
+    try:
+        files = {name: (f["sha256"], f["size_bytes"]) for name, f in table["files"].items()}
+        return ModelDescription(
+            name=str(table["name"]),
+            dimensions=int(table["dimensions"]),
+            max_tokens=int(table["max_tokens"]),
+            pooling=_known_pooling(folder, str(table.get("pooling", "mean"))),
+            query_prefix=str(table.get("query_prefix", "")),
+            passage_prefix=str(table.get("passage_prefix", "")),
+            files=files,
+        )
+    except (ValueError, KeyError, TypeError, AttributeError) as exc:
+        raise broken(folder, f"Its model.toml is missing or incomplete ({exc})") from exc
+
+
+# --- the layout of sentence-transformers ---------------------------------------------------------
+
+
+def _transformers_layout(folder: Path, table: Mapping[str, Any]) -> ModelDescription:
+    modules = _modules(folder)
+    # Older versions keep the transformer in a folder of its own.
+    inner = next((path for kind, path in modules if kind == "Transformer"), "")
+    further = [k for k, _ in modules if k not in ("Transformer", "Pooling", "Normalize")]
+    prompts = _json(folder / "config_sentence_transformers.json")
+    config = _json(folder / inner / "sentence_bert_config.json")
+    return ModelDescription(
+        name=str(table.get("name") or folder.resolve().name),
+        max_tokens=int(table.get("max_tokens") or _max_tokens(folder / inner, config)),
+        pooling=_pooling(folder, modules, table),
+        query_prefix=str(table.get("query_prefix", _prompt(prompts, _QUERY_PROMPTS))),
+        passage_prefix=str(table.get("passage_prefix", _prompt(prompts, _PASSAGE_PROMPTS))),
+        weights=_weights(folder, inner, str(table.get("weights", ""))),
+        tokenizer=f"{inner}/tokenizer.json" if inner else "tokenizer.json",
+        pad_token=int(_json(folder / inner / "config.json").get("pad_token_id") or 0),
+        is_lower_case=bool(config.get("do_lower_case", False)),
+        further_module=", ".join(further),
+    )
+
+
+def _modules(folder: Path) -> list[tuple[str, str]]:
+    """(kind, folder) of each module, in order; none when there is no list."""
+    path = folder / "modules.json"
+    if not path.is_file():
+        return []
+    entries = cast("list[dict[str, Any]]", json.loads(path.read_text(encoding="utf-8")))
+    # The kind is the last part of the class's name; packages were renamed from time to time.
+    modules = [(str(e["type"]).rpartition(".")[2], str(e["path"])) for e in entries]
+    for _, inner in modules:
+        _refuse_outside(folder, inner)
+    return modules
+
+
+def _pooling(folder: Path, modules: list[tuple[str, str]], table: Mapping[str, Any]) -> str:
+    if "pooling" in table:
+        return _known_pooling(folder, str(table["pooling"]))
+    inner = next((path for kind, path in modules if kind == "Pooling"), None)
+    if inner is None:
+        raise broken(folder, "Nothing says how its token vectors are pooled: add model.toml")
+    config = _json(folder / inner / "config.json")
+    named = config.get("pooling_mode")
+    chosen = [named] if isinstance(named, str) else [k for k in config if config[k] is True]
+    modes = [_POOLING_KEYS.get(k, k) for k in chosen if "pooling_mode" in k or k == named]
+    if config.get("include_prompt") is False:
+        raise broken(folder, "It leaves the prompt out of pooling, which is not supported")
+    return _known_pooling(folder, " and ".join(modes) or "none")
+
+
+def _known_pooling(folder: Path, pooling: str) -> str:
+    if pooling not in POOLINGS:
+        known = ", ".join(POOLINGS)
+        raise broken(folder, f"Its pooling “{pooling}” is not supported, only one of {known}")
+    return pooling
+
+
+def _max_tokens(folder: Path, config: Mapping[str, Any]) -> int:
+    if config.get("max_seq_length"):
+        return int(config["max_seq_length"])
+    limits = (
+        _json(folder / "tokenizer_config.json").get("model_max_length"),
+        _json(folder / "config.json").get("max_position_embeddings"),
+    )
+    known = [int(limit) for limit in limits if limit and int(limit) < _MOST_TOKENS]
+    return min(known, default=_USUAL_TOKENS)
+
+
+def _prompt(config: Mapping[str, Any], names: tuple[str, ...]) -> str:
+    prompts = config.get("prompts") or {}
+    for name in (*names, config.get("default_prompt_name")):
+        if prompts.get(name):
+            return str(prompts[name])
+    return ""
+
+
+def _weights(folder: Path, inner: str, named: str) -> str:
+    if named:
+        _refuse_outside(folder, named)
+        return named
+    for place in dict.fromkeys((inner, "")):
+        for pattern in _WEIGHTS:
+            if found := sorted((folder / place).glob(pattern)):
+                return found[0].relative_to(folder).as_posix()
+    raise broken(folder, "It holds no ONNX weights, such as onnx/model.onnx")
+
+
+def _refuse_outside(folder: Path, inner: str) -> None:
+    path = PurePosixPath(inner.replace("\\", "/"))
+    if path.is_absolute() or ".." in path.parts or ":" in inner:
+        raise broken(folder, f"{inner} points outside the folder")
+
+
+def _json(path: Path) -> dict[str, Any]:
+    """The object in a file; empty when there is no such file."""
+    if not path.is_file():
+        return {}
+    found = json.loads(path.read_text(encoding="utf-8"))
+    return cast("dict[str, Any]", found) if isinstance(found, dict) else {}

@@ -1,0 +1,78 @@
+"""Which embedding models there are, and whose vectors answer for which collection. Any thread.
+
+Every model has tables of its own, so vectors of two models never mix. `spec` is where a model is
+found again: a folder, the address of an endpoint, or empty for the bundled one.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from desktop_rag.store.database import Connection, Database
+from desktop_rag.store.search import VectorStore
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRow:
+    """A model that has made vectors."""
+
+    model_id: int
+    name: str
+    dimensions: int
+    spec: str
+
+
+class ModelStore:
+    """The models of the vectors, and which of them answer."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def vectors(self, name: str, dimensions: int, spec: str | None = None) -> VectorStore:
+        """The vectors of a model; `spec`, if given, is where it is found from now on."""
+        vectors = VectorStore(self._database, name, dimensions)
+        if spec is not None:
+            self._database.write(
+                lambda con: con.execute(
+                    "UPDATE models SET folder = $1 WHERE model_id = $2 AND folder <> $1",
+                    [spec, vectors.model_id],
+                )
+            )
+        return vectors
+
+    def answering(self) -> dict[str, ModelRow]:
+        """Collection id → the model whose vectors answer; without those that have none yet."""
+        with self._database.read() as con:
+            rows = con.execute(
+                "SELECT c.collection_id, m.model_id, m.name, m.dimensions, m.folder"
+                " FROM collections c JOIN models m ON m.model_id = c.answering"
+            ).fetchall()
+        return {row[0]: ModelRow(*row[1:]) for row in rows}
+
+    def answer(self, model_id: int, collection_ids: Sequence[str]) -> None:
+        """From now on the vectors of this model answer for these collections."""
+        self._database.write(
+            lambda con: con.execute(
+                "UPDATE collections SET answering = ? WHERE collection_id IN (SELECT unnest(?))",
+                [model_id, list(collection_ids)],
+            )
+        )
+
+    def drop_unused(self, wanted: Collection[str]) -> None:
+        """Remove vectors that neither answer nor are being made. Nothing may be asking them.
+
+        Of each wanted spec the model that came last is kept.
+        """
+
+        def work(con: Connection) -> None:
+            rows = con.execute(
+                "SELECT model_id, folder FROM models WHERE model_id NOT IN"
+                " (SELECT answering FROM collections) ORDER BY model_id"
+            ).fetchall()
+            latest = {spec: model_id for model_id, spec in rows if spec in wanted}
+            for model_id, spec in rows:
+                if latest.get(spec) != model_id:
+                    con.execute(f"DROP TABLE IF EXISTS vectors_{model_id}")
+                    con.execute(f"DROP TABLE IF EXISTS windows_{model_id}")
+                    con.execute("DELETE FROM models WHERE model_id = ?", [model_id])
+
+        self._database.write(work)

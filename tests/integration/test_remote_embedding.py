@@ -1,0 +1,193 @@
+"""The embedder behind an endpoint, against a real server on this computer."""
+
+import math
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from desktop_rag.core.errors import AppError, Cancelled
+from desktop_rag.models.ports import EmbedderFaultError
+from desktop_rag.models.remote_embedding import RemoteEmbedder, endpoint_of, is_address
+from tests.embedding_server import EmbeddingServer
+
+Body = dict[str, object]
+
+
+@pytest.fixture
+def server() -> Iterator[EmbeddingServer]:
+    with EmbeddingServer() as running:
+        yield running
+
+
+@pytest.fixture
+def embedder(server: EmbeddingServer) -> Iterator[RemoteEmbedder]:
+    made = RemoteEmbedder(endpoint_of(server.address), lambda _: "")
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("is_base64", [False, True])
+def test_vectors_come_in_the_order_of_the_texts_and_of_unit_length(
+    server: EmbeddingServer, embedder: RemoteEmbedder, is_base64: bool
+) -> None:
+    server.is_base64 = is_base64
+    texts = ["the lamp", "the harbour", "lamp and harbour"]
+    vectors = embedder.embed_passages(texts)
+    assert vectors.shape == (3, 32) == (3, embedder.dimensions)
+    assert vectors.dtype == np.float32
+    wanted = np.stack([server.vector(text) for text in texts])
+    wanted /= np.linalg.norm(wanted, axis=1, keepdims=True)
+    np.testing.assert_allclose(vectors, wanted, atol=1e-6)
+    np.testing.assert_allclose(embedder.embed_query("the lamp"), vectors[0], atol=1e-6)
+
+
+def test_the_name_tells_model_and_host(server: EmbeddingServer, embedder: RemoteEmbedder) -> None:
+    host = server.base_url.removeprefix("http://").removesuffix("/v1")
+    assert embedder.name == f"tiny-embed@{host}"
+    assert server.requests == []
+
+
+def test_the_length_of_vectors_is_asked_for_once(
+    server: EmbeddingServer, embedder: RemoteEmbedder
+) -> None:
+    assert embedder.dimensions == embedder.dimensions == 32
+    assert embedder.embed_passages([]).shape == (0, 32)
+    assert len(server.requests) == 1
+
+
+def test_many_texts_go_in_several_requests_and_long_ones_are_cut(
+    server: EmbeddingServer, embedder: RemoteEmbedder
+) -> None:
+    assert embedder.embed_passages([f"text {n}" for n in range(130)]).shape == (130, 32)
+    assert [len(body["input"]) for body in server.chats] == [64, 64, 2]
+    embedder.embed_passages(["word " * 5000, " "])
+    long, blank = server.chats[-1]["input"]
+    assert len(long) == 3 * embedder.max_tokens
+    assert blank.strip()
+
+
+def test_a_text_that_is_too_long_for_the_server_is_cut_shorter(
+    server: EmbeddingServer, embedder: RemoteEmbedder
+) -> None:
+    server.longest_chars = 500
+    assert embedder.embed_passages(["漢字 " * 1000]).shape == (1, 32)
+    assert [len(body["input"][0]) for body in server.chats] == [1536, 768, 384]
+    server.longest_chars = 5
+    with pytest.raises(EmbedderFaultError, match="too long for the embedding model"):
+        embedder.embed_passages(["漢字 " * 1000])
+
+
+def test_a_busy_server_is_asked_again_after_the_time_it_names(
+    server: EmbeddingServer, embedder: RemoteEmbedder
+) -> None:
+    server.mode, server.status = "status", 429
+    server.headers = {"Retry-After": "0"}
+    server.misbehaves_times = 2
+    assert embedder.embed_passages(["lamp"]).shape == (1, 32)
+    assert len(server.requests) == 3
+
+
+def test_a_server_that_wants_a_long_rest_is_left_alone(
+    server: EmbeddingServer, embedder: RemoteEmbedder
+) -> None:
+    server.mode, server.status = "status", 429
+    server.headers = {"Retry-After": "120"}
+    with pytest.raises(EmbedderFaultError, match="asks to wait") as caught:
+        embedder.embed_passages(["lamp"])
+    assert caught.value.wait_s == 120
+    with pytest.raises(EmbedderFaultError, match="asks to wait"):
+        embedder.embed_query("lamp")
+    assert len(server.requests) == 1
+
+
+def test_questions_do_not_wait_for_a_server_that_was_away_just_now(
+    server: EmbeddingServer, embedder: RemoteEmbedder
+) -> None:
+    server.mode = "close"
+    for _ in range(3):
+        with pytest.raises(EmbedderFaultError, match="closed the connection"):
+            embedder.embed_query("lamp")
+    assert len(server.requests) == 1
+    server.mode = "answer"
+    embedder.embed_passages(["lamp"])
+    assert embedder.embed_query("lamp").shape == (32,)
+
+
+def _with_vector(vector: object) -> Callable[[list[str]], object]:
+    return lambda texts: {"data": [{"index": n, "embedding": vector} for n in range(len(texts))]}
+
+
+@pytest.mark.parametrize(
+    ("answer", "title"),
+    [
+        (_with_vector([0.0, 0.0]), "gave a vector that is none"),
+        (_with_vector([math.nan, 1.0]), "gave a vector that is none"),
+        (_with_vector([]), "could not be read"),
+        (_with_vector([[1.0]]), "could not be read"),
+        (_with_vector("?"), "could not be read"),
+        (_with_vector(None), "could not be read"),
+        (_with_vector(["a"]), "could not be read"),
+        (lambda _: {"data": [{"embedding": [1.0]}] * 5}, "could not be read"),
+        (lambda _: {"data": [{"index": 7, "embedding": [1.0]}]}, "could not be read"),
+        (lambda _: [1.0], "could not be read"),
+        (lambda _: {"error": {"message": "Model not loaded"}}, "does not know the model"),
+    ],
+)
+def test_what_is_no_vector_is_refused(
+    server: EmbeddingServer,
+    embedder: RemoteEmbedder,
+    answer: Callable[[list[str]], object],
+    title: str,
+) -> None:
+    server.embed = answer
+    with pytest.raises(EmbedderFaultError, match=title):
+        embedder.embed_passages(["lamp"])
+
+
+def test_vectors_of_another_length_are_refused(
+    server: EmbeddingServer, embedder: RemoteEmbedder
+) -> None:
+    embedder.embed_passages(["lamp"])
+    server.dimensions = 64
+    with pytest.raises(EmbedderFaultError, match="64 numbers, not 32"):
+        embedder.embed_passages(["lamp"])
+
+
+def test_the_key_is_sent_and_never_told(server: EmbeddingServer) -> None:
+    server.wanted_key = "sk-right"
+    server.is_echoing_key = True
+    asked: list[str] = []
+    wrong = RemoteEmbedder(endpoint_of(server.address), lambda url: asked.append(url) or "sk-wrong")
+    with pytest.raises(EmbedderFaultError, match="key was not accepted") as caught:
+        wrong.embed_passages(["lamp"])
+    wrong.close()
+    assert "sk-wrong" not in str(caught.value)
+    assert asked == [server.base_url]
+    right = RemoteEmbedder(endpoint_of(server.address), lambda _: "sk-right")
+    assert right.dimensions == 32
+    right.close()
+
+
+def test_closing_ends_a_request_under_way(
+    server: EmbeddingServer, embedder: RemoteEmbedder
+) -> None:
+    server.mode = "silence"
+    with ThreadPoolExecutor(1) as threads:
+        asked = threads.submit(embedder.embed_passages, ["lamp"])
+        assert server.has_asked.wait(5)
+        embedder.close()
+        with pytest.raises(Cancelled):
+            asked.result(5)
+    with pytest.raises(Cancelled):
+        embedder.embed_passages(["lamp"])
+
+
+def test_an_address_is_told_from_a_folder_and_must_name_a_model() -> None:
+    assert is_address("http://localhost:11434/v1#nomic-embed-text")
+    assert not is_address("C:/models/e5")
+    endpoint = endpoint_of("https://Host.example/v1/embeddings#BAAI/bge-m3")
+    assert (endpoint.base_url, endpoint.model) == ("https://host.example/v1", "BAAI/bge-m3")
+    with pytest.raises(AppError, match="does not name a model"):
+        endpoint_of("https://host.example/v1")
