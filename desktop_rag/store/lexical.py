@@ -221,7 +221,7 @@ class LexicalStore:
         counts = _document_counts(con, different)
         [(total, mean)] = con.execute("SELECT count(*), avg(term_count) FROM chunks").fetchall()
         order = sorted(range(len(different)), key=lambda i: (counts[i], different[i]))
-        idf = [math.log(1 + max(0.0, total - n + 0.5) / (n + 0.5)) for n in counts]
+        idf = [math.log(1 + max(0.5, total - n + 0.5) / (n + 0.5)) for n in counts]
         return Weights(
             tuple(different[i] for i in order),
             tuple(idf[i] for i in order),

@@ -147,3 +147,15 @@ def test_what_was_deleted_since_the_postings_were_sorted_is_not_found(database: 
 def test_small_libraries_are_not_sorted(database: Database) -> None:
     fill(database, TEXTS)
     assert not PostingsClustering(database).is_due()
+
+
+def test_a_word_counts_even_where_more_chunks_are_gone_than_left(database: Database) -> None:
+    store = fill(database, TEXTS)
+    PostingsClustering(database).run()
+    for row in store.documents():
+        if row.document_id != "1.txt":
+            store.apply_changes(row.source_id, [], {}, [row.document_id])
+    lexical = LexicalStore(database)
+    [(chunk_id, score)] = lexical.best([("the",)], 10)
+    assert chunk_id == 2
+    assert 0 < score < lexical.weigh([("the",)]).greatest()
