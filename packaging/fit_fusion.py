@@ -157,7 +157,7 @@ def pool_of(
     wanted = retriever.reader.read(Query(text))
     pool = retriever.pool(wanted, Scope())
     assert pool is not None, "the bundled model answers"
-    signals = measure(pool.lexical, pool.similar, pool.dense)
+    signals = measure(pool.lexical, pool.similar)
     best = int(fuse(pool.lexical, pool.dense, 0.5).argmax())
     values = asdict(signals) | {
         "similarity": float(pool.similar[best]),

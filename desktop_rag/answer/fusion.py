@@ -23,29 +23,23 @@ WINDOW_SHARE = 0.4
 _LEAST_WEIGHT, _MOST_WEIGHT = 0.02, 0.92
 # A passage whose relevance is less is not about the question.
 IRRELEVANT_BELOW = 0.2
-# Which places of a ranking stand for its top, its middle and its background.
+# Which places of a ranking stand for what follows its top, and for its background.
 _LEAD_PLACE = 5
 _BACKGROUND_PLACE = 50
-_AGREEMENT = 10
 # The fewest similarities from which their spread says anything.
 _LEAST_SPREAD = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
 class Signals:
-    """What tells how far each ranking can be trusted; the means of a typical question are 0.2-5.
+    """What tells how far each ranking can be trusted.
 
-    `spread`: how far the most similar passage stands above the background. `match`: the same times
-    its similarity, large when the library holds much that is close to the question. `lead`: how far
-    the best passage by words leaves the next ones behind, 0..1. `outlier`: how many deviations it
-    stands above all. `agreement`: the share of the first ten that both rankings have.
+    `spread`: how far the most similar passage stands above the background. `lead`: how far the best
+    passage by words leaves the next ones behind, 0..1.
     """
 
     spread: float
-    match: float
     lead: float
-    outlier: float
-    agreement: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,25 +97,14 @@ class FusionModel:
         return words / (words + meaning)
 
 
-def measure(lexical: Scores, similar: Scores, dense: Scores) -> Signals:
-    """The signals of a pool of passages, all arrays of its length.
-
-    `lexical` are scores by words, `similar` the similarities of whole passages, `dense` those with
-    windows.
-    """
+def measure(lexical: Scores, similar: Scores) -> Signals:
+    """The signals of a pool of passages: scores by words and similarities, of one length."""
     by_similarity = np.sort(similar)[::-1]
     by_words = np.sort(lexical)[::-1]
     last = len(similar) - 1
-    spread = float(by_similarity[0] - by_similarity[min(_BACKGROUND_PLACE, last)])
+    spread = by_similarity[0] - by_similarity[min(_BACKGROUND_PLACE, last)]
     lead = (by_words[0] - by_words[min(_LEAD_PLACE, last)]) / max(by_words[0], _LEAST_SPREAD)
-    both = set(_first(lexical).tolist()) & set(_first(dense).tolist())
-    return Signals(
-        spread=spread,
-        match=spread * float(by_similarity[0]),
-        lead=float(lead),
-        outlier=float(standardised(lexical).max()),
-        agreement=len(both) / _AGREEMENT,
-    )
+    return Signals(float(spread), float(lead))
 
 
 def fuse(lexical: Scores, dense: Scores, weight: float) -> Scores:
@@ -138,10 +121,6 @@ def with_windows(similar: Scores, windows: Scores) -> Scores:
     """Similarity of passages of which the best window counts a part; NaN where there is none."""
     best = np.where(np.isnan(windows), similar, windows)
     return (1 - WINDOW_SHARE) * similar + WINDOW_SHARE * best
-
-
-def _first(scores: Scores) -> NDArray[np.intp]:
-    return np.argsort(-scores, kind="stable")[:_AGREEMENT]
 
 
 def ordered(ids: Sequence[int], scores: Scores, limit: int) -> dict[int, float]:

@@ -177,7 +177,7 @@ class Retriever:
             return {}, {}
         fused = pool.dense
         if mode == "hybrid":
-            signals = measure(pool.lexical, pool.similar, pool.dense)
+            signals = measure(pool.lexical, pool.similar)
             if pool.is_named.any():
                 preference /= preference + _NAMED_MEANING * (1 - preference)
             weight = self._fusion.lexical_weight(signals, preference)
@@ -187,7 +187,7 @@ class Retriever:
 
     def _relevance(self, pool: Pool, chunk_ids: Iterable[int]) -> dict[int, float]:
         places = {chunk_id: place for place, chunk_id in enumerate(pool.ids)}
-        spread = measure(pool.lexical, pool.similar, pool.dense).spread
+        spread = measure(pool.lexical, pool.similar).spread
         return {
             i: self._fusion.relevance(
                 {

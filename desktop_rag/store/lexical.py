@@ -327,8 +327,3 @@ def _counts_of(
         key = (chunk_id, numbers[term])
         counts[key] = counts.get(key, 0) + tf
     return counts
-
-
-def as_words(terms: Sequence[str]) -> list[tuple[str, ...]]:
-    """Each term as a word of its own."""
-    return [(term,) for term in terms]

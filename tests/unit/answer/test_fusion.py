@@ -15,7 +15,7 @@ from desktop_rag.answer.fusion import (
 )
 from desktop_rag.core.paths import resources_dir
 
-TYPICAL = Signals(spread=0.33, match=0.2, lead=0.5, outlier=5.0, agreement=0.4)
+TYPICAL = Signals(spread=0.33, lead=0.5)
 
 
 def array(*values: float) -> Scores:
@@ -45,22 +45,19 @@ def test_scale_of_a_list_does_not_matter() -> None:
 
 def test_equal_scores_are_no_division_by_zero() -> None:
     assert fuse(array(2.0, 2.0), array(0.5, 0.5), 0.5).tolist() == [0.0, 0.0]
-    assert measure(array(0.0), array(0.4), array(0.4)).spread == 0.0
+    assert measure(array(0.0), array(0.4)).spread == 0.0
 
 
 def test_signals_tell_how_far_the_first_stand_out() -> None:
     lexical, similar = np.linspace(10.0, 0.0, 101), np.linspace(0.8, 0.0, 101)
-    found = measure(lexical, similar, similar[::-1])
+    found = measure(lexical, similar)
     assert found.spread == pytest.approx(0.4)
-    assert found.match == pytest.approx(0.32)
     assert found.lead == pytest.approx(0.05)
-    assert found.agreement == 0.0
-    assert measure(lexical, similar, similar).agreement == 1.0
 
 
 def test_a_library_full_of_the_subject_is_asked_by_meaning(model: FusionModel) -> None:
-    much = replace(TYPICAL, spread=0.55, match=0.42, lead=0.2)
-    foreign = replace(TYPICAL, spread=0.12, match=0.08, lead=0.6)
+    much = replace(TYPICAL, spread=0.55, lead=0.2)
+    foreign = replace(TYPICAL, spread=0.12, lead=0.6)
     weights = [model.lexical_weight(signals) for signals in (much, TYPICAL, foreign)]
     assert weights == sorted(weights)
     assert weights[0] < 0.25

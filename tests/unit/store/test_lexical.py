@@ -10,11 +10,15 @@ from hypothesis import strategies as st
 from desktop_rag.core.terms import terms
 from desktop_rag.store.clustering import PostingsClustering
 from desktop_rag.store.database import Database
-from desktop_rag.store.lexical import K1, NEIGHBOUR_SHARE, B, LexicalStore, as_words
+from desktop_rag.store.lexical import K1, NEIGHBOUR_SHARE, B, LexicalStore
 from desktop_rag.store.scope import Scope
 from tests.unit.store.test_documents import Stores, add, document, indexed
 
 TEXTS = ["the lamp is lit", "the lamp and the lens of the lamp", "gate", "the gate is shut"]
+
+
+def as_words(terms: Sequence[str]) -> list[tuple[str, ...]]:
+    return [(term,) for term in terms]
 
 
 def fill(database: Database, texts: Sequence[str]) -> Stores:
