@@ -31,7 +31,7 @@ from desktop_rag.store.clustering import PostingsClustering
 from desktop_rag.store.content import Outcome
 from desktop_rag.store.database import Database, insert
 from desktop_rag.store.documents import DocumentStore
-from desktop_rag.store.search import VectorStore
+from desktop_rag.store.vectors import VectorStore
 
 _PASSAGES = 1_000_000
 _QUESTIONS = 40

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from desktop_rag.core.domain import Document, DocumentState, FileStat, Source
 from desktop_rag.ingest.indexer import READERS
 from desktop_rag.store.database import Columns, Connection, Database, insert
-from desktop_rag.store.search import VectorStore
 from desktop_rag.store.sources import SourceStore
+from desktop_rag.store.vectors import VectorStore
 
 DIMENSIONS = 384
 PASSAGES_A_DOCUMENT = 20

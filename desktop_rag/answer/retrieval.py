@@ -24,7 +24,7 @@ from desktop_rag.models.gate import ModelGate
 from desktop_rag.models.ports import Embedder, EmbedderFaultError
 from desktop_rag.store.lexical import LexicalStore
 from desktop_rag.store.scope import Scope
-from desktop_rag.store.search import VectorStore
+from desktop_rag.store.vectors import VectorStore
 
 log = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from desktop_rag.store.database import Connection, Database
-from desktop_rag.store.search import VectorStore
+from desktop_rag.store.vectors import VectorStore
 
 
 @dataclass(frozen=True, slots=True)

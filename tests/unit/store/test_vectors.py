@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from desktop_rag.core.domain import DocumentState
 from desktop_rag.store.database import Database
 from desktop_rag.store.scope import Scope
-from desktop_rag.store.search import VectorStore
+from desktop_rag.store.vectors import VectorStore
 from tests.unit.store.test_documents import Stores, add, document, indexed
 
 
