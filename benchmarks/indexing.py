@@ -21,6 +21,7 @@ from desktop_rag.core.parsed import embedded_text
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import IndexSettings
 from desktop_rag.models.embedding import OnnxEmbedder
+from desktop_rag.store.opening import duckdb_of
 
 _BATCH = 16
 _TORCH_BATCH = 32
@@ -70,7 +71,7 @@ def index(folder: Path, home: Home) -> tuple[dict[str, float], list[str]]:
         services.library.wait_until_quiet()
         seconds = time.monotonic() - began_at
         words_s = services.library.words_done_at - began_at
-        with services.database.read() as connection:
+        with duckdb_of(services.engine).read() as connection:
             rows = connection.execute("SELECT DISTINCT context, text FROM chunks").fetchall()
     finally:
         services.close()

@@ -28,9 +28,10 @@ from desktop_rag.core.terms import term_counts
 from desktop_rag.evaluate.metrics import percentile
 from desktop_rag.models.embedding import OnnxEmbedder
 from desktop_rag.store.clustering import PostingsClustering
-from desktop_rag.store.content import Outcome
+from desktop_rag.store.contract.documents import Outcome
 from desktop_rag.store.database import Database, insert
 from desktop_rag.store.documents import DocumentStore
+from desktop_rag.store.opening import duckdb_of
 from desktop_rag.store.vectors import VectorStore
 
 _PASSAGES = 1_000_000
@@ -71,7 +72,8 @@ def speed(home: Home, passages: int) -> list[Bar]:
         for question in questions[:5]:
             services.chat.search(question)
         times_ms = _times_ms(lambda i: services.chat.search(questions[i]), len(questions))
-        replaced_ms = _replace_ms(services.database, services.documents)
+        database = duckdb_of(services.engine)
+        replaced_ms = _replace_ms(database, DocumentStore(database))
     finally:
         services.close()
     ratio = statistics.median(times_ms) / product_ms

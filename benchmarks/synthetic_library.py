@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from desktop_rag.core.domain import Document, DocumentState, FileStat, Source
 from desktop_rag.ingest.indexer import READERS
 from desktop_rag.store.database import Columns, Connection, Database, insert
+from desktop_rag.store.postings import KEY_OF_TERM
 from desktop_rag.store.sources import SourceStore
 from desktop_rag.store.vectors import VectorStore
 
@@ -95,10 +96,16 @@ def build(database: Database, model: str, passages: int, folder: Path) -> Vector
         database.write(
             partial(_insert_passages, source=source, first=first, ids=ids, terms=vocabulary[terms])
         )
-        vectors.add(ids, made.vectors(subjects, batch))
-        windows = np.random.default_rng(batch).standard_normal((_WINDOWS, DIMENSIONS))
-        vectors.add_windows(ids, [windows.astype(np.float32)] * count)
+        units = made.vectors(subjects, batch)
+        vectors.add(ids, units)
+        vectors.add_windows(ids, windows_like(units))
     return vectors
+
+
+def windows_like(units: NDArray[np.float32]) -> list[NDArray[np.float32]]:
+    """For each passage the vectors of some windows, as varied as those of the passages."""
+    around = np.concatenate((units, units[:_WINDOWS]))
+    return [around[n : n + _WINDOWS] for n in range(len(units))]
 
 
 def _insert_passages(
@@ -108,6 +115,7 @@ def _insert_passages(
     owners = [f"document{(n - 1) // PASSAGES_A_DOCUMENT}" for n in numbers]
     texts = [" ".join(row) for row in terms]
     insert(con, "documents", _rows(list(dict.fromkeys(owners)), source.source_id, source.path))
+    _insert_ranges(con, owners, numbers)
     insert(
         con,
         "chunks",
@@ -136,7 +144,19 @@ def _insert_passages(
             "tf": [count for _, _, count in postings],
             "term_count": [_TERMS] * len(postings),
         },
+        {"key": KEY_OF_TERM},
     )
+
+
+def _insert_ranges(con: Connection, owners: list[str], numbers: NDArray[np.int64]) -> None:
+    first = dict(zip(reversed(owners), reversed(numbers.tolist()), strict=True))
+    last = dict(zip(owners, numbers.tolist(), strict=True))
+    columns: Columns = {
+        "document_id": list(first),
+        "first_chunk": list(first.values()),
+        "last_chunk": [last[owner] for owner in first],
+    }
+    insert(con, "chunk_ranges", columns)
 
 
 def _rows(ids: list[str], source_id: str, folder: Path) -> Columns:

@@ -40,15 +40,9 @@ from desktop_rag.models.gate import ModelGate
 from desktop_rag.models.keys import KeyStore
 from desktop_rag.models.opening import EmbedderOpener
 from desktop_rag.models.remote_embedding import is_address
-from desktop_rag.store.clustering import PostingsClustering
-from desktop_rag.store.conversations import ConversationStore
-from desktop_rag.store.database import DamagedStoreError, Database, set_aside
-from desktop_rag.store.documents import DocumentStore
-from desktop_rag.store.lexical import LexicalStore
-from desktop_rag.store.models import ModelStore
-from desktop_rag.store.names import NameStore
-from desktop_rag.store.sources import SourceStore
-from desktop_rag.store.web_pages import WebPageStore
+from desktop_rag.store.contract.documents import DocumentStore
+from desktop_rag.store.contract.engine import Engine
+from desktop_rag.store.opening import open_duckdb, set_damaged_aside
 
 log = logging.getLogger(__name__)
 
@@ -66,19 +60,23 @@ class Services:
 
     home: Home
     settings: Settings
-    database: Database
-    documents: DocumentStore
+    engine: Engine
     library: Library
     chat: Chat
     retriever: Retriever
     notices: tuple[Notice, ...]
     settings_notices: tuple[Notice, ...]
 
+    @property
+    def documents(self) -> DocumentStore:
+        """The rows of the library's documents."""
+        return self.engine.documents
+
     def close(self) -> None:
         """Stop indexing, give up connections, then close the store."""
         self.library.close()
         self.chat.close()
-        self.database.close()
+        self.engine.close()
 
 
 Verb = Callable[[Services, dict[str, Any]], Any]
@@ -91,18 +89,16 @@ def build_services(home: Home, *, times: WatchTimes | None = None) -> Services:
     """
     home.create()
     settings, notices = load_settings(home.settings)
-    database = Database(
+    engine = open_duckdb(
         home.database, memory_mb=settings.index.database_memory_mb, backups=home.backups
     )
     try:
-        documents = DocumentStore(database)
         gate = ModelGate()
-        sources = SourceStore(database)
         stores = LibraryStores(
-            documents, sources, WebPageStore(database), PostingsClustering(database), home.pages
+            engine.documents, engine.sources, engine.web_pages, engine.upkeep, home.pages
         )
         keys = KeyStore()
-        dense = _make_dense(database, sources, settings.index, keys)
+        dense = _make_dense(engine, settings.index, keys)
         library = _make_library(home, settings.index, stores, dense, gate, times)
         library.apply(settings)
 
@@ -113,21 +109,21 @@ def build_services(home: Home, *, times: WatchTimes | None = None) -> Services:
             ]
 
         fusion = FusionModel.load(resources_dir() / "retrieval" / "fusion.toml")
-        names = NamedDocuments(NameStore(database))
-        retriever = Retriever(LexicalStore(database), answering, gate, names, fusion)
+        names = NamedDocuments(engine.names)
+        retriever = Retriever(engine.lexical, answering, gate, names, fusion)
         # Answers without an endpoint look at sentences one by one: too many to send away.
         embedder = None if is_address(settings.index.model_folder) else dense.embedder
-        conversations = ConversationStore(database)
-        chat = Chat(conversations, documents, retriever, embedder, keys, settings=settings)
+        chat = Chat(
+            engine.conversations, engine.documents, retriever, embedder, keys, settings=settings
+        )
         faults = [Notice(error.title, error.hint) for error in (dense.fault,) if error]
     except BaseException:
-        database.close()
+        engine.close()
         raise
     return Services(
         home,
         settings,
-        database,
-        documents,
+        engine,
         library,
         chat,
         retriever,
@@ -136,12 +132,10 @@ def build_services(home: Home, *, times: WatchTimes | None = None) -> Services:
     )
 
 
-def _make_dense(
-    database: Database, sources: SourceStore, settings: IndexSettings, keys: KeyStore
-) -> DenseIndexes:
+def _make_dense(engine: Engine, settings: IndexSettings, keys: KeyStore) -> DenseIndexes:
     return DenseIndexes(
-        ModelStore(database),
-        sources.collections,
+        engine.models,
+        engine.sources.collections,
         embedder_opener(keys).open,
         default=settings.model_folder,
         threads=settings.embedding_threads,
@@ -171,7 +165,7 @@ def _make_library(
 
 def set_damaged_store_aside(home: Home, error: AppError) -> Path | None:
     """Where the library file was moved, or None: the error was not about damage."""
-    return set_aside(home.database) if isinstance(error, DamagedStoreError) else None
+    return set_damaged_aside(home.database, error)
 
 
 def model_folder(settings: IndexSettings) -> Path:

@@ -6,23 +6,24 @@ Exit codes: 0 done, 1 the world's fault (title and hint on stderr), 2 wrong use.
 import argparse
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from desktop_rag import app, cli_output, verbs
+from desktop_rag import app, cli_output, collection_verbs, eval_verbs, verbs
 from desktop_rag.core.domain import SearchMode, SourceRules, WebLinks
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.library_events import LibraryEvent, Notice, SourceScanned
+from desktop_rag.core.library_events import LibraryEvent, SourceScanned
 from desktop_rag.core.paths import find_home
 from desktop_rag.core.search_syntax import syntax_lines
 from desktop_rag.doctor import Finding, examine
-from desktop_rag.eval_verbs import add_evals, verbs_beside
 from desktop_rag.ingest.library import Library
 from desktop_rag.terminal import open_services, print_document, say
 from desktop_rag.ui.single_instance import ask_running_app
+from desktop_rag.waiting import Waiting
 
 _MODES: tuple[SearchMode, ...] = ("hybrid", "lexical", "dense")
-_REPORT_S = 1.0
+_WATCH_S = 1.0
 _SCHEMES = ("http://", "https://")
 
 
@@ -44,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _window(_: argparse.Namespace) -> int:
     home = find_home()
     is_open, _result = ask_running_app(home, "raise", {})
-    beside = {"doctor": _examined, **verbs_beside()}
+    beside = {"doctor": _examined, **collection_verbs.verbs_beside(), **eval_verbs.verbs_beside()}
     return 0 if is_open else app.run_window(home, verbs_beside=beside)
 
 
@@ -80,7 +81,12 @@ def _search(arguments: argparse.Namespace) -> int:
     if not is_answered:
         with open_services() as services:
             found = verbs.search(services.library, services.chat, **request)
-    print_document(found, cli_output.search_lines, as_json=arguments.json)
+    if arguments.json:
+        for line in cli_output.notes_lines(found):
+            say(line)
+        found = found if arguments.notes else found["passages"]
+    lines = partial(cli_output.search_lines, shows_nearest=arguments.nearest)
+    print_document(found, lines, as_json=arguments.json)
     return 0
 
 
@@ -111,14 +117,14 @@ def _index(arguments: argparse.Namespace) -> int:
                 library.add_source(folder, collection_id, _rules(arguments))
         if urls and all(source.links is None or source.links.urls != urls for source in known):
             library.add_links(WebLinks(urls, arguments.pages), collection_id)
-        held: list[Notice] = []
-        library.subscribe(lambda event: _note(library, event, held))
-        library.start(watch=arguments.watch)
-        _wait(services, held)
-        _report_index(services, folders, urls, began_at, as_json=arguments.json)
-        while arguments.watch:
-            library.wait_until_quiet(_REPORT_S)
-            time.sleep(_REPORT_S)
+        library.subscribe(lambda event: _tell_scan(library, event))
+        with Waiting(library, say) as waiting:
+            library.start(watch=arguments.watch)
+            waiting.until_quiet()
+            _report_index(services, folders, urls, began_at, as_json=arguments.json)
+            while arguments.watch:
+                time.sleep(_WATCH_S)
+                waiting.tell()
     return 0
 
 
@@ -149,30 +155,10 @@ def _rules(arguments: argparse.Namespace) -> SourceRules:
     return SourceRules(arguments.gitignore, arguments.hidden, tuple(arguments.exclude))
 
 
-def _note(library: Library, event: LibraryEvent, held: list[Notice]) -> None:
-    if isinstance(event, Notice):
-        held.append(event)
-    elif isinstance(event, SourceScanned):
+def _tell_scan(library: Library, event: LibraryEvent) -> None:
+    if isinstance(event, SourceScanned):
         names = [s.name for s in library.sources() if s.source_id == event.source_id]
         say(f"{names[0] if names else 'removed'}: {event.summary.label()}")
-
-
-def _wait(services: app.Services, held: Sequence[Notice]) -> None:
-    library = services.library
-    while not library.wait_until_quiet(_REPORT_S):
-        if library.holds_for_battery:
-            # Whoever calls this waits for it.
-            library.resume()
-        if library.is_paused and held:
-            # Nobody but an error pauses here, and nobody could resume.
-            raise AppError(held[-1].title, held[-1].hint)
-        p = library.progress()
-        left = "" if p.seconds_left is None else f", about {p.seconds_left:.0f} s left"
-        say(
-            f"{p.stage.value}: {100 * p.fraction:.1f} % ({p.files_read:,} of {p.files_total:,}"
-            f" files, {p.chunks_embedded:,} of {p.chunks_total:,} passages{left})"
-            f" {p.current_file}"
-        )
 
 
 def _report_index(
@@ -230,13 +216,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_index(
         verb("index", _index, "Make folders and web pages searchable and wait until they are.")
     )
-    added = verb("search", _search, "List the passages that fit best.")
-    added.add_argument("query", type=_not_empty)
-    added.add_argument("--mode", choices=_MODES, default="hybrid")
-    added.add_argument("-k", type=_positive, default=10, help="how many passages")
-    added.add_argument("--collection", default="", help="search this collection only")
-    added.formatter_class = argparse.RawDescriptionHelpFormatter
-    added.epilog = "In the query:\n" + "\n".join(f"  {line}" for line in syntax_lines())
+    _add_search(verb("search", _search, "List the passages that fit best."))
     added = verb("status", _status, "Show the folders and how far they are.")
     added.add_argument(
         "--failed", action="store_true", help="list files that were not read, and why"
@@ -249,8 +229,23 @@ def _parser() -> argparse.ArgumentParser:
     added = added_verbs.add_parser("demo", help=text, description=text)
     added.set_defaults(run=_demo)
     added.add_argument("--terminal", action="store_true", help="without a window")
-    add_evals(added_verbs.add_parser("eval", help="Measure quality."), _positive)
+    text = "List collections, and choose their models."
+    collection_verbs.add_collections(added_verbs.add_parser("collection", help=text))
+    eval_verbs.add_evals(added_verbs.add_parser("eval", help="Measure quality."), _positive)
     return parser
+
+
+def _add_search(added: argparse.ArgumentParser) -> None:
+    added.add_argument("query", type=_not_empty)
+    added.add_argument("--mode", choices=_MODES, default="hybrid")
+    added.add_argument("-k", type=_positive, default=10, help="how many passages")
+    added.add_argument("--collection", default="", help="search this collection only")
+    text = "list what comes nearest also when nothing seems to be about the query"
+    added.add_argument("--nearest", action="store_true", help=text)
+    text = "with --json: an object of the passages and what the search made of the query"
+    added.add_argument("--notes", action="store_true", help=text)
+    added.formatter_class = argparse.RawDescriptionHelpFormatter
+    added.epilog = "In the query:\n" + "\n".join(f"  {line}" for line in syntax_lines())
 
 
 def _add_index(added: argparse.ArgumentParser) -> None:

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from desktop_rag.core.anchors import HEADING_SEPARATOR, Anchor
-from desktop_rag.core.conversation import NEAREST, Message, SourceRef
-from desktop_rag.core.domain import Document, DocumentState, Passage, Source
+from desktop_rag.core.conversation import NEAREST, Message, SearchNotes, SearchResult, SourceRef
+from desktop_rag.core.domain import Collection, Document, DocumentState, Passage, Source
 from desktop_rag.core.library_events import DocumentCounts
 
 _EXCERPT = 300
+_NOTHING_RELEVANT = "Nothing in your documents seems to be about this."
 _GONE = DocumentState.GONE
 # Excerpts are Markdown that shows document text literally; a terminal shows it so anyway.
 _ESCAPE = re.compile(r"\\([\\`*_{}\[\]<>#|~])")
@@ -48,14 +49,26 @@ class IndexReport:
             f"({report['embedded_chunks']:,} passages embedded, {report['reused_chunks']:,} "
             f"reused) after {report['seconds']} s, by words after {report['words_seconds']} s."
         )
-        lines = [total]
+        waiting = sum(d.state is DocumentState.SEARCHABLE_BY_WORDS for d in self.documents)
+        lines = [total, *_unfinished(waiting)]
         for kind in ("failed", "skipped"):
             lines += [f"{kind}: {row['path']}: {row['reason']}" for row in report[kind]]
         return lines
 
 
-def search_json(passages: Sequence[Passage]) -> list[dict[str, Any]]:
-    """The list of `search --json`."""
+def search_json(found: SearchResult) -> dict[str, Any]:
+    """The document of `search --json --notes`; its `passages` are the list of `search --json`.
+
+    `notes` is null when the search took the query as it is.
+    """
+    return {
+        "passages": _passages_json(found.passages),
+        "notes": _notes_json(found.notes),
+        "is_relevant": found.is_relevant,
+    }
+
+
+def _passages_json(passages: Sequence[Passage]) -> list[dict[str, Any]]:
     return [
         {
             "rank": rank,
@@ -72,12 +85,27 @@ def search_json(passages: Sequence[Passage]) -> list[dict[str, Any]]:
     ]
 
 
-def search_lines(passages: Sequence[dict[str, Any]]) -> list[str]:
-    """Search results for people, from their JSON."""
-    if not passages:
-        return ["Nothing found."]
-    lines: list[str] = []
-    for p in passages:
+def notes_lines(found: dict[str, Any]) -> list[str]:
+    """What a search made of the query, and whether anything is about it, from its JSON."""
+    lines = [found["notes"]["text"]] if found["notes"] else []
+    if found["passages"] and not found["is_relevant"]:
+        lines.append(_NOTHING_RELEVANT)
+    return lines
+
+
+def search_lines(found: dict[str, Any], *, shows_nearest: bool = False) -> list[str]:
+    """Search results for people, from their JSON.
+
+    When nothing seems to be about the query, the passages are listed if `shows_nearest`.
+    """
+    lines = notes_lines(found)
+    if not found["passages"]:
+        return [*lines, "Nothing found."]
+    if not found["is_relevant"]:
+        if not shows_nearest:
+            return [*lines, "What comes nearest is listed with --nearest."]
+        lines += ["", f"{NEAREST}:"]
+    for p in found["passages"]:
         text = " ".join(p["text"].split())
         lines.append(f"{p['rank']:>2}. {p['title']} ({place(p['anchor'])})  {p['path']}")
         lines.append(f"    {text[:_EXCERPT]}{'…' if len(text) > _EXCERPT else ''}")
@@ -100,9 +128,16 @@ def answer_json(message: Message) -> dict[str, Any]:
     }
     if message.nearest:
         document["nearest"] = [_source_json(s) for s in message.nearest]
-    if message.notes and (said := message.notes.in_words()):
-        document["notes"] = message.notes.to_json() | {"text": said}
+    if notes := _notes_json(message.notes):
+        document["notes"] = notes
     return document
+
+
+def _notes_json(notes: SearchNotes | None) -> dict[str, Any] | None:
+    """None when there is nothing to say."""
+    if notes and (said := notes.in_words()):
+        return notes.to_json() | {"text": said}
+    return None
 
 
 def answer_lines(answer: dict[str, Any]) -> list[str]:
@@ -131,15 +166,16 @@ def _source_json(source: SourceRef) -> dict[str, Any]:
 
 
 def status_json(
-    sources: Sequence[tuple[Source, DocumentCounts]], unread: Sequence[Document] | None
+    sources: Sequence[tuple[Source, DocumentCounts]],
+    collections: Sequence[Collection],
+    unread: Sequence[Document] | None,
 ) -> dict[str, Any]:
-    """The document of `status --json`; `unread` (failed and skipped) is listed when asked for."""
-    total: dict[str, int] = {}
-    for _, counts in sources:
-        for state, count in counts.by_state.items():
-            total[state.value] = total.get(state.value, 0) + count
+    """The document of `status --json`; `unread` (failed and skipped) is listed when asked for.
+
+    A collection whose `model` is empty has that of the settings.
+    """
     document: dict[str, Any] = {
-        "documents": total,
+        "documents": _by_state([counts for _, counts in sources]),
         "sources": [
             {
                 "path": source.name if source.links else str(source.path),
@@ -149,6 +185,7 @@ def status_json(
             for source, counts in sources
         ],
     }
+    document["collections"] = [{"name": c.name, "model": c.embedder} for c in collections]
     if unread is not None:
         document["failed"] = _with_reasons(unread, DocumentState.FAILED)
         document["skipped"] = _with_reasons(unread, DocumentState.SKIPPED)
@@ -163,9 +200,64 @@ def status_lines(status: dict[str, Any]) -> list[str]:
     for source in status["sources"]:
         counts = ", ".join(f"{n:,} {state}" for state, n in source["documents"].items())
         lines.append(f"{source['path']} ({source['state']}): {counts or 'no files yet'}")
+    own = [row for row in status["collections"] if row["model"]]
+    lines += [f"Collection {row['name']}: {_model_in_words(row)}" for row in own]
     for kind in ("failed", "skipped"):
         lines += [f"{kind}: {row['path']}: {row['reason']}" for row in status.get(kind, [])]
     return lines
+
+
+def collection_json(
+    collection: Collection, answered_by: str, counts: Sequence[DocumentCounts]
+) -> dict[str, Any]:
+    """A row of `collection list --json`; `counts` are those of its sources.
+
+    `answered_by` names the model whose vectors are searched now; empty while there are none.
+    """
+    return {
+        "name": collection.name,
+        "model": collection.embedder,
+        "answered_by": answered_by,
+        "sources": len(counts),
+        "documents": _by_state(counts),
+    }
+
+
+def collection_lines(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """The collections for people, from their JSON."""
+    lines: list[str] = []
+    for row in rows:
+        counts = ", ".join(f"{n:,} {state}" for state, n in row["documents"].items())
+        answering = f"answered by {row['answered_by']}" if row["answered_by"] else "no answers yet"
+        lines.append(f"{row['name']}: {counts or 'no documents yet'}")
+        lines.append(f"    {_model_in_words(row)}; {answering}")
+    return lines
+
+
+def set_model_lines(report: dict[str, Any]) -> list[str]:
+    """What `collection set-model` did, for people, from its JSON."""
+    done = f"{report['embedded_chunks']:,} passages embedded after {report['seconds']} s."
+    waiting = report["documents"].get(DocumentState.SEARCHABLE_BY_WORDS.value, 0)
+    return [*collection_lines([report]), done, *_unfinished(waiting)]
+
+
+def _model_in_words(row: dict[str, Any]) -> str:
+    return f"model {row['model']}" if row["model"] else "the model of the settings"
+
+
+def _unfinished(documents: int) -> list[str]:
+    if not documents:
+        return []
+    noun = "document is" if documents == 1 else "documents are"
+    return [f"{documents:,} {noun} found by words only so far. The next run goes on with the rest."]
+
+
+def _by_state(counts: Sequence[DocumentCounts]) -> dict[str, int]:
+    total: dict[str, int] = {}
+    for of in counts:
+        for state, count in of.by_state.items():
+            total[state.value] = total.get(state.value, 0) + count
+    return total
 
 
 def location(path: str, part: str, url: str) -> str:

@@ -9,6 +9,8 @@ import sys
 
 from desktop_rag import app, cli_output, verbs
 from desktop_rag.core.paths import Home, find_home
+from desktop_rag.terminal import say
+from desktop_rag.waiting import Waiting
 
 
 def run(*, in_terminal: bool = False) -> int:
@@ -35,10 +37,11 @@ def has_display() -> bool:
 def _run_in_terminal(home: Home) -> int:
     services = app.build_services(home)
     try:
-        services.library.start(watch=False)
         sys.stdout.write("Indexing the demo library …\n")
-        question = app.add_demo(services.library)
-        services.library.wait_until_quiet()
+        with Waiting(services.library, say) as waiting:
+            services.library.start(watch=False)
+            question = app.add_demo(services.library)
+            waiting.until_quiet()
         answer = verbs.ask(services.library, services.chat, question)
     finally:
         services.close()

@@ -59,7 +59,9 @@ def add_evals(parser: argparse.ArgumentParser, positive: Callable[[str], int]) -
 def verbs_beside() -> Mapping[str, app.Verb]:
     """What the running app answers, or keeps, for these verbs."""
     return {
-        "eval_runs": lambda services, asked: runs.listed(services.database, str(asked["id"])),
+        "eval_runs": lambda services, asked: runs.listed(
+            services.engine.evaluations, str(asked["id"])
+        ),
         "eval_keep": lambda services, asked: _keep_file(services, Path(str(asked["file"]))),
     }
 
@@ -160,7 +162,7 @@ def _runs(arguments: argparse.Namespace) -> int:
     is_answered, found = ask_running_app(find_home(), "eval_runs", {"id": arguments.id})
     if not is_answered:
         with open_services() as services:
-            found = runs.listed(services.database, arguments.id)
+            found = runs.listed(services.engine.evaluations, arguments.id)
     print_document(found, _run_lines, as_json=arguments.json)
     return 0
 
@@ -175,7 +177,7 @@ def _keep(run: dict[str, Any]) -> None:
             is_kept, _ = ask_running_app(find_home(), "eval_keep", {"file": str(file)})
         if not is_kept:
             with open_services() as services:
-                runs.keep(services.database, run)
+                runs.keep(services.engine.evaluations, run)
     except AppError as error:
         say(f"This run was not stored. {error.title} {error.hint}")
     else:
@@ -187,7 +189,7 @@ def _keep_file(services: app.Services, path: Path) -> None:
         run = json.loads(path.read_bytes())
     except (OSError, ValueError) as exc:
         raise AppError("The run could not be read.", str(exc)) from exc
-    runs.keep(services.database, run)
+    runs.keep(services.engine.evaluations, run)
 
 
 # --- lines for people --------------------------------------------------------------------------

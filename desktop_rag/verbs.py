@@ -29,19 +29,20 @@ def ask(library: Library, chat: Chat, question: str, collection: str = "") -> di
 
 def search(
     library: Library, chat: Chat, query: str, mode: SearchMode, limit: int, collection: str = ""
-) -> list[dict[str, Any]]:
-    """The rows of `search --json`. The arguments may come from another process."""
+) -> dict[str, Any]:
+    """The document of `search`. The arguments may come from another process."""
     if mode not in get_args(SearchMode) or type(limit) is not int or limit < 1:
         raise AppError("This search makes no sense.", f"mode {mode}, {limit} passages")
     collection_id = _collection_id(library, collection)
-    passages = chat.search(query, mode=mode, limit=limit, collection_id=collection_id)
-    return cli_output.search_json(passages)
+    found = chat.look_up(query, mode=mode, limit=limit, collection_id=collection_id)
+    return cli_output.search_json(found)
 
 
 def status(library: Library, *, failed: bool = False) -> dict[str, Any]:
     """The document of `status --json`; with `failed` it lists what was not read, and why."""
     sources = [(source, library.counts(source.source_id)) for source in library.sources()]
-    return cli_output.status_json(sources, library.documents() if failed else None)
+    unread = library.documents() if failed else None
+    return cli_output.status_json(sources, library.collections(), unread)
 
 
 def _collection_id(library: Library, name: str) -> str:

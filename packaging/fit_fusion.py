@@ -3,12 +3,12 @@
     python packaging/fit_fusion.py SETS --scratch FOLDER [--write]
 
 SETS holds folders in BEIR's layout. Each set is indexed once by the app itself into SCRATCH, every
-question's passages in the race are scored, and the logistic function that gives each question its
-weight is searched for (an evolution strategy with adapted covariance; Hansen, 2016, "The CMA
-Evolution Strategy: A Tutorial", reduced to the rank-mu update) so that the mean nDCG@10 over the
-sets is highest, with less than the better single ranking punished. Then the same with each group of
-sets left out in turn: what those would have got from numbers that never saw them. The relevance of
-a passage is a logistic regression on questions of a set against questions of other sets.
+question's passages in the race are scored and ranked with every weight of a grid, and the logistic
+functions that give each question its weights are searched for (fusion_search.py) so that the mean
+nDCG@10 over the sets is highest, with less than a set's limit punished. Then the same with each
+group of sets left out in turn: what those would have got from numbers that never saw them. The
+relevance of a passage is a logistic regression on questions of a set against questions of other
+sets.
 """
 
 import argparse
@@ -21,16 +21,17 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
+from fusion_search import COMPANIES, WEIGHTS, FusionSet, Numbers, gain_of, search, weights_of
 from numpy.typing import NDArray
 
 from desktop_rag import app
-from desktop_rag.answer.fusion import fuse, measure
-from desktop_rag.answer.retrieval import Retriever
+from desktop_rag.answer.fusion import MOST_COMPANY, company, fuse, measure, standardised
+from desktop_rag.answer.retrieval import Pool, Retriever
 from desktop_rag.core.paths import Home, resources_dir
 from desktop_rag.core.query import Query
 from desktop_rag.evaluate.retrieval import write_corpus
 from desktop_rag.evaluate.sets import RetrievalSet, load_set
-from desktop_rag.store.scope import Scope
+from desktop_rag.store.contract.scope import Scope
 
 Floats = NDArray[np.float64]
 
@@ -43,28 +44,28 @@ SETS = (
     "squad", "chunk_eval", "pubmedqa", "lfqa_docs", "wice_retrieval",
     "xquad/de", "xquad/en", "xquad/ru", "xquad/zh",
 )  # fmt: skip
-SIGNALS = ("spread", "lead")
-_WEIGHTS = np.concatenate([[0.02, 0.06], np.arange(0.1, 0.9, 0.05), [0.92]])
+WEIGHT_SIGNALS = ("cohesion", "closeness", "match", "standout")
+COMPANY_SIGNALS = ("cohesion", "closeness")
+# What a set is to reach; others what the best fixed weights get, less what a set may lack.
+LIMITS = {"squad": 0.913, "chunk_eval": 0.906, "pubmedqa": 0.986, "lfqa_docs": 0.682}
+_MAY_LACK = 0.01
 _DEPTH = 10
-_BEHIND = 0.5
-_SHRINKAGE = 1e-4
-_GENERATIONS, _OFFSPRING, _PARENTS = 80, 20, 6
 _OFF_TOPIC = 25
+assert COMPANIES[-1] == MOST_COMPANY, "the grid ends where the app does"
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question's pool: both z-scored rankings, documents, grades, signals, values of its best."""
+    """A question: nDCG@10 at each point of the grid, signals, values of the best passage."""
 
-    lexical: Floats
-    dense: Floats
-    documents: list[str]
-    grades: dict[str, int]
+    gains: Floats
     signals: dict[str, float]
     best: dict[str, float]
 
 
 Questions = dict[str, list[Question]]
+# Mean and deviation by name.
+Scale = dict[str, tuple[float, float]]
 
 
 def main() -> None:
@@ -75,17 +76,19 @@ def main() -> None:
     parser.add_argument("--write", action="store_true")
     arguments = parser.parse_args()
     own, foreign = collect_all(arguments.sets, arguments.scratch)
-    gains = {name: gains_of(questions) for name, questions in own.items()}
     scale = scaled(own)
-    fitted = search(own, gains, scale, SETS)
-    report("fitted on all", own, gains, scale, fitted, SETS)
+    sets = {name: fusion_set(name, own, scale) for name in SETS}
+    fitted = search(list(sets.values()))
+    report("fitted on all", sets, fitted, SETS)
     for group in dict.fromkeys(map(group_of, SETS)):
         left_out = [name for name in SETS if group_of(name) == group]
-        others = [name for name in SETS if name not in left_out]
-        report(f"without {group}", own, gains, scale, search(own, gains, scale, others), left_out)
+        others = [sets[name] for name in SETS if name not in left_out]
+        report(f"without {group}", sets, search(others), left_out)
     tables = {
-        "weight": table(fitted, SIGNALS, *scale),
-        "relevance": regression(own, foreign, ("similarity", "spread", "share")),
+        "weight": table(fitted.weight, WEIGHT_SIGNALS, scale),
+        "company": table(fitted.company, COMPANY_SIGNALS, scale),
+        "relevance": regression(own, foreign, ("nearness", "standout")),
+        "relevance_among_few": regression(own, foreign, ("nearness", "share")),
         "relevance_by_words": regression(own, foreign, ("share",)),
     }
     text = as_toml(tables)
@@ -157,126 +160,81 @@ def pool_of(
     wanted = retriever.reader.read(Query(text))
     pool = retriever.pool(wanted, Scope())
     assert pool is not None, "the bundled model answers"
-    signals = measure(pool.lexical, pool.similar)
+    signals = measure(pool.lexical, pool.similar, pool.dense, pool.alike)
     best = int(fuse(pool.lexical, pool.dense, 0.5).argmax())
-    values = asdict(signals) | {
-        "similarity": float(pool.similar[best]),
+    values = {
+        "nearness": float(pool.near[best]),
+        "standout": float(standardised(pool.lexical)[best]),
         "share": float(pool.lexical[best]) / (pool.greatest or 1.0),
     }
     paths = {
         p.chunk_id: ids[p.path] for p in retriever.lexical.passages(dict.fromkeys(pool.ids, 0.0))
     }
-    documents = [paths[i] for i in pool.ids]
-    return Question(
-        fuse(pool.lexical, pool.lexical, 0.5), fuse(pool.dense, pool.dense, 0.5),
-        documents, grades, asdict(signals), values,
-    )  # fmt: skip
+    gains = gains_of(pool, [paths[i] for i in pool.ids], grades) if grades else np.zeros((0, 0))
+    return Question(gains, asdict(signals), values)
 
 
-def gains_of(questions: Sequence[Question]) -> Floats:
-    """nDCG@10 of each question (rows) at each of `_WEIGHTS`."""
-    return np.array([[_ndcg(q, weight) for weight in _WEIGHTS] for q in questions])
+def gains_of(pool: Pool, documents: Sequence[str], grades: dict[str, int]) -> Floats:
+    """nDCG@10 at each point of the grid, shape (weights, companies)."""
+    gains = np.empty((len(WEIGHTS), len(COMPANIES)))
+    for i, weight in enumerate(WEIGHTS):
+        fused = fuse(pool.lexical, pool.dense, weight)
+        near = company(fused, pool.alike)
+        for j, share in enumerate(COMPANIES):
+            gains[i, j] = _ndcg(fused + share * near, documents, grades)
+    return gains
 
 
-def _ndcg(question: Question, weight: float) -> float:
-    scores = weight * question.lexical + (1 - weight) * question.dense
-    ranked = [question.documents[i] for i in np.argsort(-scores, kind="stable")]
+def _ndcg(scores: Floats, documents: Sequence[str], grades: dict[str, int]) -> float:
+    ranked = [documents[int(i)] for i in np.argsort(-scores, kind="stable")]
     first = list(dict.fromkeys(ranked))[:_DEPTH]
-    gained = sum(question.grades.get(d, 0) / math.log2(n + 2) for n, d in enumerate(first))
-    best = sorted(question.grades.values(), reverse=True)[:_DEPTH]
+    gained = sum(grades.get(d, 0) / math.log2(n + 2) for n, d in enumerate(first))
+    best = sorted(grades.values(), reverse=True)[:_DEPTH]
     return gained / sum(grade / math.log2(n + 2) for n, grade in enumerate(best))
 
 
-def scaled(own: dict[str, list[Question]]) -> tuple[Floats, Floats]:
+def scaled(own: Questions) -> Scale:
     """Mean and deviation of each signal over all questions."""
-    values = np.array([[q.signals[s] for s in SIGNALS] for qs in own.values() for q in qs])
-    return values.mean(axis=0), values.std(axis=0)
+    names = WEIGHT_SIGNALS + COMPANY_SIGNALS
+    values = {s: np.array([q.signals[s] for qs in own.values() for q in qs]) for s in names}
+    return {name: (float(v.mean()), float(v.std())) for name, v in values.items()}
 
 
-def scores_of(
-    numbers: Floats,
-    own: dict[str, list[Question]],
-    gains: dict[str, Floats],
-    scale: tuple[Floats, Floats],
-    names: Sequence[str],
-) -> dict[str, float]:
-    """Mean nDCG@10 of each set with these numbers, read off between the weights tried."""
-    found: dict[str, float] = {}
+def fusion_set(name: str, own: Questions, scale: Scale) -> FusionSet:
+    """A set as it is searched over. Sets of one group share the weight of one."""
+
+    def signals(names: Sequence[str]) -> Floats:
+        rows = [[(q.signals[s] - scale[s][0]) / scale[s][1] for s in names] for q in own[name]]
+        return np.array(rows)
+
+    gains = np.array([q.gains for q in own[name]])
+    best = float(gains.mean(axis=0).max())
+    share = 1 / math.sqrt(sum(group_of(other) == group_of(name) for other in SETS))
+    return FusionSet(
+        gains,
+        signals(WEIGHT_SIGNALS),
+        signals(COMPANY_SIGNALS),
+        LIMITS.get(name, best - _MAY_LACK),
+        share,
+    )
+
+
+def report(title: str, sets: dict[str, FusionSet], numbers: Numbers, names: Sequence[str]) -> None:
+    """Print what the numbers get on these sets, beside the best fixed weights."""
+    print(f"{title}: " + " ".join(f"{n:.2f}" for n in (*numbers.weight, *numbers.company)))
     for name in names:
-        values = np.array([[q.signals[s] for s in SIGNALS] for q in own[name]])
-        total = numbers[0] + (values - scale[0]) / scale[1] @ numbers[1:]
-        weight = np.clip(1 / (1 + np.exp(-np.clip(total, -30, 30))), _WEIGHTS[0], _WEIGHTS[-1])
-        place = np.clip(np.searchsorted(_WEIGHTS, weight) - 1, 0, len(_WEIGHTS) - 2)
-        part = (weight - _WEIGHTS[place]) / (_WEIGHTS[place + 1] - _WEIGHTS[place])
-        rows = np.arange(len(weight))
-        left, right = gains[name][rows, place], gains[name][rows, place + 1]
-        found[name] = float(((1 - part) * left + part * right).mean())
-    return found
-
-
-def search(
-    own: dict[str, list[Question]],
-    gains: dict[str, Floats],
-    scale: tuple[Floats, Floats],
-    names: Sequence[str],
-) -> Floats:
-    """Intercept and coefficients with the highest objective over these sets. Seeded."""
-    # A set can't be expected to beat what the best fixed weight gets on it.
-    bars = {name: float(gains[name].mean(axis=0).max()) for name in names}
-    share = {
-        name: 1 / math.sqrt(sum(group_of(o) == group_of(name) for o in names)) for name in names
-    }
-
-    def objective(numbers: Floats) -> float:
-        found = scores_of(numbers, own, gains, scale, names)
-        total = sum(
-            share[n] * (score - _BEHIND * max(0.0, bars[n] - 0.005 - score))
-            for n, score in found.items()
-        )
-        return total / sum(share.values()) - _SHRINKAGE * float((numbers[1:] ** 2).sum())
-
-    random = np.random.default_rng(7)
-    size = len(SIGNALS) + 1
-    mean, covariance, step = np.zeros(size), np.eye(size), 1.0
-    best, best_value = mean, objective(mean)
-    ranks = np.log(_PARENTS + 0.5) - np.log(np.arange(1, _PARENTS + 1))
-    ranks /= ranks.sum()
-    for _ in range(_GENERATIONS):
-        factor = np.linalg.cholesky(covariance + 1e-9 * np.eye(size))
-        moves = random.standard_normal((_OFFSPRING, size)) @ factor.T
-        values = [objective(mean + step * move) for move in moves]
-        order = np.argsort(values)[::-1][:_PARENTS]
-        if values[order[0]] > best_value:
-            best, best_value = mean + step * moves[order[0]], values[order[0]]
-        mean = mean + step * (ranks @ moves[order])
-        spread = np.einsum("i,ij,ik->jk", ranks, moves[order], moves[order])
-        covariance, step = 0.8 * covariance + 0.2 * spread, step * 0.985
-    return best
-
-
-def report(
-    title: str,
-    own: dict[str, list[Question]],
-    gains: dict[str, Floats],
-    scale: tuple[Floats, Floats],
-    numbers: Floats,
-    names: Sequence[str],
-) -> None:
-    """Print what the numbers get on these sets, beside each ranking's end and the best weight."""
-    print(f"{title}: " + " ".join(f"{number:.2f}" for number in numbers))
-    found = scores_of(numbers, own, gains, scale, names)
-    for name in names:
-        fixed = gains[name].mean(axis=0)
+        fixed = sets[name].gains.mean(axis=0)
+        i, j = np.unravel_index(fixed.argmax(), fixed.shape)
+        words, near = (float(w.mean()) for w in weights_of(sets[name], numbers))
         print(
-            f"  {name:<16} {found[name]:.4f}   weight .5 {np.interp(0.5, _WEIGHTS, fixed):.4f}"
-            f"   best weight {_WEIGHTS[fixed.argmax()]:.2f} {fixed.max():.4f}",
+            f"  {name:<16} {gain_of(sets[name], numbers):.4f}   words {words:.2f}"
+            f" company {near:.2f}   best fixed {fixed.max():.4f}"
+            f" at {WEIGHTS[i]:.2f} {COMPANIES[j]:.2f}",
             flush=True,
         )
 
 
-def regression(
-    own: dict[str, list[Question]], foreign: dict[str, list[Question]], names: Sequence[str]
-) -> dict[str, object]:
+def regression(own: Questions, foreign: Questions, names: Sequence[str]) -> dict[str, object]:
     """A logistic regression: is the best passage of a set's own question, or of a stranger?
 
     Every set and both kinds weigh the same. Newton's method.
@@ -297,25 +255,20 @@ def regression(
         curve = (features * (weight * guess * (1 - guess))[:, None]).T @ features
         numbers = numbers + np.linalg.solve(curve + 0.01 * np.eye(len(numbers)), slope)
     guess = 1 / (1 + np.exp(-(features @ numbers)))
-    for limit in (0.02, 0.05, 0.1, 0.2, 0.5):
+    for limit in (0.1, 0.2, 0.3, 0.4, 0.5):
         refused = [float((guess[wanted == kind] < limit).mean()) for kind in (1.0, 0.0)]
         print(f"  below {limit}: {refused[0]:.4f} of own, {refused[1]:.4f} of off-topic questions")
-    return table(numbers, names, mean, deviation)
+    scale = {n: (float(m), float(d)) for n, m, d in zip(names, mean, deviation, strict=True)}
+    return table(numbers, names, scale)
 
 
-def table(
-    numbers: Floats, names: Sequence[str], means: Floats, deviations: Floats
-) -> dict[str, object]:
+def table(numbers: Floats, names: Sequence[str], scale: Scale) -> dict[str, object]:
     """A logistic function as it stands in the file."""
-
-    def rounded(values: Floats) -> dict[str, float]:
-        return {name: round(float(v), 3) for name, v in zip(names, values, strict=True)}
-
     return {
         "intercept": round(float(numbers[0]), 3),
-        "coefficients": rounded(numbers[1:]),
-        "means": rounded(means),
-        "deviations": rounded(deviations),
+        "coefficients": {n: round(float(v), 3) for n, v in zip(names, numbers[1:], strict=True)},
+        "means": {name: round(scale[name][0], 3) for name in names},
+        "deviations": {name: round(scale[name][1], 3) for name in names},
     }
 
 

@@ -1,18 +1,56 @@
-"""Knows what a library that listens to the watcher would end up knowing."""
+"""What tests of watching stand on: a watcher of real folders, and who listens to it."""
 
 import contextlib
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Protocol
 
+from desktop_rag.ingest import mounts
 from desktop_rag.ingest.debounce import WatchTimes
 from desktop_rag.ingest.ignore import IgnoreRules
 from desktop_rag.ingest.reconcile import KnownFile, rescan
 from desktop_rag.ingest.scan import RootOffline, scan
+from desktop_rag.ingest.watcher import FolderWatcher
 
 WAIT_S = 30.0
 RULES = IgnoreRules(lambda name: name.lower().endswith(".md"), max_size_bytes=1000)
 FAST = WatchTimes(quiet_s=0.05, storm_s=1.0, probe_s=0.1, poll_s=0.1)
+
+
+class Listener(Protocol):
+    """Hears what a watcher says."""
+
+    def on_dirty(self, root: Path, places: frozenset[Path], /) -> None: ...
+    def on_polling(self, root: Path, reason: str, /) -> None: ...
+
+
+@contextlib.contextmanager
+def watching(
+    listener: Listener,
+    times: WatchTimes = FAST,
+    *,
+    is_remote: Callable[[Path], bool] = mounts.is_remote,
+    wall_clock: Callable[[], float] = time.time,
+) -> Iterator[FolderWatcher]:
+    """A watcher that tells the listener, closed at the end."""
+    watcher = FolderWatcher(
+        listener.on_dirty, listener.on_polling, RULES, times, is_remote, wall_clock
+    )
+    try:
+        yield watcher
+    finally:
+        watcher.close()
+
+
+def write_docs(folder: Path) -> Path:
+    """A folder `docs` of three files, two of them further down."""
+    root = folder / "docs"
+    for name in ("a.md", "sub/b.md", "sub/deep/c.md"):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(name)
+    return root
 
 
 class Follower:

@@ -23,7 +23,7 @@ from desktop_rag.answer.extract import (
 from desktop_rag.answer.fusion import IRRELEVANT_BELOW
 from desktop_rag.answer.passages import CountTokens, choose_sources, place_of
 from desktop_rag.answer.prompt import build_turns
-from desktop_rag.answer.retrieval import Found, Retriever
+from desktop_rag.answer.retrieval import Retriever
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import (
     AnswerDone,
@@ -34,6 +34,7 @@ from desktop_rag.core.conversation import (
     QuestionStored,
     Role,
     SearchNotes,
+    SearchResult,
     SourceRef,
     SourcesFound,
     TextDelta,
@@ -49,8 +50,8 @@ from desktop_rag.models.chat_client import ChatClient
 from desktop_rag.models.endpoints import probe_endpoint
 from desktop_rag.models.keys import KeyStore
 from desktop_rag.models.ports import ChatModel, Embedder
-from desktop_rag.store.conversations import ConversationStore
-from desktop_rag.store.documents import DocumentStore
+from desktop_rag.store.contract.documents import DocumentStore
+from desktop_rag.store.contract.records import ConversationStore
 
 log = logging.getLogger(__name__)
 
@@ -203,16 +204,30 @@ class Chat:
         collection_id: str = "",
     ) -> list[Passage]:
         """The passages that fit best, best first. AppError for a wrong date in a filter."""
-        return self._found(query, mode, limit, collection_id).passages
+        found = self.look_up(query, mode=mode, limit=limit, collection_id=collection_id)
+        return list(found.passages)
 
-    def _found(self, query: str, mode: SearchMode, limit: int, collection_id: str) -> Found:
-        return self._retriever.search(
+    def look_up(
+        self,
+        query: str,
+        *,
+        mode: SearchMode = "hybrid",
+        limit: int = 10,
+        collection_id: str = "",
+    ) -> SearchResult:
+        """As `search`, with what the search made of the query and whether anything is about it."""
+        found = self._retriever.search(
             query,
             mode=mode,
             limit=limit,
             collection_id=collection_id,
             lexical_weight=self._settings.retrieval.lexical_weight,
         )
+        filters = limits_in_words(parse_query(query))
+        is_said = bool(found.repaired or filters)
+        notes = SearchNotes(found.repaired, filters, len(found.passages)) if is_said else None
+        is_relevant = any(p.relevance >= IRRELEVANT_BELOW for p in found.passages)
+        return SearchResult(tuple(found.passages), notes, is_relevant)
 
     def document_text(self, document_id: str) -> str:
         """All text that was read from a document; AppError when it is gone."""
@@ -274,28 +289,20 @@ class Chat:
     def _find_sources(self, question: str, collection_id: str, draft: Draft) -> None:
         """Give the draft its sources, or what came nearest when nothing is about the question."""
         wanted = self._settings.retrieval
-        found, draft.notes = self._find(question, _DEPTH * wanted.passages, collection_id)
-        is_relevant = any(passage.relevance >= IRRELEVANT_BELOW for passage in found)
+        limit = _DEPTH * wanted.passages
+        found = self.look_up(question, limit=limit, collection_id=collection_id)
+        draft.notes = found.notes
         sources = choose_sources(
-            found,
+            found.passages,
             self._documents.content,
             self._count_tokens,
-            most=wanted.passages if is_relevant else _NEAREST,
+            most=wanted.passages if found.is_relevant else _NEAREST,
             most_tokens=wanted.source_tokens,
         )
-        if is_relevant:
+        if found.is_relevant:
             draft.sources = sources
         else:
             draft.nearest = sources
-
-    def _find(
-        self, question: str, limit: int, collection_id: str
-    ) -> tuple[list[Passage], SearchNotes | None]:
-        found = self._found(question, "hybrid", limit, collection_id)
-        filters = limits_in_words(parse_query(question))
-        if not (found.repaired or filters):
-            return found.passages, None
-        return found.passages, SearchNotes(found.repaired, filters, len(found.passages))
 
     @property
     def _count_tokens(self) -> CountTokens:

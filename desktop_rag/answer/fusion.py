@@ -2,14 +2,16 @@
 
 Fusion is a convex combination of normalised scores (Bruch, Gai and Ingber, 2023, "An Analysis of
 Fusion Functions for Hybrid Retrieval"), which beats reciprocal ranks on nearly every set we tried.
-No weight is best for all questions, so each question gets its own: a logistic function of a few
-signals of the two rankings. The numbers were fitted by `packaging/fit_fusion.py`.
+To it comes the company of a passage: how alike it is to the passages that stand first, for what
+belongs together is relevant together (Diaz, 2005, "Regularizing Ad Hoc Retrieval Scores").
+No balance is best for all questions, so each question gets its own: logistic functions of a few
+signals of the rankings. The numbers were fitted by `packaging/fit_fusion.py`.
 """
 
 import math
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
@@ -18,13 +20,18 @@ from numpy.typing import NDArray
 Scores = NDArray[np.float64]
 
 # Of a passage's similarity, the part that its best window has.
-WINDOW_SHARE = 0.4
+WINDOW_SHARE = 0.5
 # The weight of words stays between these: neither ranking is ever left out.
 _LEAST_WEIGHT, _MOST_WEIGHT = 0.02, 0.92
+# What company counts at most, where words and meaning count 1 together.
+MOST_COMPANY = 1.5
 # A passage whose relevance is less is not about the question.
-IRRELEVANT_BELOW = 0.2
-# Which places of a ranking stand for what follows its top, and for its background.
-_LEAD_PLACE = 5
+IRRELEVANT_BELOW = 0.3
+# Among fewer passages nothing can stand out: there the share of the words tells what is relevant.
+FEW = 100
+# So many of the first passages stand for all that is relevant.
+FIRST = 5
+# Which place of a ranking stands for its background.
 _BACKGROUND_PLACE = 50
 # The fewest similarities from which their spread says anything.
 _LEAST_SPREAD = 1e-6
@@ -32,14 +39,18 @@ _LEAST_SPREAD = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class Signals:
-    """What tells how far each ranking can be trusted.
+    """What tells how far each ranking can be trusted, and whether the library has one subject.
 
-    `spread`: how far the most similar passage stands above the background. `lead`: how far the best
-    passage by words leaves the next ones behind, 0..1.
+    `cohesion`: how much more alike the passages nearest to the question are than all in the race.
+    `closeness`: how much nearer the best of them is to the question than they are to one another.
+    `match`: similarity of the best, times its distance from the background. `standout`: how many
+    deviations the best passage by words stands above the mean.
     """
 
-    spread: float
-    lead: float
+    cohesion: float
+    closeness: float
+    match: float
+    standout: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +73,12 @@ class Logistic:
 
 @dataclass(frozen=True, slots=True)
 class FusionModel:
-    """The fitted numbers: the weight of the words, and the relevance of a passage."""
+    """The fitted numbers: weight of the words, weight of company, and relevance of a passage."""
 
     weight: Logistic
+    company: Logistic
     relevance: Logistic
+    relevance_among_few: Logistic
     relevance_by_words: Logistic
 
     @classmethod
@@ -81,7 +94,9 @@ class FusionModel:
 
         return cls(
             logistic("weight"),
+            logistic("company"),
             logistic("relevance"),
+            logistic("relevance_among_few"),
             logistic("relevance_by_words"),
         )
 
@@ -91,25 +106,64 @@ class FusionModel:
         `preference` is what the person wishes for: 0.5 leaves it to the signals, more moves every
         question towards words.
         """
-        weight = self.weight({f.name: getattr(signals, f.name) for f in fields(signals)})
-        weight = min(_MOST_WEIGHT, max(_LEAST_WEIGHT, weight))
+        share = self.weight(asdict(signals))
+        weight = _LEAST_WEIGHT + (_MOST_WEIGHT - _LEAST_WEIGHT) * share
         words, meaning = weight * preference, (1 - weight) * (1 - preference)
         return words / (words + meaning)
 
+    def company_weight(self, signals: Signals) -> float:
+        """What the company of a passage counts, between 0 and MOST_COMPANY."""
+        return MOST_COMPANY * self.company(asdict(signals))
 
-def measure(lexical: Scores, similar: Scores) -> Signals:
-    """The signals of a pool of passages: scores by words and similarities, of one length."""
-    by_similarity = np.sort(similar)[::-1]
-    by_words = np.sort(lexical)[::-1]
-    last = len(similar) - 1
-    spread = by_similarity[0] - by_similarity[min(_BACKGROUND_PLACE, last)]
-    lead = (by_words[0] - by_words[min(_LEAD_PLACE, last)]) / max(by_words[0], _LEAST_SPREAD)
-    return Signals(float(spread), float(lead))
+
+def measure(lexical: Scores, similar: Scores, dense: Scores, alike: Scores) -> Signals:
+    """The signals of a pool of passages.
+
+    Scores by words, similarities of whole passages and those with windows, of one length; `alike`
+    has the similarity of each passage to each other one, NaN where it is not known.
+    """
+    first = best_places(dense)
+    among = alike[np.ix_(first, first)][~np.eye(len(first), dtype=bool)]
+    nearness = _mean(among, 0.0)
+    top = float(similar.max())
+    return Signals(
+        cohesion=nearness - _mean(alike, 0.0),
+        closeness=top - nearness,
+        match=top * spread_of(similar),
+        standout=float(standardised(lexical).max()),
+    )
+
+
+def spread_of(similar: Scores) -> float:
+    """How far the most similar passage stands above the background."""
+    ordered_values = np.sort(similar)[::-1]
+    return float(ordered_values[0] - ordered_values[min(_BACKGROUND_PLACE, len(similar) - 1)])
 
 
 def fuse(lexical: Scores, dense: Scores, weight: float) -> Scores:
     """One score a passage: the weighted sum of both lists' z-scores over the pool."""
     return weight * standardised(lexical) + (1 - weight) * standardised(dense)
+
+
+def company(fused: Scores, alike: Scores) -> Scores:
+    """How alike each passage is to those that stand first, standardised; 0 where not known."""
+    among = alike[:, best_places(fused)]
+    known = ~np.isnan(among)
+    likeness = np.where(known, among, 0.0).sum(axis=1) / np.maximum(known.sum(axis=1), 1)
+    has_any = known.any(axis=1)
+    if not has_any.any():
+        return np.zeros(len(fused))
+    return standardised(np.where(has_any, likeness, likeness[has_any].mean()))
+
+
+def best_places(scores: Scores) -> NDArray[np.intp]:
+    """Where the FIRST best stand, best first."""
+    return np.argsort(-scores, kind="stable")[:FIRST]
+
+
+def _mean(values: Scores, otherwise: float) -> float:
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if known.size else otherwise
 
 
 def standardised(values: Scores) -> Scores:

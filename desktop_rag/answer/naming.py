@@ -8,8 +8,8 @@ from itertools import pairwise
 
 from desktop_rag.core.function_words import function_words
 from desktop_rag.core.text import words
-from desktop_rag.store.names import NameStore
-from desktop_rag.store.scope import Scope
+from desktop_rag.store.contract.scope import Scope
+from desktop_rag.store.contract.search import NameStore
 
 _LEAST_LETTERS = 3
 _NUMBER = re.compile(r"[0-9]{4,}")

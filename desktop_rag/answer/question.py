@@ -6,7 +6,7 @@ from desktop_rag.core.function_words import function_words
 from desktop_rag.core.query import Query
 from desktop_rag.core.terms import terms, word_groups
 from desktop_rag.core.text import words
-from desktop_rag.store.lexical import LexicalStore, Weights
+from desktop_rag.store.contract.search import LexicalStore, Weights
 
 # A shorter word has too many neighbours; a long one may have two letters wrong.
 _LEAST_LETTERS = 5
@@ -48,7 +48,7 @@ class QuestionReader:
 
     def alternatives(self, texts: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
         """Every word of these texts, none left out."""
-        return tuple(word_groups(" ".join(texts), self._lexical.languages()))
+        return tuple(word_groups(" ".join(texts), self._lexical.languages())) if texts else ()
 
     def _repairs(
         self, query: Query, languages: list[str], weights: Weights

@@ -1,14 +1,18 @@
 """Finds the passages for a question: words and meaning, fused. Any worker thread."""
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
+from desktop_rag.answer.at_once import at_once
 from desktop_rag.answer.fusion import (
+    FEW,
     FusionModel,
     Scores,
+    company,
     fuse,
     measure,
     ordered,
@@ -22,9 +26,9 @@ from desktop_rag.core.query import Query, parse_query
 from desktop_rag.core.terms import holds_phrase
 from desktop_rag.models.gate import ModelGate
 from desktop_rag.models.ports import Embedder, EmbedderFaultError
-from desktop_rag.store.lexical import LexicalStore
-from desktop_rag.store.scope import Scope
-from desktop_rag.store.vectors import VectorStore
+from desktop_rag.store.contract.scope import Scope
+from desktop_rag.store.contract.search import LexicalStore
+from desktop_rag.store.contract.vectors import VectorStore
 
 log = logging.getLogger(__name__)
 
@@ -54,17 +58,30 @@ class AnsweringIndex:
 class Pool:
     """The passages in the race, arrays of one length.
 
-    `lexical` are scores by words, `similar` the similarities of whole passages, `dense` those with
-    windows, standardised where several models answer. `greatest` is what no score by words
-    reaches. `is_named` is 1 for passages of documents that the question names, else 0.
+    `lexical` are scores by words, `similar` the similarities of whole passages, `near` those with
+    windows, `dense` the same, standardised where several models answer. `greatest` is what no score
+    by words reaches. `is_named` is 1 for passages of documents that the question names, else 0.
+    `alike` has the similarity of each passage to each other one, NaN where it is not known.
     """
 
     ids: tuple[int, ...]
     lexical: Scores
     similar: Scores
+    near: Scores
     dense: Scores
     greatest: float
     is_named: Scores
+    alike: Scores
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What one model says of passages, arrays of one length; see `Pool`."""
+
+    ids: tuple[int, ...]
+    similar: Scores
+    near: Scores
+    vectors: NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,14 +128,20 @@ class Retriever:
 
         `lexical_weight` moves the balance of hybrid search, see `FusionModel.lexical_weight`.
         """
-        asked = parse_query(query)
+        # Background work would take the cores from every step, not only from the embedding.
+        with self._gate.question():
+            return self._search(parse_query(query), mode, limit, collection_id, lexical_weight)
+
+    def _search(
+        self, asked: Query, mode: SearchMode, limit: int, collection_id: str, preference: float
+    ) -> Found:
         scope = self._scope(asked, collection_id)
         if asked.is_only_filters:
             return Found(self.lexical.passages(self.lexical.newest(limit, scope)))
         wanted = self.reader.read(asked)
         is_checked = any((*asked.phrases, *(" " in word for word in asked.excluded)))
         depth = limit * _CHECKED if is_checked else limit
-        scores, relevance = self._ranked(wanted, mode, depth, scope, lexical_weight)
+        scores, relevance = self._ranked(wanted, mode, depth, scope, preference)
         passages = [
             replace(passage, relevance=relevance.get(passage.chunk_id, 1.0))
             for passage in self.lexical.passages(scores)
@@ -130,35 +153,22 @@ class Retriever:
         """Every passage that either list ranks among its first, scored by both; None without any
         model that answers.
         """
-        similar: dict[int, float] = {}
-        dense: dict[int, float] = {}
         weights = wanted.words
-        best = dict(self.lexical.best(weights, limit, scope))
-        named = scope.of_documents(self._names.of(wanted.text, scope))
-        if named:
-            best |= self.lexical.best(weights, _NAMED_POOL, named)
-        answers = [
-            answer
-            for index in self._answering()
-            if (answer := self._similar(index, wanted.text, limit, scope, named, best)) is not None
-        ]
-        if not answers:
-            return None
-        for found, windowed in answers:
-            similar |= found
-            dense |= windowed if len(answers) == 1 else _comparable(windowed)
-        ids = tuple(sorted(best.keys() | similar.keys()))
-        lexical = self.lexical.scores(weights, ids)
-        lowest, last = min(similar.values(), default=0.0), min(dense.values(), default=0.0)
-        return Pool(
-            ids,
-            _array(lexical.get(i, 0.0) for i in ids),
-            # One without a vector yet stands at the pool's end.
-            _array(similar.get(i, lowest) for i in ids),
-            _array(dense.get(i, last) for i in ids),
-            weights.greatest(),
-            self._of_named(ids, named),
+        (best, named), nearest = at_once(
+            lambda: self._by_words(wanted, limit, scope),
+            lambda: self._by_meaning(wanted.text, limit, scope),
         )
+        if not nearest:
+            return None
+        if named:
+            for near in nearest:
+                near.add(named)
+        ids = tuple(sorted(best.keys() | {i for near in nearest for i in near.ids}))
+        lexical, answers = at_once(
+            lambda: self.lexical.scores(weights, ids),
+            lambda: [self._answer(near, best) for near in nearest],
+        )
+        return self._scored(ids, lexical, answers, weights.greatest(), named)
 
     def _ranked(
         self, wanted: Wanted, mode: SearchMode, limit: int, scope: Scope, preference: float
@@ -177,63 +187,102 @@ class Retriever:
             return {}, {}
         fused = pool.dense
         if mode == "hybrid":
-            signals = measure(pool.lexical, pool.similar)
+            signals = measure(pool.lexical, pool.similar, pool.dense, pool.alike)
             if pool.is_named.any():
                 preference /= preference + _NAMED_MEANING * (1 - preference)
             weight = self._fusion.lexical_weight(signals, preference)
-            fused = fuse(pool.lexical, pool.dense, weight) + _NAMED_BONUS * pool.is_named
+            fused = fuse(pool.lexical, pool.dense, weight)
+            fused += self._fusion.company_weight(signals) * company(fused, pool.alike)
+            fused += _NAMED_BONUS * pool.is_named
         scores = ordered(pool.ids, fused, limit)
         return scores, self._relevance(pool, scores)
 
-    def _relevance(self, pool: Pool, chunk_ids: Iterable[int]) -> dict[int, float]:
-        places = {chunk_id: place for place, chunk_id in enumerate(pool.ids)}
-        spread = measure(pool.lexical, pool.similar).spread
+    def _relevance(self, pool: Pool, chunk_ids: Container[int]) -> dict[int, float]:
+        standout = standardised(pool.lexical)
+        share = pool.lexical / (pool.greatest or 1.0)
+        among_few = len(pool.ids) < FEW
+        relevance = self._fusion.relevance_among_few if among_few else self._fusion.relevance
         return {
-            i: self._fusion.relevance(
+            i: relevance(
                 {
-                    "similarity": float(pool.similar[places[i]]),
-                    "spread": spread,
-                    "share": float(pool.lexical[places[i]]) / (pool.greatest or 1.0),
+                    "nearness": float(pool.near[place]),
+                    "standout": float(standout[place]),
+                    "share": float(share[place]),
                 }
             )
-            for i in chunk_ids
+            for place, i in enumerate(pool.ids)
+            if i in chunk_ids
         }
 
-    def _similar(
-        self,
-        index: AnsweringIndex,
-        text: str,
-        limit: int,
-        scope: Scope,
-        named: Scope | None,
-        best: Iterable[int],
-    ) -> tuple[dict[int, float], dict[int, float]] | None:
-        """Chunk id → similarity of the passage, and with its windows; of one model.
-
-        None when it has no part in the scope, or can't embed now.
-        """
-        narrowed = scope.within(index.collection_ids)
-        if narrowed.collection_ids == ():
-            return None
-        try:
-            with self._gate.question():
-                vector = index.embedder.embed_query(text)
-        except EmbedderFaultError as error:
-            log.info("meaning was not searched: %s", error.title)
-            return None
-        similar = dict(index.vectors.nearest(vector, limit, narrowed))
+    def _by_words(
+        self, wanted: Wanted, limit: int, scope: Scope
+    ) -> tuple[dict[int, float], Scope | None]:
+        """The best chunks, also of the documents that the question names, and these as a scope."""
+        best = dict(self.lexical.best(wanted.words, limit, scope))
+        named = scope.of_documents(self._names.of(wanted.text, scope))
         if named:
-            inside = named.within(index.collection_ids)
-            similar |= index.vectors.nearest(vector, _NAMED_POOL, inside)
-        others = [i for i in best if i not in similar]
-        if index.collection_ids is not None:
+            best |= self.lexical.best(wanted.words, _NAMED_POOL, named)
+        return best, named
+
+    def _by_meaning(self, text: str, limit: int, scope: Scope) -> list["_Near"]:
+        """The most similar chunks by each model that has a part in the scope and embeds now."""
+        found: list[_Near] = []
+        for index in self._answering():
+            narrowed = scope.within(index.collection_ids)
+            if narrowed.collection_ids == ():
+                continue
+            try:
+                with self._gate.question():
+                    vector = index.embedder.embed_query(text)
+            except EmbedderFaultError as error:
+                log.info("meaning was not searched: %s", error.title)
+                continue
+            near = _Near(index, vector, narrowed, set())
+            near.take(limit, narrowed)
+            if near.ids:
+                found.append(near)
+        return found
+
+    def _answer(self, near: "_Near", best: Iterable[int]) -> Answer:
+        """What a model says of the chunks it finds near and of those of `best`."""
+        others = [i for i in best if i not in near.ids]
+        if near.index.collection_ids is not None:
             # What another model answers for may have vectors of this one too.
-            others = list(self.lexical.inside(others, narrowed))
-        similar |= index.vectors.similarities(vector, others)
-        windows = index.vectors.window_similarities(vector, list(similar))
-        passages = _array(similar.values())
-        dense = with_windows(passages, _array(windows.get(i, np.nan) for i in similar))
-        return similar, dict(zip(similar, dense.tolist(), strict=True))
+            others = list(self.lexical.inside(others, near.scope))
+        store = near.index.vectors
+        ids, vectors = store.vectors([*near.ids, *others])
+        similar = (vectors @ near.vector).astype(np.float64)
+        windows = store.window_similarities(near.vector, ids)
+        windowed = with_windows(similar, _array(windows.get(i, np.nan) for i in ids))
+        return Answer(tuple(ids), similar, windowed, vectors)
+
+    def _scored(
+        self,
+        ids: tuple[int, ...],
+        lexical: dict[int, float],
+        answers: Sequence[Answer],
+        greatest: float,
+        named: Scope | None,
+    ) -> Pool:
+        similar: dict[int, float] = {}
+        near: dict[int, float] = {}
+        dense: dict[int, float] = {}
+        for answer in answers:
+            # Similarities of two models have different scales; distances from the mean don't.
+            scores = answer.near if len(answers) == 1 else standardised(answer.near)
+            similar |= zip(answer.ids, answer.similar.tolist(), strict=True)
+            near |= zip(answer.ids, answer.near.tolist(), strict=True)
+            dense |= zip(answer.ids, scores.tolist(), strict=True)
+        return Pool(
+            ids,
+            _array(lexical.get(i, 0.0) for i in ids),
+            _filled(ids, similar),
+            _filled(ids, near),
+            _filled(ids, dense),
+            greatest,
+            self._of_named(ids, named),
+            _alike(ids, answers),
+        )
 
     def _of_named(self, ids: Sequence[int], named: Scope | None) -> Scores:
         inside = self.lexical.inside(ids, named) if named else frozenset[int]()
@@ -250,17 +299,44 @@ class Retriever:
         )
 
 
+@dataclass(slots=True)
+class _Near:
+    """The chunks that one model finds near a question's vector."""
+
+    index: AnsweringIndex
+    vector: NDArray[np.float32]
+    scope: Scope
+    ids: set[int]
+
+    def add(self, named: Scope) -> None:
+        """Take in the nearest of the documents that the question names."""
+        self.take(_NAMED_POOL, named.within(self.index.collection_ids))
+
+    def take(self, limit: int, scope: Scope) -> None:
+        """Take in the nearest of a scope."""
+        self.ids |= {i for i, _ in self.index.vectors.nearest(self.vector, limit, scope)}
+
+
 def _is_as_asked(text: str, asked: Query) -> bool:
     return all(holds_phrase(text, phrase) for phrase in asked.phrases) and not any(
         holds_phrase(text, words) for words in asked.excluded if " " in words
     )
 
 
-def _comparable(scores: dict[int, float]) -> dict[int, float]:
-    """Similarities of two models have different scales; their distances from the mean don't."""
-    if not scores:
-        return {}
-    return dict(zip(scores, standardised(_array(scores.values())).tolist(), strict=True))
+def _alike(ids: Sequence[int], answers: Sequence[Answer]) -> Scores:
+    """The similarity of each passage to each other one: known between those of one model."""
+    places = {chunk_id: place for place, chunk_id in enumerate(ids)}
+    alike = np.full((len(ids), len(ids)), np.nan)
+    for answer in answers:
+        own = [places[i] for i in answer.ids]
+        alike[np.ix_(own, own)] = answer.vectors @ answer.vectors.T
+    return alike
+
+
+def _filled(ids: Sequence[int], values: dict[int, float]) -> Scores:
+    """The values of the ids; one without a vector yet stands at the pool's end."""
+    last = min(values.values(), default=0.0)
+    return _array(values.get(i, last) for i in ids)
 
 
 def _array(values: Iterable[float]) -> Scores:

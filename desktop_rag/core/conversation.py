@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import Any
 
 from desktop_rag.core.anchors import Anchor
+from desktop_rag.core.domain import Passage
 
 # What to call passages that are shown although nothing seems to be about the question.
 NEAREST = "Nearest, but probably not about it"
@@ -75,6 +76,19 @@ class SearchNotes:
         """The inverse of `to_json`."""
         repaired = tuple((written, used) for written, used in fields["repaired"])
         return cls(repaired, fields["filters"], fields["searched"])
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """What a search found, best first, and what it made of the query if there is anything to say.
+
+    When nothing seems to be about the query `is_relevant` is False, and the passages are those
+    that come nearest.
+    """
+
+    passages: tuple[Passage, ...]
+    notes: SearchNotes | None
+    is_relevant: bool
 
 
 class Role(StrEnum):

@@ -13,6 +13,11 @@ from desktop_rag.core.anchors import HEADING_SEPARATOR, Anchor
 from desktop_rag.core.parsed import ChunkSettings
 
 SearchMode = Literal["hybrid", "lexical", "dense"]
+# What a person is told wherever an endpoint can be chosen to embed documents.
+EMBEDDED_ELSEWHERE = (
+    "The text of all documents is sent to an endpoint; its key is the one entered for its address"
+    " as the chat's endpoint."
+)
 
 
 class DocumentState(StrEnum):

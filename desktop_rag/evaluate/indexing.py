@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from desktop_rag.core.domain import DocumentState
-from desktop_rag.core.errors import AppError
-from desktop_rag.core.library_events import LibraryEvent, Notice
 from desktop_rag.ingest.library import Library
+from desktop_rag.waiting import Waiting
 
 Say = Callable[[str], None]
 
@@ -39,20 +38,11 @@ def index_folder(library: Library, folder: Path, say: Say) -> IndexFigures:
 
     AppError when indexing stops, say because the disk is full. `say` hears how far it is.
     """
-    held: list[Notice] = []
-
-    def note(event: LibraryEvent) -> None:
-        if isinstance(event, Notice):
-            held.append(event)
-
-    unsubscribe = library.subscribe(note)
-    try:
+    with Waiting(library, say, report_s=_REPORT_S) as waiting:
         began_at = time.monotonic()
         library.add_source(folder)
-        _wait(library, held, say)
+        waiting.until_quiet()
         seconds = time.monotonic() - began_at
-    finally:
-        unsubscribe()
     documents = library.documents()
     figures = IndexFigures(
         seconds, max(0.0, library.words_done_at - began_at), sum(d.chunk_count for d in documents)
@@ -61,13 +51,3 @@ def index_folder(library: Library, folder: Path, say: Say) -> IndexFigures:
     if unread := [d for d in documents if d.state in _UNREAD]:
         say(f"{len(unread):,} were not read, the first: {unread[0].name}: {unread[0].reason}")
     return figures
-
-
-def _wait(library: Library, held: list[Notice], say: Say) -> None:
-    while not library.wait_until_quiet(_REPORT_S):
-        if library.holds_for_battery:
-            library.resume()
-        if library.is_paused and held:
-            # Nobody but an error pauses here, and nobody could resume.
-            raise AppError(held[-1].title, held[-1].hint)
-        say(f"{100 * library.progress().fraction:.1f} % indexed")

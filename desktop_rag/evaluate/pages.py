@@ -3,7 +3,6 @@
 The files, PDFs say, are indexed as a person's would be. Runs on the caller's thread.
 """
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 from desktop_rag.answer.chat import Chat
 from desktop_rag.core.domain import Passage, SearchMode
 from desktop_rag.evaluate.indexing import Say, index_folder
-from desktop_rag.evaluate.measured import Measured, mean, times_json
+from desktop_rag.evaluate.measured import Asked, Measured, ModeFigures, ask_each, mean
 from desktop_rag.evaluate.sets import PageSet
 from desktop_rag.ingest.library import Library
 
@@ -75,30 +74,17 @@ class QueryPages:
 
 
 @dataclass(frozen=True, slots=True)
-class PageResult:
+class PageResult(ModeFigures[QueryPages]):
     """The measures of one mode."""
-
-    mode: SearchMode
-    passages: int
-    queries: tuple[QueryPages, ...]
 
     def share(self, depth: int) -> float:
         """The share of the queries with an evidence page among the first `depth` passages."""
         return mean([float(q.is_found(depth)) for q in self.queries])
 
-    def to_json(self) -> dict[str, Any]:
-        """The keys of the command line."""
+    def measures(self) -> dict[str, float]:
+        """The shares by depth, up to the passages asked for."""
         depths = [depth for depth in _DEPTHS if depth <= self.passages]
-        return {
-            "mode": self.mode,
-            "queries": len(self.queries),
-            **{f"page@{depth}": round(self.share(depth), 4) for depth in depths},
-            **times_json([q.ms for q in self.queries]),
-        }
-
-    def query_rows(self) -> list[dict[str, Any]]:
-        """What was found for each query."""
-        return [{"mode": self.mode, **query.to_json()} for query in self.queries]
+        return {f"page@{depth}": round(self.share(depth), 4) for depth in depths}
 
 
 def evaluate(
@@ -112,21 +98,19 @@ def evaluate(
 ) -> Measured:
     """Index the files into an empty library, then run the queries in each mode."""
     index = index_folder(library, page_set.files, say)
-    results = [_measure(page_set, mode, library, chat, passages) for mode in modes]
+
+    def judged(asked: Asked) -> QueryPages:
+        places = tuple(_pages(passage, page_set.files, library) for passage in asked.found)
+        evidence = page_set.pages[asked.query_id]
+        return QueryPages(asked.query_id, asked.text, evidence, places, asked.ms)
+
+    results = [
+        PageResult(
+            mode, passages, tuple(map(judged, ask_each(page_set.queries, mode, chat, passages)))
+        )
+        for mode in modes
+    ]
     return Measured("pages", tuple(results), index)
-
-
-def _measure(
-    page_set: PageSet, mode: SearchMode, library: Library, chat: Chat, passages: int
-) -> PageResult:
-    results: list[QueryPages] = []
-    for query_id, text in page_set.queries:
-        began_at = time.perf_counter()
-        found = chat.search(text, mode=mode, limit=passages)[:passages]
-        ms = 1000 * (time.perf_counter() - began_at)
-        places = tuple(_pages(passage, page_set.files, library) for passage in found)
-        results.append(QueryPages(query_id, text, page_set.pages[query_id], places, ms))
-    return PageResult(mode, passages, tuple(results))
 
 
 def _pages(passage: Passage, files: Path, library: Library) -> FoundPages:

@@ -4,7 +4,6 @@ The set's passages become files in a scratch folder, so that everything a person
 through is measured too. Runs on the caller's thread.
 """
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Any
 from desktop_rag.answer.chat import Chat
 from desktop_rag.core.domain import SearchMode
 from desktop_rag.evaluate.indexing import Say, index_folder
-from desktop_rag.evaluate.measured import Measured, mean, times_json
+from desktop_rag.evaluate.measured import Asked, Measured, ModeFigures, ask_each, mean
 from desktop_rag.evaluate.metrics import ndcg, recall, reciprocal_rank
 from desktop_rag.evaluate.sets import RetrievalSet, load_set
 from desktop_rag.ingest.library import Library
@@ -59,11 +58,8 @@ class QueryResult:
 
 
 @dataclass(frozen=True, slots=True)
-class ModeResult:
-    """The measures of one mode: means over its queries. Times are of the whole search call."""
-
-    mode: SearchMode
-    queries: tuple[QueryResult, ...]
+class ModeResult(ModeFigures[QueryResult]):
+    """The measures of one mode: means over its queries."""
 
     @property
     def ndcg_at_10(self) -> float:
@@ -80,20 +76,13 @@ class ModeResult:
         """Mean of one over the rank of the first relevant id."""
         return mean([reciprocal_rank(q.ids, q.relevant) for q in self.queries])
 
-    def to_json(self) -> dict[str, Any]:
-        """The keys of the command line."""
+    def measures(self) -> dict[str, float]:
+        """Those of ranking."""
         return {
-            "mode": self.mode,
-            "queries": len(self.queries),
             "ndcg@10": round(self.ndcg_at_10, 4),
             "recall@5": round(self.recall_at_5, 4),
             "mrr": round(self.mrr, 4),
-            **times_json([q.ms for q in self.queries]),
         }
-
-    def query_rows(self) -> list[dict[str, Any]]:
-        """What was found for each query."""
-        return [{"mode": self.mode, **query.to_json()} for query in self.queries]
 
 
 def write_corpus(corpus: Sequence[dict[str, str]], folder: Path) -> dict[str, str]:
@@ -126,23 +115,19 @@ def evaluate(
     folder.mkdir(parents=True)
     ids = write_corpus(retrieval_set.corpus, folder)
     index = index_folder(library, folder, say)
-    results = [_measure(retrieval_set, mode, chat, ids, passages) for mode in modes]
-    return Measured("retrieval", tuple(results), index)
 
-
-def _measure(
-    retrieval_set: RetrievalSet, mode: SearchMode, chat: Chat, ids: dict[str, str], passages: int
-) -> ModeResult:
-    results: list[QueryResult] = []
-    for query_id, text in retrieval_set.queries:
-        began_at = time.perf_counter()
-        found = chat.search(text, mode=mode, limit=passages)
-        ms = 1000 * (time.perf_counter() - began_at)
+    def judged(asked: Asked) -> QueryResult:
         best: dict[str, float] = {}
-        for passage in found:
+        for passage in asked.found:
             # A text that stands in several documents is shown once and names the others.
             for path in (passage.path, *(p for p in passage.also_in if p in ids)):
                 best.setdefault(ids[path], passage.score)
-        relevant = retrieval_set.relevant[query_id]
-        results.append(QueryResult(query_id, text, tuple(best.items()), relevant, ms))
-    return ModeResult(mode, tuple(results))
+        relevant = retrieval_set.relevant[asked.query_id]
+        return QueryResult(asked.query_id, asked.text, tuple(best.items()), relevant, asked.ms)
+
+    queries = retrieval_set.queries
+    results = [
+        ModeResult(mode, passages, tuple(map(judged, ask_each(queries, mode, chat, passages))))
+        for mode in modes
+    ]
+    return Measured("retrieval", tuple(results), index)

@@ -11,8 +11,7 @@ from typing import Any
 
 from desktop_rag.core.settings import Settings
 from desktop_rag.evaluate.measured import Measured
-from desktop_rag.store.database import Database
-from desktop_rag.store.evaluations import Evaluation, EvaluationStore
+from desktop_rag.store.contract.records import Evaluation, EvaluationStore
 
 # What of the settings search does not depend on.
 _LEFT_OUT = ("endpoint", "appearance")
@@ -45,17 +44,16 @@ def run_of(
     ).to_json()
 
 
-def keep(database: Database, run: dict[str, Any]) -> None:
+def keep(store: EvaluationStore, run: dict[str, Any]) -> None:
     """Store a run made by `run_of`."""
-    EvaluationStore(database).add(Evaluation.from_json(run))
+    store.add(Evaluation.from_json(run))
 
 
-def listed(database: Database, evaluation_id: str = "") -> list[dict[str, Any]]:
+def listed(store: EvaluationStore, evaluation_id: str = "") -> list[dict[str, Any]]:
     """Every run without its queries, the newest first; or one with them, by its id.
 
     AppError when no run, or more than one, begins with the id.
     """
-    store = EvaluationStore(database)
     if evaluation_id:
         return [store.get(evaluation_id).to_json()]
     runs = [evaluation.to_json() for evaluation in store.all()]

@@ -5,7 +5,6 @@ Troynikov, 2024, "Evaluating Chunking Strategies for Retrieval"). Runs on the ca
 """
 
 import re
-import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from desktop_rag.answer.chat import Chat
 from desktop_rag.core.align import locate
 from desktop_rag.core.domain import Passage, SearchMode
 from desktop_rag.evaluate.indexing import Say, index_folder
-from desktop_rag.evaluate.measured import Measured, mean, times_json
+from desktop_rag.evaluate.measured import Asked, Measured, ModeFigures, ask_each, mean
 from desktop_rag.evaluate.sets import GoldSpan, SpanSet
 from desktop_rag.ingest.library import Library
 
@@ -95,12 +94,8 @@ class QuerySpans:
 
 
 @dataclass(frozen=True, slots=True)
-class SpanResult:
+class SpanResult(ModeFigures[QuerySpans]):
     """The measures of one mode: means over its queries, and of all characters together."""
-
-    mode: SearchMode
-    passages: int
-    queries: tuple[QuerySpans, ...]
 
     @property
     def recall(self) -> float:
@@ -123,21 +118,14 @@ class SpanResult:
         """Gold spans that were not found in the extracted text; they count as missed."""
         return sum(q.gold.unplaced_spans for q in self.queries)
 
-    def to_json(self) -> dict[str, Any]:
-        """The keys of the command line."""
+    def measures(self) -> dict[str, float]:
+        """Shares of characters, and the gold spans without a place."""
         return {
-            "mode": self.mode,
-            "queries": len(self.queries),
             f"span_recall@{self.passages}": round(self.recall, 4),
             f"span_precision@{self.passages}": round(self.precision, 4),
             f"pooled_recall@{self.passages}": round(self.pooled_recall, 4),
             "unplaced": self.unplaced,
-            **times_json([q.ms for q in self.queries]),
         }
-
-    def query_rows(self) -> list[dict[str, Any]]:
-        """What was found for each query."""
-        return [{"mode": self.mode, **query.to_json()} for query in self.queries]
 
 
 def evaluate(
@@ -154,20 +142,17 @@ def evaluate(
     gold = _placed(span_set, library, chat)
     if unplaced := sum(g.unplaced_spans for g in gold.values()):
         say(f"{unplaced} gold spans have no place in the extracted text and count as missed")
-    results = [_measure(span_set, mode, chat, gold, passages) for mode in modes]
+
+    def judged(asked: Asked) -> QuerySpans:
+        return QuerySpans(asked.query_id, asked.text, gold[asked.query_id], asked.found, asked.ms)
+
+    results = [
+        SpanResult(
+            mode, passages, tuple(map(judged, ask_each(span_set.queries, mode, chat, passages)))
+        )
+        for mode in modes
+    ]
     return Measured("spans", tuple(results), index)
-
-
-def _measure(
-    span_set: SpanSet, mode: SearchMode, chat: Chat, gold: Mapping[str, PlacedGold], passages: int
-) -> SpanResult:
-    results: list[QuerySpans] = []
-    for query_id, text in span_set.queries:
-        began_at = time.perf_counter()
-        found = chat.search(text, mode=mode, limit=passages)[:passages]
-        ms = 1000 * (time.perf_counter() - began_at)
-        results.append(QuerySpans(query_id, text, gold[query_id], tuple(found), ms))
-    return SpanResult(mode, passages, tuple(results))
 
 
 # --- gold spans in the extracted text ------------------------------------------------------------

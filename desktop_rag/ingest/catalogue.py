@@ -8,7 +8,7 @@ from desktop_rag.core.domain import Collection, Source, SourceRules, SourceState
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.parsed import ChunkSettings
 from desktop_rag.ingest.web.address import parse_links
-from desktop_rag.store.sources import SourceStore
+from desktop_rag.store.contract.sources import SourceStore
 
 DEFAULT_COLLECTION = "My documents"
 

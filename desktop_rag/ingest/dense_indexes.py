@@ -13,8 +13,7 @@ from desktop_rag.core import domain
 from desktop_rag.core.errors import AppError
 from desktop_rag.models.ports import Embedder
 from desktop_rag.models.remote_embedding import is_address
-from desktop_rag.store.models import ModelRow, ModelStore
-from desktop_rag.store.vectors import VectorStore
+from desktop_rag.store.contract.vectors import ModelRow, ModelStore, VectorStore
 
 log = logging.getLogger(__name__)
 

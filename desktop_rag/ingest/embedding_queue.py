@@ -79,7 +79,7 @@ class EmbeddingQueue:
         self._background.set_paused(is_paused)
 
     def make_windows(self, is_wanted: bool) -> None:
-        """Whether passages also get the vectors of their windows; those there are stay."""
+        """Whether passages also have the vectors of their windows; unwanted ones are dropped."""
         if is_wanted is not self._makes_windows:
             self._makes_windows = is_wanted
             self.wake()
@@ -119,8 +119,8 @@ class EmbeddingQueue:
         for spec, error in failures.items():
             self._note(spec, error)
         self._count(wanted)
-        stages = (self._embed, self._refine) if self._makes_windows else (self._embed,)
-        for stage in stages:
+        last = self._refine if self._makes_windows else self._drop_windows
+        for stage in (self._embed, last):
             for assigned in wanted:
                 spec = assigned.index.spec
                 if spec in self._rests.resting():
@@ -179,7 +179,18 @@ class EmbeddingQueue:
             self._meter.set_chunks(total, total - missing)
         embedder = WindowEmbedder(vectors, assigned.index.embedder, self._gate)
         while page := vectors.missing_windows(_WRITE):
-            if not embedder.embed(page, self._background.may_go_on):
+            if not embedder.embed(page, self._may_refine):
                 return False
             self._meter.add_refined(len(page))
+        return True
+
+    def _may_refine(self) -> bool:
+        return self._makes_windows and self._background.may_go_on()
+
+    def _drop_windows(self, assigned: Assigned) -> bool:
+        """In place of the third stage while no windows are wanted."""
+        vectors = assigned.index.vectors
+        total, missing = vectors.window_counts()
+        if missing < total:
+            vectors.drop_windows()
         return True

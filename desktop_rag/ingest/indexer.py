@@ -25,8 +25,7 @@ from desktop_rag.ingest.background import Background
 from desktop_rag.ingest.cutter import Cutter
 from desktop_rag.ingest.progress import ProgressMeter
 from desktop_rag.ingest.worker import ParseFailed, ParserProcess
-from desktop_rag.store.content import Outcome
-from desktop_rag.store.documents import DocumentStore
+from desktop_rag.store.contract.documents import DocumentStore, Outcome
 
 log = logging.getLogger(__name__)
 

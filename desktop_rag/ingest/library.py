@@ -377,7 +377,7 @@ class Library:
         """Tell progress, and wake whoever waits for quiet."""
         if next(self._ticks) % _BATTERY_TICKS == 0:
             self._pauses.check_battery()
-        if self._is_count_stale and self._pipeline.is_idle:
+        if self._pipeline.is_idle and (self._is_count_stale or self._pipeline.meter.is_running):
             self._is_count_stale = False
             self._pipeline.meter.rest(self._file_count())
         progress = self.progress()

@@ -14,8 +14,8 @@ from desktop_rag.core.domain import Source
 from desktop_rag.core.errors import Cancelled
 from desktop_rag.ingest.indexer import hash_of
 from desktop_rag.ingest.reconcile import Changes, FoundFile, KnownFile, Match, is_same
-from desktop_rag.store.documents import DocumentStore, ReadRow
-from desktop_rag.store.sources import SourceStore
+from desktop_rag.store.contract.documents import DocumentStore, ReadRow
+from desktop_rag.store.contract.sources import SourceStore
 
 _Lost = tuple[KnownFile, str]
 _Kind = tuple[int, str]

@@ -30,10 +30,9 @@ from desktop_rag.ingest.web.links import Links
 from desktop_rag.ingest.worker import ParserProcess
 from desktop_rag.models.gate import ModelGate
 from desktop_rag.models.ports import EmbedderFaultError
-from desktop_rag.store.clustering import PostingsClustering
-from desktop_rag.store.documents import DocumentStore
-from desktop_rag.store.sources import SourceStore
-from desktop_rag.store.web_pages import WebPageStore
+from desktop_rag.store.contract.documents import DocumentStore
+from desktop_rag.store.contract.search import Upkeep
+from desktop_rag.store.contract.sources import SourceStore, WebPageStore
 
 _MAX_TOKENS = 256
 # A model may read far more, but what it makes of pages at once is too vague to be found by.
@@ -47,7 +46,7 @@ class LibraryStores:
     documents: DocumentStore
     sources: SourceStore
     web_pages: WebPageStore
-    postings: PostingsClustering
+    upkeep: Upkeep
     pages: Path
 
 
@@ -106,9 +105,10 @@ class Pipeline:
         self._embedding = self._make_embedding(dense, gate) if dense else None
         self._recutter = Recutter(
             documents, cutter, catalogue.collections, may_run=self._may_recut,
-            embed=self._embed_chunks, changed=self._on_recut, stopped=listeners.stopped,
+            is_held=self._has_rests, embed=self._embed_chunks, changed=self._on_recut,
+            stopped=listeners.stopped,
         )  # fmt: skip
-        self._tidier = Tidier(stores.postings, self._may_run_aside, listeners.stopped)
+        self._tidier = Tidier(stores.upkeep, self._may_run_aside, listeners.stopped)
         parts = (self._scanner, self._links, self._indexer, self._recutter, self._tidier)
         self._parts: list[_Part] = [*parts, *([self._embedding] if self._embedding else [])]
 
@@ -207,8 +207,10 @@ class Pipeline:
         return self.are_words_done and (self._embedding is None or self._embedding.is_idle)
 
     def _may_recut(self) -> bool:
-        has_rests = self._embedding is not None and self._embedding.has_rests
-        return self._may_run_aside() and not has_rests
+        return self._may_run_aside() and not self._has_rests()
+
+    def _has_rests(self) -> bool:
+        return self._embedding is not None and self._embedding.has_rests
 
     def _embed_chunks(self, chunks: Sequence[Chunk], collection: Collection) -> bool:
         index = self._dense.answering_for(collection) if self._dense else None

@@ -37,6 +37,11 @@ class ProgressMeter:
         """Passages embedded since the app started."""
         return self._embedded_ever
 
+    @property
+    def is_running(self) -> bool:
+        """A run has begun that `rest` has not ended."""
+        return self._progress.stage is not Stage.IDLE
+
     def rest(self, files: int) -> None:
         """The run is over: all of the library's files are done. The next one starts anew."""
         with self._lock:

@@ -13,8 +13,7 @@ from desktop_rag.core.parsed import Chunk, ParsedDocument
 from desktop_rag.core.places import places_from_json
 from desktop_rag.ingest.background import Background
 from desktop_rag.ingest.cutter import Cutter
-from desktop_rag.store.content import Outcome
-from desktop_rag.store.documents import DocumentStore
+from desktop_rag.store.contract.documents import DocumentStore, Outcome
 
 _PAGE = 50
 
@@ -29,12 +28,14 @@ class Recutter:
         collections: Callable[[], list[Collection]],
         *,
         may_run: Callable[[], bool],
+        is_held: Callable[[], bool],
         embed: Callable[[Sequence[Chunk], Collection], bool],
         changed: Callable[[Sequence[Document]], None],
         stopped: Callable[[AppError], None],
     ) -> None:
         """`embed` makes the vectors that chunks of a collection lack, False if it had to stop.
 
+        While it `is_held`, by a model that does not answer, nobody waits for what is left to do.
         `changed` hears of documents with new chunks, `stopped` why the store refused.
         """
         self._documents = documents
@@ -45,8 +46,9 @@ class Recutter:
         self._changed = changed
         self._is_due = True
         self._background = Background(
-            "recut", self._work, has_work=lambda: self._is_due, may_work=may_run, stopped=stopped
-        )
+            "recut", self._work, has_work=lambda: self._is_due and not is_held(),
+            may_work=may_run, stopped=stopped,
+        )  # fmt: skip
 
     def start(self) -> None:
         """Begin with what an earlier run left."""
@@ -72,7 +74,7 @@ class Recutter:
 
     @property
     def is_idle(self) -> bool:
-        """Nothing is known to be left to cut anew."""
+        """Nothing is known to be left to cut anew, or not now."""
         return self._background.is_idle
 
     def _work(self) -> None:

@@ -22,8 +22,8 @@ from desktop_rag.ingest.listeners import Listeners
 from desktop_rag.ingest.moves import Moves
 from desktop_rag.ingest.reconcile import Changes, FoundFile, KnownFile, Match, RootOffline, rescan
 from desktop_rag.ingest.second_look import LookTimes, SecondLooks
-from desktop_rag.store.documents import DocumentStore
-from desktop_rag.store.sources import SourceStore
+from desktop_rag.store.contract.documents import DocumentStore
+from desktop_rag.store.contract.sources import SourceStore
 
 log = logging.getLogger(__name__)
 

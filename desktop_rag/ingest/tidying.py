@@ -4,20 +4,20 @@ from collections.abc import Callable
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.ingest.background import Background
-from desktop_rag.store.clustering import PostingsClustering
+from desktop_rag.store.contract.search import Upkeep
 
 
 class Tidier:
-    """Sorts the postings anew once enough has changed."""
+    """Lets the store tidy up once enough has changed."""
 
     def __init__(
         self,
-        postings: PostingsClustering,
+        upkeep: Upkeep,
         may_run: Callable[[], bool],
         stopped: Callable[[AppError], None],
     ) -> None:
         """`may_run` says whether all else is done; `stopped` hears why the store refused."""
-        self._postings = postings
+        self._upkeep = upkeep
         self._is_due = True
         self._background = Background(
             "tidying", self._work, has_work=lambda: self._is_due, may_work=may_run, stopped=stopped
@@ -48,5 +48,5 @@ class Tidier:
 
     def _work(self) -> None:
         self._is_due = False
-        if self._postings.is_due():
-            self._postings.run()
+        if self._upkeep.is_due():
+            self._upkeep.run()

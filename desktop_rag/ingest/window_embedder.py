@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from desktop_rag.ingest.windows import windows
 from desktop_rag.models.gate import ModelGate
 from desktop_rag.models.ports import Embedder
-from desktop_rag.store.vectors import VectorStore
+from desktop_rag.store.contract.vectors import VectorStore
 
 # Windows are short: this many take as long as a batch of passages.
 _BATCH = 32

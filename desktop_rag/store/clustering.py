@@ -10,6 +10,7 @@ from desktop_rag.store.database import Connection, Database
 _LEAST_ROWS = 200_000
 _RECENT_SHARE = 0.15
 _DEAD_SHARE = 0.15
+_COLUMNS = "SELECT key, chunk_id, tf, term_count"
 
 
 class PostingsClustering:
@@ -43,13 +44,15 @@ def _build(con: Connection) -> tuple[int, list[int]]:
         [(upto,)] = con.execute("SELECT coalesce(max(chunk_id), 0) FROM chunks").fetchall()
         dead = [row[0] for row in con.execute("SELECT chunk_id FROM dead_chunks").fetchall()]
         con.execute(
-            "CREATE OR REPLACE TABLE next_postings AS SELECT * FROM"
-            f" (FROM postings UNION ALL FROM recent_postings WHERE chunk_id <= {upto})"
-            " WHERE chunk_id NOT IN (SELECT chunk_id FROM dead_chunks) ORDER BY term, chunk_id"
+            f"CREATE OR REPLACE TABLE next_postings AS FROM ({_COLUMNS} FROM postings"
+            f" UNION ALL {_COLUMNS} FROM recent_postings WHERE chunk_id <= {upto:d})"
+            " WHERE chunk_id NOT IN (SELECT chunk_id FROM dead_chunks) ORDER BY key, chunk_id"
         )
         con.execute(
-            "CREATE OR REPLACE TABLE next_terms AS SELECT term, count(*) AS chunks"
-            " FROM next_postings GROUP BY term ORDER BY term"
+            "CREATE OR REPLACE TABLE next_terms AS SELECT key, term, chunks FROM"
+            " (SELECT key, count(*) AS chunks FROM next_postings GROUP BY key) JOIN"
+            " (SELECT DISTINCT key, term FROM (SELECT key, term FROM terms"
+            " UNION ALL SELECT key, term FROM recent_postings)) USING (key) ORDER BY key"
         )
         con.commit()
     except BaseException:

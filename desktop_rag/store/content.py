@@ -6,35 +6,17 @@ Content comes and goes with its document; whoever changes rows calls these in th
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import numpy as np
 
 from desktop_rag.core.anchors import Anchor
-from desktop_rag.core.domain import Document, FileStat
 from desktop_rag.core.parsed import Chunk
+from desktop_rag.store.contract.documents import Outcome
 from desktop_rag.store.database import Columns, Connection, insert
+from desktop_rag.store.postings import KEY_OF_TERM
 
 # What fits into the columns that count terms.
 _MOST = 65_535
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """How reading a document ended: its row, and the content that replaces what it had.
-
-    A document that was refused has none and loses what it had, unless `keeps_content`.
-    `term_counts` has one item a chunk; `places` is what chunks are cut from again beside the text.
-    `taken_stat` is what the row said of the file when its reading began: a row that says otherwise
-    by now was found changed again. `parts` are the documents inside this one.
-    """
-
-    document: Document
-    text: str = ""
-    chunks: tuple[Chunk, ...] = ()
-    term_counts: tuple[Counter[str], ...] = ()
-    places: str = ""
-    keeps_content: bool = False
-    taken_stat: FileStat | None = None
-    parts: "tuple[Outcome, ...]" = ()
 
 
 def delete_content(con: Connection, document_ids: Sequence[str]) -> None:
@@ -49,19 +31,17 @@ def delete_content(con: Connection, document_ids: Sequence[str]) -> None:
 
 def delete_chunks(con: Connection, document_ids: Sequence[str]) -> None:
     """Remove chunks and postings of these documents; their texts stay."""
-    # The chunks of a document were numbered in one go, and DuckDB skips whole row groups by
-    # range: this finds the postings of a document without reading the table.
+    # DuckDB skips whole row groups by range: what a document has is found without reading all.
     spans = con.execute(
-        "SELECT min(chunk_id), max(chunk_id) FROM chunks"
-        " WHERE document_id IN (SELECT unnest(?)) GROUP BY document_id",
+        "DELETE FROM chunk_ranges WHERE document_id IN (SELECT unnest(?))"
+        " RETURNING first_chunk, last_chunk",
         [document_ids],
     ).fetchall()
     for first, last in _joined(sorted(spans)):
-        con.execute("DELETE FROM recent_postings WHERE chunk_id BETWEEN ? AND ?", [first, last])
+        for table in ("chunks", "recent_postings"):
+            con.execute(f"DELETE FROM {table} WHERE chunk_id BETWEEN ? AND ?", [first, last])
         # Sorted postings stay until they are sorted again; searches leave these chunks out.
         con.execute("INSERT INTO dead_chunks SELECT range FROM range(?, ?)", [first, last + 1])
-    if spans:
-        con.execute("DELETE FROM chunks WHERE document_id IN (SELECT unnest(?))", [document_ids])
 
 
 def insert_content(con: Connection, outcomes: Sequence[Outcome]) -> None:
@@ -77,10 +57,16 @@ def insert_content(con: Connection, outcomes: Sequence[Outcome]) -> None:
 
 def chunks_of(con: Connection, document_id: str) -> list[Chunk]:
     """The chunks of a document in reading order."""
+    spans = con.execute(
+        "SELECT first_chunk, last_chunk FROM chunk_ranges WHERE document_id = ?", [document_id]
+    ).fetchall()
+    if not spans:
+        return []
+    [span] = spans
     rows = con.execute(
         "SELECT position, start_offset, end_offset, text, anchor, context, content_hash"
-        " FROM chunks WHERE document_id = ? ORDER BY position",
-        [document_id],
+        " FROM chunks WHERE chunk_id BETWEEN ? AND ? ORDER BY position",
+        span,
     ).fetchall()
     return [
         Chunk(position, start, end, text, Anchor.from_json(json.loads(anchor)), context, digest.hex)
@@ -92,13 +78,13 @@ def insert_chunks(con: Connection, batch: Sequence[Outcome]) -> None:
     """Store the chunks and postings of these outcomes, numbered in one go."""
     # The last chunk may have been deleted: numbers are not given twice.
     [(last,)] = con.execute(
-        "SELECT greatest((SELECT coalesce(max(chunk_id), 0) FROM chunks),"
+        "SELECT greatest((SELECT coalesce(max(last_chunk), 0) FROM chunk_ranges),"
         " (SELECT coalesce(max(chunk_id), 0) FROM dead_chunks))"
     ).fetchall()
-    first = last + 1
     rows = [(item.document.document_id, chunk) for item in batch for chunk in item.chunks]
     counts = [count for item in batch for count in item.term_counts]
-    ids = range(first, first + len(rows))
+    ids = range(last + 1, last + 1 + len(rows))
+    _insert_ranges(con, [document_id for document_id, _ in rows], ids)
     insert(
         con,
         "chunks",
@@ -115,18 +101,32 @@ def insert_chunks(con: Connection, batch: Sequence[Outcome]) -> None:
             "term_count": [count.total() for count in counts],
         },
     )
-    postings = [(t, i, n) for i, count in zip(ids, counts, strict=True) for t, n in count.items()]
-    lengths = [min(count.total(), _MOST) for count in counts for _ in count]
-    insert(
-        con,
-        "recent_postings",
-        {
-            "term": [term for term, _, _ in postings],
-            "chunk_id": [chunk_id for _, chunk_id, _ in postings],
-            "tf": [min(tf, _MOST) for _, _, tf in postings],
-            "term_count": lengths,
-        },
-    )
+    _insert_postings(con, ids, counts)
+
+
+def _insert_ranges(con: Connection, owners: Sequence[str], ids: range) -> None:
+    spans: dict[str, tuple[int, int]] = {}
+    for chunk_id, document_id in zip(ids, owners, strict=True):
+        spans[document_id] = (spans.get(document_id, (chunk_id, 0))[0], chunk_id)
+    columns: Columns = {
+        "document_id": list(spans),
+        "first_chunk": [first for first, _ in spans.values()],
+        "last_chunk": [last for _, last in spans.values()],
+    }
+    insert(con, "chunk_ranges", columns)
+
+
+def _insert_postings(con: Connection, ids: range, counts: Sequence[Counter[str]]) -> None:
+    sizes = [len(count) for count in counts]
+    tf = np.array([n for count in counts for n in count.values()], np.int64)
+    lengths = np.array([count.total() for count in counts], np.int64)
+    columns: Columns = {
+        "term": [term for count in counts for term in count],
+        "chunk_id": np.repeat(np.arange(ids.start, ids.stop), sizes),
+        "tf": np.minimum(tf, _MOST),
+        "term_count": np.minimum(np.repeat(lengths, sizes), _MOST),
+    }
+    insert(con, "recent_postings", columns, {"key": KEY_OF_TERM})
 
 
 def _joined(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:

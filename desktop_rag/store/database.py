@@ -10,7 +10,7 @@ import os
 import re
 import threading
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from desktop_rag.core.errors import AppError
+from desktop_rag.store.compaction import compact, is_wasteful, remove_unfinished
 from desktop_rag.store.migrations import LATEST, migrate, version_of
 
 log = logging.getLogger(__name__)
@@ -33,6 +34,8 @@ Columns = dict[str, Sequence[Any] | NDArray[Any]]
 # A small threshold keeps the write-ahead log short: less to replay after a crash.
 _CORRUPT = re.compile(r"(?i)corrupt|checksum")
 _CHECKPOINT_THRESHOLD = "16MB"
+# Rows up to so many go as parameters.
+_FEW = 4
 
 
 class DamagedStoreError(AppError):
@@ -69,8 +72,10 @@ class Database:
         left untouched and reported as AppError.
         """
         self.path = path
+        self._memory_mb = memory_mb
         with _mapping_open_errors(path):
             _refuse_foreign_file(path)
+            remove_unfinished(path)
             self._connection = _open(path, memory_mb, backups)
             path.chmod(0o600)  # it holds the text of the documents
         self._queue: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
@@ -88,6 +93,16 @@ class Database:
                 yield cursor
             finally:
                 cursor.close()
+
+    @contextmanager
+    def snapshot(self) -> Generator[Connection]:
+        """A cursor to which the library stays as it is now, for reads that must fit together."""
+        with self.read() as con:
+            con.begin()
+            try:
+                yield con
+            finally:
+                con.rollback()
 
     @contextmanager
     def beside(self) -> Generator[Connection]:
@@ -119,7 +134,11 @@ class Database:
             return result.result()
 
     def close(self) -> None:
-        """Finish the queued writes, then close the file. Idempotent."""
+        """Finish the queued writes, then close the file. Idempotent.
+
+        When much of the file is free, it is copied into a smaller one first: a second or so for
+        every 100 MB.
+        """
         with self._closing:
             if not self._is_closed:
                 self._is_closed = True
@@ -129,7 +148,17 @@ class Database:
     def _run_lane(self) -> None:
         while (run := self._queue.get()) is not None:
             run()
+        is_wasteful = self._is_wasteful()
         self._connection.close()
+        if is_wasteful:
+            compact(self.path, self._memory_mb)
+
+    def _is_wasteful(self) -> bool:
+        try:
+            return is_wasteful(self._connection)
+        except duckdb.Error as error:
+            log.warning("the library file was not looked over: %s", _first_line(error))
+            return False
 
     def _in_transaction(self, work: Callable[[Connection], T]) -> T:
         self._connection.begin()
@@ -149,19 +178,30 @@ class Database:
             log.info("nothing to roll back")
 
 
-def insert(connection: Connection, table: str, columns: Columns) -> None:
+def insert(
+    connection: Connection, table: str, columns: Columns, computed: Mapping[str, str] | None = None
+) -> None:
     """Insert rows given as columns (name → sequence of equal length); none is fine.
 
-    Handing DuckDB whole columns is five times faster than `executemany` or list parameters.
+    `computed` are further columns as SQL over the given ones. Handing DuckDB whole columns is five
+    times faster than `executemany` or list parameters; only of a few rows it is not.
     """
-    arrays = {name: _as_array(values) for name, values in columns.items()}
-    if not len(next(iter(arrays.values()))):
+    count = len(next(iter(columns.values())))
+    if not count:
         return
-    names = ", ".join(arrays)
+    given = list(columns)
+    made = dict(computed or {})
+    what = f"INSERT INTO {table} ({', '.join([*given, *made])})"
+    select = f"SELECT {', '.join([*given, *made.values()])} FROM"
+    if count <= _FEW and all(isinstance(values, list) for values in columns.values()):
+        rows = ", ".join([f"({', '.join('?' * len(given))})"] * count)
+        parameters = [value for row in zip(*columns.values(), strict=True) for value in row]
+        connection.execute(f"{what} {select} (VALUES {rows}) r({', '.join(given)})", parameters)
+        return
     # Not unregistered when the insert fails: in a transaction that was aborted that fails too,
     # and would hide why. The next insert takes its place.
-    connection.register("incoming", arrays)
-    connection.execute(f"INSERT INTO {table} ({names}) SELECT {names} FROM incoming")
+    connection.register("incoming", {n: _as_array(values) for n, values in columns.items()})
+    connection.execute(f"{what} {select} incoming")
     connection.unregister("incoming")
 
 
@@ -172,6 +212,9 @@ def _as_array(values: Sequence[Any] | NDArray[Any]) -> NDArray[Any]:
         return np.asarray(values)
     # NumPy would turn texts into a fixed-width array and vectors into a matrix.
     objects = np.empty(len(values), dtype=object)
+    if len(values) and isinstance(values[0], str):
+        objects[:] = values
+        return objects
     for index, value in enumerate(values):
         objects[index] = value
     return objects

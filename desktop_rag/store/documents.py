@@ -12,13 +12,13 @@ from desktop_rag.core.domain import Document, DocumentState, FileStat
 from desktop_rag.core.library_events import DocumentCounts
 from desktop_rag.core.parsed import Chunk
 from desktop_rag.store.content import (
-    Outcome,
     chunks_of,
     delete_chunks,
     delete_content,
     insert_chunks,
     insert_content,
 )
+from desktop_rag.store.contract.documents import KnownRow, Outcome, ReadRow
 from desktop_rag.store.database import Connection, Database, insert
 
 _DOCUMENT = (
@@ -27,12 +27,6 @@ _DOCUMENT = (
     " readers"
 )
 _ORPHANS = "chunks ANTI JOIN documents USING (document_id)"
-
-
-# document_id, path, size_bytes, mtime_ns, inode, why the scan skipped it, gone_at
-KnownRow = tuple[str, str, int, int, int, str, float]
-# source_id, content_hash, and the row
-ReadRow = tuple[str, str, KnownRow]
 
 
 class DocumentStore:
@@ -106,7 +100,7 @@ class DocumentStore:
 
     def chunks(self, document_id: str) -> list[Chunk]:
         """The chunks of a document in reading order."""
-        with self._database.read() as con:
+        with self._database.snapshot() as con:
             return chunks_of(con, document_id)
 
     def outdated(self, collection_id: str, chunking: str, limit: int) -> list[Document]:
@@ -237,9 +231,11 @@ class DocumentStore:
             [(count,)] = con.execute(
                 "SELECT count(*) FROM (SELECT document_id, count(*) AS times, sum(chunk_count) AS n"
                 " FROM documents GROUP BY document_id) d LEFT JOIN (SELECT document_id, count(*)"
-                " AS found, count(DISTINCT position) AS places FROM chunks GROUP BY document_id) c"
-                " USING (document_id) WHERE times > 1 OR n <> coalesce(found, 0)"
-                " OR found <> places"
+                " AS found, count(DISTINCT position) AS places, min(chunk_id) AS lowest,"
+                " max(chunk_id) AS highest FROM chunks GROUP BY document_id) c USING (document_id)"
+                " LEFT JOIN chunk_ranges r USING (document_id) WHERE times > 1"
+                " OR n <> coalesce(found, 0) OR found <> places OR lowest <> first_chunk"
+                " OR highest <> last_chunk OR (lowest IS NULL) <> (first_chunk IS NULL)"
             ).fetchall()
         return int(count)
 

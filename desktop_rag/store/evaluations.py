@@ -1,42 +1,13 @@
 """Measurements of quality, each kept with what it was made with. Any thread."""
 
 import json
-from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from desktop_rag.core.errors import AppError
+from desktop_rag.store.contract.records import Evaluation
 from desktop_rag.store.database import Database
 
 _LISTED = "evaluation_id, kind, name, created_at, seconds, version, settings, results"
-
-
-@dataclass(frozen=True, slots=True)
-class Evaluation:
-    """One run of a measurement.
-
-    `kind` tells what was measured, `name` on which set, `version` by which version of the app.
-    `settings`, `results` (an object a mode) and `queries` (an object a query and mode) are JSON
-    values.
-    """
-
-    evaluation_id: str
-    kind: str
-    name: str
-    created_at: float
-    seconds: float
-    version: str
-    settings: dict[str, Any]
-    results: list[dict[str, Any]]
-    queries: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
-
-    def to_json(self) -> dict[str, Any]:
-        """The fields by name."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, fields: dict[str, Any]) -> "Evaluation":
-        """The inverse of `to_json`. Unknown fields raise TypeError."""
-        return cls(**fields)
 
 
 class EvaluationStore:

@@ -31,10 +31,17 @@ def m003_finer_retrieval(connection: Connection) -> None:
         connection.execute(statement)
 
 
+def m004_scale(connection: Connection) -> None:
+    """Postings by the number of a term, and which chunks a document has."""
+    for statement in _SCALE:
+        connection.execute(statement)
+
+
 MIGRATIONS: list[Callable[[Connection], None]] = [
     m001_first_schema,
     m002_places_parts_and_links,
     m003_finer_retrieval,
+    m004_scale,
 ]
 LATEST = len(MIGRATIONS)
 
@@ -150,4 +157,23 @@ _FINER_RETRIEVAL = [
     "ALTER TABLE collections ADD COLUMN answering INTEGER DEFAULT 0",
     """UPDATE collections SET answering =
         coalesce((SELECT max(model_id) FROM models WHERE is_answering), 0)""",
+]
+
+_SCALE = [
+    # A term is found by a number made of it, see postings.py: sorted, numbers take no room.
+    "ALTER TABLE postings RENAME TO former_postings",
+    """CREATE TABLE postings AS SELECT md5_number_lower(term) AS key, chunk_id, tf, term_count
+        FROM former_postings ORDER BY key, chunk_id""",
+    "DROP TABLE former_postings",
+    "ALTER TABLE recent_postings RENAME TO former_postings",
+    """CREATE TABLE recent_postings AS SELECT md5_number_lower(term) AS key, term, chunk_id, tf,
+        term_count FROM former_postings""",
+    "DROP TABLE former_postings",
+    "ALTER TABLE terms RENAME TO former_terms",
+    """CREATE TABLE terms AS SELECT md5_number_lower(term) AS key, term, chunks
+        FROM former_terms ORDER BY key""",
+    "DROP TABLE former_terms",
+    # The chunks of a document are numbered in one go: found here, not by reading them all.
+    """CREATE TABLE chunk_ranges AS SELECT document_id, min(chunk_id) AS first_chunk,
+        max(chunk_id) AS last_chunk FROM chunks GROUP BY document_id""",
 ]

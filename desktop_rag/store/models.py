@@ -5,20 +5,10 @@ found again: a folder, the address of an endpoint, or empty for the bundled one.
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
+from desktop_rag.store.contract.vectors import ModelRow
 from desktop_rag.store.database import Connection, Database
 from desktop_rag.store.vectors import VectorStore
-
-
-@dataclass(frozen=True, slots=True)
-class ModelRow:
-    """A model that has made vectors."""
-
-    model_id: int
-    name: str
-    dimensions: int
-    spec: str
 
 
 class ModelStore:

@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
+from desktop_rag.store.conditions import condition_of
+from desktop_rag.store.contract.scope import Scope
 from desktop_rag.store.database import Database
-from desktop_rag.store.scope import Scope
 
 
 class NameStore:
@@ -19,7 +20,7 @@ class NameStore:
         """
         numbers = [part for part in parts if part.isdecimal()]
         with self._database.read() as con:
-            only, parameters = scope.condition(con, "document_id")
+            only, parameters = condition_of(scope, con, "document_id")
             rows = con.execute(
                 "WITH names AS (SELECT document_id, lower(parse_filename(path)) AS name"
                 f" FROM documents WHERE chunk_count > 0{only})"

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from desktop_rag.store.conditions import condition_of
+from desktop_rag.store.contract.scope import EVERYWHERE, Scope
 from desktop_rag.store.database import Connection, Database, insert
-from desktop_rag.store.scope import Scope
 
 _BITS_A_WORD = 64
 # Candidates of the Hamming scan: enough for recall@10 ≥ .99 of exact on the sets we measure.
@@ -22,7 +23,6 @@ _CANDIDATE_FACTOR = 2
 # Similarities of windows are kept in a byte a dimension: their order is what counts.
 _BYTE = 127
 _WINDOWS = "CREATE TABLE IF NOT EXISTS windows_{number} (content_hash UUID, vectors BLOB)"
-_EVERYWHERE = Scope()
 
 
 class VectorStore:
@@ -50,10 +50,13 @@ class VectorStore:
         """Up to `limit` (content hash, context, text) that have no vector yet, each hash once."""
         only, parameters = _of_collections(collection_ids)
         with self._database.read() as con:
+            # First which, then their texts: or those of all the rows would be read.
             rows = con.execute(
-                "SELECT content_hash, any_value(context), any_value(text) FROM"
-                f" (SELECT * FROM chunks ANTI JOIN {self._table} USING (content_hash))"
-                f" WHERE true{only} GROUP BY content_hash LIMIT {limit:d}",
+                "SELECT content_hash, any_value(context), any_value(text) FROM chunks"
+                " WHERE content_hash IN (SELECT DISTINCT content_hash FROM"
+                f" (SELECT content_hash FROM chunks WHERE true{only})"
+                f" ANTI JOIN {self._table} USING (content_hash) LIMIT {limit:d})"
+                " GROUP BY content_hash",
                 parameters,
             ).fetchall()
         return [(row[0].hex, row[1], row[2]) for row in rows]
@@ -62,8 +65,8 @@ class VectorStore:
         """Those of the content hashes that have no vector."""
         with self._database.read() as con:
             rows = con.execute(
-                "SELECT DISTINCT h FROM (SELECT unnest(?)::UUID AS h) WHERE h NOT IN"
-                f" (SELECT content_hash FROM {self._table})",
+                "WITH given AS MATERIALIZED (SELECT DISTINCT unnest(?::UUID[]) AS content_hash)"
+                f" FROM given ANTI JOIN {_known(self._table, 'given')} USING (content_hash)",
                 [list(hashes)],
             ).fetchall()
         return {row[0].hex for row in rows}
@@ -86,9 +89,13 @@ class VectorStore:
 
         def work(con: Connection) -> list[str]:
             rows = con.execute(
-                "UPDATE documents SET state = 'searchable' WHERE state = 'searchable by words'"
-                " AND document_id NOT IN (SELECT c.document_id FROM chunks c"
-                f" ANTI JOIN {self._table} v USING (content_hash)){only} RETURNING document_id",
+                "WITH held AS MATERIALIZED (SELECT document_id, content_hash FROM chunks"
+                " WHERE document_id IN (SELECT document_id FROM documents"
+                f" WHERE state = 'searchable by words'{only}))"
+                " UPDATE documents SET state = 'searchable' WHERE state = 'searchable by words'"
+                " AND document_id NOT IN (SELECT document_id FROM held"
+                f" ANTI JOIN {_known(self._table, 'held')} USING (content_hash)){only}"
+                " RETURNING document_id",
                 parameters,
             ).fetchall()
             return [row[0] for row in rows]
@@ -123,13 +130,13 @@ class VectorStore:
                 self._database.write(partial(_delete, f"{table} WHERE {dead}", parameters))
 
     def nearest(
-        self, query: NDArray[np.float32], limit: int, scope: Scope = _EVERYWHERE
+        self, query: NDArray[np.float32], limit: int, scope: Scope = EVERYWHERE
     ) -> list[tuple[int, float]]:
         """The `limit` chunks most similar to a unit vector: (chunk id, similarity), best first."""
         with self._database.read() as con:
             candidates = self._candidate_count(con, limit)
-            only_hashes, parameters = scope.condition(con, "content_hash")
-            only_chunks, _ = scope.condition(con, "chunk_id")
+            only_hashes, parameters = condition_of(scope, con, "content_hash")
+            only_chunks, _ = condition_of(scope, con, "chunk_id")
             return con.execute(
                 "SELECT c.chunk_id, v.similarity FROM ("
                 f" SELECT content_hash, {self._similarity} AS similarity FROM {self._table}"
@@ -141,24 +148,23 @@ class VectorStore:
                 self._parameters(query) | parameters,
             ).fetchall()
 
-    def similarities(
-        self, query: NDArray[np.float32], chunk_ids: Sequence[int]
-    ) -> dict[int, float]:
-        """Exact similarity of given chunks; those without a vector are absent."""
+    def vectors(self, chunk_ids: Sequence[int]) -> tuple[list[int], NDArray[np.float32]]:
+        """Those of the chunks that have a vector, and the vectors: shape (n, dimensions)."""
         with self._database.read() as con:
-            chunks = con.execute(
-                "SELECT chunk_id, content_hash FROM chunks WHERE chunk_id IN (SELECT unnest(?))",
-                [list(chunk_ids)],
-            ).fetchall()
             # By row number, or the vectors of all the rows around would be read too.
             rows = con.execute(
-                f"SELECT content_hash, {self._similarity} FROM {self._table}"
-                f" WHERE rowid IN (SELECT rowid FROM {self._table}"
-                " WHERE content_hash IN (SELECT unnest($hashes::UUID[])))",
-                {"query": query.tolist(), "hashes": [content_hash for _, content_hash in chunks]},
-            ).fetchall()
-        found = dict(rows)
-        return {i: found[content_hash] for i, content_hash in chunks if content_hash in found}
+                "WITH wanted AS MATERIALIZED (SELECT chunk_id, content_hash FROM chunks"
+                " WHERE chunk_id IN (SELECT unnest(?::BIGINT[]))),"
+                " places AS MATERIALIZED (SELECT chunk_id, v.rowid AS place"
+                f" FROM wanted JOIN {self._table} v USING (content_hash))"
+                " SELECT chunk_id, embedding FROM places JOIN (SELECT rowid AS place, embedding"
+                f" FROM {self._table} WHERE rowid IN (SELECT place FROM places)) USING (place)",
+                [list(chunk_ids)],
+            ).fetchnumpy()
+        found = np.empty((len(rows["chunk_id"]), self._dimensions), np.float32)
+        for place, vector in enumerate(rows["embedding"]):
+            found[place] = vector
+        return rows["chunk_id"].tolist(), found
 
     # --- windows -----------------------------------------------------------------------------
 
@@ -184,11 +190,10 @@ class VectorStore:
         """Up to `limit` (content hash, text) that have a vector and no windows yet."""
         with self._database.read() as con:
             rows = con.execute(
-                "SELECT content_hash, any_value(text) FROM (SELECT content_hash, text FROM chunks"
-                f" SEMI JOIN {self._table} USING (content_hash)"
-                f" ANTI JOIN {self._windows} USING (content_hash))"
-                " GROUP BY content_hash LIMIT ?",
-                [limit],
+                "SELECT content_hash, any_value(text) FROM chunks WHERE content_hash IN"
+                f" (SELECT content_hash FROM (SELECT content_hash FROM {self._table}"
+                f" SEMI JOIN chunks USING (content_hash)) ANTI JOIN {self._windows}"
+                f" USING (content_hash) LIMIT {limit:d}) GROUP BY content_hash"
             ).fetchall()
         return [(row[0].hex, row[1]) for row in rows]
 
@@ -211,7 +216,7 @@ class VectorStore:
         return found
 
     def drop_windows(self) -> None:
-        """Forget all windows: finer matching was switched off."""
+        """Forget all windows; `missing_windows` gives their contents again."""
         self._database.write(lambda con: con.execute(f"DELETE FROM {self._windows}"))
 
     @property
@@ -220,8 +225,9 @@ class VectorStore:
 
     @property
     def _hamming(self) -> str:
+        # Small whole numbers, but added as floats: sums of integers are checked one by one.
         return " + ".join(
-            f"bit_count(xor(b{k}, $b{k}::UBIGINT))::SMALLINT" for k in range(self._words)
+            f"bit_count(xor(b{k}, $b{k}::UBIGINT))::FLOAT" for k in range(self._words)
         )
 
     def _parameters(self, query: NDArray[np.float32]) -> dict[str, Any]:
@@ -244,6 +250,17 @@ def _of_collections(collection_ids: Sequence[str] | None) -> tuple[str, dict[str
         " USING (source_id) WHERE s.collection_id IN (SELECT unnest($collections::VARCHAR[])))"
     )
     return condition, {"collections": list(collection_ids)}
+
+
+def _known(table: str, wanted: str) -> str:
+    """SQL for the content hashes in a table of vectors among those of a few rows.
+
+    A join with the whole table would put all of it into a hash table first.
+    """
+    return (
+        f"(SELECT content_hash FROM {table} WHERE content_hash IN"
+        f" (SELECT content_hash FROM {wanted}))"
+    )
 
 
 def _delete(what: str, parameters: dict[str, Any], con: Connection) -> None:

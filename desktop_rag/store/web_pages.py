@@ -4,18 +4,9 @@ Any thread may call; writes take the lane.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from desktop_rag.store.contract.sources import WebPage
 from desktop_rag.store.database import Connection, Database
-
-
-@dataclass(frozen=True, slots=True)
-class WebPage:
-    """The server's marks of one state of a page, empty if it gave none, and when that was."""
-
-    etag: str = ""
-    last_modified: str = ""
-    fetched_at: float = 0.0
 
 
 class WebPageStore:

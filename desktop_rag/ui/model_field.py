@@ -6,12 +6,12 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtWidgets import QFileDialog, QLineEdit, QWidget
 
+from desktop_rag.core.domain import EMBEDDED_ELSEWHERE
 from desktop_rag.ui.controls import TextButton
 
 MODEL_NOTE = (
     "A folder with an ONNX model as sentence-transformers saves it, or an endpoint, for example"
-    " http://localhost:11434/v1#nomic-embed-text. The text of all documents is sent to an endpoint;"
-    " its key is the one entered for its address as the chat's endpoint."
+    f" http://localhost:11434/v1#nomic-embed-text. {EMBEDDED_ELSEWHERE}"
 )
 
 

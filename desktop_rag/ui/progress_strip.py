@@ -119,4 +119,5 @@ def _done_in_words(progress: IndexProgress) -> str:
     if not progress.chunks_total:
         return files
     passages = count_of(progress.chunks_total, "passage")
-    return f"{files} · {progress.chunks_embedded:,} of {passages} embedded"
+    done = "looked at" if progress.stage is Stage.REFINING else "embedded"
+    return f"{files} · {progress.chunks_embedded:,} of {passages} {done}"

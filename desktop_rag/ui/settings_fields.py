@@ -17,6 +17,9 @@ from desktop_rag.ui.controls import Card, PlainLabel
 
 _LABEL_WIDTH_PX = 150
 _TEXT_MARGIN_PX = 7
+# A note stands closer to the field it explains than to the next row.
+_NOTE_GAP_PX = 5
+_ROW_GAP_PX = 7
 # Fields that don't say by themselves what they are for.
 _NAMELESS = (QLineEdit, QComboBox, QSpinBox, QSlider)
 
@@ -90,7 +93,7 @@ class SettingsSection(Card):
             self._column.addWidget(PlainLabel(intro, tone="muted", wrap=True))
         self._grid = QGridLayout()
         self._grid.setHorizontalSpacing(14)
-        self._grid.setVerticalSpacing(8)
+        self._grid.setVerticalSpacing(_NOTE_GAP_PX)
         self._grid.setColumnMinimumWidth(0, _LABEL_WIDTH_PX)
         self._grid.setColumnStretch(1, 1)
         self._column.addLayout(self._grid)
@@ -109,7 +112,8 @@ class SettingsSection(Card):
             row.addWidget(field, 1 if is_wide and position == 0 else 0)
         if not is_wide:
             row.addStretch(1)
-        place = self._grid.rowCount()
+        place = self._grid.rowCount() + 1
+        self._grid.setRowMinimumHeight(place - 1, _ROW_GAP_PX)
         self._grid.addWidget(name, place, 0, Qt.AlignmentFlag.AlignVCenter)
         self._grid.addLayout(row, place, 1)
 

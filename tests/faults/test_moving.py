@@ -17,9 +17,6 @@ from desktop_rag.ingest.library import Library
 from desktop_rag.ingest.pipeline import LibraryStores
 from desktop_rag.ingest.worker import ParserProcess
 from desktop_rag.models.gate import ModelGate
-from desktop_rag.store.clustering import PostingsClustering
-from desktop_rag.store.sources import SourceStore
-from desktop_rag.store.web_pages import WebPageStore
 from tests.conftest import FAST_TIMES
 
 QUIET_S = 30.0
@@ -261,13 +258,9 @@ def test_w09_a_file_replaced_while_it_is_read_is_read_again(
     services: Services, folder: Path, meddle: Callable[[Path], object]
 ) -> None:
     write(folder, "a.md")
-    database = services.database
+    engine = services.engine
     stores = LibraryStores(
-        services.documents,
-        SourceStore(database),
-        WebPageStore(database),
-        PostingsClustering(database),
-        folder / "pages",
+        engine.documents, engine.sources, engine.web_pages, engine.upkeep, folder / "pages"
     )
     rules = IgnoreRules(lambda name: name.endswith(".md"), 1 << 20)
     library = Library(

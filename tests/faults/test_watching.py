@@ -13,7 +13,7 @@ from desktop_rag.ingest.debounce import WatchTimes
 from desktop_rag.ingest.reconcile import rescan
 from desktop_rag.ingest.scan import RootOffline
 from desktop_rag.ingest.watcher import REMOTE_REASON, FolderWatcher
-from tests.follower import FAST, RULES, Follower
+from tests.follower import RULES, Follower, watching, write_docs
 
 
 @pytest.fixture
@@ -23,18 +23,13 @@ def follower() -> Follower:
 
 @pytest.fixture
 def watcher(follower: Follower) -> Iterator[FolderWatcher]:
-    watcher = FolderWatcher(follower.on_dirty, follower.on_polling, RULES, FAST)
-    yield watcher
-    watcher.close()
+    with watching(follower) as watcher:
+        yield watcher
 
 
 @pytest.fixture
 def docs(tmp_path: Path) -> Path:
-    root = tmp_path / "docs"
-    for name in ("a.md", "sub/b.md", "sub/deep/c.md"):
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text(name)
-    return root
+    return write_docs(tmp_path)
 
 
 def test_w03_a_burst_of_two_thousand_files(
@@ -64,30 +59,20 @@ def test_w04_polling_is_told_at_once_and_follows_no_links(docs: Path, follower: 
     (docs / "link").symlink_to(outside)
     (docs / "loop").symlink_to(docs)
     times = WatchTimes(quiet_s=0.05, probe_s=600.0, poll_s=0.1)
-    watcher = FolderWatcher(
-        follower.on_dirty, follower.on_polling, RULES, times, is_remote=lambda _: True
-    )
-    try:
+    with watching(follower, times, is_remote=lambda _: True) as watcher:
         watcher.watch(docs)
         follower.wait_until(lambda: follower.polled == [(docs, REMOTE_REASON)])
         (outside / "x.md").write_text("x")
         (docs / "z.md").write_text("the end")
         follower.wait_until(lambda: docs / "z.md" in follower.places)
-    finally:
-        watcher.close()
     assert follower.places == [docs / "z.md"]
 
 
 def test_w04_a_polled_root_is_looked_through_more_often(docs: Path, follower: Follower) -> None:
     times = WatchTimes(quiet_s=0.01, probe_s=0.05, poll_s=600.0, polled_rescan_s=0.1)
-    watcher = FolderWatcher(
-        follower.on_dirty, follower.on_polling, RULES, times, is_remote=lambda _: True
-    )
-    try:
+    with watching(follower, times, is_remote=lambda _: True) as watcher:
         watcher.watch(docs)
         follower.wait_until(lambda: follower.places[:2] == [docs, docs])
-    finally:
-        watcher.close()
 
 
 def test_w04_rescans_are_as_often_as_promised() -> None:
@@ -123,10 +108,7 @@ def test_w07_a_root_that_goes_and_comes_back_loses_nothing(
     docs: Path, follower: Follower, is_remote: bool
 ) -> None:
     follower.look(docs)
-    watcher = FolderWatcher(
-        follower.on_dirty, follower.on_polling, RULES, FAST, is_remote=lambda _: is_remote
-    )
-    try:
+    with watching(follower, is_remote=lambda _: is_remote) as watcher:
         watcher.watch(docs)
         for _ in range(2):
             docs.rename(docs.with_name("pulled"))
@@ -136,8 +118,6 @@ def test_w07_a_root_that_goes_and_comes_back_loses_nothing(
             assert len(follower.known[docs]) == 3
         (docs / "z.md").write_text("the end")
         follower.wait_until_right(docs)
-    finally:
-        watcher.close()
     assert len(follower.new) == 4
 
 
@@ -170,28 +150,16 @@ def test_w07_a_missing_root_is_offline(docs: Path, follower: Follower, part: str
 
 def test_w14_after_sleep_everything_is_looked_through(docs: Path, follower: Follower) -> None:
     clock = {"ahead_s": 0.0}
-    watcher = FolderWatcher(
-        follower.on_dirty,
-        follower.on_polling,
-        RULES,
-        FAST,
-        wall_clock=lambda: time.time() + clock["ahead_s"],
-    )
-    try:
+    with watching(follower, wall_clock=lambda: time.time() + clock["ahead_s"]) as watcher:
         watcher.watch(docs)
         clock["ahead_s"] = 3600.0
         follower.wait_until(lambda: follower.places == [docs])
-    finally:
-        watcher.close()
 
 
 def test_w14_lost_events_are_made_up_for_by_a_rescan_now_and_then(
     docs: Path, follower: Follower
 ) -> None:
     times = WatchTimes(quiet_s=0.01, probe_s=0.05, rescan_s=0.1)
-    watcher = FolderWatcher(follower.on_dirty, follower.on_polling, RULES, times)
-    try:
+    with watching(follower, times) as watcher:
         watcher.watch(docs)
         follower.wait_until(lambda: follower.places[:2] == [docs, docs])
-    finally:
-        watcher.close()

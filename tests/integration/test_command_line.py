@@ -1,16 +1,16 @@
 """The verbs as other programs call them: a process, its exit code, one JSON document."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from desktop_rag.app import Services
+from desktop_rag.core.conversation import NEAREST
 from desktop_rag.core.paths import HOME_VARIABLE, Home
 from desktop_rag.ui.single_instance import AppServer
+from tests.command_line import run, run_json
 
 
 @pytest.fixture
@@ -22,17 +22,6 @@ def folder(tmp_path: Path) -> Path:
     (made / "broken.pdf").write_bytes(b"%PDF-1.7\nnothing else")
     (made / "image.xyz").write_bytes(b"\x00")
     return made
-
-
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "desktop_rag", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=50)
-
-
-def run_json(*arguments: str) -> Any:
-    done = run(*arguments, "--json")
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
 
 
 def test_index_then_search_ask_status_doctor(home: Home, folder: Path) -> None:
@@ -96,6 +85,42 @@ def test_for_people_there_are_lines_and_places(home: Home, folder: Path) -> None
     assert "no endpoint is set" in shown
 
 
+def test_search_says_what_it_made_of_the_query(home: Home, folder: Path) -> None:
+    run("index", str(folder))
+    shown = run("search", "the leeper of the lamp type:md").stdout
+    said = "Searched for “keeper” instead of “leeper”. Only MD files."
+    assert shown.startswith(f"{said}\n 1. Lamp (Lamp)  {folder / 'lamp.md'}\n")
+    done = run("search", "the leeper of the lamp type:md", "--json")
+    assert [row["title"] for row in json.loads(done.stdout)] == ["Lamp"]
+    assert done.stderr == f"{said}\n"
+    whole = run_json("search", "the leeper of the lamp type:md", "--notes")
+    assert set(whole) == {"passages", "notes", "is_relevant"}
+    assert whole["passages"] == json.loads(done.stdout)
+    assert whole["notes"] == {
+        "repaired": [["leeper", "keeper"]], "filters": "Only MD files", "searched": 1, "text": said,
+    }  # fmt: skip
+    assert run("search", "lamp type:pdf").stdout == (
+        "Only PDF files: nothing was found there.\nNothing found.\n"
+    )
+
+
+def test_search_says_that_nothing_is_relevant_and_shows_the_nearest_on_request(
+    home: Home, folder: Path
+) -> None:
+    run("index", str(folder))
+    off_topic = "Which chess opening did the grandmaster play?"
+    refused = "Nothing in your documents seems to be about this.\n"
+    assert run("search", off_topic).stdout == (
+        f"{refused}What comes nearest is listed with --nearest.\n"
+    )
+    shown = run("search", off_topic, "--nearest", "-k", "1").stdout
+    assert shown.startswith(f"{refused}\n{NEAREST}:\n 1. ")
+    done = run("search", off_topic, "--json")
+    assert done.stderr == refused
+    assert json.loads(done.stdout)
+    assert not run_json("search", off_topic, "--notes")["is_relevant"]
+
+
 def test_doctor_finds_a_damaged_model(home: Home, tmp_path: Path) -> None:
     home.create()
     home.settings.write_text(f'[index]\nmodel_folder = "{tmp_path}"\n')
@@ -148,9 +173,9 @@ def test_the_demo_answers_in_the_terminal(home: Home) -> None:
 def test_verbs_ask_the_running_app(services: Services, home: Home) -> None:
     asked: list[dict[str, Any]] = []
 
-    def search(arguments: dict[str, Any]) -> list[Any]:
+    def search(arguments: dict[str, Any]) -> dict[str, Any]:
         asked.append(arguments)
-        return []
+        return {"passages": [], "notes": None, "is_relevant": False}
 
     server = AppServer(home, {"search": search})
     try:

@@ -147,7 +147,7 @@ def test_a_run_is_kept_through_the_window_that_holds_the_library(
     finally:
         server.close()
     assert [kept["results"] for kept in listed] == [results]
-    assert runs.listed(services.database) == listed
+    assert runs.listed(services.engine.evaluations) == listed
 
 
 def test_a_run_that_cannot_be_kept_is_shown_all_the_same(
@@ -168,7 +168,7 @@ def test_the_worlds_faults_are_told_before_the_work(
     done = run("retrieval", str(folder), *arguments)
     assert (done.returncode, done.stdout) == (1, "")
     assert len(done.stderr.strip().splitlines()) >= 2
-    assert "indexed" not in done.stderr
+    assert "passages" not in done.stderr
 
 
 def test_what_is_measured_is_what_the_person_has_set() -> None:

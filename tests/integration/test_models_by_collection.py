@@ -11,7 +11,7 @@ from desktop_rag.core.domain import Collection, DocumentState
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import LibraryEvent, Notice
 from desktop_rag.core.paths import resources_dir
-from desktop_rag.store.models import ModelStore
+from desktop_rag.store.opening import duckdb_of
 from tests.embedding_server import EmbeddingServer
 
 Build = Callable[[], Services]
@@ -67,14 +67,14 @@ def collection(services: Services, name: str) -> Collection:
 
 def answering(services: Services) -> dict[str, str]:
     """Collection → name of the model whose vectors answer for it."""
-    rows = ModelStore(services.database).answering()
+    rows = services.engine.models.answering()
     names = {c.collection_id: c.name for c in services.library.collections()}
     return {names[i]: row.name.partition("@")[0] for i, row in rows.items()}
 
 
 def vectors(services: Services) -> dict[str, set[str]]:
     """Model → titles of the documents whose passages have its vectors."""
-    with services.database.read() as con:
+    with duckdb_of(services.engine).read() as con:
         models = con.execute("SELECT model_id, name FROM models").fetchall()
         return {
             name.partition("@")[0]: {
@@ -266,5 +266,5 @@ def test_an_endpoint_with_vectors_of_another_length_gets_a_table_of_its_own(
     assert "bills" in [p.title for p in again.chat.search("coal ropes", collection_id=bills)]
     start(again)
     assert "bills" in dense(again, "harbour paid bill coal ropes", bills)
-    rows = ModelStore(again.database).answering()
+    rows = again.engine.models.answering()
     assert rows[bills].dimensions == 48

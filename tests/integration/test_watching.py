@@ -11,7 +11,7 @@ import pytest
 from desktop_rag.core.domain import SourceRules
 from desktop_rag.ingest.debounce import WatchTimes
 from desktop_rag.ingest.watcher import REMOTE_REASON, FolderWatcher
-from tests.follower import FAST, RULES, Follower
+from tests.follower import FAST, RULES, Follower, watching, write_docs
 
 
 @pytest.fixture
@@ -21,18 +21,13 @@ def follower() -> Follower:
 
 @pytest.fixture
 def watcher(follower: Follower) -> Iterator[FolderWatcher]:
-    watcher = FolderWatcher(follower.on_dirty, follower.on_polling, RULES, FAST)
-    yield watcher
-    watcher.close()
+    with watching(follower) as watcher:
+        yield watcher
 
 
 @pytest.fixture
 def docs(tmp_path: Path) -> Path:
-    root = tmp_path / "docs"
-    for name in ("a.md", "sub/b.md", "sub/deep/c.md"):
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text(name)
-    return root
+    return write_docs(tmp_path)
 
 
 def save_through_a_new_file(docs: Path) -> None:
@@ -94,18 +89,13 @@ def test_after_a_change_the_right_files_are_known(
     docs: Path, follower: Follower, change: Callable[[Path], object], is_remote: bool
 ) -> None:
     follower.look(docs)
-    watcher = FolderWatcher(
-        follower.on_dirty, follower.on_polling, RULES, FAST, is_remote=lambda _: is_remote
-    )
-    try:
+    with watching(follower, is_remote=lambda _: is_remote) as watcher:
         watcher.watch(docs)
         change(docs)
         (docs / "z.md").write_text("the end")
         follower.wait_until_right(docs)
         if is_remote:
             follower.wait_until(lambda: follower.polled == [(docs, REMOTE_REASON)])
-    finally:
-        watcher.close()
 
 
 def test_a_changed_file_is_the_only_place_looked_at(
@@ -150,13 +140,10 @@ def test_a_gitignore_file_that_changed_is_a_look_at_its_folder(
 
 def test_a_storm_is_handed_over_before_it_ends(docs: Path, follower: Follower) -> None:
     times = WatchTimes(quiet_s=60.0, storm_s=0.2)
-    watcher = FolderWatcher(follower.on_dirty, follower.on_polling, RULES, times)
-    try:
+    with watching(follower, times) as watcher:
         watcher.watch(docs)
         (docs / "a.md").write_text("changed")
         follower.wait_until(lambda: docs / "a.md" in follower.places)
-    finally:
-        watcher.close()
 
 
 def test_another_folder_in_the_place_of_the_root_is_followed(

@@ -2,9 +2,28 @@
 
 from dataclasses import replace
 
-from desktop_rag.cli_output import answer_json, answer_lines
+from desktop_rag.cli_output import (
+    answer_json,
+    answer_lines,
+    collection_json,
+    collection_lines,
+    search_json,
+    search_lines,
+    set_model_lines,
+    status_json,
+    status_lines,
+)
 from desktop_rag.core.anchors import Anchor
-from desktop_rag.core.conversation import NEAREST, Message, Role, SearchNotes, SourceRef
+from desktop_rag.core.conversation import (
+    NEAREST,
+    Message,
+    Role,
+    SearchNotes,
+    SearchResult,
+    SourceRef,
+)
+from desktop_rag.core.domain import Collection, DocumentState, Passage
+from desktop_rag.core.library_events import DocumentCounts
 
 SOURCE = SourceRef(1, "d", "/docs/a.pdf", "A", Anchor(page=3), "Text.", 0.5, "Text.", is_cited=True)
 ANSWER = Message(
@@ -14,6 +33,9 @@ ANSWER = Message(
 REFUSED = replace(
     ANSWER, text="Nothing.", model="", sources=(), nearest=(replace(SOURCE, is_cited=False),)
 )
+PASSAGE = Passage(1, "d", "/docs/a.pdf", "A", "Text.", Anchor(page=3), 0, 5, 0.5)
+LISTED = [" 1. A (page 3)  /docs/a.pdf", "    Text."]
+WORK = Collection("c", "Work", embedder="/models/e5")
 KEYS = {"answer", "citations", "claims", "follow_ups", "model", "seconds"}
 
 
@@ -48,3 +70,58 @@ def test_what_the_search_understood_is_said() -> None:
 def test_excerpts_say_that_no_model_was_asked() -> None:
     lines = answer_lines(answer_json(replace(ANSWER, model="", is_excerpts=True)))
     assert "Excerpts from your documents (no endpoint is set), 0.5 s" in lines
+
+
+def test_passages_come_after_what_the_search_understood() -> None:
+    notes = SearchNotes((("termostat", "thermostat"),), searched=1)
+    found = search_json(SearchResult((PASSAGE,), notes, is_relevant=True))
+    said = "Searched for “thermostat” instead of “termostat”."
+    assert search_lines(found) == [said, *LISTED]
+    assert found["notes"]["text"] == said
+    assert search_json(SearchResult((PASSAGE,), None, is_relevant=True))["notes"] is None
+
+
+def test_passages_that_are_not_about_the_query_are_listed_on_request() -> None:
+    found = search_json(SearchResult((PASSAGE,), None, is_relevant=False))
+    nothing = "Nothing in your documents seems to be about this."
+    assert search_lines(found) == [nothing, "What comes nearest is listed with --nearest."]
+    assert search_lines(found, shows_nearest=True) == [nothing, "", f"{NEAREST}:", *LISTED]
+
+
+def test_where_nothing_was_found_nothing_is_near() -> None:
+    found = search_json(SearchResult((), None, is_relevant=False))
+    assert search_lines(found) == search_lines(found, shows_nearest=True) == ["Nothing found."]
+
+
+def test_a_collection_tells_its_model_and_the_one_that_answers() -> None:
+    counts = [
+        DocumentCounts({DocumentState.SEARCHABLE: 3}),
+        DocumentCounts({DocumentState.SEARCHABLE: 1, DocumentState.FAILED: 1}),
+    ]
+    row = collection_json(WORK, "all-MiniLM-L6-v2", counts)
+    assert (row["sources"], row["documents"]) == (2, {"searchable": 4, "failed": 1})
+    assert collection_lines([row, collection_json(Collection("d", "New"), "", [])]) == [
+        "Work: 4 searchable, 1 failed",
+        "    model /models/e5; answered by all-MiniLM-L6-v2",
+        "New: no documents yet",
+        "    the model of the settings; no answers yet",
+    ]
+
+
+def test_what_is_left_to_embed_is_said_after_a_change() -> None:
+    counts = [DocumentCounts({DocumentState.SEARCHABLE_BY_WORDS: 2})]
+    report = collection_json(WORK, "old", counts) | {"embedded_chunks": 5, "seconds": 1.5}
+    assert set_model_lines(report)[2:] == [
+        "5 passages embedded after 1.5 s.",
+        "2 documents are found by words only so far. The next run goes on with the rest.",
+    ]
+
+
+def test_the_status_names_models_that_were_chosen() -> None:
+    status = status_json([], [Collection("d", "New"), WORK], None)
+    assert status["collections"] == [
+        {"name": "New", "model": ""},
+        {"name": "Work", "model": "/models/e5"},
+    ]
+    lines = status_lines(status | {"sources": [{"path": "/docs", "state": "x", "documents": {}}]})
+    assert lines == ["/docs (x): no files yet", "Collection Work: model /models/e5"]

@@ -19,9 +19,8 @@ from desktop_rag.ingest.web.access import WebAccess
 from desktop_rag.ingest.web.page_files import drop_folders_but, stat_of
 from desktop_rag.ingest.web.refresh import Refresh
 from desktop_rag.ingest.web.shelf import Findings, Shelf, Stores
-from desktop_rag.store.documents import DocumentStore
-from desktop_rag.store.sources import SourceStore
-from desktop_rag.store.web_pages import WebPageStore
+from desktop_rag.store.contract.documents import DocumentStore
+from desktop_rag.store.contract.sources import SourceStore, WebPageStore
 
 log = logging.getLogger(__name__)
 

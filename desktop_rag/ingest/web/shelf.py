@@ -13,8 +13,8 @@ from desktop_rag.ingest.indexer import Indexer
 from desktop_rag.ingest.web.page import Page, Stamp
 from desktop_rag.ingest.web.page_files import drop, is_kept, page_path, save, stat_of
 from desktop_rag.ingest.web.refusal import Kind, PageRefused
-from desktop_rag.store.documents import DocumentStore
-from desktop_rag.store.web_pages import WebPage, WebPageStore
+from desktop_rag.store.contract.documents import DocumentStore
+from desktop_rag.store.contract.sources import WebPage, WebPageStore
 
 _NO_FILE = FileStat(0, 0, 0)
 # What is kept of a page that was read before: it may be had again.

@@ -3,16 +3,12 @@ from pathlib import Path
 
 import pytest
 
-from desktop_rag.store.database import Database
+from desktop_rag.store.contract.engine import Engine
+from tests.engines import duckdb_in
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "library.duckdb"
-
-
-@pytest.fixture
-def database(path: Path) -> Iterator[Database]:
-    opened = Database(path, memory_mb=256, backups=path.parent)
+def engine(tmp_path: Path) -> Iterator[Engine]:
+    opened = duckdb_in(tmp_path)
     yield opened
     opened.close()

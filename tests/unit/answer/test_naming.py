@@ -5,10 +5,9 @@ from pathlib import Path
 import pytest
 
 from desktop_rag.answer.naming import NamedDocuments
-from desktop_rag.store.database import Database
-from desktop_rag.store.names import NameStore
-from desktop_rag.store.scope import Scope
-from tests.unit.store.test_documents import Stores, add, document, indexed
+from desktop_rag.store.contract.engine import Engine
+from desktop_rag.store.contract.scope import Scope
+from tests.stored_rows import add, document, indexed
 
 FILES = [
     f"{firm}_{year}_10K.pdf" for firm in ("ADOBE", "BESTBUY", "NIKE") for year in range(2015, 2020)
@@ -16,14 +15,13 @@ FILES = [
 
 
 @pytest.fixture
-def names(database: Database) -> Callable[[str], list[str]]:
-    store = Stores(database)
+def names(engine: Engine) -> Callable[[str], list[str]]:
     for name in FILES:
         row = replace(document(name), path=Path("/reports") / name)
-        add(store, row)
-        store.settle([replace(indexed(row, name), document=replace(row, chunk_count=1))])
-    by_id = {d.document_id: d.path.name for d in store.documents()}
-    finder = NamedDocuments(NameStore(database))
+        add(engine, row)
+        engine.documents.settle([indexed(row, name)])
+    by_id = {d.document_id: d.path.name for d in engine.documents.documents()}
+    finder = NamedDocuments(engine.names)
     return lambda question: [by_id[i] for i in finder.of(question, Scope())]
 
 

@@ -1,24 +1,17 @@
-from pathlib import Path
-
 import pytest
 
 from desktop_rag.answer.question import QuestionReader
 from desktop_rag.core.query import parse_query
-from desktop_rag.store.database import Database
-from desktop_rag.store.lexical import LexicalStore
-from tests.unit.store.test_documents import Stores, add, document, indexed
+from desktop_rag.store.contract.engine import Engine
+from tests.stored_rows import put
 
 TEXTS = ("The thermostat of the boiler keeps the lamp room warm.", "Its lens was cleaned.")
 
 
 @pytest.fixture
-def reader(database: Database) -> QuestionReader:
-    store = Stores(database)
-    source = store.add_source(Path("/s"), "collection")
-    row = document("a.txt", source.source_id)
-    add(store, row)
-    store.settle([indexed(row, *TEXTS)])
-    return QuestionReader(LexicalStore(database))
+def reader(engine: Engine) -> QuestionReader:
+    put(engine, "a.txt", *TEXTS)
+    return QuestionReader(engine.lexical)
 
 
 def test_what_only_asks_is_left_out(reader: QuestionReader) -> None:

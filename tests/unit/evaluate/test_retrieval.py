@@ -13,7 +13,7 @@ def test_the_first_relevant_rank_is_of_a_graded_id() -> None:
 
 
 def test_the_figures_of_a_mode_are_means_over_its_queries() -> None:
-    result = ModeResult("dense", (HIT, MISS))
+    result = ModeResult("dense", 50, (HIT, MISS))
     assert result.ndcg_at_10 == pytest.approx(1 / math.log2(3) / 2)
     assert (result.recall_at_5, result.mrr) == (0.5, 0.25)
     assert result.to_json() == {
@@ -23,7 +23,7 @@ def test_the_figures_of_a_mode_are_means_over_its_queries() -> None:
 
 
 def test_a_query_row_tells_what_was_found() -> None:
-    [row, _] = ModeResult("dense", (HIT, MISS)).query_rows()
+    [row, _] = ModeResult("dense", 50, (HIT, MISS)).query_rows()
     assert row == {
         "mode": "dense", "query": "1", "text": "lamp", "ndcg@10": 0.6309, "first_relevant": 2,
         "found": [{"id": "x", "score": 2.0}, {"id": "a", "score": 1.0}], "ms": 4.0,

@@ -1,9 +1,13 @@
+"""Tests of the DuckDB engine's inside. What every engine promises is tested in contract/."""
+
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.database import Database
+from desktop_rag.store.opening import duckdb_engine
 
 
 @pytest.fixture
@@ -16,3 +20,8 @@ def database(path: Path) -> Iterator[Database]:
     opened = Database(path, memory_mb=256, backups=path.parent)
     yield opened
     opened.close()
+
+
+@pytest.fixture
+def engine(database: Database) -> Engine:
+    return duckdb_engine(database)

@@ -1,90 +1,16 @@
-from dataclasses import replace
-
-import pytest
-
 from desktop_rag.core.anchors import Anchor
-from desktop_rag.core.conversation import (
-    Message,
-    MessageState,
-    Role,
-    SearchNotes,
-    SourceRef,
-)
-from desktop_rag.store.conversations import ConversationStore
+from desktop_rag.core.conversation import Message, Role, SourceRef
+from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.database import Database
 
-SOURCE = SourceRef(
-    1, "d", "/docs/a.pdf", "A", Anchor(page=3), "passage", 0.5, "quote", 4, 9, is_cited=True,
-    also_in=("/copy/a.pdf",),
-)  # fmt: skip
-NOTES = SearchNotes((("termostat", "thermostat"),), "Only PDF files", 12)
 
-
-@pytest.fixture
-def store(database: Database) -> ConversationStore:
-    return ConversationStore(database)
-
-
-def message(conversation_id: str, name: str, at: float, role: Role = Role.ASSISTANT) -> Message:
-    return Message(
-        name, conversation_id, role, f"text of {name}", at, MessageState.STOPPED, "model",
-        seconds=1.5, error_title="title", error_hint="hint", thinking="hm",
-        sources=(SOURCE,) if role is Role.ASSISTANT else (),
-        notes=NOTES if role is Role.ASSISTANT else None,
-    )  # fmt: skip
-
-
-def test_history_shows_what_was_shown(store: ConversationStore) -> None:
-    conversation = store.add("Lamps", "c")
-    asked = message(conversation.conversation_id, "q", 1.0, Role.USER)
-    answered = message(conversation.conversation_id, "a", 2.0)
-    store.add_message(asked)
-    store.add_message(answered)
-    assert store.messages(conversation.conversation_id) == [asked, answered]
-
-
-def test_what_only_came_nearest_stays_apart_from_sources(store: ConversationStore) -> None:
-    conversation = store.add("Lamps", "")
-    said = message(conversation.conversation_id, "a", 1.0)
-    refused = replace(said, sources=(), nearest=(SOURCE, replace(SOURCE, n=2)))
-    store.add_message(refused)
-    assert store.messages(conversation.conversation_id) == [refused]
-
-
-def test_order_is_that_of_writing_not_of_the_clock(store: ConversationStore) -> None:
-    conversation = store.add("Lamps", "c")
-    for name, at in (("first", 9.0), ("second", 1.0), ("third", 5.0)):
-        store.add_message(message(conversation.conversation_id, name, at))
-    names = [m.message_id for m in store.messages(conversation.conversation_id)]
-    assert names == ["first", "second", "third"]
-
-
-def test_the_conversation_last_written_to_comes_first(store: ConversationStore) -> None:
-    old, new = store.add("old", ""), store.add("new", "")
-    store.add_message(message(old.conversation_id, "m", 9e9))
-    assert [c.title for c in store.all()] == ["old", "new"]
-    assert store.get(new.conversation_id).title == "new"
-
-
-def test_an_answer_tried_again_takes_the_place_of_the_first(store: ConversationStore) -> None:
-    conversation = store.add("Lamps", "")
-    store.add_message(message(conversation.conversation_id, "q", 1.0, Role.USER))
-    store.add_message(message(conversation.conversation_id, "bad", 2.0))
-    good = message(conversation.conversation_id, "good", 3.0)
-    store.replace_message("bad", good)
-    assert [m.message_id for m in store.messages(conversation.conversation_id)] == ["q", "good"]
-
-
-def test_rename_delete_restore_and_purge(store: ConversationStore, database: Database) -> None:
-    kept, gone = store.add("kept", ""), store.add("gone", "")
-    store.rename(kept.conversation_id, "renamed")
-    for conversation in (kept, gone):
-        store.add_message(message(conversation.conversation_id, conversation.title, 1.0))
-        store.set_deleted(conversation.conversation_id, True)
-    store.set_deleted(kept.conversation_id, False)
-    assert [c.title for c in store.all()] == ["renamed"]
-    store.purge_deleted()
-    with pytest.raises(KeyError):
-        store.get(gone.conversation_id)
+def test_what_is_purged_leaves_no_sources_behind(engine: Engine, database: Database) -> None:
+    source = SourceRef(1, "d", "/docs/a.pdf", "A", Anchor(page=3), "passage", 0.5)
+    for title in ("kept", "gone"):
+        conversation_id = engine.conversations.add(title, "").conversation_id
+        message = Message(title, conversation_id, Role.ASSISTANT, "", 1.0, sources=(source,))
+        engine.conversations.add_message(message)
+        engine.conversations.set_deleted(conversation_id, title == "gone")
+    engine.conversations.purge_deleted()
     with database.read() as con:
         assert con.execute("SELECT message_id FROM citations").fetchall() == [("kept",)]

@@ -17,23 +17,27 @@ def open_again(path: Path) -> Database:
 
 
 def count(connection: Connection) -> int:
-    [(number,)] = connection.execute("SELECT count(*) FROM postings").fetchall()
+    [(number,)] = connection.execute("SELECT count(*) FROM recent_postings").fetchall()
     return number
 
 
 def test_what_was_written_is_there_after_reopening(path: Path) -> None:
     first = open_again(path)
-    first.write(lambda con: insert(con, "postings", {"term": ["a"], "chunk_id": [1], "tf": [2]}))
+    first.write(
+        lambda con: insert(con, "recent_postings", {"term": ["a"], "chunk_id": [1], "tf": [2]})
+    )
     first.close()
     second = open_again(path)
     with second.read() as con:
-        assert con.execute("SELECT term, chunk_id, tf FROM postings").fetchall() == [("a", 1, 2)]
+        assert con.execute("SELECT term, chunk_id, tf FROM recent_postings").fetchall() == [
+            ("a", 1, 2)
+        ]
     second.close()
 
 
 def test_a_failing_write_leaves_nothing_behind(database: Database) -> None:
     def work(con: Connection) -> None:
-        insert(con, "postings", {"term": ["a"], "chunk_id": [1], "tf": [2]})
+        insert(con, "recent_postings", {"term": ["a"], "chunk_id": [1], "tf": [2]})
         raise KeyError("bug")
 
     with pytest.raises(KeyError):
@@ -46,7 +50,7 @@ def test_a_read_does_not_wait_for_a_write(database: Database) -> None:
     is_writing, may_end = threading.Event(), threading.Event()
 
     def work(con: Connection) -> None:
-        insert(con, "postings", {"term": ["a"], "chunk_id": [1], "tf": [2]})
+        insert(con, "recent_postings", {"term": ["a"], "chunk_id": [1], "tf": [2]})
         is_writing.set()
         may_end.wait(10)
 
@@ -63,7 +67,7 @@ def test_a_read_does_not_wait_for_a_write(database: Database) -> None:
 
 def test_writers_take_turns(database: Database) -> None:
     def work(con: Connection) -> None:
-        insert(con, "postings", {"term": ["a"], "chunk_id": [count(con)], "tf": [1]})
+        insert(con, "recent_postings", {"term": ["a"], "chunk_id": [count(con)], "tf": [1]})
 
     writers = [threading.Thread(target=database.write, args=(work,)) for _ in range(20)]
     for writer in writers:
@@ -71,7 +75,7 @@ def test_writers_take_turns(database: Database) -> None:
     for writer in writers:
         writer.join()
     with database.read() as con:
-        rows = con.execute("SELECT chunk_id FROM postings ORDER BY 1").fetchall()
+        rows = con.execute("SELECT chunk_id FROM recent_postings ORDER BY 1").fetchall()
     assert rows == [(number,) for number in range(20)]
 
 

@@ -1,70 +1,25 @@
-"""Which vectors answer for which collection, and which are dropped."""
-
 from pathlib import Path
 
 import duckdb
-import numpy as np
-import pytest
 
+from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.database import Database
 from desktop_rag.store.migrations import MIGRATIONS
 from desktop_rag.store.models import ModelStore
-from desktop_rag.store.sources import SourceStore
 
 
-@pytest.fixture
-def models(database: Database) -> ModelStore:
-    return ModelStore(database)
-
-
-def names(database: Database) -> set[tuple[str, int]]:
+def test_a_model_that_is_dropped_takes_its_tables_along(engine: Engine, database: Database) -> None:
+    work = engine.sources.add_collection("Work").collection_id
+    engine.models.answer(engine.models.vectors("answering@1", 4, "").model_id, [work])
+    engine.models.vectors("unused@2", 4, "models/other")
+    engine.models.drop_unused(set())
     with database.read() as con:
-        return set(con.execute("SELECT name, dimensions FROM models").fetchall())
-
-
-def tables(database: Database) -> int:
-    with database.read() as con:
-        rows = con.execute("SHOW TABLES").fetchall()
-    return sum(row[0].startswith(("vectors_", "windows_")) for row in rows)
-
-
-def test_a_model_answers_for_the_collections_it_is_complete_for(
-    database: Database, models: ModelStore
-) -> None:
-    sources = SourceStore(database)
-    work, home = (sources.add_collection(name).collection_id for name in ("Work", "Home"))
-    assert models.answering() == {}
-    first = models.vectors("minilm@1", 4, "")
-    models.answer(first.model_id, [work, home])
-    other = models.vectors("e5@2", 8, "models/e5")
-    models.answer(other.model_id, [home])
-    rows = models.answering()
-    assert {i: (row.name, row.dimensions, row.spec) for i, row in rows.items()} == {
-        work: ("minilm@1", 4, ""),
-        home: ("e5@2", 8, "models/e5"),
+        tables = {row[0] for row in con.execute("SHOW TABLES").fetchall()}
+        assert con.execute("SELECT name FROM models").fetchall() == [("answering@1",)]
+    assert {t for t in tables if t.startswith(("vectors_", "windows_"))} == {
+        "vectors_1",
+        "windows_1",
     }
-
-
-def test_vectors_of_one_name_and_two_lengths_never_share_a_table(models: ModelStore) -> None:
-    short, long = models.vectors("m@host", 4, "x#m"), models.vectors("m@host", 8, "x#m")
-    assert short.model_id != long.model_id
-    assert models.vectors("m@host", 4).model_id == short.model_id
-    short.add(["0" * 32], np.ones((1, 4), np.float32))
-    assert long.lacking(["0" * 32]) == {"0" * 32}
-
-
-def test_what_neither_answers_nor_is_being_made_is_dropped(
-    database: Database, models: ModelStore
-) -> None:
-    work = SourceStore(database).add_collection("Work").collection_id
-    answering = models.vectors("old@1", 4, "gone/folder")
-    models.answer(answering.model_id, [work])
-    models.vectors("replaced@2", 4, "models/e5")
-    models.vectors("wanted@3", 4, "models/e5")
-    models.vectors("unused@4", 4, "models/other")
-    models.drop_unused({"models/e5"})
-    assert names(database) == {("old@1", 4), ("wanted@3", 4)}
-    assert tables(database) == 4
 
 
 def test_the_model_of_an_older_library_goes_on_answering(path: Path) -> None:

@@ -1,5 +1,7 @@
 """The progress strip: numbers that move, and not too often."""
 
+from dataclasses import replace
+
 import pytest
 from PySide6.QtWidgets import QProgressBar
 from pytestqt.qtbot import QtBot
@@ -41,6 +43,17 @@ def test_live_progress_in_words_and_decimals(strip: ProgressStrip) -> None:
         "Now: /docs/<b>lamp</b>□.md",
     ]
     assert field(strip, QProgressBar, "Indexing progress").value() == 437
+
+
+def test_the_third_stage_has_words_of_its_own(strip: ProgressStrip) -> None:
+    strip.set_progress(replace(EMBEDDING, stage=Stage.REFINING, current_file=""))
+    assert texts(strip) == [
+        "Searchable, looking closer at long passages",
+        "about 2 min left",
+        "43.7 %",
+        "1,998 of 1,998 files read · 10,411 of 25,102 passages looked at",
+        "Searchable by words now: 0",
+    ]
 
 
 def test_one_quiet_line_when_there_is_nothing_to_do(strip: ProgressStrip) -> None:

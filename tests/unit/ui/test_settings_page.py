@@ -63,6 +63,19 @@ def test_the_model_for_meaning_is_a_folder_or_an_address(
     assert applied[-1].index.model_folder == line.text() == ""
 
 
+def test_finer_matching_is_a_switch_that_says_what_it_costs(
+    page: SettingsPage, applied: Applied
+) -> None:
+    switch = button(page, "Compare long passages part by part too")
+    assert switch.isChecked()
+    assert any("twice as long" in text and "on disk" in text for text in texts(page))
+    switch.click()
+    assert [settings.index.makes_windows for settings in applied] == [False]
+    button(page, "Undo").click()
+    assert applied[-1].index.makes_windows
+    assert switch.isChecked()
+
+
 def test_numbers_and_balance(page: SettingsPage, applied: Applied) -> None:
     field(page, QSpinBox, "For each answer").stepUp()
     field(page, QSpinBox, "Together up to").stepUp()

@@ -4,8 +4,8 @@ from dataclasses import replace
 import pytest
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.store.database import Database
-from desktop_rag.store.evaluations import Evaluation, EvaluationStore
+from desktop_rag.store.contract.engine import Engine
+from desktop_rag.store.contract.records import Evaluation, EvaluationStore
 
 RUN = Evaluation(
     "abc1", "retrieval", "лампа's set", 100.5, 2.25, "0.1", {"limit": None, "k": 5},
@@ -14,8 +14,8 @@ RUN = Evaluation(
 
 
 @pytest.fixture
-def store(database: Database) -> EvaluationStore:
-    return EvaluationStore(database)
+def store(engine: Engine) -> EvaluationStore:
+    return engine.evaluations
 
 
 def test_a_run_comes_back_as_it_was(store: EvaluationStore) -> None:
@@ -26,15 +26,16 @@ def test_a_run_comes_back_as_it_was(store: EvaluationStore) -> None:
 
 def test_the_list_is_newest_first_and_without_queries(store: EvaluationStore) -> None:
     newer = replace(RUN, evaluation_id="def", created_at=101.0)
-    store.add(newer)
-    store.add(RUN)
-    assert store.all() == [replace(newer, queries=[]), replace(RUN, queries=[])]
+    twin = replace(RUN, evaluation_id="aaa")
+    for run in (newer, RUN, twin):
+        store.add(run)
+    assert store.all() == [replace(run, queries=[]) for run in (newer, twin, RUN)]
 
 
 def test_an_id_may_be_shortened_while_it_is_clear(store: EvaluationStore) -> None:
     store.add(RUN)
     store.add(replace(RUN, evaluation_id="abd2"))
     assert store.get("abc").evaluation_id == "abc1"
-    for unclear in ("ab", "x", "%"):
+    for unclear in ("ab", "x", "%", "a__1"):
         with pytest.raises(AppError, match="run"):
             store.get(unclear)

@@ -1,0 +1,208 @@
+"""BM25 over the postings: the best chunks of the library, and the scores of given ones.
+
+Robertson and Zaragoza, 2009, "The Probabilistic Relevance Framework", with the idf of Lucene,
+which is never negative. Any thread, on an open cursor; the arithmetic is NumPy's.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from desktop_rag.store.conditions import condition_of
+from desktop_rag.store.contract.scope import Scope
+from desktop_rag.store.contract.search import (
+    K1,
+    NEIGHBOUR_LENGTH,
+    NEIGHBOUR_SHARE,
+    B,
+    Weights,
+    Words,
+)
+from desktop_rag.store.database import Connection
+from desktop_rag.store.postings import (
+    Hits,
+    Ids,
+    Numbers,
+    counts_of,
+    hits_among,
+    joined,
+    key_of,
+    recent_hits,
+    sorted_hits,
+    summed,
+)
+
+# A word in so many chunks is read as quickly as it is decided whether to.
+_CHEAP = 20_000
+
+
+def weights_of(con: Connection, words: Words) -> Weights:
+    """How rare each different word is, the rarest first."""
+    different = list(dict.fromkeys(words))
+    keys = {word: [key_of(term) for term in word] for word in different}
+    found = counts_of(con, [key for word in different for key in keys[word]])
+    counts = {word: sum(found[key] for key in keys[word]) for word in different}
+    [(total, mean)] = con.execute("SELECT count(*), avg(term_count) FROM chunks").fetchall()
+    order = sorted(different, key=lambda word: (counts[word], word))
+    return Weights(
+        tuple(order),
+        tuple(math.log(1 + max(0.5, total - counts[w] + 0.5) / (counts[w] + 0.5)) for w in order),
+        tuple(counts[word] for word in order),
+        float(mean or 1.0) or 1.0,
+    )
+
+
+def best(con: Connection, weights: Weights, limit: int, scope: Scope) -> list[tuple[int, float]]:
+    """The `limit` chunks with the highest score: (chunk id, score), best first. Exact.
+
+    Words are taken in from the rarest on, until those left can't lift a chunk without any of the
+    others to the last place. They are then looked up only for the chunks they leave in the race
+    (Turtle and Flood, 1995, "Query evaluation: strategies and optimizations").
+    """
+    postings = _Postings(con, weights, scope)
+    count = len(weights.words)
+    ids, scores, taken, rest = np.empty(0, np.int64), np.empty(0), 0, 0.0
+    while taken < count:
+        upto = _next(weights, taken)
+        hits = [postings.of(n) for n in range(taken, upto)]
+        parts = [_scores(weights, n, h) for n, h in enumerate(hits, taken)]
+        ids, scores = summed(
+            np.concatenate([ids, *(h.chunk_ids for h in hits)]), np.concatenate([scores, *parts])
+        )
+        taken, rest = upto, weights.greatest(upto)
+        least = _greatest(scores, limit)
+        if least > rest:
+            kept = scores >= least - rest
+            ids, scores = ids[kept], scores[kept]
+            break
+    if taken < count and len(ids):
+        scores = scores + postings.scores_among(range(taken, count), ids)
+    first = np.lexsort((ids, -scores))[:limit]
+    return list(zip(ids[first].tolist(), scores[first].tolist(), strict=True))
+
+
+def scores_of(con: Connection, weights: Weights, chunk_ids: Sequence[int]) -> dict[int, float]:
+    """The scores of given chunks read with their neighbours; those without any are absent."""
+    near = {i + step for i in chunk_ids for step in (-1, 0, 1)}
+    ids, lengths, documents = _chunks(con, np.array(sorted(near), np.int64))
+    if not len(ids) or not weights.words:
+        return {}
+    tf = _tf(con, weights, ids)
+    # Whether the row above is the chunk before, in the same document.
+    follows = np.zeros(len(ids) + 1, np.float64)
+    follows[1:-1] = (np.diff(ids) == 1) & (documents[1:] == documents[:-1])
+    before, after = follows[:-1, np.newaxis], follows[1:, np.newaxis]
+    around = before * np.roll(tf, 1, axis=0) + after * np.roll(tf, -1, axis=0)
+    beside = follows[:-1] * np.roll(lengths, 1) + follows[1:] * np.roll(lengths, -1)
+    norm = _norm(weights, lengths + NEIGHBOUR_LENGTH * beside)[:, np.newaxis]
+    tf = tf + NEIGHBOUR_SHARE * around
+    totals = (np.array(weights.idf) * (K1 + 1) * tf / (tf + norm)).sum(axis=1)
+    wanted = np.isin(ids, np.array(chunk_ids, np.int64)) & (totals > 0)
+    return dict(zip(ids[wanted].tolist(), totals[wanted].tolist(), strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class _Findable:
+    """Which chunks may be found: those of `inside` (None: all) that are not `dead`."""
+
+    inside: Ids | None
+    dead: Ids
+
+    @classmethod
+    def of(cls, con: Connection, scope: Scope) -> "_Findable":
+        only, parameters = condition_of(scope, con, "chunk_id")
+        inside = None
+        if only:
+            sql = f"SELECT chunk_id FROM chunks WHERE true{only}"
+            inside = con.execute(sql, parameters).fetchnumpy()["chunk_id"]
+        dead = con.execute("SELECT chunk_id FROM dead_chunks").fetchnumpy()["chunk_id"]
+        return cls(inside, dead)
+
+    def among(self, hits: Hits) -> Hits:
+        """Those of the hits that may be found."""
+        if self.inside is not None:
+            hits = hits.where(np.isin(hits.chunk_ids, self.inside))
+        if len(self.dead):
+            hits = hits.where(np.isin(hits.chunk_ids, self.dead, invert=True))
+        return hits
+
+
+class _Postings:
+    """The postings of a question's words, those that may be found."""
+
+    def __init__(self, con: Connection, weights: Weights, scope: Scope) -> None:
+        self._con = con
+        self._weights = weights
+        self._keys = _keys(weights)
+        self._findable = _Findable.of(con, scope)
+        # Unsorted, they are read over once for all words.
+        self._recent = recent_hits(con, [key for keys in self._keys for key in keys])
+
+    def of(self, n: int) -> Hits:
+        """Where the word of this number stands."""
+        hits = [sorted_hits(self._con, key) for key in self._keys[n]]
+        return self._findable.among(joined([*hits, *(self._recent[k] for k in self._keys[n])]))
+
+    def scores_among(self, numbers: range, ids: Ids) -> Numbers:
+        """What these words add to the scores of chunks, which are in ascending order."""
+        keys = [key for n in numbers for key in self._keys[n]]
+        found = hits_among(self._con, keys, ids)
+        added = np.zeros(len(ids))
+        for n in numbers:
+            hits = joined([found[key] for key in self._keys[n]])
+            added[np.searchsorted(ids, hits.chunk_ids)] += _scores(self._weights, n, hits)
+        return added
+
+
+def _keys(weights: Weights) -> list[list[int]]:
+    """The terms of each word as numbers, those of several words with the last of them."""
+    owner = {term: n for n, word in enumerate(weights.words) for term in word}
+    return [[key_of(t) for t in word if owner[t] == n] for n, word in enumerate(weights.words)]
+
+
+def _next(weights: Weights, taken: int) -> int:
+    """Up to which word to read next: one, and all that cost little."""
+    upto = taken + 1
+    while upto < len(weights.counts) and weights.counts[upto] <= _CHEAP:
+        upto += 1
+    return upto
+
+
+def _scores(weights: Weights, n: int, hits: Hits) -> Numbers:
+    """What the word of this number adds to the score of each chunk it stands in."""
+    return weights.idf[n] * (K1 + 1) * hits.tf / (hits.tf + _norm(weights, hits.lengths))
+
+
+def _norm(weights: Weights, lengths: Numbers) -> Numbers:
+    return K1 * (1 - B) + K1 * B / weights.mean_length * lengths
+
+
+def _greatest(scores: Numbers, n: int) -> float:
+    """The n-th greatest, 0 when there are fewer."""
+    return float(np.partition(scores, -n)[-n]) if len(scores) >= n else 0.0
+
+
+def _chunks(con: Connection, chunk_ids: Ids) -> tuple[Ids, Numbers, NDArray[np.object_]]:
+    """Of those that are there, ascending: id, number of terms, document."""
+    con.register("wanted_chunks", {"wanted_id": chunk_ids})
+    rows = con.execute(
+        "SELECT chunk_id, term_count, document_id FROM chunks"
+        " WHERE chunk_id IN (SELECT wanted_id FROM wanted_chunks)"
+    ).fetchnumpy()
+    order = np.argsort(rows["chunk_id"])
+    lengths = rows["term_count"].astype(np.float64)
+    return rows["chunk_id"][order], lengths[order], rows["document_id"][order]
+
+
+def _tf(con: Connection, weights: Weights, ids: Ids) -> Numbers:
+    """How often each word stands in each of the chunks; shape (chunks, words)."""
+    words = _keys(weights)
+    found = hits_among(con, [key for word in words for key in word], ids)
+    tf = np.zeros((len(ids), len(words)))
+    for n, word in enumerate(words):
+        for key in word:
+            tf[np.searchsorted(ids, found[key].chunk_ids), n] += found[key].tf
+    return tf

@@ -1,0 +1,79 @@
+"""A scope as a condition of DuckDB's SQL, made on an open cursor. Any thread."""
+
+from datetime import UTC, date, datetime
+from typing import Any
+
+from desktop_rag.store.contract.scope import Scope
+from desktop_rag.store.database import Connection
+from desktop_rag.store.postings import key_of
+
+_CHUNKS_OF = (
+    " AND {column} IN (SELECT c.{column} FROM chunks c JOIN documents d USING (document_id)"
+    " JOIN sources s USING (source_id) LEFT JOIN collections k USING (collection_id)"
+    " WHERE {conditions})"
+)
+_HOLDING = (
+    "SELECT chunk_id FROM (SELECT key, chunk_id FROM postings"
+    " UNION ALL SELECT key, chunk_id FROM recent_postings)"
+    " WHERE key IN (SELECT unnest(${name}::UBIGINT[]))"
+)
+_NANOSECONDS = 1_000_000_000
+
+
+def condition_of(scope: Scope, con: Connection, column: str) -> tuple[str, dict[str, Any]]:
+    """SQL that begins with AND, and its parameters; empty when everything may be found.
+
+    `column` is of the table chunks: chunk_id, content_hash or document_id.
+    """
+    conditions, parameters = _of_documents(scope)
+    # Files that vanished in great numbers are kept for a while, and found by no one.
+    [(hidden,)] = con.execute("SELECT count(*) FROM documents WHERE state = 'gone'").fetchall()
+    if hidden:
+        conditions.append("d.state <> 'gone'")
+    for n, word in enumerate((*scope.required, *scope.excluded)):
+        negation = "" if n < len(scope.required) else "NOT "
+        conditions.append(f"c.chunk_id {negation}IN ({_HOLDING.format(name=f'word{n}')})")
+        parameters[f"word{n}"] = [key_of(term) for term in word]
+    if not conditions:
+        return "", {}
+    return _CHUNKS_OF.format(column=column, conditions=" AND ".join(conditions)), parameters
+
+
+def _of_documents(scope: Scope) -> tuple[list[str], dict[str, Any]]:
+    filters = scope.filters
+    conditions: list[str] = []
+    parameters: dict[str, Any] = {}
+    if scope.collection_ids is not None:
+        conditions.append("s.collection_id IN (SELECT unnest($collections))")
+        parameters["collections"] = list(scope.collection_ids)
+    if scope.document_ids is not None:
+        conditions.append("d.document_id IN (SELECT unnest($documents))")
+        parameters["documents"] = list(scope.document_ids)
+    for name, column, values in (
+        ("file", "parse_filename(d.path) || ' ' || d.part || ' ' || d.url", filters.files),
+        ("folder", "parse_dirpath(d.path) || '/'", filters.folders),
+        ("kind", "k.name", filters.collections),
+    ):
+        if values:
+            holes = [f"contains(lower({column}), lower(${name}{n}))" for n in range(len(values))]
+            conditions.append(f"({' OR '.join(holes)})")
+            parameters |= {f"{name}{n}": value for n, value in enumerate(values)}
+    if filters.types:
+        conditions.append(
+            "(d.format IN (SELECT unnest($types)) OR"
+            " list_contains($types, lower(regexp_extract(d.path, '\\.([^./\\\\]+)$', 1))))"
+        )
+        parameters["types"] = list(filters.types)
+    if filters.after:
+        conditions.append("d.mtime_ns >= $after")
+        parameters["after"] = _nanoseconds(filters.after)
+    if filters.before:
+        conditions.append("d.mtime_ns < $before")
+        parameters["before"] = _nanoseconds(filters.before)
+    return conditions, parameters
+
+
+def _nanoseconds(day: date) -> int:
+    """The first moment of a day where the person is."""
+    begins = datetime(day.year, day.month, day.day).astimezone()
+    return int(begins.astimezone(UTC).timestamp()) * _NANOSECONDS

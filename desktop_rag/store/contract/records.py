@@ -1,0 +1,102 @@
+"""Conversations and measurements: what nothing else can make again. Protocols; any thread."""
+
+from dataclasses import asdict, dataclass, field
+from typing import Any, Protocol
+
+from desktop_rag.core.conversation import Conversation, Message
+
+
+class ConversationStore(Protocol):
+    """Conversations, their messages and the sources each answer was shown with.
+
+    Each method is one transaction. What is stored comes back equal, also when the documents it
+    speaks of are gone. An id that is not known is a bug of the caller.
+    """
+
+    def add(self, title: str, collection_id: str) -> Conversation:
+        """A new, empty conversation; `collection_id` "" means all documents."""
+        ...
+
+    def get(self, conversation_id: str) -> Conversation:
+        """The conversation, hidden or not; an unknown id is a bug (KeyError)."""
+        ...
+
+    def all(self) -> list[Conversation]:
+        """Those not hidden, the one last written to first."""
+        ...
+
+    def rename(self, conversation_id: str, title: str) -> None:
+        """Give the conversation another title; its place in the list stays."""
+        ...
+
+    def set_collection(self, conversation_id: str, collection_id: str) -> None:
+        """Remember which documents were asked last; "" means all."""
+        ...
+
+    def set_deleted(self, conversation_id: str, is_deleted: bool) -> None:
+        """Hide the conversation, or undo that."""
+        ...
+
+    def purge_deleted(self) -> None:
+        """Remove hidden conversations with their messages for good."""
+        ...
+
+    def add_message(self, message: Message) -> None:
+        """Append the message with its sources; `updated_at` becomes its time."""
+        ...
+
+    def replace_message(self, old_message_id: str, message: Message) -> None:
+        """Put `message` in place of an earlier one, at the end: a failed answer tried again."""
+        ...
+
+    def messages(self, conversation_id: str) -> list[Message]:
+        """The messages in the order they were stored, with the sources as they were shown."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """One run of a measurement.
+
+    `kind` tells what was measured, `name` on which set, `version` by which version of the app.
+    `settings`, `results` (an object a mode) and `queries` (an object a query and mode) are JSON
+    values.
+    """
+
+    evaluation_id: str
+    kind: str
+    name: str
+    created_at: float
+    seconds: float
+    version: str
+    settings: dict[str, Any]
+    results: list[dict[str, Any]]
+    queries: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields by name."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, fields: dict[str, Any]) -> "Evaluation":
+        """The inverse of `to_json`. Unknown fields raise TypeError."""
+        return cls(**fields)
+
+
+class EvaluationStore(Protocol):
+    """Measurements of quality, each kept with what it was made with."""
+
+    def add(self, evaluation: Evaluation) -> None:
+        """Keep a run for good; it comes back equal."""
+        ...
+
+    def all(self) -> list[Evaluation]:
+        """Every run without its queries, the newest first, then by id."""
+        ...
+
+    def get(self, evaluation_id: str) -> Evaluation:
+        """A run with its queries, by its id or the beginning of it.
+
+        AppError when none or more than one begins so.
+        """
+        ...

@@ -1,0 +1,56 @@
+"""Opens the engine a library is kept in: today a DuckDB file. Any thread; once a process."""
+
+from pathlib import Path
+
+from desktop_rag.core.errors import AppError
+from desktop_rag.store.clustering import PostingsClustering
+from desktop_rag.store.contract.engine import Engine
+from desktop_rag.store.conversations import ConversationStore
+from desktop_rag.store.database import DamagedStoreError, Database, set_aside
+from desktop_rag.store.documents import DocumentStore
+from desktop_rag.store.evaluations import EvaluationStore
+from desktop_rag.store.lexical import LexicalStore
+from desktop_rag.store.models import ModelStore
+from desktop_rag.store.names import NameStore
+from desktop_rag.store.sources import SourceStore
+from desktop_rag.store.web_pages import WebPageStore
+
+
+def open_duckdb(path: Path, *, memory_mb: int, backups: Path) -> Engine:
+    """Open or create the file and bring its schema up to date.
+
+    `memory_mb` bounds what DuckDB takes; `backups` is the only folder it may write to beside.
+    AppError, with the file left as it was, when it is of a newer version, of another program,
+    damaged, or held by another process.
+    """
+    return duckdb_engine(Database(path, memory_mb=memory_mb, backups=backups))
+
+
+def duckdb_engine(database: Database) -> Engine:
+    """The stores over an open file."""
+    return Engine(
+        documents=DocumentStore(database),
+        sources=SourceStore(database),
+        web_pages=WebPageStore(database),
+        lexical=LexicalStore(database),
+        names=NameStore(database),
+        models=ModelStore(database),
+        conversations=ConversationStore(database),
+        evaluations=EvaluationStore(database),
+        upkeep=PostingsClustering(database),
+        storage=database,
+    )
+
+
+def duckdb_of(engine: Engine) -> Database:
+    """The file below an engine, for tests and benchmarks that look inside."""
+    assert isinstance(engine.storage, Database), "another engine"
+    return engine.storage
+
+
+def set_damaged_aside(path: Path, error: AppError) -> Path | None:
+    """Move a library file out of the way that could not be opened because it is damaged.
+
+    Returns where it is now, or None: `error` was not about damage. Nobody may have it open.
+    """
+    return set_aside(path) if isinstance(error, DamagedStoreError) else None

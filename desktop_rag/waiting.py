@@ -1,0 +1,78 @@
+"""Waits for a library to come to rest and tells how far it is. Runs on the thread that waits."""
+
+from collections import deque
+from collections.abc import Callable
+from types import TracebackType
+
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.library_events import IndexProgress, LibraryEvent, Notice
+from desktop_rag.ingest.library import Library
+
+_REPORT_S = 1.0
+
+
+class Waiting:
+    """Whoever waits without a window: what the library wants people to know is said here.
+
+    with Waiting(library, say) as waiting:
+        library.start()
+        waiting.until_quiet()
+    """
+
+    def __init__(
+        self, library: Library, say: Callable[[str], None], *, report_s: float = _REPORT_S
+    ) -> None:
+        """`say` gets lines: notices, and how far it is every `report_s` seconds."""
+        self._library = library
+        self._say = say
+        self._report_s = report_s
+        self._heard: deque[Notice] = deque()
+        self._stop: Notice | None = None
+        self._unsubscribe = lambda: None
+
+    def __enter__(self) -> "Waiting":
+        self._unsubscribe = self._library.subscribe(self._listen)
+        return self
+
+    def __exit__(
+        self,
+        _kind: type[BaseException] | None,
+        _error: BaseException | None,
+        _trace: TracebackType | None,
+    ) -> None:
+        self._unsubscribe()
+
+    def until_quiet(self) -> None:
+        """Wait until nothing is left to do; AppError when indexing stopped, on a full disk say."""
+        while not self._library.wait_until_quiet(self._report_s):
+            if self._library.holds_for_battery:
+                # Whoever calls this waits for it.
+                self._library.resume()
+            self.tell()
+            self._say(_how_far(self._library.progress()))
+        self.tell()
+
+    def tell(self) -> None:
+        """Say what has come since; AppError as in `until_quiet`."""
+        while self._heard:
+            notice = self._heard.popleft()
+            self._say(f"{notice.title} {notice.hint}".strip())
+        if self._stop and self._library.is_paused:
+            raise AppError(self._stop.title, self._stop.hint)
+
+    def _listen(self, event: LibraryEvent) -> None:
+        if not isinstance(event, Notice):
+            return
+        if self._library.is_paused and not self._library.holds_for_battery:
+            # Nobody but an error pauses here, and nobody could resume.
+            self._stop = event
+        else:
+            self._heard.append(event)
+
+
+def _how_far(progress: IndexProgress) -> str:
+    left = "" if progress.seconds_left is None else f", about {progress.seconds_left:.0f} s left"
+    files = f"{progress.files_read:,} of {progress.files_total:,} files"
+    passages = f"{progress.chunks_embedded:,} of {progress.chunks_total:,} passages"
+    share = f"{100 * progress.fraction:.1f} %"
+    return f"{progress.stage.value}: {share} ({files}, {passages}{left}) {progress.current_file}"

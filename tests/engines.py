@@ -1,0 +1,19 @@
+"""The engines that the suite of the store's contract runs against: tests/unit/store/contract."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from desktop_rag.store.contract.engine import Engine
+from desktop_rag.store.opening import open_duckdb
+
+Open = Callable[[Path], Engine]
+
+
+def duckdb_in(folder: Path) -> Engine:
+    return open_duckdb(folder / "library.duckdb", memory_mb=256, backups=folder / "backups")
+
+
+# Each opens the library of a folder: the same one when it is opened again.
+ENGINES: dict[str, Open] = {
+    "duckdb": duckdb_in,
+}

@@ -1,0 +1,94 @@
+"""Documents for tests of a store, put there and found again as the app does it."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from desktop_rag.core.anchors import Anchor
+from desktop_rag.core.domain import Document, DocumentState, FileStat
+from desktop_rag.core.parsed import Chunk
+from desktop_rag.core.terms import term_counts
+from desktop_rag.ingest.chunker import content_hash
+from desktop_rag.store.contract.documents import Outcome
+from desktop_rag.store.contract.engine import Engine
+from desktop_rag.store.contract.scope import EVERYWHERE, Scope
+
+_ALL = 100_000
+
+
+def document(name: str, source_id: str = "") -> Document:
+    """The row of a file that waits to be read; its id is its name."""
+    path = Path("/docs") / name
+    stat = FileStat(10, 20, 2**63 + 5)
+    return Document(name, source_id, path, name, "text", stat, "", DocumentState.WAITING)
+
+
+def indexed(row: Document, *texts: str) -> Outcome:
+    """What reading a file comes to that has a chunk for each of the texts."""
+    chunks = tuple(
+        Chunk(n, 10 * n, 10 * n + len(text), text, Anchor(line=n), "", content_hash("", text))
+        for n, text in enumerate(texts)
+    )
+    done = replace(row, state=DocumentState.SEARCHABLE_BY_WORDS, chunk_count=len(chunks))
+    counts = tuple(term_counts(text) for text in texts)
+    return Outcome(done, " ".join(texts), chunks, counts)
+
+
+def add_source(engine: Engine, name: str, collection: str = "Papers") -> str:
+    """The id of a new source in the collection of this name, made if there is none."""
+    known = {c.name: c for c in engine.sources.collections()}
+    chosen = known.get(collection) or engine.sources.add_collection(collection)
+    return engine.sources.add_source(Path("/docs") / name, chosen.collection_id).source_id
+
+
+def collection_id(engine: Engine, name: str) -> str:
+    return next(c.collection_id for c in engine.sources.collections() if c.name == name)
+
+
+def add(engine: Engine, *rows: Document) -> None:
+    """Rows of files that wait, each in a source of its own unless it names one."""
+    for row in rows:
+        source_id = row.source_id or add_source(engine, row.document_id)
+        fresh = replace(row, source_id=source_id)
+        assert engine.documents.apply_changes(source_id, [fresh], {}, [])
+
+
+def put(engine: Engine, name: str, *texts: str, collection: str = "Papers") -> Document:
+    """A document of these chunks, searchable by words; its row."""
+    row = document(name, add_source(engine, name, collection))
+    add(engine, row)
+    [stored] = engine.documents.settle([indexed(row, *texts)])
+    return stored
+
+
+def remove(engine: Engine, *document_ids: str) -> None:
+    """What a scan does with files that are gone."""
+    for row in engine.documents.get(document_ids):
+        engine.documents.apply_changes(row.source_id, [], {}, [row.document_id])
+
+
+def wait_again(engine: Engine, document_id: str) -> None:
+    """What a scan does with a file that changed."""
+    [now] = engine.documents.get([document_id])
+    change = {document_id: lambda d: replace(d, state=DocumentState.WAITING)}
+    assert engine.documents.apply_changes(now.source_id, [], change, [])
+
+
+def ranked(
+    engine: Engine, words: Sequence[tuple[str, ...]], limit: int = _ALL, scope: Scope = EVERYWHERE
+) -> dict[str, float]:
+    """Text of the chunks found by these words → score, best first."""
+    passages = engine.lexical.passages(dict(engine.lexical.best(words, limit, scope)))
+    return {passage.text: passage.score for passage in passages}
+
+
+def found(engine: Engine, term: str, scope: Scope = EVERYWHERE) -> list[str]:
+    """The texts of the chunks that hold the term, best first."""
+    scores = dict(engine.lexical.best([(term,)], _ALL, scope))
+    return [passage.text for passage in engine.lexical.passages(scores)]
+
+
+def ids(engine: Engine, term: str) -> dict[str, int]:
+    """Text → chunk id of the chunks that hold the term, in the order of ids."""
+    passages = engine.lexical.passages(dict(engine.lexical.best([(term,)], _ALL)))
+    return {p.text: p.chunk_id for p in sorted(passages, key=lambda p: p.chunk_id)}

@@ -1,0 +1,47 @@
+"""Somebody switches finer matching off and on again, without a restart."""
+
+from pathlib import Path
+
+import pytest
+
+from desktop_rag.store.contract.vectors import VectorStore
+from tests.stories.conftest import Person
+
+SWITCH = "Compare long passages part by part too"
+
+
+@pytest.fixture
+def letters(tmp_path: Path) -> Path:
+    """A folder whose passages have several parts each."""
+    folder = tmp_path / "letters"
+    folder.mkdir()
+    for number in range(60):
+        text = " ".join(
+            f"In year {number}{n} the keeper of lighthouse {n} wrote letter {number} about oil,"
+            " ropes and the weather of that week."
+            for n in range(8)
+        )
+        (folder / f"{number}.md").write_text(f"# Letters {number}\n\n{text}\n", "utf-8")
+    return folder
+
+
+def vectors(person: Person) -> VectorStore:
+    models = person.app.services.engine.models
+    [row] = models.answering().values()
+    return models.vectors(row.name, row.dimensions)
+
+
+def test_parts_of_passages_come_and_go_with_the_switch(person: Person, letters: Path) -> None:
+    person.drops(letters)
+    person.sees("looking closer at long passages")
+    person.sees("60 files, up to date")
+    total, missing = vectors(person).window_counts()
+    assert (total, missing) == (60, 0)
+    person.presses("Ctrl+3")
+    person.sees("about twice as long")
+    person.clicks(SWITCH)
+    person.waits_until(lambda: vectors(person).window_counts() == (60, 60))
+    person.clicks(SWITCH)
+    person.sees("looking closer at long passages")
+    person.sees("60 files, up to date")
+    assert vectors(person).window_counts() == (60, 0)

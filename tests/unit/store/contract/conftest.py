@@ -1,0 +1,21 @@
+"""Every test of this folder runs once for each engine, and knows the contract only."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from desktop_rag.store.contract.engine import Engine
+from tests.engines import ENGINES, Open
+
+
+@pytest.fixture(params=ENGINES.values(), ids=list(ENGINES))
+def open_engine(request: pytest.FixtureRequest) -> Open:
+    return request.param
+
+
+@pytest.fixture
+def engine(open_engine: Open, tmp_path: Path) -> Iterator[Engine]:
+    opened = open_engine(tmp_path)
+    yield opened
+    opened.close()

@@ -1,0 +1,194 @@
+from dataclasses import replace
+from pathlib import Path
+
+from desktop_rag.core.domain import Document, DocumentState, FileStat
+from desktop_rag.store.contract.documents import Outcome
+from desktop_rag.store.contract.engine import Engine
+from tests.stored_rows import (
+    add,
+    add_source,
+    document,
+    found,
+    ids,
+    indexed,
+    put,
+    remove,
+    wait_again,
+)
+
+WORDS = DocumentState.SEARCHABLE_BY_WORDS
+
+
+def states(engine: Engine) -> list[DocumentState]:
+    return [d.state for d in engine.documents.documents()]
+
+
+def test_a_document_comes_back_as_it_was_stored(engine: Engine) -> None:
+    source_id = add_source(engine, "docs")
+    row = Document(
+        "1", source_id, Path("/Пути/a’b 漢.txt"), "A “title”", "text",
+        FileStat(2**40, 2**62, 2**64 - 1), "ab12", DocumentState.SKIPPED, "a reason",
+        indexed_at=1.5, url="https://a.example/ü", language="ru", chunking="words",
+        gone_at=2.5, readers=7,
+    )  # fmt: skip
+    assert engine.documents.apply_changes(source_id, [row], {}, []) == [row]
+    assert engine.documents.documents() == engine.documents.get(["1", "unknown"]) == [row]
+    assert engine.documents.documents(source_id, DocumentState.SKIPPED) == [row]
+    assert engine.documents.documents(state=DocumentState.FAILED) == []
+    assert engine.documents.documents("another") == []
+
+
+def test_text_and_chunks_come_back_as_they_were_stored(engine: Engine) -> None:
+    row = document("a.txt")
+    add(engine, row)
+    outcome = replace(
+        indexed(row, "‘漢字’ 👩‍🚀\r\n\tx", "", "second"), places='{"a": 1}', text=" x\u2028\x01y "
+    )
+    engine.documents.settle([outcome])
+    assert engine.documents.content("a.txt") == (" x\u2028\x01y ", '{"a": 1}')
+    assert engine.documents.text("a.txt") == " x\u2028\x01y "
+    assert engine.documents.chunks("a.txt") == list(outcome.chunks)
+    assert engine.documents.content("unknown") == (None, "")
+    assert engine.documents.chunks("unknown") == []
+
+
+def test_documents_are_listed_by_path_in_the_order_of_code_points(engine: Engine) -> None:
+    names = ["b", "a b", "a", "Z", "é", "a-b", "ab", "漢"]
+    add(engine, *map(document, names))
+    assert [d.document_id for d in engine.documents.documents()] == sorted(names)
+
+
+def test_chunks_of_a_document_are_numbered_in_reading_order(engine: Engine) -> None:
+    put(engine, "a.txt", "same one", "same two", "same three")
+    put(engine, "b.txt", "same four", "same five")
+    numbers = ids(engine, "same")
+    assert [numbers[f"same {n}"] - numbers["same one"] for n in ("two", "three")] == [1, 2]
+    assert numbers["same five"] - numbers["same four"] == 1
+    assert min(numbers.values()) > 0
+
+
+def test_indexing_again_replaces_text_and_words(engine: Engine) -> None:
+    put(engine, "a.txt", "lighthouse keeper", "second part")
+    wait_again(engine, "a.txt")
+    assert found(engine, "lighthous") == ["lighthouse keeper"]
+    engine.documents.settle([indexed(document("a.txt"), "harbour master")])
+    assert found(engine, "lighthous") == []
+    assert found(engine, "harbour") == ["harbour master"]
+    assert engine.documents.text("a.txt") == "harbour master"
+    assert [d.chunk_count for d in engine.documents.documents()] == [1]
+    assert engine.documents.count_inconsistent() == 0
+
+
+def test_replacing_one_document_leaves_its_neighbours(engine: Engine) -> None:
+    for n in range(3):
+        put(engine, f"{n}.txt", f"shared word{n}", "shared tail")
+    wait_again(engine, "1.txt")
+    engine.documents.settle([indexed(document("1.txt"), "replaced")])
+    assert len(engine.lexical.best([("share",)], 10)) == 4
+    assert found(engine, "word2") == ["shared word2"]
+
+
+def test_documents_that_are_gone_are_not_found(engine: Engine) -> None:
+    put(engine, "a.txt", "lighthouse")
+    remove(engine, "a.txt")
+    assert found(engine, "lighthous") == []
+    assert engine.documents.text("a.txt") is None
+    assert engine.documents.count_orphans() == 0
+
+
+def test_a_document_deleted_while_it_was_read_stays_deleted(engine: Engine) -> None:
+    gone, here = document("gone.txt"), document("here.txt")
+    add(engine, here)
+    engine.documents.settle([indexed(gone, "lighthouse"), indexed(here, "harbour")])
+    assert [d.document_id for d in engine.documents.documents()] == ["here.txt"]
+    assert engine.documents.text("gone.txt") is None
+    assert engine.documents.count_orphans() == 0
+
+
+def test_a_document_moved_while_it_was_read_keeps_its_new_place(engine: Engine) -> None:
+    row = document("a.txt")
+    add(engine, row)
+    there, moved = add_source(engine, "there"), Path("/docs/there/a.txt")
+    change = {"a.txt": lambda d: replace(d, path=moved, source_id=there)}
+    engine.documents.apply_changes(there, [], change, [])
+    [stored] = engine.documents.settle([indexed(row, "lighthouse")])
+    assert (stored.path, stored.source_id, stored.state) == (moved, there, WORDS)
+
+
+def test_a_document_that_changed_again_while_it_was_read_still_waits(engine: Engine) -> None:
+    row = document("a.txt")
+    add(engine, row)
+    outcome = replace(indexed(row, "half"), taken_stat=FileStat(1, 2, 3))
+    assert engine.documents.settle([outcome]) == []
+    assert states(engine) == [DocumentState.WAITING]
+
+
+def test_a_refused_document_keeps_its_row_and_loses_its_words(engine: Engine) -> None:
+    row = put(engine, "a.txt", "lighthouse")
+    wait_again(engine, "a.txt")
+    failed = replace(row, state=DocumentState.FAILED, reason="damaged", chunk_count=0)
+    [stored] = engine.documents.settle([Outcome(failed)])
+    assert engine.documents.documents() == [stored]
+    assert (stored.state, stored.reason) == (DocumentState.FAILED, "damaged")
+    assert found(engine, "lighthous") == []
+    assert [d.state for d in engine.documents.requeue_failed()] == [DocumentState.WAITING]
+
+
+def test_a_document_that_could_not_be_opened_keeps_its_words(engine: Engine) -> None:
+    put(engine, "a.txt", "lighthouse")
+    wait_again(engine, "a.txt")
+    failed = replace(document("a.txt"), state=DocumentState.FAILED)
+    [stored] = engine.documents.settle([Outcome(failed, keeps_content=True)])
+    assert stored.chunk_count == 1
+    assert found(engine, "lighthous") == ["lighthouse"]
+
+
+def test_a_document_that_becomes_skipped_loses_its_words_at_once(engine: Engine) -> None:
+    stored = put(engine, "a.txt", "lighthouse")
+    skip = {"a.txt": lambda d: replace(d, state=DocumentState.SKIPPED, chunk_count=0)}
+    engine.documents.apply_changes(stored.source_id, [], skip, [])
+    assert found(engine, "lighthous") == []
+    assert engine.documents.count_inconsistent() == 0
+
+
+def test_what_a_scan_found_in_a_removed_source_is_not_stored(engine: Engine) -> None:
+    assert engine.documents.apply_changes("removed", [document("a.txt", "removed")], {}, []) == []
+    assert engine.documents.documents() == []
+
+
+def test_removing_a_source_removes_its_documents_only(engine: Engine) -> None:
+    kept = put(engine, "a.txt", "lighthouse")
+    removed = put(engine, "b.txt", "lighthouse too")
+    engine.sources.remove_source(removed.source_id)
+    assert [s.source_id for s in engine.sources.sources()] == [kept.source_id]
+    assert found(engine, "lighthous") == ["lighthouse"]
+    assert engine.documents.counts().by_state == {WORDS: 1}
+    assert engine.documents.counts(removed.source_id).by_state == {}
+
+
+def test_a_scan_gets_what_it_compares_with_the_disk(engine: Engine) -> None:
+    source_id = add_source(engine, "docs")
+    skipped = replace(document("b", source_id), state=DocumentState.SKIPPED, reason="too large")
+    refused = replace(skipped, document_id="c", content_hash="ab")
+    inside = replace(document("d", source_id), parent_id="a", part="x")
+    rows = [document("a", source_id), skipped, refused, inside]
+    engine.documents.apply_changes(source_id, rows, {}, [])
+    known = {row[0]: row[1:] for row in engine.documents.known_files(source_id)}
+    assert known == {
+        "a": (str(rows[0].path), 10, 20, 2**63 + 5, "", 0.0),
+        "b": (str(skipped.path), 10, 20, 2**63 + 5, "too large", 0.0),
+        "c": (str(refused.path), 10, 20, 2**63 + 5, "", 0.0),
+    }
+    assert engine.documents.known_files("another") == []
+
+
+def test_files_that_were_read_are_found_by_their_size(engine: Engine) -> None:
+    source_id = add_source(engine, "docs")
+    unread, small = document("unread", source_id), document("small", source_id)
+    small = replace(small, stat=FileStat(1, 2, 3), content_hash="ab")
+    page = replace(small, document_id="page", url="https://a.example/")
+    large = replace(small, document_id="large", stat=FileStat(9, 2, 3))
+    engine.documents.apply_changes(source_id, [unread, small, page, large], {}, [])
+    expected = (source_id, "ab", ("small", str(small.path), 1, 2, 3, "", 0.0))
+    assert engine.documents.read_files({1, 10}) == [expected]
+    assert engine.documents.read_files([]) == []

@@ -1,0 +1,109 @@
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+import pytest
+
+from desktop_rag.core.domain import DocumentState, FileStat
+from desktop_rag.core.query import Filters, parse_query
+from desktop_rag.store.contract.engine import Engine
+from desktop_rag.store.contract.scope import Scope
+from tests.stored_rows import add, add_source, collection_id, document, ids, indexed
+
+NAMES = ("taxes/report_2023.pdf", "taxes/letter.txt", "home/Report_2024.docx")
+TEXTS = ("lamp oil", "lamp wick", "lamp lens")
+
+
+def noon(day: str) -> int:
+    return int(datetime.fromisoformat(day + "T12:00").astimezone(UTC).timestamp()) * 10**9
+
+
+@pytest.fixture
+def filled(engine: Engine) -> Engine:
+    """Three documents, the first of them in the collection Other, the others in Work."""
+    for number, (name, text) in enumerate(zip(NAMES, TEXTS, strict=True)):
+        source_id = add_source(engine, f"{number}", "Work" if number else "Other")
+        stat = FileStat(1, noon(f"2024-0{number + 1}-15"), number)
+        row = replace(document(name, source_id), path=Path("/papers") / name, stat=stat)
+        add(engine, row)
+        engine.documents.settle([indexed(row, text)])
+    return engine
+
+
+def found(engine: Engine, scope: Scope) -> list[int]:
+    """The numbers, from 1, of the texts that lie in the scope; all searches agree on them."""
+    numbers = ids(engine, "lamp")
+    inside = engine.lexical.inside([*numbers.values(), 10**9], scope)
+    assert inside == {i for i, _ in engine.lexical.best([("lamp",)], 10, scope)}
+    assert inside == set(engine.lexical.newest(10, scope))
+    return sorted(TEXTS.index(text) + 1 for text, i in numbers.items() if i in inside)
+
+
+@pytest.mark.parametrize(
+    ("written", "chunks"),
+    [
+        ("", [1, 2, 3]),
+        ("file:report", [1, 3]),
+        ("file:letter file:2024", [2, 3]),
+        ("file:taxes", []),
+        ("type:pdf", [1]),
+        ("type:docx type:txt", [2, 3]),
+        ("type:text", [1, 2, 3]),
+        ("folder:taxes", [1, 2]),
+        ("folder:taxes file:report", [1]),
+        ("folder:report", []),
+        ("collection:work", [2, 3]),
+        ("after:2024-02", [2, 3]),
+        ("after:2024-02-15 before:2024-03-15", [2]),
+        ("before:2024", []),
+    ],
+)
+def test_filters_narrow_what_is_found(filled: Engine, written: str, chunks: list[int]) -> None:
+    assert found(filled, Scope(filters=parse_query(f"lamp {written}").filters)) == chunks
+
+
+@pytest.mark.parametrize("sign", ["%", "_", "\\", ".*", "'"])
+def test_signs_in_a_filter_mean_themselves(filled: Engine, sign: str) -> None:
+    expected = [n for n, name in enumerate(NAMES, 1) if sign in Path(name).name]
+    assert found(filled, Scope(filters=Filters(files=(sign,)))) == expected
+
+
+def test_required_and_excluded_words(filled: Engine) -> None:
+    assert found(filled, Scope(required=(("oil", "wick"),))) == [1, 2]
+    assert found(filled, Scope(required=(("lamp",), ("oil",)))) == [1]
+    assert found(filled, Scope(excluded=(("wick",), ("oil",)))) == [3]
+    assert found(filled, Scope(required=(("lamp",),), excluded=(("oil",),))) == [2, 3]
+
+
+def test_collections_and_documents(filled: Engine) -> None:
+    work = collection_id(filled, "Work")
+    assert found(filled, Scope(collection_ids=(work,))) == [2, 3]
+    assert found(filled, Scope(collection_ids=())) == []
+    assert found(filled, Scope(document_ids=(NAMES[0], NAMES[2]))) == [1, 3]
+    assert found(filled, Scope(collection_ids=(work,), document_ids=(NAMES[0], NAMES[2]))) == [3]
+    assert found(filled, Scope(document_ids=())) == []
+
+
+def test_a_part_of_a_scope_is_never_wider(filled: Engine) -> None:
+    scope = Scope(collection_ids=(collection_id(filled, "Other"),))
+    assert found(filled, scope.within(None)) == [1]
+    assert found(filled, scope.within(("another",))) == []
+    assert found(filled, scope.within((collection_id(filled, "Other"), "another"))) == [1]
+    assert Scope().of_documents(()) is None
+
+
+def test_what_is_gone_for_now_lies_in_no_scope(filled: Engine) -> None:
+    [row] = filled.documents.get([NAMES[0]])
+    hide = {NAMES[0]: lambda d: replace(d, state=DocumentState.GONE, gone_at=1.0)}
+    number = ids(filled, "oil")[TEXTS[0]]
+    filled.documents.apply_changes(row.source_id, [], hide, [])
+    assert found(filled, Scope()) == [2, 3]
+    assert filled.lexical.inside([number], Scope()) == frozenset()
+
+
+def test_the_newest_come_first(filled: Engine) -> None:
+    numbers = ids(filled, "lamp")
+    newest = filled.lexical.newest(5, Scope(filters=Filters(before=date(2024, 3, 1))))
+    assert list(newest) == [numbers[TEXTS[1]], numbers[TEXTS[0]]]
+    assert newest[numbers[TEXTS[1]]] == pytest.approx(noon("2024-02-15") / 1e9)
+    assert list(filled.lexical.newest(1, Scope())) == [numbers[TEXTS[2]]]

@@ -1,0 +1,111 @@
+from pathlib import Path
+
+import pytest
+
+from desktop_rag.core.domain import SourceRules, WebLinks
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.parsed import ChunkSettings
+from desktop_rag.store.contract.engine import Engine
+from desktop_rag.store.contract.sources import SourceStore, WebPage
+from tests.stored_rows import add, document
+
+
+@pytest.fixture
+def store(engine: Engine) -> SourceStore:
+    return engine.sources
+
+
+def test_collections_have_unique_names(store: SourceStore) -> None:
+    first = store.add_collection(" Work ")
+    assert first.name == "Work"
+    assert store.collections() == [first]
+    for name in ("work", "  "):
+        with pytest.raises(AppError):
+            store.add_collection(name)
+
+
+def test_a_collection_can_be_renamed_but_not_to_the_name_of_another(store: SourceStore) -> None:
+    work, home = store.add_collection("Work"), store.add_collection("Home")
+    assert store.rename_collection(work.collection_id, "work").name == "work"
+    with pytest.raises(AppError):
+        store.rename_collection(work.collection_id, "home")
+    assert [c.name for c in store.collections()] == ["work", home.name]
+
+
+def test_the_default_collection_is_the_oldest_and_made_once(store: SourceStore) -> None:
+    made = store.default_collection("My documents")
+    store.add_collection("Another")
+    assert store.default_collection("Another name") == made
+
+
+def test_the_way_a_collection_is_cut_is_kept(store: SourceStore) -> None:
+    work = store.add_collection("Work")
+    assert work.chunking == ChunkSettings()
+    chunking = ChunkSettings("tokens", 128, 16)
+    assert store.set_chunking(work.collection_id, chunking).chunking == chunking
+    assert store.collections()[0].chunking == chunking
+
+
+def test_the_model_of_a_collection_is_kept(store: SourceStore) -> None:
+    work = store.add_collection("Work")
+    assert work.embedder == ""
+    assert store.set_embedder(work.collection_id, "models/e5").embedder == "models/e5"
+    assert store.collections()[0].embedder == "models/e5"
+
+
+def test_a_collection_that_was_removed_cannot_be_changed(store: SourceStore) -> None:
+    for change in (
+        lambda: store.set_embedder("unknown", "models/e5"),
+        lambda: store.set_chunking("unknown", ChunkSettings()),
+        lambda: store.rename_collection("unknown", "Work"),
+    ):
+        with pytest.raises(AppError):
+            change()
+    assert store.collections() == []
+
+
+def test_rules_and_links_come_back_as_they_were_stored(store: SourceStore, tmp_path: Path) -> None:
+    papers = store.add_collection("Papers").collection_id
+    rules = SourceRules(uses_gitignore=True, excluded=("*.log", "/build"), max_file_mb=5)
+    folder = store.add_source(tmp_path, papers)
+    file = store.add_source(tmp_path / "ä.txt", papers, rules)
+    store.set_rules(folder.source_id, rules)
+    links = store.add_links(WebLinks(("https://a.example/",), 7, 0.5), tmp_path / "pages", papers)
+    store.set_refreshed(links.source_id, 12.5)
+    again, same, pages = store.sources()
+    assert again.rules == rules
+    assert again.links is None
+    assert same == file
+    assert pages.links == WebLinks(("https://a.example/",), 7, 0.5)
+    assert pages.path == tmp_path / "pages" / links.source_id
+    assert pages.refreshed_at == 12.5
+
+
+def test_only_an_empty_collection_goes(store: SourceStore, tmp_path: Path) -> None:
+    work = store.add_collection("Work")
+    source = store.add_source(tmp_path, work.collection_id)
+    store.remove_collection(work.collection_id)
+    assert store.collections() == [work]
+    store.remove_source(source.source_id)
+    store.remove_collection(work.collection_id)
+    assert store.collections() == []
+
+
+def test_what_was_said_last_of_a_page_is_known(engine: Engine) -> None:
+    add(engine, document("a"), document("b"))
+    pages = engine.web_pages
+    pages.put("a", WebPage('"1"', "Mon, 01 Jan 2024 00:00:00 GMT", 1.5))
+    pages.put("a", WebPage('"2"', "", 2.5))
+    pages.put("b", WebPage())
+    assert pages.get(["a", "b", "c"]) == {"a": WebPage('"2"', "", 2.5), "b": WebPage()}
+    assert pages.get([]) == {}
+
+
+def test_pages_go_with_their_documents(engine: Engine) -> None:
+    add(engine, document("kept"), document("gone"))
+    engine.web_pages.put("kept", WebPage('"1"'))
+    engine.web_pages.put("gone", WebPage('"2"'))
+    [gone] = engine.documents.get(["gone"])
+    engine.documents.apply_changes(gone.source_id, [], {}, ["gone"])
+    engine.web_pages.purge()
+    assert set(engine.web_pages.get(["kept", "gone"])) == {"kept"}

@@ -1,0 +1,191 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from desktop_rag.core.domain import DocumentState
+from desktop_rag.store.contract.engine import Engine
+from desktop_rag.store.contract.scope import Scope
+from desktop_rag.store.contract.vectors import EXACT_UP_TO, VectorStore
+from tests.stored_rows import collection_id, ids, put, remove, wait_again
+
+DIMENSIONS = 100
+
+
+def unit_vectors(count: int, dimensions: int = DIMENSIONS) -> NDArray[np.float32]:
+    vectors = np.random.default_rng(5).standard_normal((count, dimensions)).astype(np.float32)
+    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+def vectors_of(engine: Engine, model: str = "model") -> VectorStore:
+    return engine.models.vectors(model, DIMENSIONS)
+
+
+def embed(vectors: VectorStore, by_text: dict[str, NDArray[np.float32]]) -> None:
+    """Give what lacks one its vector."""
+    rows = vectors.missing(10_000)
+    vectors.add([row[0] for row in rows], np.array([by_text[row[2]] for row in rows]))
+
+
+def with_vectors(
+    engine: Engine, count: int
+) -> tuple[VectorStore, dict[str, NDArray[np.float32]], dict[str, int]]:
+    """`count` chunks of one document; vector and chunk id by text."""
+    texts = [f"text {n}" for n in range(count)]
+    put(engine, "many.txt", *texts)
+    by_text = dict(zip(texts, unit_vectors(count), strict=True))
+    embed(vectors_of(engine), by_text)
+    return vectors_of(engine), by_text, ids(engine, "text")
+
+
+def test_the_nearest_are_those_of_the_exact_product(engine: Engine) -> None:
+    store, by_text, numbers = with_vectors(engine, EXACT_UP_TO)
+    query = by_text["text 7"]
+    exact = sorted(((float(v @ query), t) for t, v in by_text.items()), reverse=True)[:10]
+    nearest = store.nearest(query, 10)
+    assert [i for i, _ in nearest] == [numbers[text] for _, text in exact]
+    assert [s for _, s in nearest] == pytest.approx([s for s, _ in exact], abs=1e-5)
+    assert len(store.nearest(query, 2 * EXACT_UP_TO)) == EXACT_UP_TO
+
+
+def test_only_what_lies_in_the_scope_is_near(engine: Engine) -> None:
+    put(engine, "a.txt", "text of both", "text of a", collection="A")
+    put(engine, "b.txt", "text of both", "text of b", collection="B")
+    by_text = dict(zip(["text of both", "text of a", "text of b"], unit_vectors(3), strict=True))
+    store = vectors_of(engine)
+    embed(store, by_text)
+    query = by_text["text of both"]
+
+    def near(scope: Scope) -> list[str]:
+        return [p.text for p in engine.lexical.passages(dict(store.nearest(query, 9, scope)))]
+
+    assert near(Scope()).count("text of both") == 2
+    assert sorted(near(Scope((collection_id(engine, "A"),)))) == ["text of a", "text of both"]
+    assert near(Scope(document_ids=("b.txt",)))[0] == "text of both"
+    assert near(Scope(required=(("b",),))) == ["text of b"]
+    assert near(Scope(collection_ids=())) == []
+
+
+def test_of_equally_similar_chunks_the_one_stored_first_comes_first(engine: Engine) -> None:
+    for name in ("z.txt", "b.txt", "a.txt"):
+        put(engine, name, "text again")
+    store = vectors_of(engine)
+    [vector] = unit_vectors(1)
+    embed(store, {"text again": vector})
+    nearest = [i for i, _ in store.nearest(vector, 2)]
+    assert nearest == sorted(i for i, _ in store.nearest(vector, 10))[:2]
+
+
+def test_vectors_come_back_as_they_were_added(engine: Engine) -> None:
+    store, by_text, numbers = with_vectors(engine, 20)
+    put(engine, "copy.txt", "text 4", "text without a vector")
+    ids, vectors = store.vectors([*numbers.values(), 10**9])
+    assert sorted(ids) == sorted(numbers.values())
+    rows = dict(zip(ids, vectors, strict=True))
+    for text, chunk_id in numbers.items():
+        assert rows[chunk_id].tolist() == by_text[text].tolist()
+
+
+def test_chunks_without_a_vector_give_no_rows(engine: Engine) -> None:
+    store, by_text, _ = with_vectors(engine, 1)
+    ids, vectors = store.vectors([10**9])
+    assert (ids, vectors.shape) == ([], (0, len(by_text["text 0"])))
+
+
+def test_what_lacks_a_vector_is_handed_out_once_and_finishes_its_document(engine: Engine) -> None:
+    put(engine, "a.txt", "same", "same", "other")
+    store = vectors_of(engine)
+    missing = store.missing(10)
+    assert sorted((context, text) for _, context, text in missing) == [("", "other"), ("", "same")]
+    assert len(store.missing(1)) == 1
+    hashes = [row[0] for row in missing]
+    assert set(hashes) == {c.content_hash for c in engine.documents.chunks("a.txt")}
+    assert store.counts() == (2, 2)
+    store.add(hashes[:1], unit_vectors(1))
+    assert store.lacking(hashes) == {hashes[1]}
+    assert store.finish_documents() == []
+    store.add(hashes[1:], unit_vectors(1))
+    assert store.finish_documents() == ["a.txt"]
+    assert store.finish_documents() == []
+    assert (store.counts(), store.missing(10)) == ((2, 0), [])
+    assert engine.documents.documents()[0].state is DocumentState.SEARCHABLE
+
+
+def test_vectors_of_a_content_serve_the_next_document_that_has_it(engine: Engine) -> None:
+    store, _, _ = with_vectors(engine, 3)
+    put(engine, "again.txt", "text 1", "new text")
+    assert [text for _, _, text in store.missing(10)] == ["new text"]
+    embed(store, {"new text": unit_vectors(1)[0]})
+    assert sorted(store.finish_documents()) == ["again.txt", "many.txt"]
+
+
+def test_a_document_stored_anew_waits_for_its_own_vectors(engine: Engine) -> None:
+    store, _, _ = with_vectors(engine, 2)
+    store.finish_documents()
+    wait_again(engine, "many.txt")
+    assert store.reopen_documents() == []
+    remove(engine, "many.txt")
+    put(engine, "many.txt", "text 0", "not embedded")
+    assert store.finish_documents() == []
+
+
+def test_vectors_of_two_models_never_mix(engine: Engine) -> None:
+    first, by_text, _ = with_vectors(engine, 3)
+    other = vectors_of(engine, "another")
+    assert other.counts() == (3, 3)
+    assert other.nearest(by_text["text 0"], 5) == []
+    assert first.finish_documents() == ["many.txt"]
+    assert other.reopen_documents() == ["many.txt"]
+    embed(other, {text: -vector for text, vector in by_text.items()})
+    assert first.nearest(by_text["text 0"], 1)[0][1] == pytest.approx(1.0, abs=1e-5)
+    assert other.nearest(by_text["text 0"], 3)[-1][1] == pytest.approx(-1.0, abs=1e-5)
+    assert first.counts() == other.counts() == (3, 0)
+
+
+def test_prune_drops_only_what_no_chunk_needs(engine: Engine) -> None:
+    store, _, _ = with_vectors(engine, 3)
+    hashes = [c.content_hash for c in engine.documents.chunks("many.txt")]
+    put(engine, "kept.txt", "text 1")
+    store.prune()
+    assert store.lacking(hashes) == set()
+    remove(engine, "many.txt")
+    assert store.lacking(hashes) == set()
+    store.prune()
+    assert store.lacking(hashes) == {hashes[0], hashes[2]}
+
+
+def test_what_is_gone_for_now_keeps_its_vectors_and_is_not_near(engine: Engine) -> None:
+    store, by_text, numbers = with_vectors(engine, 1)
+    [row] = engine.documents.documents()
+
+    def become(state: DocumentState, gone_at: float) -> None:
+        change = {row.document_id: lambda d: replace(d, state=state, gone_at=gone_at)}
+        engine.documents.apply_changes(row.source_id, [], change, [])
+
+    become(DocumentState.GONE, 7.0)
+    store.prune()
+    assert store.nearest(by_text["text 0"], 5) == []
+    become(DocumentState.SEARCHABLE, 0.0)
+    assert store.counts() == (1, 0)
+    assert [i for i, _ in store.nearest(by_text["text 0"], 5)] == list(numbers.values())
+
+
+def test_work_on_some_collections_leaves_the_others_alone(engine: Engine) -> None:
+    store = vectors_of(engine)
+    for name in ("A", "B"):
+        put(engine, f"{name}.txt", f"only {name}", "in both", collection=name)
+    only_a, only_b = ([collection_id(engine, name)] for name in ("A", "B"))
+    missing = store.missing(10, only_a)
+    assert sorted(text for _, _, text in missing) == ["in both", "only A"]
+    assert (store.counts(only_a), store.counts(), store.counts([])) == ((2, 2), (3, 3), (0, 0))
+    store.add([row[0] for row in missing], unit_vectors(2))
+    assert store.finish_documents(only_b) == []
+    assert store.finish_documents(only_a) == ["A.txt"]
+    assert store.reopen_documents(only_a) == []
+    store.prune(only_b)
+    assert store.counts() == (3, 2)
+    assert store.reopen_documents(only_b) == []
+    assert store.reopen_documents(only_a) == ["A.txt"]
+    store.prune([])
+    assert store.counts() == (3, 3)

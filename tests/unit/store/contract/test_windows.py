@@ -1,0 +1,66 @@
+import numpy as np
+import pytest
+
+from desktop_rag.store.contract.engine import Engine
+from tests.stored_rows import put, remove
+from tests.unit.store.contract.test_vectors import (
+    DIMENSIONS,
+    embed,
+    unit_vectors,
+    vectors_of,
+    with_vectors,
+)
+
+
+def test_the_best_window_of_a_passage_is_its_similarity(engine: Engine) -> None:
+    store, _, numbers = with_vectors(engine, 3)
+    windows = {"text 0": unit_vectors(6)[:3], "text 1": unit_vectors(6)[3:]}
+    none = np.empty((0, DIMENSIONS), np.float32)
+    rows = store.missing_windows(10)
+    store.add_windows([h for h, _ in rows], [windows.get(text, none) for _, text in rows])
+    assert (store.missing_windows(10), store.window_counts()) == ([], (3, 0))
+    query = windows["text 0"][2]
+    similar = store.window_similarities(query, list(numbers.values()))
+    best = float((windows["text 1"] @ query).max())
+    expected = {numbers["text 0"]: 1.0, numbers["text 1"]: best}
+    assert similar == pytest.approx(expected, abs=0.01)
+    assert store.window_similarities(query, []) == {}
+
+
+def test_windows_wait_for_the_vector_of_their_passage(engine: Engine) -> None:
+    put(engine, "a.txt", "one", "two")
+    store = vectors_of(engine)
+    assert (store.missing_windows(10), store.window_counts()) == ([], (0, 0))
+    store.add([store.missing(1)[0][0]], unit_vectors(1))
+    assert len(store.missing_windows(10)) == 1
+    assert store.window_counts() == (1, 1)
+
+
+def test_windows_go_with_their_passages(engine: Engine) -> None:
+    store, by_text, _ = with_vectors(engine, 3)
+    hashes = [content_hash for content_hash, _ in store.missing_windows(9)]
+    store.add_windows(hashes, list(unit_vectors(6).reshape(3, 2, -1)))
+    remove(engine, "many.txt")
+    store.prune()
+    put(engine, "again.txt", *by_text)
+    embed(store, by_text)
+    assert store.window_counts() == (3, 3)
+
+
+def test_windows_that_were_dropped_are_missing_again(engine: Engine) -> None:
+    store, by_text, numbers = with_vectors(engine, 2)
+    rows = store.missing_windows(9)
+    store.add_windows([content_hash for content_hash, _ in rows], [unit_vectors(2)] * 2)
+    store.drop_windows()
+    assert (store.counts(), store.window_counts()) == ((2, 0), (2, 2))
+    assert sorted(store.missing_windows(9)) == sorted(rows)
+    assert store.window_similarities(by_text["text 0"], list(numbers.values())) == {}
+
+
+def test_windows_of_two_models_never_mix(engine: Engine) -> None:
+    store, by_text, numbers = with_vectors(engine, 1)
+    other = vectors_of(engine, "another")
+    embed(other, by_text)
+    store.add_windows([store.missing_windows(1)[0][0]], [unit_vectors(2)])
+    assert (store.window_counts(), other.window_counts()) == ((1, 0), (1, 1))
+    assert other.window_similarities(by_text["text 0"], list(numbers.values())) == {}
