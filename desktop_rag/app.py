@@ -22,7 +22,8 @@ from desktop_rag import verbs
 from desktop_rag.answer.chat import Chat
 from desktop_rag.answer.fusion import FusionModel
 from desktop_rag.answer.naming import NamedDocuments
-from desktop_rag.answer.retrieval import AnsweringIndex, Retriever
+from desktop_rag.answer.pool import AnsweringIndex
+from desktop_rag.answer.retrieval import Retriever
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import Notice
 from desktop_rag.core.log import start_logging

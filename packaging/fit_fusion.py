@@ -26,7 +26,8 @@ from numpy.typing import NDArray
 
 from desktop_rag import app
 from desktop_rag.answer.fusion import MOST_COMPANY, company, fuse, measure, standardised
-from desktop_rag.answer.retrieval import Pool, Retriever
+from desktop_rag.answer.pool import Pool
+from desktop_rag.answer.retrieval import Retriever
 from desktop_rag.core.paths import Home, resources_dir
 from desktop_rag.core.query import Query
 from desktop_rag.evaluate.retrieval import write_corpus
@@ -158,7 +159,7 @@ def pool_of(
 ) -> Question:
     """What the app knows of the question before it fuses."""
     wanted = retriever.reader.read(Query(text))
-    pool = retriever.pool(wanted, Scope())
+    pool = retriever.pools.gather(wanted, Scope())
     assert pool is not None, "the bundled model answers"
     signals = measure(pool.lexical, pool.similar, pool.dense, pool.alike)
     best = int(fuse(pool.lexical, pool.dense, 0.5).argmax())

@@ -208,12 +208,14 @@ class VectorStore:
                 " AND octet_length(w.vectors) > 0",
                 [list(chunk_ids)],
             ).fetchall()
-        found: dict[int, float] = {}
-        for chunk_id, packed in rows:
-            vectors = np.frombuffer(packed, np.int8).reshape(-1, self._dimensions)
-            vectors = vectors.astype(np.float32)
-            found[chunk_id] = float((vectors @ query / np.linalg.norm(vectors, axis=1)).max())
-        return found
+        if not rows:
+            return {}
+        vectors = np.frombuffer(b"".join(packed for _, packed in rows), np.int8)
+        vectors = vectors.reshape(-1, self._dimensions).astype(np.float32)
+        similar = vectors @ query / np.linalg.norm(vectors, axis=1)
+        sizes = [len(packed) // self._dimensions for _, packed in rows]
+        best = np.maximum.reduceat(similar, np.cumsum([0, *sizes[:-1]]))
+        return dict(zip((chunk_id for chunk_id, _ in rows), best.tolist(), strict=True))
 
     def drop_windows(self) -> None:
         """Forget all windows; `missing_windows` gives their contents again."""
