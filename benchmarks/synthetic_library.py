@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from desktop_rag.core.domain import Document, DocumentState, FileStat, Source
 from desktop_rag.ingest.indexer import READERS
+from desktop_rag.store.conditions import PLAIN_NAME
 from desktop_rag.store.database import Columns, Connection, Database, insert
 from desktop_rag.store.postings import KEY_OF_TERM
 from desktop_rag.store.sources import SourceStore
@@ -114,7 +115,20 @@ def _insert_passages(
     numbers = np.arange(first + 1, first + len(ids) + 1)
     owners = [f"document{(n - 1) // PASSAGES_A_DOCUMENT}" for n in numbers]
     texts = [" ".join(row) for row in terms]
-    insert(con, "documents", _rows(list(dict.fromkeys(owners)), source.source_id, source.path))
+    whole: dict[str, list[str]] = {}
+    for owner, text in zip(owners, texts, strict=True):
+        whole.setdefault(owner, []).append(text)
+    rows = _rows(list(dict.fromkeys(owners)), source.source_id, source.path)
+    insert(con, "documents", rows, {"plain_name": PLAIN_NAME})
+    insert(
+        con,
+        "document_texts",
+        {
+            "document_id": list(whole),
+            "text": ["\n\n".join(parts) for parts in whole.values()],
+            "places": [""] * len(whole),
+        },
+    )
     _insert_ranges(con, owners, numbers)
     insert(
         con,

@@ -42,7 +42,7 @@ from desktop_rag.core.conversation import (
 )
 from desktop_rag.core.domain import EndpointReport, Passage, SearchMode
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.query import parse_query
+from desktop_rag.core.query import parse_query, storable
 from desktop_rag.core.search_syntax import limits_in_words
 from desktop_rag.core.settings import EndpointSettings, Settings
 from desktop_rag.core.text import rough_token_counts
@@ -155,6 +155,7 @@ class Chat:
         Yields QuestionStored, SourcesFound, ThinkingDelta and TextDelta as they come, and last
         AnswerDone, whose message is stored and says how it ended. Only a failing store raises.
         """
+        question = storable(question)
         if not question.strip():
             raise AppError("There is no question.", "Write one first.")
         conversation = (

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from desktop_rag.answer.at_once import at_once
-from desktop_rag.answer.fusion import Scores, standardised, with_windows
+from desktop_rag.answer.fusion import Scores, with_windows
 from desktop_rag.answer.naming import NamedDocuments
+from desktop_rag.answer.own_scale import OwnScale, rescaled
 from desktop_rag.answer.question import Wanted
 from desktop_rag.models.gate import ModelGate
 from desktop_rag.models.ports import Embedder, EmbedderFaultError
@@ -39,16 +40,15 @@ class Pool:
     """The passages in the race, arrays of one length.
 
     `lexical` are scores by words, `similar` the similarities of whole passages, `near` those with
-    windows, `dense` the same, standardised where several models answer. `greatest` is what no score
-    by words reaches. `is_named` is 1 for passages of documents that the question names, else 0.
-    `alike` has the similarity of each passage to each other one, NaN where it is not known.
+    windows. `greatest` is what no score by words reaches. `is_named` is 1 for passages of documents
+    that the question names, else 0. `alike` has the similarity of each passage to each other one,
+    NaN where it is not known. Similarities are told in the scale of their model, see `OwnScale`.
     """
 
     ids: tuple[int, ...]
     lexical: Scores
     similar: Scores
     near: Scores
-    dense: Scores
     greatest: float
     is_named: Scores
     alike: Scores
@@ -61,7 +61,7 @@ class ModelAnswer:
     ids: tuple[int, ...]
     similar: Scores
     near: Scores
-    vectors: NDArray[np.float32]
+    alike: Scores
 
 
 class PoolGatherer:
@@ -79,6 +79,7 @@ class PoolGatherer:
         self._answering = answering
         self._gate = gate
         self._names = names
+        self._own_scale = OwnScale()
 
     def gather(self, wanted: Wanted, scope: Scope, limit: int = 0) -> Pool | None:
         """The passages that a list ranks among its first 100, or `limit` if that is more.
@@ -123,10 +124,11 @@ class PoolGatherer:
             try:
                 with self._gate.question():
                     vector = index.embedder.embed_query(text)
+                    unrelated = self._own_scale.unrelated(index.embedder)
             except EmbedderFaultError as error:
                 log.info("meaning was not searched: %s", error.title)
                 continue
-            near = _Near(index, vector, narrowed, set())
+            near = _Near(index, vector, unrelated, narrowed, set())
             near.take(limit, narrowed)
             if near.ids:
                 found.append(near)
@@ -140,10 +142,12 @@ class PoolGatherer:
             others = list(self._lexical.inside(others, near.scope))
         store = near.index.vectors
         ids, vectors = store.vectors([*near.ids, *others])
-        similar = (vectors @ near.vector).astype(np.float64)
-        windows = store.window_similarities(near.vector, ids)
-        windowed = with_windows(similar, _array(windows.get(i, np.nan) for i in ids))
-        return ModelAnswer(tuple(ids), similar, windowed, vectors)
+        # Not `@`: the threads of a BLAS library go on spinning for a while when it is done.
+        similar = rescaled(np.vecdot(vectors, near.vector), near.unrelated)
+        found = store.window_similarities(near.vector, ids)
+        windows = rescaled(_array(found.get(i, np.nan) for i in ids), near.unrelated)
+        alike = rescaled(np.vecdot(vectors[:, np.newaxis], vectors), near.unrelated)
+        return ModelAnswer(tuple(ids), similar, with_windows(similar, windows), alike)
 
     def _scored(
         self,
@@ -155,19 +159,14 @@ class PoolGatherer:
     ) -> Pool:
         similar: dict[int, float] = {}
         near: dict[int, float] = {}
-        dense: dict[int, float] = {}
         for answer in answers:
-            # Similarities of two models have different scales; distances from the mean don't.
-            scores = answer.near if len(answers) == 1 else standardised(answer.near)
             similar |= zip(answer.ids, answer.similar.tolist(), strict=True)
             near |= zip(answer.ids, answer.near.tolist(), strict=True)
-            dense |= zip(answer.ids, scores.tolist(), strict=True)
         return Pool(
             ids,
             _array(lexical.get(i, 0.0) for i in ids),
             _filled(ids, similar),
             _filled(ids, near),
-            _filled(ids, dense),
             greatest,
             self._of_named(ids, named),
             _alike(ids, answers),
@@ -184,6 +183,7 @@ class _Near:
 
     index: AnsweringIndex
     vector: NDArray[np.float32]
+    unrelated: float
     scope: Scope
     ids: set[int]
 
@@ -202,7 +202,7 @@ def _alike(ids: Sequence[int], answers: Sequence[ModelAnswer]) -> Scores:
     alike = np.full((len(ids), len(ids)), np.nan)
     for answer in answers:
         own = [places[i] for i in answer.ids]
-        alike[np.ix_(own, own)] = answer.vectors @ answer.vectors.T
+        alike[np.ix_(own, own)] = answer.alike
     return alike
 
 

@@ -27,8 +27,12 @@ _NAMED_BONUS = 1.0
 # Within a document that is named, the words that named it tell nothing any more: meaning counts
 # this many times as much as elsewhere.
 _NAMED_MEANING = 3.0
-# Where passages are checked one by one, so many times the wanted are looked at.
-_CHECKED = 5
+# Where passages are checked one by one, so many are ranked at first by words and meaning. If too
+# few of them are as asked, the ranking by words alone is followed downwards: so many times deeper
+# with each step, and down to here at least before the search gives up.
+_CHECKED = 100
+_DEEPER = 4
+_DEEPEST = 40_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,19 +85,60 @@ class Retriever:
     def _search(
         self, asked: Query, mode: SearchMode, limit: int, collection_id: str, preference: float
     ) -> Found:
-        scope = self._scope(asked, collection_id)
+        scope, exact = self._scope(asked, collection_id)
         if asked.is_only_filters:
-            return Found(self.lexical.passages(self.lexical.newest(limit, scope)))
+            return Found(self._first(limit, exact, lambda depth: self.lexical.newest(depth, scope)))
+        if not asked.has_words:
+            return Found([])
         wanted = self.reader.read(asked)
-        is_checked = any((*asked.phrases, *(" " in word for word in asked.excluded)))
-        depth = limit * _CHECKED if is_checked else limit
-        scores, relevance = self._ranked(wanted, mode, depth, scope, preference)
-        passages = [
-            replace(passage, relevance=relevance.get(passage.chunk_id, 1.0))
-            for passage in self.lexical.passages(scores)
-            if not is_checked or _is_as_asked(passage.text, asked)
-        ]
-        return Found(passages[:limit], wanted.repaired)
+        if exact.phrases:
+            # Words that only join are looked for too: a phrase may be all that is found by words.
+            words = (*wanted.words.words, *scope.required)
+            wanted = replace(wanted, words=self.lexical.weigh(words))
+        if not exact.is_anything:
+            scores, relevance = self._ranked(wanted, mode, limit, scope, preference)
+            passages = self.lexical.passages(scores)
+        else:
+            depth = max(limit, _CHECKED)
+            scores, relevance = self._ranked(wanted, mode, depth, scope, preference)
+            passages = [p for p in self.lexical.passages(scores) if exact.allows(p.text)]
+            if len(passages) < limit and len(scores) == depth:
+                # What is as asked stands further down; let it race alone.
+                alone = self._narrowed(scope, exact, wanted, passages)
+                scores, others = self._ranked(wanted, mode, limit, alone, preference)
+                passages, relevance = self.lexical.passages(scores), others | relevance
+        if exact.phrases:
+            relevance = {}
+        found = [replace(p, relevance=relevance.get(p.chunk_id, 1.0)) for p in passages[:limit]]
+        return Found(found, wanted.repaired)
+
+    def _narrowed(
+        self, scope: Scope, exact: "_Exact", wanted: Wanted, known: Sequence[Passage]
+    ) -> Scope:
+        """The scope with the first passages, in the ranking by words, that are as asked."""
+        words = scope.required or wanted.words
+        deeper = self._first(
+            _CHECKED, exact, lambda depth: dict(self.lexical.best(words, depth, scope))
+        )
+        return replace(scope, chunk_ids=tuple({p.chunk_id for p in (*known, *deeper)}))
+
+    def _first(
+        self, limit: int, exact: "_Exact", rank: Callable[[int], dict[int, float]]
+    ) -> list[Passage]:
+        """The first passages that are as asked; `rank` gives the first chunks of a ranking."""
+        kept: dict[int, Passage] = {}
+        seen: set[int] = set()
+        depth = limit
+        while True:
+            ranking = rank(depth)
+            fresh = {i: score for i, score in ranking.items() if i not in seen}
+            for passage in self.lexical.passages(fresh):
+                if exact.allows(passage.text):
+                    kept[passage.chunk_id] = passage
+            if len(kept) >= limit or len(ranking) < depth or depth >= _DEEPEST:
+                return list(kept.values())[:limit]
+            seen |= fresh.keys()
+            depth *= _DEEPER
 
     def _ranked(
         self, wanted: Wanted, mode: SearchMode, limit: int, scope: Scope, preference: float
@@ -110,13 +155,13 @@ class Retriever:
             }
         if not pool.ids:
             return {}, {}
-        fused = pool.dense
+        fused = pool.near
         if mode == "hybrid":
-            signals = measure(pool.lexical, pool.similar, pool.dense, pool.alike)
+            signals = measure(pool.lexical, pool.similar, pool.near, pool.alike)
             if pool.is_named.any():
                 preference /= preference + _NAMED_MEANING * (1 - preference)
             weight = self._fusion.lexical_weight(signals, preference)
-            fused = fuse(pool.lexical, pool.dense, weight)
+            fused = fuse(pool.lexical, pool.near, weight)
             fused += self._fusion.company_weight(signals) * company(fused, pool.alike)
             fused += _NAMED_BONUS * pool.is_named
         scores = ordered(pool.ids, fused, limit)
@@ -139,18 +184,34 @@ class Retriever:
             if i in chunk_ids
         }
 
-    def _scope(self, asked: Query, collection_id: str) -> Scope:
-        return Scope(
+    def _scope(self, asked: Query, collection_id: str) -> tuple[Scope, "_Exact"]:
+        """What may be found, and what is left to look for in the passages themselves."""
+        terms_of = self.reader.alternatives
+        single = {word: found for word in asked.excluded if len(found := terms_of(word)) == 1}
+        scope = Scope(
             collection_ids=(collection_id,) if collection_id else None,
             filters=asked.filters,
-            required=self.reader.alternatives(asked.phrases),
-            excluded=self.reader.alternatives(
-                tuple(word for word in asked.excluded if " " not in word)
-            ),
+            required=terms_of(" ".join(asked.phrases)),
+            excluded=tuple(terms for found in single.values() for terms in found),
         )
+        left = tuple(word for word in asked.excluded if word not in single)
+        return scope, _Exact(asked.phrases, left)
 
 
-def _is_as_asked(text: str, asked: Query) -> bool:
-    return all(holds_phrase(text, phrase) for phrase in asked.phrases) and not any(
-        holds_phrase(text, words) for words in asked.excluded if " " in words
-    )
+@dataclass(frozen=True, slots=True)
+class _Exact:
+    """What passages must hold and must not hold as it is written, of several terms each."""
+
+    phrases: tuple[str, ...]
+    excluded: tuple[str, ...]
+
+    @property
+    def is_anything(self) -> bool:
+        """Passages have to be looked at."""
+        return bool(self.phrases or self.excluded)
+
+    def allows(self, text: str) -> bool:
+        """Whether a passage is as asked."""
+        return all(holds_phrase(text, phrase) for phrase in self.phrases) and not any(
+            holds_phrase(text, words) for words in self.excluded
+        )

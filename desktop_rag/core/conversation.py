@@ -1,5 +1,6 @@
 """Conversations, their messages, and the events of an answer on its way. Frozen values."""
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -59,9 +60,9 @@ class SearchNotes:
 
     def repair(self, text: str) -> str:
         """The text with the words that were searched for in place of those written."""
-        for written, used in self.repaired:
-            text = text.replace(written, used)
-        return text
+        used = dict(self.repaired)
+        whole_words = "|".join(map(re.escape, used))
+        return re.sub(rf"(?<!\w)(?:{whole_words})(?!\w)", lambda m: used.get(m[0], m[0]), text)
 
     def to_json(self) -> dict[str, Any]:
         """As the command line and the store write them."""

@@ -10,6 +10,7 @@ from desktop_rag.core.terms import terms
 
 # A straight quotation mark after a letter or a digit is an inch or a mistake.
 _QUOTED = r'(?:(?<![0-9A-Za-z])"[^"]*"(?![0-9A-Za-z])|“[^“”„]*”|„[^“”„]*[“”]|”[^“”„]*”|«[^«»]*»)'
+_OPENING = '"“”„«'
 _KEYS = "file|type|folder|collection|after|before"
 _PART = re.compile(
     # In a list that was pasted, a minus at the start of a line is a bullet.
@@ -22,6 +23,16 @@ _PART = re.compile(
 # What ends a sentence or a clause is no part of the name before it.
 _AFTER_WORDS = ".,;:!?"
 _DATE = re.compile(r"([0-9]{4})(?:-([0-9]{1,2})(?:-([0-9]{1,2}))?)?")
+# What people call formats that have another name or several endings.
+_FORMATS = {
+    "excel": ("spreadsheet",),
+    "powerpoint": ("slides", "ppt", "pps"),
+    "word": ("word", "doc"),
+    "image": ("picture",),
+    "photo": ("picture",),
+    "email": ("e-mail", "outlook message"),
+    "mail": ("e-mail", "outlook message"),
+}
 _LEAST_PHRASE = 2
 _QUESTION_MARKS = ("?", "？", "؟")
 _LONGEST_SEARCH = 20
@@ -32,8 +43,8 @@ class Filters:
     """Which documents are asked. Items of one kind are alternatives, different kinds all hold.
 
     `files`, `folders` and `collections` are as typed: a name or a part of a path. `types` are in
-    small letters without a dot. `after` is the first day that counts, `before` the first one that
-    doesn't.
+    small letters without a dot: endings, or what formats are called. `after` is the first day that
+    counts, `before` the first one that doesn't.
     """
 
     files: tuple[str, ...] = ()
@@ -63,26 +74,42 @@ class Query:
     filters: Filters = field(default_factory=Filters)
 
     @property
+    def has_words(self) -> bool:
+        """There is a letter or a digit to search for."""
+        return any(character.isalnum() for character in self.text)
+
+    @property
     def is_only_filters(self) -> bool:
         """Something is filtered or excluded, and no word is left to be asked."""
         is_narrowed = bool(self.excluded) or not self.filters.is_empty
-        return is_narrowed and not any(character.isalnum() for character in self.text)
+        return is_narrowed and not self.has_words
+
+
+def storable(text: str) -> str:
+    """The text without what neither models nor databases take: NULs, halves of surrogate pairs.
+
+    Such halves stand for bytes in another encoding on the command line.
+    """
+    whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return whole.replace("\0", " ")
 
 
 def parse_query(text: str) -> Query:
     """Take a query apart.
 
     Filters are `file:report.pdf`, `type:pdf`, `folder:contracts`, `collection:Work`,
-    `after:2024-01-31` and `before:2024-05`, quoted where the value has a space in it. `after:`
-    takes in its day, or the first one of its month or year, `before:` does not; of several dates
-    the narrowest hold. `-word` and `-"some words"` leave out what holds them. Whatever is none of
-    these is text: an unclosed quote, `note: this`, an address, -5 and a dash between spaces. In a
-    question that ends as one, or in a long one, quotes are a way of speaking and require nothing.
+    `after:2024-01-31` and `before:2024-05`, quoted where the value has a space or a comma in
+    it: `type:pdf,docx` are two types. A star at either end of a name says nothing. `after:` takes
+    in its day, or the first one of its month or year, `before:` does not; of several dates the
+    narrowest hold. `-word` and `-"some words"` leave out what holds them. Whatever is none of
+    these is text: an unclosed quote, `note: this`, an address, `after:all`, -5 and a dash between
+    spaces. In a question that ends as one, or in a long one, quotes are a way of speaking and
+    require nothing.
 
-    Raises AppError for what should be a date and isn't one.
+    Raises AppError for what begins as a date and isn't one.
     """
     reading = _Reading()
-    left = " ".join("".join(reading.read(text)).split())
+    left = " ".join("".join(reading.read(storable(text))).split())
     is_speech = left.endswith(_QUESTION_MARKS) or len(left.split()) > _LONGEST_SEARCH
     return Query(
         left,
@@ -142,22 +169,36 @@ class _Reading:
         return bool(terms(value))
 
     def _filter(self, key: str, written: str) -> bool:
-        value = _unquoted(written)
+        if key in {"after", "before"}:
+            return self._day(key, _unquoted(written))
+        values = _values(written)
         if key == "type":
-            value = value.casefold().lstrip(".")
-        if not value:
+            plain = [value.casefold().lstrip(".") for value in values]
+            values = [name for value in plain for name in _FORMATS.get(value, (value,)) if name]
+        # file:https://… is no name of a file.
+        if not values or "://" in written:
             return False
-        if key == "after":
-            self._after.append(_first_day(key, value))
-        elif key == "before":
-            self._before.append(_first_day(key, value))
-        else:
-            self._names.setdefault(key, []).append(value)
+        self._names.setdefault(key, []).extend(values)
+        return True
+
+    def _day(self, key: str, value: str) -> bool:
+        # "What comes after:all that" has no date in it.
+        if not value[:1].isdecimal():
+            return False
+        days = self._after if key == "after" else self._before
+        days.append(_first_day(key, value))
         return True
 
 
+def _values(written: str) -> list[str]:
+    """The names in a filter: `a,b` are two, "a,b" in quotes one; *.pdf is .pdf."""
+    value = _unquoted(written)
+    several = [value] if written[0] in _OPENING else value.split(",")
+    return [plain for one in several if (plain := one.strip().strip("*"))]
+
+
 def _unquoted(written: str) -> str:
-    if written[0] in '"“”„«':
+    if written[0] in _OPENING:
         return " ".join(written[1:-1].split())
     return written.rstrip(_AFTER_WORDS)
 

@@ -63,17 +63,18 @@ class Rests:
             self._lasted_s[spec] = lasts_s
             self._until[spec] = time.monotonic() + max(lasts_s, error.wait_s or 0.0)
             self._set_alarm()
-        log.info("embedding rests: %s %s", error.title, error.hint)
+        # Not the hint: a server may repeat in its message what it was sent, the text of a document.
+        log.info("embedding rests: %s", error.title)
         if is_news:
             self._told(Notice(error.title, f"{error.hint} {_MEANWHILE}".strip()))
 
     def note_failure(self, spec: str, error: AppError) -> None:
-        """This model can't be used at all: told once, until it is chosen anew."""
+        """This model can't be used at all: told once, until `end`, as when one is chosen anew."""
         with self._lock:
             is_news = self._failed.get(spec) != error.title
             self._failed[spec] = error.title
         if is_news:
-            log.info("no model: %s %s", error.title, error.hint)
+            log.info("no model: %s", error.title)
             self._told(Notice(error.title, error.hint))
 
     def note_success(self, spec: str) -> None:
@@ -83,9 +84,10 @@ class Rests:
                 kept.pop(spec, None)
 
     def end(self) -> None:
-        """Every model may be asked again now."""
+        """Every model may be asked again now, and is told of again if it still can't be used."""
         with self._lock:
-            self._until.clear()
+            for kept in (self._until, self._lasted_s, self._failed):
+                kept.clear()
 
     def _set_alarm(self) -> None:
         if self._alarm is not None:

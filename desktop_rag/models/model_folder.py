@@ -36,6 +36,16 @@ _USUAL_TOKENS = 512
 # A tokenizer without a limit says so with a number like 10^30.
 _MOST_TOKENS = 1_000_000
 _DIGEST_CHARS = 12
+# The bundled model's tokenizer, prefix, pooling, limit and case. Its name was made when it held the
+# hash of the weights alone, and stays so: another name would embed every library anew. Whatever is
+# used in any other way has all of this in its hash, so that no two of them share a name.
+_FIRST_USE: list[object] = [
+    "3ad857958ba886d154a5a852119fb31a0dd549d03d8a3fc20e33f2336272cc19",
+    "",
+    "mean",
+    256,
+    False,
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +111,10 @@ def identity(folder: Path, description: ModelDescription) -> str:
 
     Takes a second or so for each gigabyte of weights that are not in `files`.
     """
-    if description.files and not description.passage_prefix:
-        digest = description.files["model.onnx"][0]
-    else:
-        digest = hashlib.sha256(json.dumps(_parts(folder, description)).encode()).hexdigest()
+    weights, *others = parts = _parts(folder, description)
+    digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+    if description.files and others == _FIRST_USE:
+        digest = str(weights)
     return f"{description.name}@{digest[:_DIGEST_CHARS]}"
 
 
@@ -114,16 +124,18 @@ def broken(folder: Path, what: str) -> AppError:
 
 
 def _parts(folder: Path, description: ModelDescription) -> list[object]:
-    settings = [description.passage_prefix, description.pooling, description.max_tokens]
-    if description.files:
-        return [description.files["model.onnx"][0], *settings]
+    """The hash of the weights, and all else that changes a vector of a passage."""
     weights = folder / description.weights
     # Weights above 2 GB stand in files of their own beside the graph.
     beside = sorted(weights.parent.glob(f"{weights.name}[._]data*"))
+    paths = [weights, *beside, folder / description.tokenizer]
+    paths += [path for name in sorted(description.files) if (path := folder / name) not in paths]
+    listed = {folder / name: sha256 for name, (sha256, _) in description.files.items()}
     try:
-        digests = [_digest(path) for path in (weights, *beside, folder / description.tokenizer)]
+        digests = [listed.get(path) or _digest(path) for path in paths]
     except OSError as exc:
         raise broken(folder, f"Its files cannot be read ({exc.strerror})") from exc
+    settings = [description.passage_prefix, description.pooling, description.max_tokens]
     return [*digests, *settings, description.is_lower_case]
 
 

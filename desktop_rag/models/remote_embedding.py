@@ -4,14 +4,13 @@ Its vectors are checked as carefully as any answer of a server, since nobody wou
 with them. openai and its HTTP layer load with the first request.
 """
 
-import base64
 import logging
 import math
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from threading import Event, Lock
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,8 +20,9 @@ from desktop_rag.core.text import rough_token_counts
 from desktop_rag.models.address import host_of, normalise_base_url
 from desktop_rag.models.chat_stream import load_json, read_whole
 from desktop_rag.models.endpoint_errors import mapping_endpoint_errors
-from desktop_rag.models.faults import EndpointFaultError, Fault, StreamError, server_message
+from desktop_rag.models.faults import EndpointFaultError, Fault
 from desktop_rag.models.ports import EmbedderFaultError, Vectors
+from desktop_rag.models.remote_vectors import parts_of, read_vectors, unit
 
 if TYPE_CHECKING:
     from openai import OpenAI
@@ -33,7 +33,6 @@ log = logging.getLogger(__name__)
 
 _SCHEMES = ("http://", "https://")
 _MAX_TOKENS = 512
-_TOKEN_CHARS = 3
 _BATCH = 64
 # Pauses before asking again; a server that wants a longer one is left alone by whoever asks.
 _PAUSES_S = (0.5, 2.0)
@@ -41,8 +40,11 @@ _LONGEST_PAUSE_S = 10.0
 # A question does not wait longer; and once the server did not answer, the next ones don't ask.
 _QUERY_S = 8.0
 _AWAY_S = 30.0
-# Below this a text is not cut any shorter for a server that finds it too long.
+# Below this a part is not made any shorter for a server that finds it too long.
 _LEAST_TOKENS = 64
+_KEY_FAULTS = frozenset({Fault.NO_KEY, Fault.BAD_KEY, Fault.ODD_KEY, Fault.FORBIDDEN})
+# A server that says one of these is there, so that the next question may well ask it.
+_ANSWERS = _KEY_FAULTS | {Fault.TOO_LONG}
 _EXAMPLE = "For example http://localhost:11434/v1#nomic-embed-text"
 
 
@@ -65,8 +67,8 @@ class RemoteEmbedder:
     def __init__(
         self, endpoint: EndpointSettings, key_of: Callable[[str], str], *, dimensions: int = 0
     ) -> None:
-        """`key_of` gives the key for an address, asked on first use. `dimensions` 0 is found out
-        with the first request.
+        """`key_of` gives the key for an address, asked on first use and after it was refused.
+        `dimensions` 0 is found out with the first request.
         """
         self._endpoint = endpoint
         self._key_of = key_of
@@ -74,7 +76,9 @@ class RemoteEmbedder:
         self._dimensions = dimensions
         self._lock = Lock()
         self._closing = Event()
-        self._opened: tuple[OpenAI, Interruption] | None = None
+        # With the key each was opened with. The last one is asked; another thread may still be
+        # reading from one before.
+        self._clients: list[tuple[str, OpenAI, Interruption]] = []
         self._away_until = -math.inf
         self._away_error = EmbedderFaultError("")
 
@@ -103,20 +107,22 @@ class RemoteEmbedder:
         return rough_token_counts(texts)
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
-        """Unit vectors, shape (len(texts), dimensions)."""
+        """Unit vectors, shape (len(texts), dimensions).
+
+        A text that is longer than the model reads gets the mean of its parts, weighted by length.
+        """
         if not texts:
             return np.zeros((0, self.dimensions), dtype=np.float32)
-        parts = [self._embed(texts[at : at + _BATCH]) for at in range(0, len(texts), _BATCH)]
-        return np.concatenate(parts)
+        return unit(self._sums(texts, _MAX_TOKENS))
 
     def embed_query(self, text: str) -> Vectors:
         """A unit vector, shape (dimensions,). Fails within seconds: somebody is waiting."""
         if time.monotonic() < self._away_until:
             raise self._away_error
         try:
-            return self._request([_cut(text, _MAX_TOKENS)], _QUERY_S)[0]
+            return self._request([parts_of(text, _MAX_TOKENS)[0]], _QUERY_S)[0]
         except AppError as exc:
-            raise self._remember(_in_words(exc)) from exc
+            raise self._remember(exc) from exc
         except Cancelled as exc:
             if self._closing.is_set():
                 raise
@@ -130,23 +136,34 @@ class RemoteEmbedder:
         """Close the connections; requests under way end with Cancelled."""
         self._closing.set()
         with self._lock:
-            opened, self._opened = self._opened, None
-        if opened is not None:
-            opened[0].close()
+            clients, self._clients = self._clients, []
+        for _, client, _ in clients:
+            client.close()
 
     # --- asking ----------------------------------------------------------------------------------
 
-    def _embed(self, texts: Sequence[str], max_tokens: int = _MAX_TOKENS) -> Vectors:
+    def _sums(self, texts: Sequence[str], max_tokens: int) -> Vectors:
+        """Of each text the vectors of its parts, times their length, in one sum. No part is longer
+        than `max_tokens` by a rough count.
+        """
+        parts = [parts_of(text, max_tokens) for text in texts]
+        flat = [part for of_text in parts for part in of_text]
+        # A server may limit the whole request, so that shorter parts go in smaller ones.
+        batch = max(1, _BATCH * max_tokens // _MAX_TOKENS)
+        batches = (flat[at : at + batch] for at in range(0, len(flat), batch))
+        found = np.concatenate([self._sums_of_batch(batch, max_tokens) for batch in batches])
+        starts = np.cumsum([0, *(len(of_text) for of_text in parts[:-1])])
+        return np.add.reduceat(found, starts)
+
+    def _sums_of_batch(self, parts: Sequence[str], max_tokens: int) -> Vectors:
         try:
-            return self._ask([_cut(text, max_tokens) for text in texts])
+            return self._ask(parts) * np.asarray([[max(len(p), 1)] for p in parts], np.float32)
         except EmbedderFaultError as exc:
-            is_long = isinstance(exc.__cause__, EndpointFaultError) and (
-                exc.__cause__.fault is Fault.TOO_LONG
-            )
-            if not is_long or max_tokens < 2 * _LEAST_TOKENS:
+            if _fault_of(exc.__cause__) is not Fault.TOO_LONG or max_tokens < 2 * _LEAST_TOKENS:
                 raise
-        # The rough count was too low, as it is for scripts of which a token holds a sign or two.
-        return self._embed(texts, max_tokens // 2)
+        # The rough count was too low, as it is for scripts of which a token holds a sign or two:
+        # the same in parts half as long.
+        return self._sums(parts, max_tokens // 2)
 
     def _ask(self, texts: Sequence[str]) -> Vectors:
         """One batch, asked again after a short pause if the server wants one."""
@@ -159,22 +176,35 @@ class RemoteEmbedder:
                 wait_s = pause_s if exc.wait_s is None else exc.wait_s
                 is_over = pause_s is None or wait_s is None or wait_s > _LONGEST_PAUSE_S
                 if is_over or not exc.is_passing:
-                    raise self._remember(_in_words(exc)) from exc
+                    raise self._remember(exc) from exc
                 log.info("Embedding: %s Asking again in %.1f s.", exc.title, wait_s)
             except AppError as exc:
-                raise self._remember(_in_words(exc)) from exc
+                raise self._remember(exc) from exc
             if self._closing.wait(wait_s):
                 raise Cancelled
 
-    def _remember(self, error: EmbedderFaultError) -> EmbedderFaultError:
-        self._away_error = error
-        self._away_until = time.monotonic() + max(_AWAY_S, error.wait_s or 0.0)
+    def _remember(self, exc: AppError) -> EmbedderFaultError:
+        error = _in_words(exc)
+        if _fault_of(exc) not in _ANSWERS:
+            self._away_error = error
+            self._away_until = time.monotonic() + max(_AWAY_S, error.wait_s or 0.0)
         return error
 
     def _request(self, texts: Sequence[str], limit_s: float) -> Vectors:
         if self._closing.is_set():
             raise Cancelled
         key = self._known_key()
+        try:
+            vectors = self._send(texts, key, limit_s)
+        except EndpointFaultError as exc:
+            if exc.fault not in _KEY_FAULTS or not self._has_other_key(key):
+                raise
+            vectors = self._send(texts, self._known_key(), limit_s)
+        found = self._checked(vectors)
+        self._away_until = -math.inf
+        return found
+
+    def _send(self, texts: Sequence[str], key: str, limit_s: float) -> Vectors:
         with mapping_endpoint_errors(self._endpoint, key), ExitStack() as stack:
             client, interruption = self._client(key)
             with interruption.by(self._closing, after_s=limit_s):
@@ -187,28 +217,34 @@ class RemoteEmbedder:
                     )
                 )
                 body = read_whole(response.http_response.iter_raw())
-            vectors = _read_vectors(load_json(body), len(texts))
-        found = self._checked(vectors)
-        self._away_until = -math.inf
-        return found
+            return read_vectors(load_json(body), len(texts))
 
     def _known_key(self) -> str:
+        """Not asked for at each request: a keyring is slow, and may want the person's leave."""
         with self._lock:
             if self._key is None:
                 self._key = self._key_of(self._endpoint.base_url)
             return self._key
+
+    def _has_other_key(self, refused: str) -> bool:
+        """Whether another key is stored by now. If not, the next request looks again."""
+        found = self._key_of(self._endpoint.base_url)
+        with self._lock:
+            self._key = None if found == refused else found
+        return found != refused
 
     def _client(self, key: str) -> "tuple[OpenAI, Interruption]":
         from desktop_rag.models.connection import open_client
         from desktop_rag.models.sockets import Interruption
 
         with self._lock:
-            if self._opened is None:
+            if not self._clients or self._clients[-1][0] != key:
                 interruption = Interruption()
                 client = open_client(self._endpoint, key, interruption)
                 log.info("Embedding at %s", host_of(self._endpoint.base_url))
-                self._opened = client, interruption
-            return self._opened
+                self._clients.append((key, client, interruption))
+            _, client, interruption = self._clients[-1]
+            return client, interruption
 
     def _checked(self, vectors: Vectors) -> Vectors:
         """Divided by their length; EmbedderFaultError when they can't be what was asked for."""
@@ -241,30 +277,5 @@ def _in_words(exc: AppError) -> EmbedderFaultError:
             return EmbedderFaultError(exc.title, exc.hint)
 
 
-def _cut(text: str, max_tokens: int) -> str:
-    return text[: max_tokens * _TOKEN_CHARS]
-
-
-def _read_vectors(body: object, count: int) -> Vectors:
-    """Shape (count, dimensions), in the order of the texts; StreamError when it is not that."""
-    fields = cast("dict[str, Any]", body) if isinstance(body, dict) else {}
-    if fields.get("error"):
-        raise StreamError(Fault.FAILED, *server_message(fields))
-    rows = fields.get("data")
-    if not isinstance(rows, list) or len(cast("list[Any]", rows)) != count:
-        raise StreamError(Fault.UNREADABLE)
-    try:
-        by_index = {int(row.get("index", n)): row for n, row in enumerate(rows)}
-        vectors = [_read_vector(by_index[n]["embedding"]) for n in range(count)]
-        found = np.stack(vectors)
-    except (ValueError, TypeError, KeyError, AttributeError) as exc:
-        raise StreamError(Fault.UNREADABLE) from exc
-    if found.ndim != 2 or not found.shape[1]:  # noqa: PLR2004  rows of numbers
-        raise StreamError(Fault.UNREADABLE)
-    return found
-
-
-def _read_vector(given: object) -> Vectors:
-    if isinstance(given, str):  # some servers answer so whatever was asked for
-        return np.frombuffer(base64.b64decode(given, validate=True), "<f4").astype(np.float32)
-    return np.asarray(given, dtype=np.float32)
+def _fault_of(exc: BaseException | None) -> Fault | None:
+    return exc.fault if isinstance(exc, EndpointFaultError) else None

@@ -20,6 +20,15 @@ _HOLDING = (
 _NANOSECONDS = 1_000_000_000
 
 
+def folded(text: str) -> str:
+    """SQL for a text in small letters and one Unicode form; macOS gives names in another one."""
+    return f"replace(replace(nfc_normalize(lower({text})), 'ß', 'ss'), '\u03c2', '\u03c3')"
+
+
+# What `documents.plain_name` holds: names are looked through at every question.
+PLAIN_NAME = folded("parse_filename(path)")
+
+
 def condition_of(scope: Scope, con: Connection, column: str) -> tuple[str, dict[str, Any]]:
     """SQL that begins with AND, and its parameters; empty when everything may be found.
 
@@ -34,6 +43,9 @@ def condition_of(scope: Scope, con: Connection, column: str) -> tuple[str, dict[
         negation = "" if n < len(scope.required) else "NOT "
         conditions.append(f"c.chunk_id {negation}IN ({_HOLDING.format(name=f'word{n}')})")
         parameters[f"word{n}"] = [key_of(term) for term in word]
+    if scope.chunk_ids is not None:
+        conditions.append("c.chunk_id IN (SELECT unnest($chunks::BIGINT[]))")
+        parameters["chunks"] = list(scope.chunk_ids)
     if not conditions:
         return "", {}
     return _CHUNKS_OF.format(column=column, conditions=" AND ".join(conditions)), parameters
@@ -55,12 +67,13 @@ def _of_documents(scope: Scope) -> tuple[list[str], dict[str, Any]]:
         ("kind", "k.name", filters.collections),
     ):
         if values:
-            holes = [f"contains(lower({column}), lower(${name}{n}))" for n in range(len(values))]
+            within = folded(column)
+            holes = [f"contains({within}, {folded(f'${name}{n}')})" for n in range(len(values))]
             conditions.append(f"({' OR '.join(holes)})")
             parameters |= {f"{name}{n}": value for n, value in enumerate(values)}
     if filters.types:
         conditions.append(
-            "(d.format IN (SELECT unnest($types)) OR"
+            "(lower(d.format) IN (SELECT unnest($types)) OR"
             " list_contains($types, lower(regexp_extract(d.path, '\\.([^./\\\\]+)$', 1))))"
         )
         parameters["types"] = list(filters.types)

@@ -11,6 +11,7 @@ from pathlib import Path
 from desktop_rag.core.domain import Document, DocumentState, FileStat
 from desktop_rag.core.library_events import DocumentCounts
 from desktop_rag.core.parsed import Chunk
+from desktop_rag.store.conditions import PLAIN_NAME
 from desktop_rag.store.content import (
     chunks_of,
     delete_chunks,
@@ -19,7 +20,7 @@ from desktop_rag.store.content import (
     insert_content,
 )
 from desktop_rag.store.contract.documents import KnownRow, Outcome, ReadRow
-from desktop_rag.store.database import Connection, Database, insert
+from desktop_rag.store.database import Columns, Connection, Database, insert
 
 _DOCUMENT = (
     "document_id, source_id, path, title, format, size_bytes, mtime_ns, inode, content_hash,"
@@ -339,7 +340,8 @@ def _insert_rows(con: Connection, documents: Sequence[Document]) -> None:
         return
     rows = [_row_of(document) for document in documents]
     names = [name.strip() for name in _DOCUMENT.split(",")]
-    insert(con, "documents", dict(zip(names, map(list, zip(*rows, strict=True)), strict=False)))
+    columns: Columns = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
+    insert(con, "documents", columns, {"plain_name": PLAIN_NAME})
 
 
 def _row_of(d: Document) -> tuple[object, ...]:

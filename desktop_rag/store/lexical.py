@@ -80,16 +80,19 @@ class LexicalStore:
         return [row[0] for row in rows]
 
     def nearest_term(self, term: str, errors: int) -> str:
-        """The most frequent term with the fewest letters wrong, up to `errors`, or ""."""
+        """The most frequent term with the fewest letters wrong, up to `errors`, or "".
+
+        Only terms with the same first letter, which spares most of the vocabulary.
+        """
         with self._database.read() as con:
             rows = con.execute(
                 "SELECT term FROM (SELECT term, chunks FROM terms UNION ALL"
                 " SELECT term, count(*) AS chunks FROM recent_postings GROUP BY term)"
-                " WHERE abs(length(term) - length($term)) <= $errors"
+                " WHERE starts_with(term, $first) AND abs(length(term) - length($term)) <= $errors"
                 " AND damerau_levenshtein(term, $term) <= $errors"
                 " GROUP BY term ORDER BY damerau_levenshtein(term, $term), sum(chunks) DESC, term"
                 " LIMIT 1",
-                {"term": term, "errors": errors},
+                {"term": term, "errors": errors, "first": term[:1]},
             ).fetchall()
         return rows[0][0] if rows else ""
 

@@ -176,4 +176,8 @@ _SCALE = [
     # The chunks of a document are numbered in one go: found here, not by reading them all.
     """CREATE TABLE chunk_ranges AS SELECT document_id, min(chunk_id) AS first_chunk,
         max(chunk_id) AS last_chunk FROM chunks GROUP BY document_id""",
+    # The file's name as it is searched, see conditions.py.
+    "ALTER TABLE documents ADD COLUMN plain_name VARCHAR DEFAULT ''",
+    """UPDATE documents SET plain_name = replace(replace(
+        nfc_normalize(lower(parse_filename(path))), 'ß', 'ss'), '\u03c2', '\u03c3')""",
 ]

@@ -1,10 +1,42 @@
 """Finds documents by what their files are called. Any thread; own cursors."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Collection
 
-from desktop_rag.store.conditions import condition_of
+from desktop_rag.store.conditions import condition_of, folded
 from desktop_rag.store.contract.scope import Scope
 from desktop_rag.store.database import Database
+
+# Where runs of letters and digits are cut: BestBuy2019 is Best, Buy and 2019 as well.
+_CUTS = (
+    (r"(\p{Ll})(\p{Lu})", r"\1 \2"),
+    (r"(\p{Lu})(\p{Lu}\p{Ll})", r"\1 \2"),
+    (r"([0-9]+)", r" \1 "),
+)
+_IS_CUT = r"\p{Ll}\p{Lu}|\p{Lu}\p{Lu}\p{Ll}|\p{L}[0-9]|[0-9]\p{L}"
+_BETWEEN_WORDS = r"[^\p{L}\p{M}\p{N}]+"
+
+
+def _words(name: str) -> str:
+    """SQL for the words of a name, each between two spaces."""
+    return f"' ' || regexp_replace({name}, '{_BETWEEN_WORDS}', ' ', 'g') || ' '"
+
+
+def _cut(name: str) -> str:
+    for pattern, replacement in _CUTS:
+        name = f"regexp_replace({name}, '{pattern}', '{replacement}', 'g')"
+    return name
+
+
+# Whether a part that a name holds stands where it must. Taking a name apart takes ten times as long
+# as looking for the part in it, so that is done only where it matters.
+_STANDS = (
+    "CASE WHEN ending IS NULL THEN true"
+    f" WHEN contains({_words('name')}, ' ' || sought || ending) THEN true"
+    f" WHEN NOT regexp_matches(written, '{_IS_CUT}') THEN false"
+    f" ELSE contains({_words(folded(_cut('nfc_normalize(written)')))},"
+    " ' ' || sought || ending) END"
+)
 
 
 class NameStore:
@@ -13,24 +45,41 @@ class NameStore:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def holding(self, parts: Sequence[str], scope: Scope) -> tuple[dict[str, set[str]], int]:
-        """Document id → those of `parts` that its file's name holds; and how many there are in all.
+    def holding(
+        self,
+        words: Collection[str],
+        beginnings: Collection[str],
+        pieces: Collection[str],
+        scope: Scope,
+    ) -> tuple[dict[str, set[str]], int]:
+        """Document id → those of all that its file's name holds; and how many there are in all.
 
-        A part of digits must be a whole number of the name. Parts are in small letters.
+        `words` must be whole words or numbers of the name, `beginnings` must begin one, `pieces`
+        may stand anywhere.
         """
-        numbers = [part for part in parts if part.isdecimal()]
+        parts = {"words": list(words), "beginnings": list(beginnings), "pieces": list(pieces)}
         with self._database.read() as con:
             only, parameters = condition_of(scope, con, "document_id")
+            plain = con.execute(
+                f"SELECT part, ending, {folded('part')} FROM (SELECT unnest($words) AS part,"
+                " ' ' AS ending UNION ALL SELECT unnest($beginnings), ''"
+                " UNION ALL SELECT unnest($pieces), NULL)",
+                parts,
+            ).fetchall()
             rows = con.execute(
-                "WITH names AS (SELECT document_id, lower(parse_filename(path)) AS name"
-                f" FROM documents WHERE chunk_count > 0{only})"
-                " SELECT document_id, part FROM names JOIN (SELECT unnest($words) AS part)"
-                " ON contains(name, part) UNION ALL"
-                " SELECT document_id, part FROM names JOIN (SELECT unnest($numbers) AS part)"
-                " ON list_contains(regexp_extract_all(name, '[0-9]+'), part)",
+                "WITH names AS MATERIALIZED (SELECT document_id, parse_filename(path) AS written,"
+                " plain_name AS name FROM documents"
+                # One look for all parts: most names hold none of them.
+                f" WHERE chunk_count > 0 AND regexp_matches(plain_name, $any){only}),"
+                " wanted AS (SELECT unnest($parts) AS part, unnest($endings) AS ending,"
+                " unnest($sought) AS sought)"
+                " SELECT DISTINCT document_id, part FROM names JOIN wanted"
+                f" ON contains(name, sought) WHERE {_STANDS}",
                 {
-                    "words": [part for part in parts if part not in numbers],
-                    "numbers": numbers,
+                    "any": "|".join(re.escape(sought) for _, _, sought in plain),
+                    "parts": [part for part, _, _ in plain],
+                    "endings": [ending for _, ending, _ in plain],
+                    "sought": [sought for _, _, sought in plain],
                     **parameters,
                 },
             ).fetchall()

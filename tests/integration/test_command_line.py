@@ -87,17 +87,17 @@ def test_for_people_there_are_lines_and_places(home: Home, folder: Path) -> None
 
 def test_search_says_what_it_made_of_the_query(home: Home, folder: Path) -> None:
     run("index", str(folder))
-    shown = run("search", "the leeper of the lamp type:md").stdout
-    said = "Searched for “keeper” instead of “leeper”. Only MD files."
+    shown = run("search", "the keepr of the lamp type:md").stdout
+    said = "Searched for “keeper” instead of “keepr”. Only MD files."
     assert shown.startswith(f"{said}\n 1. Lamp (Lamp)  {folder / 'lamp.md'}\n")
-    done = run("search", "the leeper of the lamp type:md", "--json")
+    done = run("search", "the keepr of the lamp type:md", "--json")
     assert [row["title"] for row in json.loads(done.stdout)] == ["Lamp"]
     assert done.stderr == f"{said}\n"
-    whole = run_json("search", "the leeper of the lamp type:md", "--notes")
+    whole = run_json("search", "the keepr of the lamp type:md", "--notes")
     assert set(whole) == {"passages", "notes", "is_relevant"}
     assert whole["passages"] == json.loads(done.stdout)
     assert whole["notes"] == {
-        "repaired": [["leeper", "keeper"]], "filters": "Only MD files", "searched": 1, "text": said,
+        "repaired": [["keepr", "keeper"]], "filters": "Only MD files", "searched": 1, "text": said,
     }  # fmt: skip
     assert run("search", "lamp type:pdf").stdout == (
         "Only PDF files: nothing was found there.\nNothing found.\n"

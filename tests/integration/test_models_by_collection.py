@@ -225,6 +225,23 @@ def test_an_endpoint_embeds_one_collection_and_is_asked_for_nothing_else(
     assert len(server.requests) == asked
 
 
+def test_an_endpoint_whose_key_is_stored_later_can_be_chosen_then(
+    services: Services,
+    folders: dict[str, Path],
+    server: EmbeddingServer,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    server.wanted_key = "sk-right"
+    add(services, folders)
+    bills = collection(services, "bills").collection_id
+    with pytest.raises(AppError, match="wants a key"):
+        services.library.set_embedder(bills, server.address)
+    monkeypatch.setenv("DESKTOP_RAG_API_KEY", "sk-right")
+    services.library.set_embedder(bills, server.address)
+    assert services.library.wait_until_quiet(60)
+    assert answering(services)["bills"] == "tiny-embed"
+
+
 def test_while_the_endpoint_is_away_words_are_searched_and_embedding_waits(
     services: Services, folders: dict[str, Path], server: EmbeddingServer
 ) -> None:

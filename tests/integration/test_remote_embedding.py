@@ -1,11 +1,12 @@
 """The embedder behind an endpoint, against a real server on this computer."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.models.ports import EmbedderFaultError
@@ -57,26 +58,68 @@ def test_the_length_of_vectors_is_asked_for_once(
     assert len(server.requests) == 1
 
 
-def test_many_texts_go_in_several_requests_and_long_ones_are_cut(
+def test_many_texts_go_in_several_requests_and_none_of_them_is_empty(
     server: EmbeddingServer, embedder: RemoteEmbedder
 ) -> None:
     assert embedder.embed_passages([f"text {n}" for n in range(130)]).shape == (130, 32)
     assert [len(body["input"]) for body in server.chats] == [64, 64, 2]
-    embedder.embed_passages(["word " * 5000, " "])
-    long, blank = server.chats[-1]["input"]
-    assert len(long) == 3 * embedder.max_tokens
-    assert blank.strip()
+    assert embedder.embed_passages([" ", ""]).shape == (2, 32)
+    assert all(text.strip() for text in server.chats[-1]["input"])
 
 
-def test_a_text_that_is_too_long_for_the_server_is_cut_shorter(
+def _mean(server: EmbeddingServer, parts: Sequence[str]) -> NDArray[np.float32]:
+    """What a text in these parts is to get: their mean by length, of unit length."""
+    vectors = np.stack([server.vector(part) for part in parts])
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    mean = np.asarray([len(part) for part in parts], np.float32) @ vectors
+    return mean / np.linalg.norm(mean)
+
+
+@pytest.mark.parametrize("word", ["lamp{} ", "灯{}"])
+def test_a_long_text_is_sent_in_parts_of_which_it_gets_the_mean(
+    server: EmbeddingServer, embedder: RemoteEmbedder, word: str
+) -> None:
+    long = "".join(word.format(n) for n in range(800)) + "harbour"
+    short, found = embedder.embed_passages(["lamp", long])
+    first, *parts = server.embedded
+    assert (first, "".join(parts)) == ("lamp", long)
+    assert len(parts) > 1
+    assert max(map(len, parts)) <= 3 * embedder.max_tokens
+    assert all(part.endswith((" ", "harbour")) for part in parts) or " " not in long
+    np.testing.assert_allclose(found, _mean(server, parts), atol=1e-6)
+    np.testing.assert_allclose(short, _mean(server, ["lamp"]), atol=1e-6)
+
+
+def test_parts_that_are_too_long_for_the_server_are_halved_and_nothing_is_lost(
     server: EmbeddingServer, embedder: RemoteEmbedder
 ) -> None:
     server.longest_chars = 500
-    assert embedder.embed_passages(["漢字 " * 1000]).shape == (1, 32)
-    assert [len(body["input"][0]) for body in server.chats] == [1536, 768, 384]
+    long = "".join(f"漢字{n} " for n in range(400))
+    short, found = embedder.embed_passages(["lamp", long])
+    first, *parts = server.embedded
+    assert (first, "".join(parts)) == ("lamp", long)
+    assert max(map(len, parts)) <= 384
+    np.testing.assert_allclose(found, _mean(server, parts), atol=1e-6)
+    np.testing.assert_allclose(short, _mean(server, ["lamp"]), atol=1e-6)
+    assert embedder.embed_query("lamp").shape == (32,)
+
+
+def test_a_server_that_finds_everything_too_long_is_a_clear_error(
+    server: EmbeddingServer, embedder: RemoteEmbedder
+) -> None:
     server.longest_chars = 5
     with pytest.raises(EmbedderFaultError, match="too long for the embedding model"):
         embedder.embed_passages(["漢字 " * 1000])
+    # It does answer: the next question asks it.
+    assert embedder.embed_query("lamp").shape == (32,)
+
+
+def test_a_text_without_end_goes_in_requests_of_bounded_size(
+    server: EmbeddingServer, embedder: RemoteEmbedder
+) -> None:
+    assert embedder.embed_passages(["word " * 50_000]).shape == (1, 32)
+    assert max(len(body["input"]) for body in server.chats) == 64
+    assert "".join(server.embedded) == "word " * 50_000
 
 
 def test_a_busy_server_is_asked_again_after_the_time_it_names(
@@ -164,10 +207,37 @@ def test_the_key_is_sent_and_never_told(server: EmbeddingServer) -> None:
         wrong.embed_passages(["lamp"])
     wrong.close()
     assert "sk-wrong" not in str(caught.value)
-    assert asked == [server.base_url]
+    assert set(asked) == {server.base_url}
     right = RemoteEmbedder(endpoint_of(server.address), lambda _: "sk-right")
     assert right.dimensions == 32
     right.close()
+
+
+@pytest.mark.parametrize("first", ["", "sk-old"])
+def test_a_key_that_is_stored_later_is_used_from_the_next_request_on(
+    server: EmbeddingServer, first: str
+) -> None:
+    server.wanted_key = "sk-right"
+    keys = {server.base_url: first}
+    embedder = RemoteEmbedder(endpoint_of(server.address), lambda url: keys[url])
+    with pytest.raises(EmbedderFaultError, match=r"wants a key|key was not accepted"):
+        embedder.embed_query("lamp")
+    keys[server.base_url] = "sk-right"
+    assert embedder.embed_query("lamp").shape == (32,)
+    assert embedder.embed_passages(["lamp"]).shape == (1, 32)
+    embedder.close()
+    sent = [request.headers["authorization"] for request in server.requests]
+    assert sent == [f"Bearer {first or 'none'}", "Bearer sk-right", "Bearer sk-right"]
+
+
+def test_a_key_that_was_replaced_by_another_is_no_fault(server: EmbeddingServer) -> None:
+    server.wanted_key = "sk-1"
+    keys = {server.base_url: "sk-1"}
+    embedder = RemoteEmbedder(endpoint_of(server.address), lambda url: keys[url])
+    assert embedder.embed_passages(["lamp"]).shape == (1, 32)
+    keys[server.base_url] = server.wanted_key = "sk-2"
+    assert embedder.embed_passages(["lamp"]).shape == (1, 32)
+    embedder.close()
 
 
 def test_closing_ends_a_request_under_way(

@@ -9,15 +9,16 @@ from desktop_rag.core.query import Filters
 class Scope:
     """What may be found. With empty values it is everything that is not gone.
 
-    `collection_ids` and `document_ids` None is every one, an empty tuple none at all. Of each
-    `required` word one of its alternative terms must stand in the chunk, of each `excluded` one
-    none may. All of it holds at once.
+    `collection_ids`, `document_ids` and `chunk_ids` None is every one, an empty tuple none at all.
+    Of each `required` word one of its alternative terms must stand in the chunk, of each `excluded`
+    one none may. All of it holds at once.
 
     How `filters` are compared with a document: `files` with the name of its file, its part and its
     address, `folders` with the folder it lies in, `collections` with the collection's name, each
-    as a piece of it and without regard to case; `types` with its format or the suffix of its file
-    in small letters; `after` and `before` with the time its file was changed, as days where the
-    person is.
+    as a piece of it, without regard to case and to the form that Unicode gives it (a letter and its
+    mark may be one sign or two; ß is ss, a final sigma any other one); `types` with its format or
+    the suffix of its file in small letters; `after` and `before` with the time its file was
+    changed, as days where the person is.
     """
 
     collection_ids: tuple[str, ...] | None = None
@@ -25,6 +26,7 @@ class Scope:
     document_ids: tuple[str, ...] | None = None
     required: tuple[tuple[str, ...], ...] = ()
     excluded: tuple[tuple[str, ...], ...] = ()
+    chunk_ids: tuple[int, ...] | None = None
 
     def within(self, collection_ids: tuple[str, ...] | None) -> "Scope":
         """The part of the scope that lies in these collections; None is every one."""

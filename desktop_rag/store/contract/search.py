@@ -3,7 +3,7 @@
 The constants of the ranking are part of the contract: every engine gives the same scores.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -105,8 +105,9 @@ class LexicalStore(Protocol):
     def nearest_term(self, term: str, errors: int) -> str:
         """The term of the library with the fewest letters wrong, up to `errors`; "" without any.
 
-        An error is a letter too many, one missing, one changed, or two neighbours swapped. Of
-        several the one in most chunks, then the first in the order of code points.
+        Its first letter is the same. An error is a letter too many, one missing, one changed, or
+        two neighbours swapped. Of several the one in most chunks, then the first in the order of
+        code points.
         """
         ...
 
@@ -125,12 +126,20 @@ class LexicalStore(Protocol):
 class NameStore(Protocol):
     """Finds documents by what their files are called."""
 
-    def holding(self, parts: Sequence[str], scope: Scope) -> tuple[dict[str, set[str]], int]:
-        """Document id → those of `parts` that its file's name holds; and how many there are in all.
+    def holding(
+        self,
+        words: Collection[str],
+        beginnings: Collection[str],
+        pieces: Collection[str],
+        scope: Scope,
+    ) -> tuple[dict[str, set[str]], int]:
+        """Document id → those of all that its file's name holds; and how many there are in all.
 
-        A part of digits must be a whole number of the name, another one any piece of it, without
-        regard to case. Parts are in small letters. Only documents with chunks are looked at; the
-        number in all is that of the whole library.
+        `words` must be whole words or numbers of the name: a run of letters and digits, or what is
+        left of one when it is cut between letters and digits, before a capital after a small letter
+        and before the last of several capitals with a small letter behind. `beginnings` must begin
+        such a word, `pieces` may stand anywhere. Names are compared as filters are, see `Scope`.
+        Only documents with chunks are looked at; the number in all is that of the whole library.
         """
         ...
 

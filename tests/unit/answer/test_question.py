@@ -30,7 +30,8 @@ def test_a_typo_is_mended_from_the_words_of_the_library(
 ) -> None:
     wanted = reader.read(parse_query(f"Is the {written} set?"))
     assert wanted.repaired == ((written, used),)
-    assert wanted.text == f"Is the {used} set?"
+    assert wanted.words.words == reader.read(parse_query(f"Is the {used} set?")).words.words
+    assert wanted.text == f"Is the {written} set?"
 
 
 @pytest.mark.parametrize("question", ["boiler", "lams", '"boilre room"', "zeppelin", "b01ler"])

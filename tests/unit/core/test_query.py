@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.query import Filters, Query, parse_query
+from desktop_rag.core.query import Filters, Query, parse_query, storable
 
 PARTS = [*'ab -:"“”„«»./\\\n5灯', "file:", "type:", " -x", "before:2024", "folder:"]
 SYNTAX = st.lists(st.sampled_from(PARTS), max_size=30).map("".join)
@@ -40,6 +40,12 @@ def test_phrases_and_excluded_words(typed: str, expected: Query) -> None:
         ('in file:"annual report"', Filters(files=("annual report",))),
         ("in FILE:a file:b file:a", Filters(files=("a", "b"))),
         ("in Type:.PDF type:docx,", Filters(types=("pdf", "docx"))),
+        ("in file:*.md", Filters(files=(".md",))),
+        ("in file:a,b file:*c*,", Filters(files=("a", "b", "c"))),
+        ('in file:"a, b"', Filters(files=("a, b",))),
+        ("in type:PDF,.docx", Filters(types=("pdf", "docx"))),
+        ("in type:*.pdf", Filters(types=("pdf",))),
+        ("in type:Excel,markdown", Filters(types=("spreadsheet", "markdown"))),
         (r"in folder:/srv/x folder:C:\x", Filters(folders=("/srv/x", r"C:\x"))),
         ("in collection:“My Work”", Filters(collections=("My Work",))),
         ("in after:2024 before:2024-5", Filters(after=date(2024, 1, 1), before=date(2024, 5, 1))),
@@ -64,6 +70,9 @@ def test_filters_are_taken_out_of_the_text(typed: str, filters: Filters) -> None
         "note: this file: that",
         "profile:x re:file:x",
         "-file:x",
+        "see file:https://x.y/z and folder:ftp://x",
+        "what comes after:all that before:noon",
+        "file:* file:, type:*.",
         "folder:.. type:. file::x",
     ],
 )
@@ -71,7 +80,7 @@ def test_what_only_looks_like_it_stays_text(typed: str) -> None:
     assert parse_query(typed) == Query(" ".join(typed.split()))
 
 
-@pytest.mark.parametrize("value", ["31.12.2024", "2024-13", "2024-02-30", "0000", "soon", "24"])
+@pytest.mark.parametrize("value", ["31.12.2024", "2024-13", "2024-02-30", "0000", "5-soon", "24"])
 def test_what_is_no_date_is_said_plainly(value: str) -> None:
     with pytest.raises(AppError) as caught:
         parse_query(f"fees after:{value}")
@@ -100,7 +109,7 @@ def test_nothing_typed_is_a_crash(typed: str) -> None:
 
 @given(st.text(max_size=60).filter(lambda text: not set(text) & set('"“”„«»:-')))
 def test_text_without_syntax_comes_back(typed: str) -> None:
-    assert parse_query(typed) == Query(" ".join(typed.split()))
+    assert parse_query(typed) == Query(" ".join(storable(typed).split()))
 
 
 @pytest.mark.parametrize(
@@ -110,3 +119,27 @@ def test_text_without_syntax_comes_back(typed: str) -> None:
 def test_quotes_in_a_question_are_a_way_of_speaking(typed: str) -> None:
     assert parse_query(typed).phrases == ()
     assert parse_query('called "red tape"').phrases == ("red tape",)
+
+
+@pytest.mark.parametrize(
+    ("typed", "clean"),
+    [
+        ("caf\udce9 bill", "caf\ufffd bill"),
+        ("\ud83d\ude00 bill", "\U0001f600 bill"),
+        ("a\0bill", "a bill"),
+        ("file:\udce9 bill", "bill"),
+    ],
+)
+def test_what_models_and_databases_cannot_take_is_replaced(typed: str, clean: str) -> None:
+    query = parse_query(typed)
+    assert query.text == clean
+    assert not re.search("[\0\ud800-\udfff]", "".join(query.filters.files))
+    assert storable(typed).encode()
+
+
+@pytest.mark.parametrize(
+    ("typed", "has_words"),
+    [("???", False), ("\0", False), ('""', False), ("灯", True), ("5", True)],
+)
+def test_signs_alone_are_no_words_to_search_for(typed: str, has_words: bool) -> None:
+    assert parse_query(typed).has_words is has_words

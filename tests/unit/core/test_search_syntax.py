@@ -59,3 +59,9 @@ def test_limits_are_said_in_words(typed: str, expected: str) -> None:
 def test_what_the_search_understood_is_said_plainly(notes: SearchNotes, expected: str) -> None:
     assert notes.in_words() == expected
     assert SearchNotes.from_json(notes.to_json()) == notes
+
+
+def test_only_whole_words_are_repaired_in_a_text() -> None:
+    notes = SearchNotes((("amoun", "amount"), ("amount", "sum")))
+    assert notes.repair("amoun of amounts") == "amount of amounts"
+    assert SearchNotes().repair("as it is") == "as it is"

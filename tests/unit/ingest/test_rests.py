@@ -1,5 +1,6 @@
 """A model that does not answer is left alone, longer each time, and the person is told once."""
 
+import logging
 import threading
 from collections.abc import Iterator
 
@@ -75,3 +76,26 @@ def test_a_model_that_cannot_be_used_is_told_once(room: Room) -> None:
         room.rests.note_failure("a", AppError("It is gone.", "Choose another."))
     assert len(room.titles) == 1
     assert room.rests.resting() == set()
+
+
+def test_what_a_server_says_may_hold_a_text_and_stays_out_of_the_log(
+    room: Room, caplog: pytest.LogCaptureFixture
+) -> None:
+    said = "It says: “cannot embed input: My secret diagnosis is gout.”"
+    with caplog.at_level(logging.DEBUG):
+        room.rests.begin("a", EmbedderFaultError("The request was not accepted.", said))
+        room.rests.note_failure("b", AppError("It cannot be used.", said))
+    assert "gout" in room.hints[0]
+    assert "gout" not in caplog.text
+    assert "The request was not accepted." in caplog.text
+    assert "It cannot be used." in caplog.text
+
+
+def test_a_model_that_is_chosen_anew_is_told_of_anew(room: Room) -> None:
+    for _ in range(3):
+        room.rests.begin("a", AWAY)
+    room.rests.note_failure("b", AppError("It is gone.", "Choose another."))
+    room.rests.end()
+    room.rests.begin("a", AWAY)
+    room.rests.note_failure("b", AppError("It is gone.", "Choose another."))
+    assert room.titles == [AWAY.title, "It is gone."] * 2

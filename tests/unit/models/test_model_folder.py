@@ -1,5 +1,7 @@
 """Folders as sentence-transformers saves them, with and without a model.toml beside."""
 
+import hashlib
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -7,9 +9,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from desktop_rag.app import BUNDLED_MODEL
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.paths import resources_dir
 from desktop_rag.models.embedding import OnnxEmbedder
-from desktop_rag.models.model_folder import read_description
+from desktop_rag.models.model_folder import identity, read_description
 from tests.model_folders import WORDS, make_folder, vectors_of_words, write_json
 
 TABLE = vectors_of_words()
@@ -116,6 +120,71 @@ def test_a_name_stands_for_all_that_vectors_depend_on(tmp_path: Path) -> None:
     names.add(OnnxEmbedder(pooled).name)
     assert len(names) == 4
     assert all(name.startswith("tiny@") for name in names)
+
+
+def describe(folder: Path, **changes: object) -> Path:
+    """Our own layout of a folder with `changes`: model.toml with the hashes of its files."""
+    fields = {"name": "tiny", "dimensions": 4, "max_tokens": 6, "pooling": "mean"} | changes
+    lines = [f"{key} = {value!r}" for key, value in fields.items()]
+    for name in ("model.onnx", "tokenizer.json"):
+        content = (folder / name).read_bytes()
+        sha256 = hashlib.sha256(content).hexdigest()
+        lines.append(f"files.{name!r} = {{ sha256 = {sha256!r}, size_bytes = {len(content)} }}")
+    (folder / "model.toml").write_text("\n".join(lines), "utf-8")
+    return folder
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"pooling": "cls"}, {"max_tokens": 5}, {"passage_prefix": "passage: "}],
+    ids=str,
+)
+def test_in_our_own_layout_too_a_name_stands_for_how_a_model_is_used(
+    tmp_path: Path, changes: dict[str, object]
+) -> None:
+    folder = make_folder(tmp_path / "tiny", weights="model.onnx")
+    names = {OnnxEmbedder(describe(folder)).name, OnnxEmbedder(describe(folder)).name}
+    assert len(names) == 1
+    names.add(OnnxEmbedder(describe(folder, **changes)).name)
+    assert len(names) == 2
+    assert all(name.startswith("tiny@") for name in names)
+
+
+def test_in_our_own_layout_too_a_name_stands_for_tokenizer_and_weights(tmp_path: Path) -> None:
+    first = describe(make_folder(tmp_path / "a", weights="model.onnx"))
+    other = make_folder(tmp_path / "b", weights="model.onnx", seed=1)
+    names = {OnnxEmbedder(first).name, OnnxEmbedder(describe(other)).name}
+    tokenizer = first / "tokenizer.json"
+    swapped = tokenizer.read_text("utf-8").replace('"lamp":4', '"lamp":5')
+    swapped = swapped.replace('"lamp": 4', '"lamp": 5')
+    assert swapped != tokenizer.read_text("utf-8")
+    tokenizer.write_text(swapped, "utf-8")
+    names.add(OnnxEmbedder(describe(first)).name)
+    assert len(names) == 3
+
+
+def test_in_our_own_layout_too_a_name_stands_for_weights_beside_the_graph(tmp_path: Path) -> None:
+    options = {"weights": "model.onnx", "has_external_data": True}
+    folders = [
+        make_folder(tmp_path / str(seed), seed=seed, **options)  # pyright: ignore[reportArgumentType]
+        for seed in (0, 1)
+    ]
+    first, other = (OnnxEmbedder(describe(folder)).name for folder in folders)
+    assert first != other
+
+
+def test_the_bundled_model_keeps_its_first_name_but_not_when_it_is_used_otherwise(
+    tmp_path: Path,
+) -> None:
+    folder = resources_dir() / "models" / BUNDLED_MODEL
+    description = read_description(folder)
+    weights = description.files["model.onnx"][0]
+    assert identity(folder, description) == f"{BUNDLED_MODEL}@{weights[:12]}"
+    copy = Path(shutil.copytree(folder, tmp_path / "model"))
+    toml = (copy / "model.toml").read_text("utf-8")
+    for change in (('"mean"', '"cls"'), ("max_tokens = 256", "max_tokens = 64")):
+        (copy / "model.toml").write_text(toml.replace(*change), "utf-8")
+        assert identity(copy, read_description(copy)) != identity(folder, description)
 
 
 def test_weights_beside_the_graph_are_read_and_are_part_of_the_name(tmp_path: Path) -> None:

@@ -62,6 +62,44 @@ def test_filters_narrow_what_is_found(filled: Engine, written: str, chunks: list
     assert found(filled, Scope(filters=parse_query(f"lamp {written}").filters)) == chunks
 
 
+@pytest.mark.parametrize(
+    ("name", "written"),
+    [
+        ("U\u0308bersicht.md", "Übersicht"),
+        ("Übersicht.md", "u\u0308bersicht"),
+        ("Straße.md", "STRASSE"),
+        ("STRASSE.md", "straße"),
+        ("ΟΔΟΣ.md", "οδος"),
+        ("notes.md", "*.md"),
+        ("notes.md", "x.y,notes"),
+    ],
+)
+@pytest.mark.parametrize("key", ["file", "folder"])
+def test_names_are_found_however_they_are_written(
+    engine: Engine, name: str, written: str, key: str
+) -> None:
+    path = Path("/papers") / name / "lamp" if key == "folder" else Path("/papers/lamp") / name
+    row = replace(document("a"), path=path)
+    add(engine, row)
+    engine.documents.settle([indexed(row, "lamp")])
+    filters = parse_query(f"lamp {key}:{written}").filters
+    assert len(engine.lexical.newest(9, Scope(filters=filters))) == 1
+
+
+@pytest.mark.parametrize(
+    ("format_name", "written"),
+    [("Markdown", "markdown"), ("Word", "word"), ("spreadsheet", "Excel"), ("picture", "image")],
+)
+def test_types_go_by_what_a_format_is_called(
+    engine: Engine, format_name: str, written: str
+) -> None:
+    row = replace(document("a.x"), format=format_name)
+    add(engine, row)
+    engine.documents.settle([indexed(row, "lamp")])
+    filters = parse_query(f"lamp type:{written}").filters
+    assert len(engine.lexical.newest(9, Scope(filters=filters))) == 1
+
+
 @pytest.mark.parametrize("sign", ["%", "_", "\\", ".*", "'"])
 def test_signs_in_a_filter_mean_themselves(filled: Engine, sign: str) -> None:
     expected = [n for n, name in enumerate(NAMES, 1) if sign in Path(name).name]
@@ -82,6 +120,14 @@ def test_collections_and_documents(filled: Engine) -> None:
     assert found(filled, Scope(document_ids=(NAMES[0], NAMES[2]))) == [1, 3]
     assert found(filled, Scope(collection_ids=(work,), document_ids=(NAMES[0], NAMES[2]))) == [3]
     assert found(filled, Scope(document_ids=())) == []
+
+
+def test_chunks(filled: Engine) -> None:
+    numbers = ids(filled, "lamp")
+    chosen = (numbers[TEXTS[0]], numbers[TEXTS[2]], 10**9)
+    assert found(filled, Scope(chunk_ids=chosen)) == [1, 3]
+    assert found(filled, Scope(chunk_ids=chosen, required=(("oil",),))) == [1]
+    assert found(filled, Scope(chunk_ids=())) == []
 
 
 def test_a_part_of_a_scope_is_never_wider(filled: Engine) -> None:
