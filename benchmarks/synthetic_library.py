@@ -146,6 +146,12 @@ def _insert_passages(
             "term_count": np.full(len(ids), _TERMS),
         },
     )
+    _insert_postings(con, numbers, terms)
+
+
+def _insert_postings(
+    con: Connection, numbers: NDArray[np.int64], terms: NDArray[np.object_]
+) -> None:
     postings = [
         (t, n, c) for n, row in zip(numbers, terms, strict=True) for t, c in Counter(row).items()
     ]
