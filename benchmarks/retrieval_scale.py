@@ -10,6 +10,7 @@ Recall of the candidate scan is measured on real embeddings of real paragraphs.
 import argparse
 import json
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -41,7 +42,11 @@ _REWRITES = 10
 _SMALL = 20_000
 # So long questions are asked while so many files of 20 passages are indexed.
 _INDEXING_S = 60.0
-_FILES = 600
+_FILES = 60
+# Nobody asks without a pause; indexing, which lets questions go first, would come to a halt.
+_PAUSE_S = 0.25
+# As the window sets it: how long a thread that computes may keep the others waiting.
+_SWITCH_S = 0.001
 _SUBJECTS = 2_000
 _MS = 1000.0
 
@@ -102,6 +107,7 @@ def _while_indexing(
     """Times of questions while files are read, cut, stored and embedded; passages embedded."""
     _write_files(folder)
     library = services.library
+    sys.setswitchinterval(_SWITCH_S)
     if all(source.path != folder for source in library.sources()):
         library.add_source(folder)
     library.start(watch=False)
@@ -111,6 +117,7 @@ def _while_indexing(
         if library.progress().stage in (Stage.READING, Stage.EMBEDDING, Stage.REFINING):
             question = questions[len(times_ms) % len(questions)]
             times_ms += _times_ms(lambda _, q=question: services.chat.search(q), 1)
+            time.sleep(_PAUSE_S)
         elif library.wait_until_quiet(0.05) and times_ms:
             break
     return times_ms, library.embedded_chunks

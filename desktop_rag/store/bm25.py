@@ -36,7 +36,7 @@ from desktop_rag.store.postings import (
 )
 
 # A word in so many chunks is read as quickly as it is decided whether to.
-_CHEAP = 20_000
+CHEAP = 20_000
 
 
 def weights_of(con: Connection, words: Words) -> Weights:
@@ -55,18 +55,21 @@ def weights_of(con: Connection, words: Words) -> Weights:
     )
 
 
-def best(con: Connection, weights: Weights, limit: int, scope: Scope) -> list[tuple[int, float]]:
+def best(
+    con: Connection, weights: Weights, limit: int, scope: Scope, cheap: int = CHEAP
+) -> list[tuple[int, float]]:
     """The `limit` chunks with the highest score: (chunk id, score), best first. Exact.
 
     Words are taken in from the rarest on, until those left can't lift a chunk without any of the
     others to the last place. They are then looked up only for the chunks they leave in the race
-    (Turtle and Flood, 1995, "Query evaluation: strategies and optimizations").
+    (Turtle and Flood, 1995, "Query evaluation: strategies and optimizations"). Words that stand in
+    up to `cheap` chunks are read without asking.
     """
     postings = _Postings(con, weights, scope)
     count = len(weights.words)
     ids, scores, taken, rest = np.empty(0, np.int64), np.empty(0), 0, 0.0
     while taken < count:
-        upto = _next(weights, taken)
+        upto = _next(weights, taken, cheap)
         hits = [postings.of(n) for n in range(taken, upto)]
         parts = [_scores(weights, n, h) for n, h in enumerate(hits, taken)]
         ids, scores = summed(
@@ -163,10 +166,10 @@ def _keys(weights: Weights) -> list[list[int]]:
     return [[key_of(t) for t in word if owner[t] == n] for n, word in enumerate(weights.words)]
 
 
-def _next(weights: Weights, taken: int) -> int:
+def _next(weights: Weights, taken: int, cheap: int) -> int:
     """Up to which word to read next: one, and all that cost little."""
     upto = taken + 1
-    while upto < len(weights.counts) and weights.counts[upto] <= _CHEAP:
+    while upto < len(weights.counts) and weights.counts[upto] <= cheap:
         upto += 1
     return upto
 

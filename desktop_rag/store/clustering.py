@@ -1,16 +1,29 @@
-"""Keeps the postings sorted by term, so that searching stays fast as they grow. Any thread.
+"""Sorts all postings by term together, so that searching stays fast as they grow. Any thread.
 
-New postings are appended as they come. Once they are a fair share of all, everything is sorted
-into a new table beside the old one, which goes on answering; only the exchange takes the lane.
+New postings are appended as they come, and sorted in runs (see postings.py). Once those are a fair
+share of all, everything is sorted into a new table beside the old one, which goes on answering;
+only the exchange takes the lane.
 """
+
+from dataclasses import dataclass
 
 from desktop_rag.store.database import Connection, Database
 
 # Below so many rows a search reads them all in no time.
 _LEAST_ROWS = 200_000
-_RECENT_SHARE = 0.15
+_APART_SHARE = 0.15
 _DEAD_SHARE = 0.15
 _COLUMNS = "SELECT key, chunk_id, tf, term_count"
+_RUNS = "SELECT coalesce(sum(size), 0)::BIGINT FROM posting_runs"
+
+
+@dataclass(frozen=True, slots=True)
+class _Built:
+    """What the new tables hold: chunks up to a number but the dead; the runs there were."""
+
+    upto: int
+    dead: list[int]
+    in_runs: int
 
 
 class PostingsClustering:
@@ -20,32 +33,34 @@ class PostingsClustering:
         self._database = database
 
     def is_due(self) -> bool:
-        """Whether a fair share of the postings is unsorted, or of chunks that are gone."""
+        """Whether a fair share of the postings stands apart, or of the chunks is gone."""
         with self._database.read() as con:
-            [(sorted_rows, recent, chunks, dead)] = con.execute(
+            [(rows, recent, in_runs, chunks, dead)] = con.execute(
                 "SELECT (SELECT count(*) FROM postings), (SELECT count(*) FROM recent_postings),"
-                " (SELECT count(*) FROM chunks), (SELECT count(*) FROM dead_chunks)"
+                f" ({_RUNS}), (SELECT count(*) FROM chunks), (SELECT count(*) FROM dead_chunks)"
             ).fetchall()
-        return recent > max(_LEAST_ROWS, _RECENT_SHARE * sorted_rows) or (
-            sorted_rows > _LEAST_ROWS and dead > _DEAD_SHARE * chunks
+        return recent + in_runs > max(_LEAST_ROWS, _APART_SHARE * (rows - in_runs)) or (
+            rows > _LEAST_ROWS and dead > _DEAD_SHARE * chunks
         )
 
     def run(self) -> None:
         """Sort all postings; what is written or deleted meanwhile keeps its effect."""
         with self._database.beside() as con:
-            upto, dead = _build(con)
-        self._database.write(lambda lane: _exchange(lane, upto, dead))
+            built = _build(con)
+        self._database.write(lambda lane: _exchange(lane, built))
 
 
-def _build(con: Connection) -> tuple[int, list[int]]:
-    """Make the new tables; returns the last chunk in them and the dead ones left out."""
+def _build(con: Connection) -> _Built:
+    """Make the new tables."""
     con.begin()
     try:
-        [(upto,)] = con.execute("SELECT coalesce(max(chunk_id), 0) FROM chunks").fetchall()
+        [(upto, in_runs)] = con.execute(
+            f"SELECT (SELECT coalesce(max(chunk_id), 0) FROM chunks), ({_RUNS})"
+        ).fetchall()
         dead = [row[0] for row in con.execute("SELECT chunk_id FROM dead_chunks").fetchall()]
         con.execute(
             f"CREATE OR REPLACE TABLE next_postings AS FROM ({_COLUMNS} FROM postings"
-            f" UNION ALL {_COLUMNS} FROM recent_postings WHERE chunk_id <= {upto:d})"
+            f" UNION ALL {_COLUMNS} FROM recent_postings)"
             " WHERE chunk_id NOT IN (SELECT chunk_id FROM dead_chunks) ORDER BY key, chunk_id"
         )
         con.execute(
@@ -58,16 +73,24 @@ def _build(con: Connection) -> tuple[int, list[int]]:
     except BaseException:
         con.rollback()
         raise
-    return upto, dead
+    return _Built(upto, dead, in_runs)
 
 
-def _exchange(con: Connection, upto: int, dead: list[int]) -> None:
+def _exchange(con: Connection, built: _Built) -> None:
+    [(in_runs,)] = con.execute(_RUNS).fetchall()
+    if in_runs != built.in_runs:
+        # A run was made meanwhile that the new tables lack: so much is being written that they
+        # would not last. The next time will do.
+        for table in ("postings", "terms"):
+            con.execute(f"DROP TABLE next_{table}")
+        return
     for table in ("postings", "terms"):
         con.execute(f"DROP TABLE {table}")
         con.execute(f"ALTER TABLE next_{table} RENAME TO {table}")
+    con.execute("DELETE FROM posting_runs")
     # Deleted rows would be read over by every search until the next checkpoint.
     con.execute(
         "CREATE OR REPLACE TABLE recent_postings AS"
-        f" SELECT * FROM recent_postings WHERE chunk_id > {upto:d}"
+        f" SELECT * FROM recent_postings WHERE chunk_id > {built.upto:d}"
     )
-    con.execute("DELETE FROM dead_chunks WHERE chunk_id IN (SELECT unnest(?))", [dead])
+    con.execute("DELETE FROM dead_chunks WHERE chunk_id IN (SELECT unnest(?))", [built.dead])

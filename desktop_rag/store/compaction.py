@@ -38,7 +38,7 @@ def compact(path: Path, memory_mb: int) -> None:
         fresh.chmod(0o600)
         fresh.replace(path)
     except (duckdb.Error, OSError) as error:
-        log.warning("the library file keeps its size: %s", error)
+        log.info("the library file keeps its size: %s", error)
     finally:
         remove_unfinished(path)
 

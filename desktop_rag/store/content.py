@@ -13,7 +13,7 @@ from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.parsed import Chunk
 from desktop_rag.store.contract.documents import Outcome
 from desktop_rag.store.database import Columns, Connection, insert
-from desktop_rag.store.postings import KEY_OF_TERM
+from desktop_rag.store.postings import KEY_OF_TERM, sort_recent
 
 # What fits into the columns that count terms.
 _MOST = 65_535
@@ -127,6 +127,7 @@ def _insert_postings(con: Connection, ids: range, counts: Sequence[Counter[str]]
         "term_count": np.minimum(np.repeat(lengths, sizes), _MOST),
     }
     insert(con, "recent_postings", columns, {"key": KEY_OF_TERM})
+    sort_recent(con)
 
 
 def _joined(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:

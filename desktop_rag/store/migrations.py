@@ -37,11 +37,18 @@ def m004_scale(connection: Connection) -> None:
         connection.execute(statement)
 
 
+def m005_runs(connection: Connection) -> None:
+    """Postings sorted a part at a time."""
+    for statement in _RUNS:
+        connection.execute(statement)
+
+
 MIGRATIONS: list[Callable[[Connection], None]] = [
     m001_first_schema,
     m002_places_parts_and_links,
     m003_finer_retrieval,
     m004_scale,
+    m005_runs,
 ]
 LATEST = len(MIGRATIONS)
 
@@ -180,4 +187,9 @@ _SCALE = [
     "ALTER TABLE documents ADD COLUMN plain_name VARCHAR DEFAULT ''",
     """UPDATE documents SET plain_name = replace(replace(
         nfc_normalize(lower(parse_filename(path))), 'ß', 'ss'), '\u03c2', '\u03c3')""",
+]
+
+_RUNS = [
+    # How many of the postings were sorted in runs of their own, behind those sorted together.
+    "CREATE TABLE posting_runs (size BIGINT)",
 ]

@@ -1,11 +1,11 @@
 """Finds documents by what their files are called. Any thread; own cursors."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from desktop_rag.store.conditions import condition_of, folded
 from desktop_rag.store.contract.scope import Scope
-from desktop_rag.store.database import Database
+from desktop_rag.store.database import Connection, Database
 
 # Where runs of letters and digits are cut: BestBuy2019 is Best, Buy and 2019 as well.
 _CUTS = (
@@ -66,23 +66,13 @@ class NameStore:
                 " UNION ALL SELECT unnest($pieces), NULL)",
                 parts,
             ).fetchall()
-            rows = con.execute(
-                "WITH names AS MATERIALIZED (SELECT document_id, parse_filename(path) AS written,"
-                " plain_name AS name FROM documents"
-                # One look for all parts: most names hold none of them.
-                f" WHERE chunk_count > 0 AND regexp_matches(plain_name, $any){only}),"
-                " wanted AS (SELECT unnest($parts) AS part, unnest($endings) AS ending,"
-                " unnest($sought) AS sought)"
-                " SELECT DISTINCT document_id, part FROM names JOIN wanted"
-                f" ON contains(name, sought) WHERE {_STANDS}",
-                {
-                    "any": "|".join(re.escape(sought) for _, _, sought in plain),
-                    "parts": [part for part, _, _ in plain],
-                    "endings": [ending for _, ending, _ in plain],
-                    "sought": [sought for _, _, sought in plain],
-                    **parameters,
-                },
+            # One look for all parts, as most names hold none of them.
+            holders = con.execute(
+                "SELECT document_id, parse_filename(path), plain_name FROM documents"
+                f" WHERE chunk_count > 0 AND regexp_matches(plain_name, $any){only}",
+                {"any": "|".join(re.escape(sought) for _, _, sought in plain), **parameters},
             ).fetchall()
+            rows = _standing(con, holders, plain) if holders and plain else []
             [(total,)] = con.execute(
                 "SELECT count(*) FROM documents WHERE chunk_count > 0"
             ).fetchall()
@@ -90,3 +80,22 @@ class NameStore:
         for document_id, part in rows:
             found.setdefault(document_id, set()).add(part)
         return found, int(total)
+
+
+def _standing(
+    con: Connection, holders: Sequence[tuple[str, str, str]], plain: Sequence[tuple[str, str, str]]
+) -> list[tuple[str, str]]:
+    """(document id, part) of the parts that stand in a name where they must."""
+    ids, written, names = zip(*holders, strict=True)
+    parts, endings, sought = zip(*plain, strict=True)
+    return con.execute(
+        "WITH names AS (SELECT unnest($ids) AS document_id, unnest($written) AS written,"
+        " unnest($names) AS name), wanted AS (SELECT unnest($parts) AS part,"
+        " unnest($endings) AS ending, unnest($sought) AS sought)"
+        " SELECT DISTINCT document_id, part FROM names JOIN wanted"
+        f" ON contains(name, sought) WHERE {_STANDS}",
+        {
+            "ids": list(ids), "written": list(written), "names": list(names),
+            "parts": list(parts), "endings": list(endings), "sought": list(sought),
+        },
+    ).fetchall()  # fmt: skip

@@ -1,8 +1,10 @@
 """Postings as arrays: which chunks hold a term, and how often. Any thread, on an open cursor.
 
 They stand in two tables: `postings`, sorted by the key of the term so that one is found without
-reading the rest, and `recent_postings`, what came since they were sorted. Both name a term by the
-lower half of its MD5: a number is found five times faster than a text, and sorted it takes no room.
+reading the rest, and `recent_postings`, as they came. Once these are many they are sorted too and
+become a run at the end of the others; `clustering.py` makes one of all runs. Both tables name a
+term by the lower half of its MD5: a number is found five times faster than a text, and sorted it
+takes no room.
 """
 
 import hashlib
@@ -19,11 +21,14 @@ from desktop_rag.store.database import Connection
 Ids = NDArray[np.int64]
 Numbers = NDArray[np.float64]
 
+# So many postings, or this share of the sorted ones, are read over by a search in no time.
+_LEAST_RUN = 250_000
+_RUN_SHARE = 0.01
 # What `key_of` says, in SQL.
 KEY_OF_TERM = "md5_number_lower(term)"
 _KEYS = "key IN (SELECT unnest(?::UBIGINT[]))"
 # Two statements: of a union DuckDB would read the whole vocabulary.
-_SORTED_COUNTS = f"SELECT key, chunks FROM terms WHERE {_KEYS}"
+_SORTED_COUNTS = f"SELECT key, sum(chunks)::BIGINT FROM terms WHERE {_KEYS} GROUP BY key"
 _RECENT_COUNTS = f"SELECT key, count(*) FROM recent_postings WHERE {_KEYS} GROUP BY key"
 
 
@@ -75,6 +80,26 @@ def hits_among(con: Connection, keys: Sequence[int], chunk_ids: Ids) -> dict[int
         " WHERE chunk_id IN (SELECT wanted_id FROM wanted_chunks)",
         keys,
     )
+
+
+def sort_recent(con: Connection, least: int = _LEAST_RUN) -> None:
+    """Make a run of the recent postings once there are more than `least` and some. On the lane."""
+    [(recent, others)] = con.execute(
+        "SELECT (SELECT count(*) FROM recent_postings), (SELECT count(*) FROM postings)"
+    ).fetchall()
+    if recent <= max(least, _RUN_SHARE * others):
+        return
+    con.execute(
+        "INSERT INTO postings SELECT key, chunk_id, tf, term_count FROM recent_postings"
+        " ORDER BY key, chunk_id"
+    )
+    con.execute(
+        "INSERT INTO terms SELECT key, term, count(*) FROM recent_postings"
+        " GROUP BY key, term ORDER BY key"
+    )
+    con.execute("INSERT INTO posting_runs VALUES (?)", [recent])
+    # Deleted rows would be read over by every search until the next checkpoint.
+    con.execute("CREATE OR REPLACE TABLE recent_postings AS FROM recent_postings LIMIT 0")
 
 
 def joined(hits: Sequence[Hits]) -> Hits:

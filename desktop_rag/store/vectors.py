@@ -23,7 +23,7 @@ _BITS_A_WORD = 64
 _NEAR = 1000
 _NEAR_FACTOR = 2
 # Of more than _NEAR so many are compared exactly: each may lie in a block of its own.
-_NEARER = 500
+_NEARER = 400
 # Similarities of windows are kept in a byte a dimension: their order is what counts.
 _BYTE = 127
 _WINDOWS = "CREATE TABLE IF NOT EXISTS windows_{number} (content_hash UUID, vectors BLOB)"

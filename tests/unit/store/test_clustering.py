@@ -1,6 +1,14 @@
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import TypeVar
+
+from desktop_rag.store.clustering import PostingsClustering
 from desktop_rag.store.contract.engine import Engine
-from desktop_rag.store.database import Database
-from tests.stored_rows import put, remove
+from desktop_rag.store.database import Connection, Database
+from desktop_rag.store.postings import sort_recent
+from tests.stored_rows import found, put, remove
+
+T = TypeVar("T")
 
 
 def test_what_was_deleted_leaves_the_postings_when_they_are_sorted(
@@ -21,3 +29,56 @@ def test_what_was_deleted_leaves_the_postings_when_they_are_sorted(
 def test_small_libraries_are_not_sorted(engine: Engine) -> None:
     put(engine, "a.txt", "the lamp is lit")
     assert not engine.upkeep.is_due()
+
+
+def rows(database: Database, table: str) -> int:
+    with database.read() as con:
+        [(count,)] = con.execute(f"SELECT count(*) FROM {table}").fetchall()
+    return count
+
+
+def test_recent_postings_become_a_run_and_the_runs_one(engine: Engine, database: Database) -> None:
+    for n in range(3):
+        put(engine, f"{n}.txt", "the lamp is lit", f"and number {n}")
+        before = [engine.lexical.best([("lamp",), ("number",)], 9), found(engine, "number")]
+        database.write(lambda con: sort_recent(con, least=0))
+        assert rows(database, "recent_postings") == 0
+        assert [engine.lexical.best([("lamp",), ("number",)], 9), found(engine, "number")] == before
+    assert rows(database, "posting_runs") == 3
+    remove(engine, "1.txt")
+    engine.upkeep.run()
+    assert rows(database, "posting_runs") == 0
+    assert len(found(engine, "number")) == 2
+    assert engine.lexical.weigh([("number",)]).counts == (2,)
+
+
+class Interrupted(Database):
+    """Does something else before a write, once."""
+
+    def __init__(self, database: Database, first: Callable[[], object]) -> None:
+        self._opened = database
+        self._first = [first]
+
+    @contextmanager
+    def beside(self) -> Generator[Connection]:
+        with self._opened.beside() as con:
+            yield con
+
+    def write(self, work: Callable[[Connection], T]) -> T:
+        while self._first:
+            self._first.pop()()
+        return self._opened.write(work)
+
+
+def test_a_run_made_while_all_is_sorted_is_not_lost(engine: Engine, database: Database) -> None:
+    put(engine, "a.txt", "the lamp is lit")
+
+    def store_another() -> None:
+        put(engine, "b.txt", "the lamp is out")
+        database.write(lambda con: sort_recent(con, least=0))
+
+    PostingsClustering(Interrupted(database, store_another)).run()
+    assert len(found(engine, "lamp")) == 2
+    engine.upkeep.run()
+    assert len(found(engine, "lamp")) == 2
+    assert rows(database, "posting_runs") == 0

@@ -7,9 +7,11 @@ import duckdb
 import pytest
 
 from desktop_rag.core.domain import DocumentState
+from desktop_rag.store.contract.scope import EVERYWHERE
 from desktop_rag.store.database import Database
 from desktop_rag.store.documents import DocumentStore
 from desktop_rag.store.migrations import LATEST, MIGRATIONS
+from desktop_rag.store.opening import duckdb_engine
 from desktop_rag.store.sources import SourceStore
 
 
@@ -50,3 +52,25 @@ def test_a_library_of_an_older_app_is_taken_over(path: Path, version: int) -> No
     assert (chunk.text, chunk.context) == ("lighthouse", "a")
     assert source.links is None
     assert version < LATEST
+
+
+def test_a_library_with_postings_by_term_is_taken_over(path: Path) -> None:
+    file_of_version(path, 1)
+    connection = duckdb.connect(str(path))
+    for version in (2, 3):
+        MIGRATIONS[version - 1](connection)
+        connection.execute("INSERT INTO migrations VALUES (?, 0)", [version])
+    connection.execute("UPDATE documents SET path = '/docs/GRÖSSE.txt'")
+    connection.execute("INSERT INTO postings VALUES ('lighthous', 1, 1, 2)")
+    connection.execute("INSERT INTO terms VALUES ('lighthous', 1)")
+    connection.execute("INSERT INTO recent_postings VALUES ('keeper', 1, 1, 2)")
+    connection.close()
+    database = Database(path, memory_mb=256, backups=path.parent)
+    engine = duckdb_engine(database)
+    for term in ("lighthous", "keeper"):
+        assert [i for i, _ in engine.lexical.best([(term,)], 10)] == [1]
+        assert engine.lexical.nearest_term(f"{term}x", 1) == term
+    assert [chunk.text for chunk in engine.documents.chunks("d")] == ["lighthouse"]
+    assert engine.names.holding(["größe"], [], [], EVERYWHERE) == ({"d": {"größe"}}, 1)
+    assert engine.documents.count_inconsistent() == 0
+    database.close()
