@@ -19,7 +19,7 @@ from desktop_rag.core.domain import Document, DocumentState, FileStat, Source
 from desktop_rag.ingest.indexer import READERS
 from desktop_rag.store.conditions import PLAIN_NAME
 from desktop_rag.store.database import Columns, Connection, Database, insert
-from desktop_rag.store.postings import KEY_OF_TERM
+from desktop_rag.store.postings import KEY_OF_TERM, key_of
 from desktop_rag.store.sources import SourceStore
 from desktop_rag.store.vectors import VectorStore
 
@@ -172,6 +172,7 @@ def _insert_ranges(con: Connection, owners: list[str], numbers: NDArray[np.int64
     first = dict(zip(reversed(owners), reversed(numbers.tolist()), strict=True))
     last = dict(zip(owners, numbers.tolist(), strict=True))
     columns: Columns = {
+        "key": list(map(key_of, first)),
         "document_id": list(first),
         "first_chunk": list(first.values()),
         "last_chunk": [last[owner] for owner in first],

@@ -140,14 +140,13 @@ class PoolGatherer:
         if near.index.collection_ids is not None:
             # What another model answers for may have vectors of this one too.
             others = list(self._lexical.inside(others, near.scope))
-        store = near.index.vectors
-        ids, vectors = store.vectors([*near.ids, *others])
+        found = near.index.vectors.compared(near.vector, [*near.ids, *others])
+        vectors = found.vectors
         # Not `@`: the threads of a BLAS library go on spinning for a while when it is done.
         similar = rescaled(np.vecdot(vectors, near.vector), near.unrelated)
-        found = store.window_similarities(near.vector, ids)
-        windows = rescaled(_array(found.get(i, np.nan) for i in ids), near.unrelated)
+        windows = rescaled(found.windows, near.unrelated)
         alike = rescaled(np.vecdot(vectors[:, np.newaxis], vectors), near.unrelated)
-        return ModelAnswer(tuple(ids), similar, with_windows(similar, windows), alike)
+        return ModelAnswer(tuple(found.chunk_ids), similar, with_windows(similar, windows), alike)
 
     def _scored(
         self,

@@ -51,6 +51,8 @@ class QuestionReader:
 
     def alternatives(self, text: str) -> tuple[tuple[str, ...], ...]:
         """The terms of a text, none left out, each as the languages of the library stem it."""
+        if not text:
+            return ()
         ways = [terms(text, language) for language in self._lexical.languages() or [""]]
         # No word has more terms in one language than in another.
         words_in = [tuple(dict.fromkeys(word)) for word in zip(*ways, strict=True)]

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import duckdb
 
+from desktop_rag.store.connections import OPTIONS, Connection
+
 log = logging.getLogger(__name__)
 
-Connection = duckdb.DuckDBPyConnection
 
 # A file may be so many times as large as what is in it, and this much is never worth the work.
 _MOST = 1.45
@@ -66,8 +67,7 @@ def _living_share(connection: Connection) -> float:
 def _copy(path: Path, fresh: Path, memory_mb: int) -> None:
     connection = duckdb.connect(
         config={
-            "autoinstall_known_extensions": "false",
-            "autoload_known_extensions": "false",
+            **OPTIONS,
             "memory_limit": f"{memory_mb:d}MB",
             "temp_directory": f"{fresh}.temp",
         }

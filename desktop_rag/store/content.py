@@ -12,11 +12,13 @@ import numpy as np
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.parsed import Chunk
 from desktop_rag.store.contract.documents import Outcome
-from desktop_rag.store.database import Columns, Connection, insert
-from desktop_rag.store.postings import KEY_OF_TERM, sort_recent
+from desktop_rag.store.database import Columns, Connection, insert, one_of
+from desktop_rag.store.postings import KEY_OF_TERM, key_of, sort_recent
 
 # What fits into the columns that count terms.
 _MOST = 65_535
+# After so many chunks it is looked whether recent postings are many.
+_LOOKED_AT = 1_000
 
 
 def delete_content(con: Connection, document_ids: Sequence[str]) -> None:
@@ -24,18 +26,17 @@ def delete_content(con: Connection, document_ids: Sequence[str]) -> None:
     if not document_ids:
         return
     delete_chunks(con, document_ids)
-    con.execute(
-        "DELETE FROM document_texts WHERE document_id IN (SELECT unnest(?))", [document_ids]
-    )
+    which = one_of("document_id", document_ids)
+    con.execute(f"DELETE FROM document_texts WHERE {which}", list(document_ids))
 
 
 def delete_chunks(con: Connection, document_ids: Sequence[str]) -> None:
     """Remove chunks and postings of these documents; their texts stay."""
     # DuckDB skips whole row groups by range: what a document has is found without reading all.
     spans = con.execute(
-        "DELETE FROM chunk_ranges WHERE document_id IN (SELECT unnest(?))"
-        " RETURNING first_chunk, last_chunk",
-        [document_ids],
+        f"DELETE FROM chunk_ranges WHERE {one_of('key', document_ids)}"
+        f" AND {one_of('document_id', document_ids)} RETURNING first_chunk, last_chunk",
+        [*map(key_of, document_ids), *document_ids],
     ).fetchall()
     for first, last in _joined(sorted(spans)):
         for table in ("chunks", "recent_postings"):
@@ -58,7 +59,8 @@ def insert_content(con: Connection, outcomes: Sequence[Outcome]) -> None:
 def chunks_of(con: Connection, document_id: str) -> list[Chunk]:
     """The chunks of a document in reading order."""
     spans = con.execute(
-        "SELECT first_chunk, last_chunk FROM chunk_ranges WHERE document_id = ?", [document_id]
+        "SELECT first_chunk, last_chunk FROM chunk_ranges WHERE key = ? AND document_id = ?",
+        [key_of(document_id), document_id],
     ).fetchall()
     if not spans:
         return []
@@ -109,6 +111,7 @@ def _insert_ranges(con: Connection, owners: Sequence[str], ids: range) -> None:
     for chunk_id, document_id in zip(ids, owners, strict=True):
         spans[document_id] = (spans.get(document_id, (chunk_id, 0))[0], chunk_id)
     columns: Columns = {
+        "key": list(map(key_of, spans)),
         "document_id": list(spans),
         "first_chunk": [first for first, _ in spans.values()],
         "last_chunk": [last for _, last in spans.values()],
@@ -127,7 +130,9 @@ def _insert_postings(con: Connection, ids: range, counts: Sequence[Counter[str]]
         "term_count": np.minimum(np.repeat(lengths, sizes), _MOST),
     }
     insert(con, "recent_postings", columns, {"key": KEY_OF_TERM})
-    sort_recent(con)
+    # Counting the rows takes time, so not for every document.
+    if ids.start // _LOOKED_AT != ids.stop // _LOOKED_AT:
+        sort_recent(con)
 
 
 def _joined(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:

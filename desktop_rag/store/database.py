@@ -23,12 +23,12 @@ from numpy.typing import NDArray
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.store.compaction import compact, is_wasteful, remove_unfinished
+from desktop_rag.store.connections import OPTIONS, Connection
 from desktop_rag.store.migrations import LATEST, migrate, version_of
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
-Connection = duckdb.DuckDBPyConnection
 Columns = dict[str, Sequence[Any] | NDArray[Any]]
 
 # A small threshold keeps the write-ahead log short: less to replay after a crash.
@@ -178,6 +178,14 @@ class Database:
             log.info("nothing to roll back")
 
 
+def one_of(column: str, values: Sequence[Any]) -> str:
+    """SQL that asks whether a column holds one of the values, which are its parameters.
+
+    Of a few this takes half as long as with a list that is taken apart.
+    """
+    return f"{column} IN ({', '.join('?' * len(values)) or 'NULL'})"
+
+
 def insert(
     connection: Connection, table: str, columns: Columns, computed: Mapping[str, str] | None = None
 ) -> None:
@@ -194,15 +202,15 @@ def insert(
     what = f"INSERT INTO {table} ({', '.join([*given, *made])})"
     select = f"SELECT {', '.join([*given, *made.values()])} FROM"
     if count <= _FEW and all(isinstance(values, list) for values in columns.values()):
-        rows = ", ".join([f"({', '.join('?' * len(given))})"] * count)
+        row = f"({', '.join('?' * len(given))})"
+        values = f"VALUES {', '.join([row] * count)}"
         parameters = [value for row in zip(*columns.values(), strict=True) for value in row]
-        connection.execute(f"{what} {select} (VALUES {rows}) r({', '.join(given)})", parameters)
+        rows = f"{select} ({values}) r({', '.join(given)})" if made else values
+        connection.execute(f"{what} {rows}", parameters)
         return
-    # Not unregistered when the insert fails: in a transaction that was aborted that fails too,
-    # and would hide why. The next insert takes its place.
+    # Not unregistered: that takes time, and the next insert takes its place.
     connection.register("incoming", {n: _as_array(values) for n, values in columns.items()})
     connection.execute(f"{what} {select} incoming")
-    connection.unregister("incoming")
 
 
 def _as_array(values: Sequence[Any] | NDArray[Any]) -> NDArray[Any]:
@@ -224,11 +232,7 @@ def _open(path: Path, memory_mb: int, backups: Path) -> Connection:
     # The log of a crash is replayed at open and obeys the memory limit, so the limit comes after.
     connection = duckdb.connect(
         str(path),
-        config={
-            "autoinstall_known_extensions": "false",
-            "autoload_known_extensions": "false",
-            "checkpoint_threshold": _CHECKPOINT_THRESHOLD,
-        },
+        config={**OPTIONS, "checkpoint_threshold": _CHECKPOINT_THRESHOLD},
     )
     try:
         migrate(connection)

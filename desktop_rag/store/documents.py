@@ -20,7 +20,7 @@ from desktop_rag.store.content import (
     insert_content,
 )
 from desktop_rag.store.contract.documents import KnownRow, Outcome, ReadRow
-from desktop_rag.store.database import Columns, Connection, Database, insert
+from desktop_rag.store.database import Columns, Connection, Database, insert, one_of
 
 _DOCUMENT = (
     "document_id, source_id, path, title, format, size_bytes, mtime_ns, inode, content_hash,"
@@ -156,17 +156,15 @@ class DocumentStore:
         def work(con: Connection) -> list[Document]:
             ids = [outcome.document.document_id for outcome in outcomes]
             assert len(set(ids)) == len(ids), "a document is settled once"
-            rows_now = {d.document_id: d for d in _rows(con, ids)}
-            kept = [o for o in outcomes if _is_awaited(rows_now.get(o.document.document_id), o)]
-            now = {o.document.document_id: rows_now[o.document.document_id] for o in kept}
-            kept = [_merged(now[o.document.document_id], o) for o in kept]
+            now = {d.document_id: d for d in _taken_rows(con, ids)}
+            kept = [o for o in outcomes if _is_awaited(now.get(o.document.document_id), o)]
+            kept = [_merged(now.pop(o.document.document_id), o) for o in kept]
             replaced = [o.document.document_id for o in kept if not o.keeps_content]
             before = _delete_parts(con, replaced)
             delete_content(con, replaced)
-            _delete_rows(con, list(now))
             parts = [part for o in kept for part in _parts(o, before)]
             rows = [o.document for o in (*kept, *parts)]
-            _insert_rows(con, rows)
+            _insert_rows(con, [*rows, *now.values()])
             insert_content(con, [o for o in (*kept, *parts) if o.chunks])
             return rows
 
@@ -261,6 +259,15 @@ def _rows(con: Connection, document_ids: Sequence[str]) -> list[Document]:
     return [_document_from(row) for row in rows]
 
 
+def _taken_rows(con: Connection, document_ids: Sequence[str]) -> list[Document]:
+    """Take rows out, to put others in their place: found and deleted in one look."""
+    rows = con.execute(
+        f"DELETE FROM documents WHERE {one_of('document_id', document_ids)} RETURNING {_DOCUMENT}",
+        list(document_ids),
+    ).fetchall()
+    return [_document_from(row) for row in rows]
+
+
 def _is_awaited(now: Document | None, outcome: Outcome) -> bool:
     if now is None or now.state is not DocumentState.WAITING:
         return False
@@ -320,9 +327,9 @@ def _delete_parts(con: Connection, document_ids: Sequence[str]) -> dict[tuple[st
     if not document_ids:
         return {}
     rows = con.execute(
-        "DELETE FROM documents WHERE parent_id IN (SELECT unnest(?))"
+        f"DELETE FROM documents WHERE {one_of('parent_id', document_ids)}"
         " RETURNING parent_id, part, document_id",
-        [document_ids],
+        list(document_ids),
     ).fetchall()
     delete_content(con, [row[2] for row in rows])
     return {(parent_id, part): document_id for parent_id, part, document_id in rows}

@@ -8,9 +8,7 @@ the write lane is what keeps ids unique. A table of vectors is made for each mod
 import time
 from collections.abc import Callable
 
-import duckdb
-
-Connection = duckdb.DuckDBPyConnection
+from desktop_rag.store.connections import Connection
 
 
 def m001_first_schema(connection: Connection) -> None:
@@ -37,9 +35,9 @@ def m004_scale(connection: Connection) -> None:
         connection.execute(statement)
 
 
-def m005_runs(connection: Connection) -> None:
-    """Postings sorted a part at a time."""
-    for statement in _RUNS:
+def m005_quick_edits(connection: Connection) -> None:
+    """Postings sorted a part at a time, and the chunks of a document found at once."""
+    for statement in _QUICK_EDITS:
         connection.execute(statement)
 
 
@@ -48,7 +46,7 @@ MIGRATIONS: list[Callable[[Connection], None]] = [
     m002_places_parts_and_links,
     m003_finer_retrieval,
     m004_scale,
-    m005_runs,
+    m005_quick_edits,
 ]
 LATEST = len(MIGRATIONS)
 
@@ -189,7 +187,12 @@ _SCALE = [
         nfc_normalize(lower(parse_filename(path))), 'ß', 'ss'), '\u03c2', '\u03c3')""",
 ]
 
-_RUNS = [
+_QUICK_EDITS = [
+    # A document's chunks are found by a number made of its id: that of a term, see postings.py.
+    "ALTER TABLE chunk_ranges RENAME TO former_ranges",
+    """CREATE TABLE chunk_ranges AS SELECT md5_number_lower(document_id) AS key, document_id,
+        first_chunk, last_chunk FROM former_ranges""",
+    "DROP TABLE former_ranges",
     # How many of the postings were sorted in runs of their own, behind those sorted together.
     "CREATE TABLE posting_runs (size BIGINT)",
 ]

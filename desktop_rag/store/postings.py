@@ -45,9 +45,9 @@ class Hits:
         return Hits(self.chunk_ids[rows], self.tf[rows], self.lengths[rows])
 
 
-def key_of(term: str) -> int:
-    """The number of a term."""
-    digest = hashlib.md5(term.encode(), usedforsecurity=False).digest()
+def key_of(text: str) -> int:
+    """The number of a term, or of another text that is looked for often."""
+    digest = hashlib.md5(text.encode(), usedforsecurity=False).digest()
     return int.from_bytes(digest[8:], "little")
 
 

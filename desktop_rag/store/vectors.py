@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from desktop_rag.store.conditions import condition_of
 from desktop_rag.store.contract.scope import EVERYWHERE, Scope
+from desktop_rag.store.contract.vectors import Compared
 from desktop_rag.store.database import Connection, Database, insert
 
 _BITS_A_WORD = 64
@@ -170,14 +171,16 @@ class VectorStore:
         signs = _signs(np.stack([rows[name] for name in names], axis=1), self._dimensions)
         return places[np.argpartition(-np.vecdot(signs, query), _NEARER)[:_NEARER]]
 
-    def vectors(self, chunk_ids: Sequence[int]) -> tuple[list[int], NDArray[np.float32]]:
-        """Those of the chunks that have a vector, and the vectors: shape (n, dimensions)."""
+    def compared(self, query: NDArray[np.float32], chunk_ids: Sequence[int]) -> Compared:
+        """Those of the chunks that have a vector, with the vectors and the nearest of windows."""
         with self._database.read() as con:
-            rows = con.execute(_of_chunks(self._table, "embedding"), [list(chunk_ids)]).fetchnumpy()
+            rows = con.execute(self._of_chunks, [list(chunk_ids)]).fetchnumpy()
         found = np.empty((len(rows["chunk_id"]), self._dimensions), np.float32)
         for place, vector in enumerate(rows["embedding"]):
             found[place] = vector
-        return rows["chunk_id"].tolist(), found
+        return Compared(
+            rows["chunk_id"].tolist(), found, _best_windows(query, rows["windows"].tolist())
+        )
 
     # --- windows -----------------------------------------------------------------------------
 
@@ -210,25 +213,31 @@ class VectorStore:
             ).fetchall()
         return [(row[0].hex, row[1]) for row in rows]
 
-    def window_similarities(
-        self, query: NDArray[np.float32], chunk_ids: Sequence[int]
-    ) -> dict[int, float]:
-        """Similarity of the best window of given chunks; those without windows are absent."""
-        with self._database.read() as con:
-            found = con.execute(_of_chunks(self._windows, "vectors"), [list(chunk_ids)]).fetchall()
-        rows = [(chunk_id, packed) for chunk_id, packed in found if packed]
-        if not rows:
-            return {}
-        vectors = np.frombuffer(b"".join(packed for _, packed in rows), np.int8)
-        vectors = vectors.reshape(-1, self._dimensions).astype(np.float32)
-        similar = np.vecdot(vectors, query) / np.linalg.norm(vectors, axis=1)
-        sizes = [len(packed) // self._dimensions for _, packed in rows]
-        best = np.maximum.reduceat(similar, np.cumsum([0, *sizes[:-1]]))
-        return dict(zip((chunk_id for chunk_id, _ in rows), best.tolist(), strict=True))
-
     def drop_windows(self) -> None:
         """Forget all windows; `missing_windows` gives their contents again."""
         self._database.write(lambda con: con.execute(f"DELETE FROM {self._windows}"))
+
+    @property
+    def _of_chunks(self) -> str:
+        """SQL for (chunk id, vector, packed windows); its parameter are the chunk ids.
+
+        By row number, or the vectors of all the rows around would be read too.
+        """
+        return (
+            "WITH wanted AS MATERIALIZED (SELECT chunk_id, content_hash FROM chunks"
+            " WHERE chunk_id IN (SELECT unnest(?::BIGINT[]))),"
+            " places AS MATERIALIZED (SELECT chunk_id, t.rowid AS place"
+            f" FROM wanted JOIN {self._table} t USING (content_hash)),"
+            " window_places AS MATERIALIZED (SELECT chunk_id, t.rowid AS place"
+            f" FROM wanted JOIN {self._windows} t USING (content_hash)),"
+            " held AS MATERIALIZED (SELECT chunk_id, windows FROM window_places"
+            f" JOIN (SELECT rowid AS place, vectors AS windows FROM {self._windows}"
+            " WHERE rowid IN (SELECT place FROM window_places)) USING (place))"
+            " SELECT chunk_id, embedding, coalesce(windows, ''::BLOB) AS windows FROM places"
+            f" JOIN (SELECT rowid AS place, embedding FROM {self._table}"
+            " WHERE rowid IN (SELECT place FROM places)) USING (place)"
+            " LEFT JOIN held USING (chunk_id)"
+        )
 
     @property
     def _similarity(self) -> str:
@@ -253,21 +262,6 @@ def _of_collections(collection_ids: Sequence[str] | None) -> tuple[str, dict[str
     return condition, {"collections": list(collection_ids)}
 
 
-def _of_chunks(table: str, column: str) -> str:
-    """SQL for (chunk id, what a table of vectors has of it); its parameter are the chunk ids.
-
-    By row number, or the vectors of all the rows around would be read too.
-    """
-    return (
-        "WITH wanted AS MATERIALIZED (SELECT chunk_id, content_hash FROM chunks"
-        " WHERE chunk_id IN (SELECT unnest(?::BIGINT[]))),"
-        " places AS MATERIALIZED (SELECT chunk_id, t.rowid AS place"
-        f" FROM wanted JOIN {table} t USING (content_hash))"
-        f" SELECT chunk_id, {column} FROM places JOIN (SELECT rowid AS place, {column}"
-        f" FROM {table} WHERE rowid IN (SELECT place FROM places)) USING (place)"
-    )
-
-
 def _known(table: str, wanted: str) -> str:
     """SQL for the content hashes in a table of vectors among those of a few rows.
 
@@ -281,6 +275,19 @@ def _known(table: str, wanted: str) -> str:
 
 def _delete(what: str, parameters: dict[str, Any], con: Connection) -> None:
     con.execute(f"DELETE FROM {what}", parameters)
+
+
+def _best_windows(query: NDArray[np.float32], packed: Sequence[bytearray]) -> NDArray[np.float64]:
+    """The similarity of the best of each one's packed windows, NaN where there are none."""
+    best = np.full(len(packed), np.nan)
+    held = [(n, windows) for n, windows in enumerate(packed) if windows]
+    if held:
+        vectors = np.frombuffer(b"".join(windows for _, windows in held), np.int8)
+        vectors = vectors.reshape(-1, len(query)).astype(np.float32)
+        similar = np.vecdot(vectors, query) / np.linalg.norm(vectors, axis=1)
+        sizes = [len(windows) // len(query) for _, windows in held]
+        best[[n for n, _ in held]] = np.maximum.reduceat(similar, np.cumsum([0, *sizes[:-1]]))
+    return best
 
 
 def _peak(vectors: NDArray[np.float32]) -> float:

@@ -13,6 +13,20 @@ from desktop_rag.store.contract.scope import EVERYWHERE, Scope
 EXACT_UP_TO = 1000
 
 
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """Chunks that have a vector of one model.
+
+    `vectors` are as they were added, shape (len(chunk_ids), dimensions); chunks of equal content
+    have equal rows. `windows` is the similarity of each one's best window to the query, right to
+    ±.01 as an engine may keep a byte a dimension, and NaN for those without windows.
+    """
+
+    chunk_ids: list[int]
+    vectors: NDArray[np.float32]
+    windows: NDArray[np.float64]
+
+
 class VectorStore(Protocol):
     """The vectors of one model, by content hash (32 hexadecimal digits in small letters).
 
@@ -82,11 +96,8 @@ class VectorStore(Protocol):
         """
         ...
 
-    def vectors(self, chunk_ids: Sequence[int]) -> tuple[list[int], NDArray[np.float32]]:
-        """Those of the chunks that have a vector, in any order, and the vectors as they were added.
-
-        Shape (n, dimensions); chunks of equal content have equal rows.
-        """
+    def compared(self, query: NDArray[np.float32], chunk_ids: Sequence[int]) -> Compared:
+        """Those of the chunks that have a vector, in any order, with how near their windows are."""
         ...
 
     # --- windows: a few sentences each, inside of passages -----------------------------------
@@ -105,15 +116,6 @@ class VectorStore(Protocol):
 
     def missing_windows(self, limit: int) -> list[tuple[str, str]]:
         """Up to `limit` (content hash, text) of chunks that have a vector and no windows yet."""
-        ...
-
-    def window_similarities(
-        self, query: NDArray[np.float32], chunk_ids: Sequence[int]
-    ) -> dict[int, float]:
-        """Similarity of the best window of given chunks; those without windows are absent.
-
-        Right to ±.01: an engine may keep a byte a dimension.
-        """
         ...
 
     def drop_windows(self) -> None:

@@ -80,17 +80,19 @@ def test_of_equally_similar_chunks_the_one_stored_first_comes_first(engine: Engi
 def test_vectors_come_back_as_they_were_added(engine: Engine) -> None:
     store, by_text, numbers = with_vectors(engine, 20)
     put(engine, "copy.txt", "text 4", "text without a vector")
-    ids, vectors = store.vectors([*numbers.values(), 10**9])
-    assert sorted(ids) == sorted(numbers.values())
-    rows = dict(zip(ids, vectors, strict=True))
+    found = store.compared(by_text["text 0"], [*numbers.values(), 10**9])
+    assert sorted(found.chunk_ids) == sorted(numbers.values())
+    rows = dict(zip(found.chunk_ids, found.vectors, strict=True))
     for text, chunk_id in numbers.items():
         assert rows[chunk_id].tolist() == by_text[text].tolist()
 
 
 def test_chunks_without_a_vector_give_no_rows(engine: Engine) -> None:
     store, by_text, _ = with_vectors(engine, 1)
-    ids, vectors = store.vectors([10**9])
-    assert (ids, vectors.shape) == ([], (0, len(by_text["text 0"])))
+    for asked in ([], [10**9]):
+        found = store.compared(by_text["text 0"], asked)
+        assert (found.chunk_ids, found.vectors.shape) == ([], (0, len(by_text["text 0"])))
+        assert found.windows.shape == (0,)
 
 
 def test_what_lacks_a_vector_is_handed_out_once_and_finishes_its_document(engine: Engine) -> None:

@@ -1,7 +1,12 @@
+import math
+from collections.abc import Iterable
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from desktop_rag.store.contract.engine import Engine
+from desktop_rag.store.contract.vectors import VectorStore
 from tests.stored_rows import put, remove
 from tests.unit.store.contract.test_vectors import (
     DIMENSIONS,
@@ -12,6 +17,15 @@ from tests.unit.store.contract.test_vectors import (
 )
 
 
+def similarities(
+    store: VectorStore, query: NDArray[np.float32], chunk_ids: Iterable[int]
+) -> dict[int, float]:
+    """Of the best window of each chunk that has windows."""
+    found = store.compared(query, list(chunk_ids))
+    pairs = zip(found.chunk_ids, found.windows.tolist(), strict=True)
+    return {chunk_id: similar for chunk_id, similar in pairs if not math.isnan(similar)}
+
+
 def test_the_best_window_of_a_passage_is_its_similarity(engine: Engine) -> None:
     store, _, numbers = with_vectors(engine, 3)
     windows = {"text 0": unit_vectors(6)[:3], "text 1": unit_vectors(6)[3:]}
@@ -20,11 +34,9 @@ def test_the_best_window_of_a_passage_is_its_similarity(engine: Engine) -> None:
     store.add_windows([h for h, _ in rows], [windows.get(text, none) for _, text in rows])
     assert (store.missing_windows(10), store.window_counts()) == ([], (3, 0))
     query = windows["text 0"][2]
-    similar = store.window_similarities(query, list(numbers.values()))
     best = float((windows["text 1"] @ query).max())
     expected = {numbers["text 0"]: 1.0, numbers["text 1"]: best}
-    assert similar == pytest.approx(expected, abs=0.01)
-    assert store.window_similarities(query, []) == {}
+    assert similarities(store, query, numbers.values()) == pytest.approx(expected, abs=0.01)
 
 
 def test_windows_wait_for_the_vector_of_their_passage(engine: Engine) -> None:
@@ -54,7 +66,7 @@ def test_windows_that_were_dropped_are_missing_again(engine: Engine) -> None:
     store.drop_windows()
     assert (store.counts(), store.window_counts()) == ((2, 0), (2, 2))
     assert sorted(store.missing_windows(9)) == sorted(rows)
-    assert store.window_similarities(by_text["text 0"], list(numbers.values())) == {}
+    assert similarities(store, by_text["text 0"], numbers.values()) == {}
 
 
 def test_windows_of_two_models_never_mix(engine: Engine) -> None:
@@ -63,4 +75,4 @@ def test_windows_of_two_models_never_mix(engine: Engine) -> None:
     embed(other, by_text)
     store.add_windows([store.missing_windows(1)[0][0]], [unit_vectors(2)])
     assert (store.window_counts(), other.window_counts()) == ((1, 0), (1, 1))
-    assert other.window_similarities(by_text["text 0"], list(numbers.values())) == {}
+    assert similarities(other, by_text["text 0"], numbers.values()) == {}
