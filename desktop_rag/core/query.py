@@ -42,7 +42,8 @@ _LONGEST_SEARCH = 20
 class Filters:
     """Which documents are asked. Items of one kind are alternatives, different kinds all hold.
 
-    `files`, `folders` and `collections` are as typed: a name or a part of a path. `types` are in
+    `files`, `folders` and `collections` are as typed: a name or a part of a path, in which a star
+    stands for anything. `types` are in
     small letters without a dot: endings, or what formats are called. `after` is the first day that
     counts, `before` the first one that doesn't.
     """

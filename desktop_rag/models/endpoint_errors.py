@@ -33,7 +33,7 @@ _MODEL_MESSAGE = re.compile(
 )
 _LENGTH_MESSAGE = re.compile(
     r"(?i)context[_ ]length|context[_ ]size|context[_ ]window|maximum context"
-    r"|prompt is too long|too many tokens|exceeds the available context"
+    r"|prompt is too long|too large to process|too many tokens|exceeds the available context"
 )
 _CREDIT_MESSAGE = re.compile(r"(?i)insufficient[_ ](?:quota|balance|credits?)")
 

@@ -43,7 +43,9 @@ class Embedder(Protocol):
 
     @property
     def max_tokens(self) -> int:
-        """The longest passage the model reads, special tokens included; the rest is cut."""
+        """The longest passage the model reads, special tokens included. A longer one is cut,
+        or embedded in parts.
+        """
         ...
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:

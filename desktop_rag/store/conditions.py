@@ -1,5 +1,6 @@
 """A scope as a condition of DuckDB's SQL, made on an open cursor. Any thread."""
 
+import re
 from datetime import UTC, date, datetime
 from typing import Any
 
@@ -68,9 +69,9 @@ def _of_documents(scope: Scope) -> tuple[list[str], dict[str, Any]]:
     ):
         if values:
             within = folded(column)
-            holes = [f"contains({within}, {folded(f'${name}{n}')})" for n in range(len(values))]
-            conditions.append(f"({' OR '.join(holes)})")
-            parameters |= {f"{name}{n}": value for n, value in enumerate(values)}
+            each = [f"{within} LIKE {folded(f'${name}{n}')} ESCAPE '!'" for n in range(len(values))]
+            conditions.append(f"({' OR '.join(each)})")
+            parameters |= {f"{name}{n}": _anywhere(value) for n, value in enumerate(values)}
     if filters.types:
         conditions.append(
             "(lower(d.format) IN (SELECT unnest($types)) OR"
@@ -84,6 +85,12 @@ def _of_documents(scope: Scope) -> tuple[list[str], dict[str, Any]]:
         conditions.append("d.mtime_ns < $before")
         parameters["before"] = _nanoseconds(filters.before)
     return conditions, parameters
+
+
+def _anywhere(part: str) -> str:
+    """The LIKE pattern of texts with this part, in which a star stands for anything."""
+    escaped = re.sub(r"[!%_]", r"!\g<0>", part)
+    return f"%{escaped.replace('*', '%')}%"
 
 
 def _nanoseconds(day: date) -> int:

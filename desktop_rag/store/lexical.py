@@ -13,7 +13,6 @@ from desktop_rag.store.conditions import condition_of
 from desktop_rag.store.contract.scope import EVERYWHERE, Scope
 from desktop_rag.store.contract.search import Weights, Words
 from desktop_rag.store.database import Connection, Database
-from desktop_rag.store.postings import key_of
 
 
 class LexicalStore:
@@ -95,18 +94,6 @@ class LexicalStore:
                 {"term": term, "errors": errors, "first": term[:1]},
             ).fetchall()
         return rows[0][0] if rows else ""
-
-    def example(self, term: str) -> tuple[str, str]:
-        """The text of a chunk that holds the term, and its language; empty if there is none."""
-        with self._database.read() as con:
-            rows = con.execute(
-                "SELECT c.text, d.language FROM chunks c JOIN documents d USING (document_id)"
-                " WHERE c.chunk_id IN (SELECT chunk_id FROM (SELECT key, chunk_id FROM postings"
-                " UNION ALL SELECT key, chunk_id FROM recent_postings) WHERE key = ? LIMIT 5)"
-                " LIMIT 1",
-                [key_of(term)],
-            ).fetchall()
-        return rows[0] if rows else ("", "")
 
     def passages(self, scores: dict[int, float]) -> list[Passage]:
         """The passages of the scored chunks, best first; chunks deleted meanwhile are absent."""

@@ -111,10 +111,6 @@ class LexicalStore(Protocol):
         """
         ...
 
-    def example(self, term: str) -> tuple[str, str]:
-        """The text of some chunk that holds the term, and its document's language, or two ""."""
-        ...
-
     def passages(self, scores: dict[int, float]) -> list[Passage]:
         """The passages of the scored chunks, best first, then the lower id.
 

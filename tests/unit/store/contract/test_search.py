@@ -90,7 +90,6 @@ def test_an_empty_library_is_searched_too(engine: Engine) -> None:
     assert engine.lexical.scores(weights, [1]) == engine.lexical.newest(10, Scope()) == {}
     assert engine.lexical.passages({1: 0.5}) == []
     assert engine.lexical.languages() == []
-    assert engine.lexical.example("lamp") == ("", "")
 
 
 def test_of_equal_scores_the_chunk_stored_first_comes_first(engine: Engine) -> None:
@@ -150,7 +149,6 @@ def test_a_typo_is_mended_by_the_nearest_term(engine: Engine) -> None:
     assert engine.lexical.nearest_term("lam", 1) == "lama"
     assert engine.lexical.nearest_term("lamx", 1) == "lama"
     assert engine.lexical.nearest_term("unheard", 2) == ""
-    assert engine.lexical.example("lit") == (TEXTS[0], "")
 
 
 def test_languages_are_told_by_how_many_documents_have_them(engine: Engine) -> None:
