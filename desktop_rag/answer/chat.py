@@ -43,7 +43,7 @@ from desktop_rag.core.conversation import (
 from desktop_rag.core.domain import EndpointReport, Passage, SearchMode
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.query import parse_query, storable
-from desktop_rag.core.search_syntax import limits_in_words
+from desktop_rag.core.search_syntax import hints_for, limits_in_words
 from desktop_rag.core.settings import EndpointSettings, Settings
 from desktop_rag.core.text import rough_token_counts
 from desktop_rag.models.chat_client import ChatClient
@@ -224,9 +224,11 @@ class Chat:
             collection_id=collection_id,
             lexical_weight=self._settings.retrieval.lexical_weight,
         )
-        filters = limits_in_words(parse_query(query))
-        is_said = bool(found.repaired or filters)
-        notes = SearchNotes(found.repaired, filters, len(found.passages)) if is_said else None
+        asked = parse_query(query)
+        filters, hints = limits_in_words(asked), hints_for(asked)
+        is_said = bool(found.repaired or filters or hints)
+        count = len(found.passages)
+        notes = SearchNotes(found.repaired, filters, count, hints) if is_said else None
         is_relevant = any(p.relevance >= IRRELEVANT_BELOW for p in found.passages)
         return SearchResult(tuple(found.passages), notes, is_relevant)
 

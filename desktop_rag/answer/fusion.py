@@ -111,9 +111,14 @@ class FusionModel:
         words, meaning = weight * preference, (1 - weight) * (1 - preference)
         return words / (words + meaning)
 
-    def company_weight(self, signals: Signals) -> float:
-        """What the company of a passage counts, between 0 and MOST_COMPANY."""
-        return MOST_COMPANY * self.company(asdict(signals))
+    def company_weight(self, signals: Signals, count: int) -> float:
+        """What the company of a passage counts in a race of `count`, between 0 and MOST_COMPANY.
+
+        Those that stand first are company only where they stand before many others: of three
+        passages the one that differs may well be the one that is meant.
+        """
+        share = (count - FIRST) / (FEW - FIRST)
+        return min(max(share, 0.0), 1.0) * MOST_COMPANY * self.company(asdict(signals))
 
 
 def measure(lexical: Scores, similar: Scores, dense: Scores, alike: Scores) -> Signals:

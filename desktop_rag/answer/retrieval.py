@@ -162,7 +162,8 @@ class Retriever:
                 preference /= preference + _NAMED_MEANING * (1 - preference)
             weight = self._fusion.lexical_weight(signals, preference)
             fused = fuse(pool.lexical, pool.near, weight)
-            fused += self._fusion.company_weight(signals) * company(fused, pool.alike)
+            together = self._fusion.company_weight(signals, len(pool.ids))
+            fused += together * company(fused, pool.alike)
             fused += _NAMED_BONUS * pool.is_named
         scores = ordered(pool.ids, fused, limit)
         return scores, self._relevance(pool, scores)

@@ -43,12 +43,13 @@ class SearchNotes:
 
     `repaired` has pairs of a word as written and as it was searched for. `filters` says in words
     what the search was limited to, without a full stop; `searched` is how many passages that left
-    to choose from.
+    to choose from. `hints` are sentences on what else may have been meant.
     """
 
     repaired: tuple[tuple[str, str], ...] = ()
     filters: str = ""
     searched: int = 0
+    hints: tuple[str, ...] = ()
 
     def in_words(self) -> str:
         """The same as plain sentences on one line; empty when the question was taken as it is."""
@@ -56,7 +57,7 @@ class SearchNotes:
         said = [f"Searched for {', '.join(repairs)}."] if repairs else []
         if self.filters:
             said.append(self.filters + ("." if self.searched else ": nothing was found there."))
-        return " ".join(" ".join(said).split())
+        return " ".join(" ".join([*said, *self.hints]).split())
 
     def repair(self, text: str) -> str:
         """The text with the words that were searched for in place of those written."""
@@ -70,13 +71,16 @@ class SearchNotes:
             "repaired": [list(pair) for pair in self.repaired],
             "filters": self.filters,
             "searched": self.searched,
+            "hints": list(self.hints),
         }
 
     @classmethod
     def from_json(cls, fields: dict[str, Any]) -> "SearchNotes":
         """The inverse of `to_json`."""
         repaired = tuple((written, used) for written, used in fields["repaired"])
-        return cls(repaired, fields["filters"], fields["searched"])
+        # Answers of before had no hints.
+        hints = tuple(fields.get("hints", ()))
+        return cls(repaired, fields["filters"], fields["searched"], hints)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,9 @@ from desktop_rag.core.terms import terms
 # A straight quotation mark after a letter or a digit is an inch or a mistake.
 _QUOTED = r'(?:(?<![0-9A-Za-z])"[^"]*"(?![0-9A-Za-z])|“[^“”„]*”|„[^“”„]*[“”]|”[^“”„]*”|«[^«»]*»)'
 _OPENING = '"“”„«'
-_KEYS = "file|type|folder|collection|after|before"
+FILTERS = ("file", "type", "folder", "collection", "after", "before")
+DATES = ("after", "before")
+_KEYS = "|".join(FILTERS)
 _PART = re.compile(
     # In a list that was pasted, a minus at the start of a line is a bullet.
     rf"(?:\A|(?<=[ \t\xa0]))-(?:(?P<excluded_phrase>{_QUOTED})"
@@ -43,9 +45,8 @@ class Filters:
     """Which documents are asked. Items of one kind are alternatives, different kinds all hold.
 
     `files`, `folders` and `collections` are as typed: a name or a part of a path, in which a star
-    stands for anything. `types` are in
-    small letters without a dot: endings, or what formats are called. `after` is the first day that
-    counts, `before` the first one that doesn't.
+    stands for anything. `types` are in small letters without a dot: endings, or what formats are
+    called. `after` is the first day that counts, `before` the first one that doesn't.
     """
 
     files: tuple[str, ...] = ()
@@ -170,7 +171,7 @@ class _Reading:
         return bool(terms(value))
 
     def _filter(self, key: str, written: str) -> bool:
-        if key in {"after", "before"}:
+        if key in DATES:
             return self._day(key, _unquoted(written))
         values = _values(written)
         if key == "type":

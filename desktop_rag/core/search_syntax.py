@@ -1,10 +1,14 @@
 """What can be written into a question to search more exactly, in words for people. Any thread."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from desktop_rag.core.query import Filters, Query
+from desktop_rag.core.query import DATES, FILTERS, Filters, Query
+
+# A word that goes on after its colon, and is no address.
+_LIKE_A_FILTER = re.compile(r"(?<!\S)([^\W\d_]{3,11}):(?![/:])[^\s]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +50,36 @@ def limits_in_words(query: Query) -> str:
     """
     limits = [*_document_limits(query.filters), *_passage_limits(query)]
     return f"Only {', '.join(limits)}" if limits else ""
+
+
+def hints_for(query: Query) -> tuple[str, ...]:
+    """Sentences on what was searched as words but looks like a filter that was mistyped."""
+    return tuple(_hints(query.text))
+
+
+def _hints(text: str) -> Iterator[str]:
+    for match in _LIKE_A_FILTER.finditer(text):
+        key = match[1].casefold()
+        if key in DATES:
+            yield f"{_quoted(match[0])} was searched as words: a date is {key}:2024-01-31."
+        elif meant := next((name for name in FILTERS if _is_nearly(key, name)), ""):
+            yield f"{_quoted(match[0])} was searched as words: the filter is {meant}:."
+
+
+def _is_nearly(word: str, name: str) -> bool:
+    """A letter after the first is wrong, missing, too many, or two have changed places."""
+    if word == name or word[0] != name[0] or abs(len(word) - len(name)) > 1:
+        return False
+    begins = next((n for n, (a, b) in enumerate(zip(word, name, strict=False)) if a != b), None)
+    if begins is None:
+        return True
+    rest, wanted = word[begins:], name[begins:]
+    return (
+        rest[1:] == wanted[1:]
+        or rest == wanted[1:]
+        or rest[1:] == wanted
+        or (rest[:2] == wanted[1::-1] and rest[2:] == wanted[2:])
+    )
 
 
 def _document_limits(filters: Filters) -> Iterator[str]:

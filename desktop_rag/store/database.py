@@ -217,7 +217,10 @@ def _as_array(values: Sequence[Any] | NDArray[Any]) -> NDArray[Any]:
     if isinstance(values, np.ndarray) and values.ndim == 1:
         return values
     if len(values) and isinstance(values[0], int | float | bool):
-        return np.asarray(values)
+        array = np.asarray(values)
+        # Of whole numbers on both sides of 2^63 NumPy would make floats, and lose their last bits.
+        is_rounded = array.dtype.kind == "f" and all(isinstance(v, int) for v in values)
+        return np.array(values, np.uint64) if is_rounded else array
     # NumPy would turn texts into a fixed-width array and vectors into a matrix.
     objects = np.empty(len(values), dtype=object)
     if len(values) and isinstance(values[0], str):

@@ -246,6 +246,11 @@ class DocumentStore:
                 f"SELECT document_id, count(*) FROM {_ORPHANS} GROUP BY document_id"
             ).fetchall()
             delete_content(con, [row[0] for row in rows])
+            # A damaged file may have lost which chunks a document has.
+            left = f"(SELECT chunk_id FROM {_ORPHANS})"
+            con.execute(f"DELETE FROM recent_postings WHERE chunk_id IN {left}")
+            con.execute(f"INSERT INTO dead_chunks FROM {left}")
+            con.execute(f"DELETE FROM chunks WHERE chunk_id IN {left}")
             return sum(row[1] for row in rows)
 
         return self._database.write(work)

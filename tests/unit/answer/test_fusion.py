@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from desktop_rag.answer.fusion import (
+    FEW,
     MOST_COMPANY,
     FusionModel,
     Logistic,
@@ -91,7 +92,7 @@ def test_a_library_of_one_subject_is_asked_by_meaning_and_company(model: FusionM
     weights = [model.lexical_weight(signals) for signals in (subject, TYPICAL, foreign)]
     assert weights == sorted(weights)
     assert weights[2] > 0.7
-    near = [model.company_weight(signals) for signals in (foreign, TYPICAL, subject)]
+    near = [model.company_weight(signals, FEW) for signals in (foreign, TYPICAL, subject)]
     assert near == sorted(near)
     assert near[0] > 0.0
     assert near[2] < MOST_COMPANY

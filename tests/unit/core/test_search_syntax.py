@@ -4,7 +4,7 @@ import pytest
 
 from desktop_rag.core.conversation import SearchNotes
 from desktop_rag.core.query import parse_query
-from desktop_rag.core.search_syntax import SEARCH_SYNTAX, limits_in_words, syntax_lines
+from desktop_rag.core.search_syntax import SEARCH_SYNTAX, hints_for, limits_in_words, syntax_lines
 
 
 @pytest.mark.parametrize("written", [example.written for example in SEARCH_SYNTAX])
@@ -53,6 +53,7 @@ def test_limits_are_said_in_words(typed: str, expected: str) -> None:
         (SearchNotes((("a", "b"), ("c", "d")), "Only PDF files", 3),
          "Searched for “b” instead of “a”, “d” instead of “c”. Only PDF files."),
         (SearchNotes(filters="Only PDF files"), "Only PDF files: nothing was found there."),
+        (SearchNotes(hints=("One.", "Two.")), "One. Two."),
         (SearchNotes((("a\nb", "c"),)), "Searched for “c” instead of “a b”."),
     ],
 )  # fmt: skip
@@ -65,3 +66,25 @@ def test_only_whole_words_are_repaired_in_a_text() -> None:
     notes = SearchNotes((("amoun", "amount"), ("amount", "sum")))
     assert notes.repair("amoun of amounts") == "amount of amounts"
     assert SearchNotes().repair("as it is") == "as it is"
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("tpye:pdf net sales", "“tpye:pdf” was searched as words: the filter is type:."),
+        ("lamp Typ:pdf", "“Typ:pdf” was searched as words: the filter is type:."),
+        ("foldre:taxes lamp", "“foldre:taxes” was searched as words: the filter is folder:."),
+        ("files:report lamp", "“files:report” was searched as words: the filter is file:."),
+        ("after:foo duck", "“after:foo” was searched as words: a date is after:2024-01-31."),
+    ],
+)
+def test_what_looks_like_a_mistyped_filter_is_told(typed: str, meant: str) -> None:
+    assert hints_for(parse_query(typed)) == (meant,)
+
+
+@pytest.mark.parametrize(
+    "typed",
+    ["type:pdf lamp", "note:this", "https://type.example", "std::file", "mile:stone", "tpye: pdf"],
+)
+def test_what_is_no_filter_is_left_alone(typed: str) -> None:
+    assert hints_for(parse_query(typed)) == ()

@@ -1,6 +1,8 @@
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from desktop_rag.core.domain import Document, DocumentState, FileStat
 from desktop_rag.store.contract.documents import Outcome
 from desktop_rag.store.contract.engine import Engine
@@ -86,6 +88,33 @@ def test_replacing_one_document_leaves_its_neighbours(engine: Engine) -> None:
     engine.documents.settle([indexed(document("1.txt"), "replaced")])
     assert len(engine.lexical.best([("share",)], 10)) == 4
     assert found(engine, "word2") == ["shared word2"]
+
+
+def test_each_of_many_documents_keeps_its_own_chunks_and_gives_them_up(engine: Engine) -> None:
+    rows = [document(f"{n}.txt") for n in range(30)]
+    add(engine, *rows)
+    engine.documents.settle([indexed(row, f"first of {row.title}", "old") for row in rows])
+    for row in rows:
+        texts = [chunk.text for chunk in engine.documents.chunks(row.document_id)]
+        assert texts == [f"first of {row.title}", "old"]
+    for row in rows:
+        wait_again(engine, row.document_id)
+    engine.documents.settle([indexed(row, "fresh") for row in rows])
+    assert (len(found(engine, "fresh")), found(engine, "old")) == (30, [])
+    assert engine.documents.count_orphans() == engine.documents.count_inconsistent() == 0
+
+
+@pytest.mark.parametrize("count", [1, 30])
+def test_large_and_small_numbers_of_files_are_kept_as_they_are(engine: Engine, count: int) -> None:
+    inodes = [n if n % 2 else 2**64 - 1 - n for n in range(count)]
+    source_id = add_source(engine, "many")
+    rows = [
+        replace(document(f"{n}.txt", source_id), stat=FileStat(1, 2, inode))
+        for n, inode in enumerate(inodes)
+    ]
+    assert engine.documents.apply_changes(source_id, rows, {}, [])
+    stored = engine.documents.get([row.document_id for row in rows])
+    assert sorted(row.stat.inode for row in stored) == sorted(inodes)
 
 
 def test_documents_that_are_gone_are_not_found(engine: Engine) -> None:
