@@ -307,7 +307,7 @@ class WindowApp:
         gc.unfreeze()
 
     def _start_services(self) -> None:
-        self.services.chat.purge_deleted()
+        self.services.chat.history.purge_deleted()
         self.services.chat.warm_up()
         # What is loaded by now stays for good. A full collection would walk all of it, holding
         # up the window for a tenth of a second each time.

@@ -21,6 +21,7 @@ from desktop_rag.answer.extract import (
     excerpts,
 )
 from desktop_rag.answer.fusion import IRRELEVANT_BELOW
+from desktop_rag.answer.history import History
 from desktop_rag.answer.passages import CountTokens, choose_sources, place_of
 from desktop_rag.answer.prompt import build_turns
 from desktop_rag.answer.retrieval import Retriever
@@ -79,6 +80,7 @@ class Chat:
         make_model: MakeChatModel = ChatClient,
     ) -> None:
         """`make_model(endpoint, key)` builds the chat model once for each endpoint setting."""
+        self.history = History(conversations)
         self._conversations = conversations
         self._documents = documents
         self._retriever = retriever
@@ -112,33 +114,6 @@ class Chat:
         for _, _, model in self._models:
             model.close()
         self._models.clear()
-
-    # --- conversations ---------------------------------------------------------------------
-
-    def conversations(self) -> list[Conversation]:
-        """Those not deleted, the one last written to first."""
-        return self._conversations.all()
-
-    def messages(self, conversation_id: str) -> list[Message]:
-        """The messages in order, answers with the sources they were shown with."""
-        return self._conversations.messages(conversation_id)
-
-    def rename_conversation(self, conversation_id: str, title: str) -> None:
-        """Give the conversation another title; an empty one is ignored."""
-        if title.strip():
-            self._conversations.rename(conversation_id, title.strip())
-
-    def delete_conversation(self, conversation_id: str) -> None:
-        """Hide the conversation; it is removed for good at the next start."""
-        self._conversations.set_deleted(conversation_id, True)
-
-    def restore_conversation(self, conversation_id: str) -> None:
-        """Undo `delete_conversation`."""
-        self._conversations.set_deleted(conversation_id, False)
-
-    def purge_deleted(self) -> None:
-        """Remove deleted conversations for good. Called at the start of the app."""
-        self._conversations.purge_deleted()
 
     # --- questions -------------------------------------------------------------------------
 

@@ -139,12 +139,13 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """A thread of messages; `updated_at` orders the list."""
+    """A thread of messages; `updated_at` orders the list, below those that are pinned."""
 
     conversation_id: str
     title: str
     collection_id: str
     updated_at: float
+    is_pinned: bool = False
 
 
 @dataclass(frozen=True, slots=True)

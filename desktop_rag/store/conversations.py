@@ -14,8 +14,10 @@ from desktop_rag.core.conversation import (
     SearchNotes,
     SourceRef,
 )
+from desktop_rag.store.conditions import folded
 from desktop_rag.store.database import Connection, Database
 
+_CONVERSATION = "conversation_id, title, collection_id, updated_at, is_pinned"
 _MESSAGE = (
     "message_id, conversation_id, role, text, created_at, state, model, is_excerpts, seconds,"
     " error_title, error_hint, thinking, notes"
@@ -38,7 +40,11 @@ class ConversationStore:
         conversation = Conversation(uuid.uuid4().hex, title, collection_id, now)
         row = [conversation.conversation_id, title, collection_id, now, now, False]
         self._database.write(
-            lambda con: con.execute("INSERT INTO conversations VALUES (?, ?, ?, ?, ?, ?)", row)
+            lambda con: con.execute(
+                "INSERT INTO conversations (conversation_id, title, collection_id, created_at,"
+                " updated_at, is_deleted) VALUES (?, ?, ?, ?, ?, ?)",
+                row,
+            )
         )
         return conversation
 
@@ -46,8 +52,7 @@ class ConversationStore:
         """The conversation; an unknown id is a bug (KeyError)."""
         with self._database.read() as con:
             rows = con.execute(
-                "SELECT conversation_id, title, collection_id, updated_at FROM conversations"
-                " WHERE conversation_id = ?",
+                f"SELECT {_CONVERSATION} FROM conversations WHERE conversation_id = ?",
                 [conversation_id],
             ).fetchall()
         if not rows:
@@ -55,13 +60,25 @@ class ConversationStore:
         return Conversation(*rows[0])
 
     def all(self) -> list[Conversation]:
-        """Those not deleted, the one last written to first."""
+        """Those not deleted: pinned ones first, then the one last written to."""
         with self._database.read() as con:
             rows = con.execute(
-                "SELECT conversation_id, title, collection_id, updated_at FROM conversations"
-                " WHERE NOT is_deleted ORDER BY updated_at DESC"
+                f"SELECT {_CONVERSATION} FROM conversations"
+                " WHERE NOT is_deleted ORDER BY is_pinned DESC, updated_at DESC"
             ).fetchall()
         return [Conversation(*row) for row in rows]
+
+    def holding(self, text: str) -> frozenset[str]:
+        """The ids of those not deleted with this text in their title or a message."""
+        wanted = folded("$text")
+        with self._database.read() as con:
+            rows = con.execute(
+                "SELECT conversation_id FROM conversations WHERE NOT is_deleted"
+                f" AND (contains({folded('title')}, {wanted}) OR conversation_id IN (SELECT"
+                f" conversation_id FROM messages WHERE contains({folded('text')}, {wanted})))",
+                {"text": text},
+            ).fetchall()
+        return frozenset(row[0] for row in rows)
 
     def rename(self, conversation_id: str, title: str) -> None:
         """Give the conversation another title."""
@@ -70,6 +87,10 @@ class ConversationStore:
     def set_collection(self, conversation_id: str, collection_id: str) -> None:
         """Remember which documents were asked last; "" means all."""
         self._set(conversation_id, "collection_id", collection_id)
+
+    def set_pinned(self, conversation_id: str, is_pinned: bool) -> None:
+        """Put the conversation before the others, or back to its place."""
+        self._set(conversation_id, "is_pinned", is_pinned)
 
     def set_deleted(self, conversation_id: str, is_deleted: bool) -> None:
         """Hide the conversation, or undo that."""
@@ -92,12 +113,14 @@ class ConversationStore:
         self._database.write(lambda con: _insert_message(con, message))
 
     def replace_message(self, old_message_id: str, message: Message) -> None:
-        """Put `message` in place of an earlier one (a failed answer that was tried again)."""
+        """Put `message` in the place of an earlier one, as when an answer is given again."""
 
         def work(con: Connection) -> None:
-            con.execute("DELETE FROM messages WHERE message_id = ?", [old_message_id])
+            [place] = con.execute(
+                "DELETE FROM messages WHERE message_id = ? RETURNING position", [old_message_id]
+            ).fetchall()
             con.execute("DELETE FROM citations WHERE message_id = ?", [old_message_id])
-            _insert_message(con, message)
+            _insert_message(con, message, *place)
 
         self._database.write(work)
 
@@ -126,12 +149,14 @@ class ConversationStore:
         self._database.write(lambda con: con.execute(sql, [value, conversation_id]))
 
 
-def _insert_message(con: Connection, message: Message) -> None:
+def _insert_message(con: Connection, message: Message, position: int | None = None) -> None:
+    """At this position, or behind all others."""
     con.execute(
         f"INSERT INTO messages (position, {_MESSAGE})"
-        f" SELECT coalesce(max(position), 0) + 1, {', '.join('?' * 13)}"
+        f" SELECT coalesce(?, max(position) + 1, 1), {', '.join('?' * 13)}"
         " FROM messages WHERE conversation_id = ?",
         [
+            position,
             message.message_id, message.conversation_id, message.role.value, message.text,
             message.created_at, message.state.value, message.model, message.is_excerpts,
             message.seconds, message.error_title, message.error_hint, message.thinking,

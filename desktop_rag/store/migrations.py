@@ -41,12 +41,18 @@ def m005_quick_edits(connection: Connection) -> None:
         connection.execute(statement)
 
 
+def m006_pinned_conversations(connection: Connection) -> None:
+    """Conversations that stay above the others."""
+    connection.execute("ALTER TABLE conversations ADD COLUMN is_pinned BOOLEAN DEFAULT false")
+
+
 MIGRATIONS: list[Callable[[Connection], None]] = [
     m001_first_schema,
     m002_places_parts_and_links,
     m003_finer_retrieval,
     m004_scale,
     m005_quick_edits,
+    m006_pinned_conversations,
 ]
 LATEST = len(MIGRATIONS)
 

@@ -8,11 +8,13 @@ from desktop_rag.ui.theme import Theme
 
 
 class ChatHeader(QWidget):
-    """Title, a menu to rename or delete, and the switches of the panels on both sides."""
+    """Title, a menu of what can be done, and the switches of the panels on both sides."""
 
     list_toggled = Signal()
     sources_toggled = Signal()
     rename_requested = Signal()
+    pin_requested = Signal()
+    export_requested = Signal()
     delete_requested = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
@@ -20,10 +22,13 @@ class ChatHeader(QWidget):
         self._title = ElidedLabel()
         self._title.setObjectName("chatTitle")
         chats = IconButton(theme, "panel-left:muted", "Show or hide the chats")
-        self._menu_button = IconButton(theme, "more:muted", "Rename or delete this chat")
+        self._menu_button = IconButton(theme, "more:muted", "What can be done with this chat")
         self._menu_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         menu = QMenu(self)
+        self._pin = menu.addAction("Pin", self._on_pin)
         menu.addAction("Rename", self._on_rename)
+        menu.addAction("Export…", self._on_export)
+        menu.addSeparator()
         menu.addAction("Delete", self._on_delete)
         self._menu_button.setMenu(menu)
         self._sources = IconButton(theme, "panel-right:muted", "Show or hide the sources")
@@ -37,10 +42,19 @@ class ChatHeader(QWidget):
         row.addWidget(self._menu_button)
         row.addWidget(self._sources)
 
-    def show_chat(self, title: str, *, is_stored: bool) -> None:
-        """Show a title; what is not stored yet cannot be renamed or deleted."""
+    def show_chat(self, title: str, *, is_stored: bool, is_pinned: bool) -> None:
+        """Show a title; with what is not stored yet nothing can be done."""
         self._title.set_full_text(title)
         self._menu_button.setVisible(is_stored)
+        self._pin.setText("Unpin" if is_pinned else "Pin")
+
+    @Slot()
+    def _on_pin(self) -> None:
+        self.pin_requested.emit()
+
+    @Slot()
+    def _on_export(self) -> None:
+        self.export_requested.emit()
 
     @Slot()
     def _on_rename(self) -> None:

@@ -20,6 +20,7 @@ from desktop_rag.ui.bridge import Bridge
 from desktop_rag.ui.chat_header import ChatHeader
 from desktop_rag.ui.chat_session import ChatSession
 from desktop_rag.ui.composer import Composer
+from desktop_rag.ui.conversation_actions import ConversationActions
 from desktop_rag.ui.conversation_feed import ConversationFeed
 from desktop_rag.ui.conversation_list import UNTITLED, ConversationList, title_of
 from desktop_rag.ui.document_view import PlaceInDocument
@@ -41,10 +42,11 @@ _REFRESH_EVERY_MS = 3_000
 class ChatPage(QWidget):
     """Connects the conversation list, the messages, the composer and the sources.
 
-    `undo_offered` carries a Notice and what undoes it.
+    `undo_offered` carries a Notice and what undoes it, `told` a Notice.
     """
 
     undo_offered = Signal(object, object)
+    told = Signal(object)
     settings_requested = Signal()
     folder_requested = Signal()
 
@@ -62,6 +64,7 @@ class ChatPage(QWidget):
         self._theme = theme
         self._opener = PlaceOpener(bridge, library, theme, self)
         self._feed = ConversationFeed(bridge, chat, self)
+        self._actions = ConversationActions(bridge, chat, self)
         self._sessions: list[ChatSession] = []
         self._refresh_timer = QTimer(self, singleShot=True, interval=_REFRESH_EVERY_MS)
         self._build()
@@ -108,18 +111,27 @@ class ChatPage(QWidget):
         self._list.opened.connect(self.open_conversation)
         self._list.renamed.connect(self._feed.rename)
         self._list.delete_requested.connect(self._on_delete_requested)
+        self._list.pinned.connect(self._feed.set_pinned)
+        self._list.find_requested.connect(self._feed.find)
+        self._feed.found.connect(self._list.show_found)
+        self._actions.told.connect(self.told)
         self._header.list_toggled.connect(self._sides.toggle_left)
         self._header.sources_toggled.connect(self._sides.toggle_right)
         self._header.rename_requested.connect(self._list.rename_current)
         self._header.delete_requested.connect(self._list.delete_current)
+        self._header.pin_requested.connect(self._on_pin_requested)
+        self._header.export_requested.connect(self._on_export_requested)
         self._empty.question_chosen.connect(self.ask)
         self._empty.folder_requested.connect(self.folder_requested)
         self._empty.settings_requested.connect(self.settings_requested)
         self._composer.submitted.connect(self._on_submitted)
+        self._composer.edited.connect(self._on_question_edited)
         self._composer.stop_requested.connect(self.stop)
         self._messages.retry_requested.connect(self._on_retry_requested)
         self._messages.settings_requested.connect(self.settings_requested)
         self._messages.sources_requested.connect(self._on_sources_requested)
+        self._messages.edit_requested.connect(self._composer.edit)
+        self._messages.fork_requested.connect(self._on_fork_requested)
         self._messages.citation_clicked.connect(self._on_citation_clicked)
         self._messages.address_clicked.connect(self._on_address_clicked)
         self._stop_key.activated.connect(self.stop)
@@ -217,6 +229,7 @@ class ChatPage(QWidget):
         session.conversation_known.connect(self._on_conversation_known)
         session.busy_changed.connect(self._on_busy_changed)
         session.answered.connect(self._on_answered)
+        session.replaced.connect(self._on_answer_replaced)
         session.model.modelReset.connect(self._on_messages_changed)
         session.model.rowsInserted.connect(self._on_messages_changed)
         session.model.dataChanged.connect(self._on_messages_changed)
@@ -228,6 +241,7 @@ class ChatPage(QWidget):
         self._messages.set_model(session.model)
         self._composer.set_busy(session.is_busy)
         self._composer.choose_collection(session.collection_id)
+        self._composer.end_editing()
         self._list.choose(session.conversation_id)
         self._show_header()
         self._on_messages_changed()
@@ -241,8 +255,11 @@ class ChatPage(QWidget):
 
     def _show_header(self) -> None:
         conversation = self._session.conversation
-        title = title_of(conversation) if conversation else UNTITLED
-        self._header.show_chat(title, is_stored=conversation is not None)
+        self._header.show_chat(
+            title_of(conversation) if conversation else UNTITLED,
+            is_stored=conversation is not None,
+            is_pinned=conversation is not None and conversation.is_pinned,
+        )
 
     @Slot()
     def _on_messages_changed(self) -> None:
@@ -289,6 +306,53 @@ class ChatPage(QWidget):
     @Slot()
     def _on_retry_requested(self) -> None:
         self._session.retry()
+
+    @Slot(object, str, str)
+    def _on_question_edited(self, message: Message, question: str, collection_id: str) -> None:
+        def ask(copy: Conversation, messages: list[Message]) -> None:
+            self._show_copy(copy, messages)
+            self._on_submitted(question, collection_id)
+
+        if self._session.model.turn(0).message == message:
+            self._show_session(self._new_session(None))
+            self._on_submitted(question, collection_id)
+        else:
+            self._actions.fork_before(message, ask)
+
+    @Slot(object)
+    def _on_fork_requested(self, message: Message) -> None:
+        self._actions.fork(message, self._show_copy)
+
+    def _show_copy(self, copy: Conversation, messages: list[Message]) -> None:
+        session = self._new_session(copy)
+        session.model.load(messages)
+        self._show_session(session)
+        self._feed.refresh()
+        self.focus_composer()
+
+    @Slot(object, object)
+    def _on_answer_replaced(self, former: Message, present: Message) -> None:
+        session = self.sender()
+        assert isinstance(session, ChatSession)
+        self.undo_offered.emit(
+            Notice("Answered again. The former answer was replaced."),
+            lambda: self._actions.put_back(former, present, lambda: self._reload(session)),
+        )
+
+    def _reload(self, session: ChatSession) -> None:
+        # One that nobody looks at any more is read anew when it is opened.
+        if session in self._sessions and not session.is_busy:
+            session.load()
+
+    @Slot()
+    def _on_pin_requested(self) -> None:
+        if conversation := self._session.conversation:
+            self._feed.set_pinned(conversation.conversation_id, not conversation.is_pinned)
+
+    @Slot()
+    def _on_export_requested(self) -> None:
+        if conversation := self._session.conversation:
+            self._actions.ask_where_to_export(conversation)
 
     @Slot(object)
     def _on_delete_requested(self, conversation: Conversation) -> None:

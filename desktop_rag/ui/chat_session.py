@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
-from desktop_rag.core.conversation import AnswerDone, AnswerEvent, Conversation, QuestionStored
+from desktop_rag.core.conversation import (
+    AnswerDone,
+    AnswerEvent,
+    Conversation,
+    Message,
+    MessageState,
+    QuestionStored,
+)
 from desktop_rag.core.errors import AppError
 from desktop_rag.ui.bridge import Bridge, Job
 from desktop_rag.ui.message_model import MessageModel
@@ -22,11 +29,15 @@ _MakeEvents = Callable[[threading.Event], Iterable[AnswerEvent]]
 
 
 class ChatSession(QObject):
-    """Asks, stops and retries in one conversation, which is new until the first question."""
+    """Asks, stops and retries in one conversation, which is new until the first question.
+
+    `replaced` carries an answer that was whole and the one that has taken its place.
+    """
 
     conversation_known = Signal(object)
     busy_changed = Signal(bool)
     answered = Signal()
+    replaced = Signal(object, object)
 
     def __init__(
         self,
@@ -40,6 +51,7 @@ class ChatSession(QObject):
         self._chat = chat
         self._conversation = conversation
         self._job: Job | None = None
+        self._former: Message | None = None
         self._is_question_stored = conversation is not None
         self._collection_id = conversation.collection_id if conversation else ""
         self.model = MessageModel(self)
@@ -71,7 +83,9 @@ class ChatSession(QObject):
     def load(self) -> None:
         """Fetch the stored messages."""
         if conversation_id := self.conversation_id:
-            self._bridge.run(self, lambda: self._chat.messages(conversation_id), self.model.load)
+            self._bridge.run(
+                self, lambda: self._chat.history.messages(conversation_id), self.model.load
+            )
 
     def ask(self, question: str, collection_id: str) -> None:
         """Send a question; its answer streams into the model."""
@@ -84,6 +98,8 @@ class ChatSession(QObject):
         """Answer the last question again. One that was never stored is asked anew."""
         if self.is_busy:
             return
+        last = self.model.turn(-1).message
+        self._former = last if last.text and last.state is MessageState.DONE else None
         self.model.begin_retry()
         if not self._is_question_stored:
             self._send_question(self.model.last_question)
@@ -120,7 +136,10 @@ class ChatSession(QObject):
             self._conversation = event.conversation
             self.conversation_known.emit(event.conversation)
         elif isinstance(event, AnswerDone):
+            former, self._former = self._former, None
             self._end()
+            if former:
+                self.replaced.emit(former, event.message)
 
     def _on_failed(self, error: AppError) -> None:
         self.model.fail(error)

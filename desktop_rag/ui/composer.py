@@ -15,13 +15,15 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from desktop_rag.core.conversation import Message
 from desktop_rag.core.domain import Collection
 from desktop_rag.core.search_syntax import SEARCH_SYNTAX
-from desktop_rag.ui.controls import Card, IconButton, PlainLabel, set_property
+from desktop_rag.ui.controls import Card, IconButton, PlainLabel, TextButton, set_property
 from desktop_rag.ui.theme import Theme
 from desktop_rag.ui.wording import one_line
 
 ALL_DOCUMENTS = "All documents"
+_EDITING = "An earlier question, anew: it is asked in a copy of this chat, which stays as it is."
 _MOST_LINES = 6
 _HINT_FROM_PX = 520
 _ENTER_KEYS = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
@@ -61,15 +63,20 @@ class QuestionField(QPlainTextEdit):
 
 
 class Composer(Card):
-    """Tells what to ask and when to stop; while an answer is on its way nothing can be sent."""
+    """Tells what to ask and when to stop; while an answer is on its way nothing can be sent.
+
+    `submitted` carries the question and the collection, `edited` an earlier question before them.
+    """
 
     submitted = Signal(str, str)
+    edited = Signal(object, str, str)
     stop_requested = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent, kind="composer")
         self._theme = theme
         self._is_busy = False
+        self._instead_of: Message | None = None
         self._build()
         self._connect()
         self._update_buttons()
@@ -101,8 +108,21 @@ class Composer(Card):
         column = QVBoxLayout(self)
         column.setContentsMargins(12, 8, 8, 8)
         column.setSpacing(4)
+        column.addWidget(self._build_editing())
         column.addWidget(self._field)
         column.addLayout(below)
+
+    def _build_editing(self) -> QWidget:
+        self._editing = QWidget()
+        row = QHBoxLayout(self._editing)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.addWidget(PlainLabel(_EDITING, tone="muted", scale="small", wrap=True), 1)
+        cancel = TextButton("Cancel", kind="quiet")
+        cancel.setObjectName("cancelEditing")
+        cancel.clicked.connect(self.end_editing)
+        row.addWidget(cancel)
+        self._editing.hide()
+        return self._editing
 
     def _build_syntax(self) -> IconButton:
         """Tells what can be written to search more exactly, and begins it."""
@@ -141,6 +161,21 @@ class Composer(Card):
         self._field.setPlainText(text)
         self._field.moveCursor(self._field.textCursor().MoveOperation.End)
 
+    def edit(self, message: Message) -> None:
+        """Let the person write an earlier question anew."""
+        self._instead_of = message
+        self._editing.show()
+        self.set_text(message.text)
+        self._field.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    @Slot()
+    def end_editing(self) -> None:
+        """Write a new question again; what was written of the other one goes."""
+        if self._instead_of:
+            self._instead_of = None
+            self._editing.hide()
+            self._field.clear()
+
     def set_busy(self, is_busy: bool) -> None:
         """Show Stop instead of Send, or Send again."""
         self._is_busy = is_busy
@@ -166,7 +201,11 @@ class Composer(Card):
         if self._is_busy or not question:
             return
         self._field.clear()
-        self.submitted.emit(question, self.collection_id)
+        if message := self._instead_of:
+            self.end_editing()
+            self.edited.emit(message, question, self.collection_id)
+        else:
+            self.submitted.emit(question, self.collection_id)
 
     @Slot(QAction)
     def _on_syntax_chosen(self, action: QAction) -> None:

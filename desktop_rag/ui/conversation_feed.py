@@ -17,31 +17,45 @@ class ConversationFeed(QObject):
 
     listed = Signal(object)
     restored = Signal(object)
+    found = Signal(str, object)
 
     def __init__(self, bridge: Bridge, chat: "Chat", parent: QObject) -> None:
         super().__init__(parent)
         self._bridge = bridge
         self._chat = chat
         self._reading: Job | None = None
+        self._finding: Job | None = None
 
     def refresh(self) -> None:
-        """Read the list; `listed` carries it, newest first."""
+        """Read the list; `listed` carries it, in its order."""
         if self._reading:
             self._reading.cancel()
-        self._reading = self._bridge.run(self, self._chat.conversations, self._on_listed)
+        self._reading = self._bridge.run(self, self._chat.history.all, self._on_listed)
 
     def rename(self, conversation_id: str, title: str) -> None:
         """Give a conversation another title."""
-        self._change(lambda: self._chat.rename_conversation(conversation_id, title))
+        self._change(lambda: self._chat.history.rename(conversation_id, title))
+
+    def set_pinned(self, conversation_id: str, is_pinned: bool) -> None:
+        """Keep a conversation above the others, or no longer."""
+        self._change(lambda: self._chat.history.set_pinned(conversation_id, is_pinned))
+
+    def find(self, text: str) -> None:
+        """Look through all messages; `found` carries the text and the conversations' ids."""
+        if self._finding:
+            self._finding.cancel()
+        self._finding = self._bridge.run(
+            self, lambda: self._chat.history.find(text), lambda ids: self.found.emit(text, ids)
+        )
 
     def delete(self, conversation: Conversation) -> None:
         """Hide a conversation; `restore` brings it back."""
-        self._change(lambda: self._chat.delete_conversation(conversation.conversation_id))
+        self._change(lambda: self._chat.history.delete(conversation.conversation_id))
 
     def restore(self, conversation: Conversation) -> None:
         """Bring a deleted conversation back; `restored` carries it."""
         self._change(
-            lambda: self._chat.restore_conversation(conversation.conversation_id),
+            lambda: self._chat.history.restore(conversation.conversation_id),
             lambda: self.restored.emit(conversation),
         )
 

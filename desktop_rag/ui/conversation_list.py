@@ -1,4 +1,4 @@
-"""The conversations, newest first: new, find, rename, delete. Only tells; Qt thread."""
+"""The conversations, newest first: new, find, pin, rename, delete. Only tells; Qt thread."""
 
 from collections.abc import Sequence
 
@@ -45,8 +45,9 @@ class ConversationModel(QAbstractListModel):
     title_edited = Signal(str, str)
     ConversationRole = Qt.ItemDataRole.UserRole + 1
 
-    def __init__(self, parent: QObject | None = None) -> None:
+    def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
         super().__init__(parent)
+        self._theme = theme
         self._conversations: list[Conversation] = []
 
     def rowCount(self, parent: _Index = _ROOT) -> int:
@@ -64,6 +65,10 @@ class ConversationModel(QAbstractListModel):
             case Qt.ItemDataRole.ToolTipRole:
                 when = moment_in_words(conversation.updated_at)
                 return plain_tooltip(f"{title_of(conversation)}\n{when}")
+            case Qt.ItemDataRole.DecorationRole if conversation.is_pinned:
+                return self._theme.icon("pin:muted")
+            case Qt.ItemDataRole.AccessibleTextRole if conversation.is_pinned:
+                return f"{title_of(conversation)}, pinned"
             case self.ConversationRole:
                 return conversation
             case _:
@@ -96,22 +101,45 @@ class ConversationModel(QAbstractListModel):
         return ids.index(conversation_id) if conversation_id in ids else -1
 
 
+class _Found(QSortFilterProxyModel):
+    """Leaves those whose title holds the text, and those known to hold it in a message."""
+
+    def __init__(self, parent: QObject) -> None:
+        super().__init__(parent)
+        self._text = ""
+        self._ids: frozenset[str] = frozenset()
+
+    def look_for(self, text: str, ids: frozenset[str] = frozenset()) -> None:
+        """Show what holds this text."""
+        self._text, self._ids = text.strip().casefold(), ids
+        self.invalidate()
+
+    def filterAcceptsRow(self, row: int, parent: _Index) -> bool:
+        index = self.sourceModel().index(row, 0, parent)
+        conversation: Conversation = index.data(ConversationModel.ConversationRole)
+        is_titled = self._text in title_of(conversation).casefold()
+        return is_titled or conversation.conversation_id in self._ids
+
+
 class ConversationList(QWidget):
-    """The list with its New button and filter. `renamed` carries id and title."""
+    """The list with its New button and filter. `renamed` carries id and title, `pinned` an id and
+    whether; `find_requested` the text that messages are to be looked through for.
+    """
 
     new_requested = Signal()
     opened = Signal(object)
     renamed = Signal(str, str)
+    pinned = Signal(str, bool)
+    find_requested = Signal(str)
     delete_requested = Signal(object)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
         self._current_id = ""
-        self._model = ConversationModel(self)
-        self._filtered = QSortFilterProxyModel(self)
+        self._model = ConversationModel(theme, self)
+        self._filtered = _Found(self)
         self._filtered.setSourceModel(self._model)
-        self._filtered.setFilterCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
         self._build()
         self._connect()
 
@@ -136,6 +164,7 @@ class ConversationList(QWidget):
         self._view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self._view.setUniformItemSizes(True)
         self._rename = QAction("Rename", self._view, shortcut=QKeySequence(Qt.Key.Key_F2))
+        self._pin = QAction("Pin", self._view)
         self._delete = QAction("Delete", self._view, shortcut=QKeySequence(Qt.Key.Key_Delete))
         for action in (self._rename, self._delete):
             action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
@@ -158,6 +187,7 @@ class ConversationList(QWidget):
         self._view.customContextMenuRequested.connect(self._on_menu_requested)
         self._model.title_edited.connect(self.renamed)
         self._rename.triggered.connect(self.rename_current)
+        self._pin.triggered.connect(self.pin_current)
         self._delete.triggered.connect(self.delete_current)
 
     def show_conversations(self, conversations: Sequence[Conversation]) -> None:
@@ -182,6 +212,18 @@ class ConversationList(QWidget):
             self._view.edit(self._view.currentIndex())
 
     @Slot()
+    def pin_current(self) -> None:
+        """Keep the marked conversation above the others, or no longer."""
+        if conversation := self._conversation_at(self._view.currentIndex()):
+            self.pinned.emit(conversation.conversation_id, not conversation.is_pinned)
+
+    def show_found(self, text: str, ids: frozenset[str]) -> None:
+        """Show these conversations too, unless something else is looked for by now."""
+        if text == self._find.text().strip():
+            self._filtered.look_for(text, ids)
+            self.choose(self._current_id)
+
+    @Slot()
     def delete_current(self) -> None:
         """Ask for the marked conversation to be deleted."""
         conversation = self._conversation_at(self._view.currentIndex())
@@ -193,7 +235,10 @@ class ConversationList(QWidget):
 
     @Slot(str)
     def _on_find_changed(self, text: str) -> None:
-        self._filtered.setFilterFixedString(text)
+        # Titles at once, messages when they were looked through.
+        self._filtered.look_for(text)
+        if wanted := text.strip():
+            self.find_requested.emit(wanted)
 
     @Slot(QModelIndex, QModelIndex)
     def _on_current_changed(self, index: QModelIndex, _before: QModelIndex) -> None:
@@ -215,5 +260,7 @@ class ConversationList(QWidget):
         self._view.setCurrentIndex(index)
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        menu.addActions([self._rename, self._delete])
+        conversation = self._conversation_at(index)
+        self._pin.setText("Unpin" if conversation and conversation.is_pinned else "Pin")
+        menu.addActions([self._pin, self._rename, self._delete])
         menu.popup(self._view.viewport().mapToGlobal(position))

@@ -107,6 +107,7 @@ class MainWindow(QMainWindow):
         self._rail.page_chosen.connect(self.show_page)
         self._strip.clicked.connect(self._on_strip_clicked)
         self.chat_page.undo_offered.connect(self._on_undo_offered)
+        self.chat_page.told.connect(self._notices.show_notice)
         self.chat_page.settings_requested.connect(self._on_settings_requested)
         self.chat_page.folder_requested.connect(self._on_folder_requested)
         self.library_page.endpoint_asked.connect(self._on_settings_requested)

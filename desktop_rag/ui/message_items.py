@@ -36,8 +36,12 @@ EXCERPTS_BYLINE = "Excerpts from your documents (no endpoint set)"
 class QuestionItem(QWidget):
     """What the person asked, on the right."""
 
-    def __init__(self, turn: Turn, parent: QWidget | None = None) -> None:
+    edit_requested = Signal()
+
+    def __init__(self, theme: Theme, turn: Turn, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._edit = IconButton(theme, "pencil:muted", "Edit and ask again")
+        self._edit.clicked.connect(self.edit_requested)
         self._bubble = Card(kind="bubble")
         self._label = PlainLabel(wrap=True, selectable=True)
         inner = QVBoxLayout(self._bubble)
@@ -46,11 +50,14 @@ class QuestionItem(QWidget):
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 10, 0, 6)
         row.addStretch(1)
+        row.addWidget(self._edit, alignment=Qt.AlignmentFlag.AlignVCenter)
         row.addWidget(self._bubble)
         self.show_turn(turn)
 
     def show_turn(self, turn: Turn) -> None:
         """Show the question; of a very long one the beginning."""
+        # One that is not stored yet has nothing before it to be copied.
+        self._edit.setVisible(bool(turn.message.message_id))
         text = turn.message.text
         hidden = len(text) - _LONGEST_QUESTION_CHARS
         if hidden > 0:
@@ -152,11 +159,13 @@ class AnswerItem(QWidget):
     retry_requested = Signal()
     settings_requested = Signal()
     sources_requested = Signal()
+    fork_requested = Signal()
 
     def __init__(self, theme: Theme, turn: Turn, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
         self._turn = turn
+        self._is_last = False
         self._build()
         self._connect()
         self.show_turn(turn)
@@ -179,10 +188,12 @@ class AnswerItem(QWidget):
         self._sources = TextButton("", kind="quiet", icon="quote:accent", theme=self._theme)
         self._copy = IconButton(self._theme, "copy:muted", "Copy the answer")
         self._retry = IconButton(self._theme, "retry:muted", "Answer again")
+        self._fork = IconButton(self._theme, "branch:muted", "Go on from here in a copy")
         footer = QHBoxLayout()
         footer.setSpacing(2)
         footer.addWidget(self._byline, 1)
         footer.addWidget(self._sources)
+        footer.addWidget(self._fork)
         footer.addWidget(self._retry)
         footer.addWidget(self._copy)
         column = QVBoxLayout(self)
@@ -200,6 +211,12 @@ class AnswerItem(QWidget):
         self._retry.clicked.connect(self.retry_requested)
         self._sources.clicked.connect(self.sources_requested)
         self._copy.clicked.connect(self._on_copy_clicked)
+        self._fork.clicked.connect(self.fork_requested)
+
+    def show_as_last(self, *, is_last: bool) -> None:
+        """Only the last answer can be given again."""
+        self._is_last = is_last
+        self._show_actions()
 
     def show_turn(self, turn: Turn) -> None:
         """Show the answer as far as it is known."""
@@ -215,9 +232,16 @@ class AnswerItem(QWidget):
         self._notes.setVisible(bool(self._notes.text()))
         self._sources.setText(_sources_in_words(message))
         self._sources.setVisible(bool(message.sources or message.nearest))
-        self._copy.setVisible(bool(message.text) and not turn.is_live)
-        self._retry.setVisible(message.state is MessageState.STOPPED and not turn.is_live)
+        self._show_actions()
         set_property(self, "live", turn.is_live)
+
+    def _show_actions(self) -> None:
+        message, is_over = self._turn.message, not self._turn.is_live
+        self._copy.setVisible(bool(message.text) and is_over)
+        self._fork.setVisible(bool(message.message_id) and is_over)
+        # A failed one has Retry in its card.
+        has_failed = message.state is MessageState.FAILED
+        self._retry.setVisible(self._is_last and is_over and not has_failed)
 
     @Slot()
     def _on_copy_clicked(self) -> None:

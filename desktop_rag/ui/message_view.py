@@ -32,6 +32,8 @@ class MessageView(QScrollArea):
     retry_requested = Signal()
     settings_requested = Signal()
     sources_requested = Signal(object)
+    edit_requested = Signal(object)
+    fork_requested = Signal(object)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -123,6 +125,8 @@ class MessageView(QScrollArea):
 
     @Slot(QModelIndex, int, int)
     def _on_rows_inserted(self, _parent: QModelIndex, first: int, last: int) -> None:
+        if isinstance(before := self._items.get(first - 1), AnswerItem):
+            before.show_as_last(is_last=False)
         for row in range(first, last + 1):
             self._add_item(row, at_end=True)
         self.scroll_to_end()
@@ -162,7 +166,8 @@ class MessageView(QScrollArea):
     def _add_item(self, row: int, *, at_end: bool) -> None:
         turn = self._model.turn(row)
         if turn.message.role is Role.USER:
-            item = QuestionItem(turn)
+            item = QuestionItem(self._theme, turn)
+            item.edit_requested.connect(self._on_edit_requested)
         else:
             item = AnswerItem(self._theme, turn)
             item.citation_clicked.connect(self._on_citation_clicked)
@@ -170,6 +175,8 @@ class MessageView(QScrollArea):
             item.address_clicked.connect(self.address_clicked)
             item.retry_requested.connect(self.retry_requested)
             item.settings_requested.connect(self.settings_requested)
+            item.fork_requested.connect(self._on_fork_requested)
+            item.show_as_last(is_last=row == self._model.rowCount() - 1)
         self._items[row] = item
         self._rows.insertWidget(self._rows.count() if at_end else 0, item)
 
@@ -187,6 +194,14 @@ class MessageView(QScrollArea):
     @Slot()
     def _on_sources_requested(self) -> None:
         self.sources_requested.emit(self._message_of_sender())
+
+    @Slot()
+    def _on_edit_requested(self) -> None:
+        self.edit_requested.emit(self._message_of_sender())
+
+    @Slot()
+    def _on_fork_requested(self) -> None:
+        self.fork_requested.emit(self._message_of_sender())
 
     def _message_of_sender(self) -> Message:
         sender = self.sender()

@@ -105,7 +105,7 @@ def test_nothing_about_the_question_is_said_and_the_nearest_kept_apart(
     assert (message.sources, message.model, message.is_excerpts) == ((), "", False)
     assert [s.n for s in message.nearest] == [1, 2]
     assert server.chats == []
-    assert far_off.chat.messages(message.conversation_id)[1] == message
+    assert far_off.chat.history.messages(message.conversation_id)[1] == message
 
 
 def test_one_collection_alone_is_named_as_such(far_off: Services) -> None:
@@ -149,7 +149,7 @@ def test_copies_are_one_source_that_says_where_they_are(indexed: Services, tmp_p
 def test_an_empty_question_is_refused(services: Services) -> None:
     with pytest.raises(AppError):
         ask(services, "  ")
-    assert services.chat.conversations() == []
+    assert services.chat.history.all() == []
 
 
 def test_a_retry_searches_what_was_asked_last(indexed: Services, tmp_path: Path) -> None:
@@ -182,7 +182,7 @@ def test_the_answer_is_stored_with_valid_citations_only(
     assert message.model == server.endpoint().model
     assert message.sources[0].quote == "The lamp is lit at dusk."
     assert not message.sources[1].is_cited
-    stored = indexed.chat.messages(message.conversation_id)
+    stored = indexed.chat.history.messages(message.conversation_id)
     assert [m.role for m in stored] == [Role.USER, Role.ASSISTANT]
     assert stored[1] == message
 
@@ -227,7 +227,7 @@ def test_a_failed_answer_keeps_the_question_and_retry_replaces_it(
     server.mode = "answer"
     retried = list(indexed.chat.retry(failed.conversation_id, cancel=threading.Event()))
     assert last(retried).state is MessageState.DONE
-    stored = indexed.chat.messages(failed.conversation_id)
+    stored = indexed.chat.history.messages(failed.conversation_id)
     assert [(m.role, m.state) for m in stored] == [
         (Role.USER, MessageState.DONE),
         (Role.ASSISTANT, MessageState.DONE),
@@ -240,7 +240,7 @@ def test_a_cut_answer_keeps_what_had_arrived(indexed: Services, server: ChatServ
     message = last(ask(indexed))
     assert message.state is MessageState.FAILED
     assert message.text
-    assert indexed.chat.messages(message.conversation_id)[1] == message
+    assert indexed.chat.history.messages(message.conversation_id)[1] == message
 
 
 def test_a_stopped_answer_is_stored_as_far_as_it_came(
@@ -256,7 +256,7 @@ def test_a_stopped_answer_is_stored_as_far_as_it_came(
     message = last(events)
     assert message.state is MessageState.STOPPED
     assert message.text
-    assert indexed.chat.messages(message.conversation_id)[1] == message
+    assert indexed.chat.history.messages(message.conversation_id)[1] == message
 
 
 def test_retry_without_a_question_is_refused(indexed: Services) -> None:
@@ -267,12 +267,12 @@ def test_retry_without_a_question_is_refused(indexed: Services) -> None:
 
 def test_conversations_are_renamed_deleted_and_restored(indexed: Services) -> None:
     conversation_id = last(ask(indexed)).conversation_id
-    indexed.chat.rename_conversation(conversation_id, "  Light  ")
-    assert [c.title for c in indexed.chat.conversations()] == ["Light"]
-    indexed.chat.delete_conversation(conversation_id)
-    assert indexed.chat.conversations() == []
-    indexed.chat.restore_conversation(conversation_id)
-    assert len(indexed.chat.conversations()) == 1
+    indexed.chat.history.rename(conversation_id, "  Light  ")
+    assert [c.title for c in indexed.chat.history.all()] == ["Light"]
+    indexed.chat.history.delete(conversation_id)
+    assert indexed.chat.history.all() == []
+    indexed.chat.history.restore(conversation_id)
+    assert len(indexed.chat.history.all()) == 1
 
 
 def test_a_key_never_reaches_a_file(indexed: Services, server: ChatServer) -> None:

@@ -22,7 +22,11 @@ class ConversationStore(Protocol):
         ...
 
     def all(self) -> list[Conversation]:
-        """Those not hidden, the one last written to first."""
+        """Those not hidden: pinned ones first, then the one last written to."""
+        ...
+
+    def holding(self, text: str) -> frozenset[str]:
+        """The ids of those not hidden with this text in their title or a message, in any case."""
         ...
 
     def rename(self, conversation_id: str, title: str) -> None:
@@ -31,6 +35,10 @@ class ConversationStore(Protocol):
 
     def set_collection(self, conversation_id: str, collection_id: str) -> None:
         """Remember which documents were asked last; "" means all."""
+        ...
+
+    def set_pinned(self, conversation_id: str, is_pinned: bool) -> None:
+        """Put the conversation before the others in the list, or back to its place."""
         ...
 
     def set_deleted(self, conversation_id: str, is_deleted: bool) -> None:
@@ -46,7 +54,7 @@ class ConversationStore(Protocol):
         ...
 
     def replace_message(self, old_message_id: str, message: Message) -> None:
-        """Put `message` in place of an earlier one, at the end: a failed answer tried again."""
+        """Put `message` in the place of an earlier one, as when an answer is given again."""
         ...
 
     def messages(self, conversation_id: str) -> list[Message]:

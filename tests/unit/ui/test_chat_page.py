@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 import pytest
 from PySide6.QtCore import QObject, QUrl, Slot
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QAbstractButton, QListView
+from PySide6.QtWidgets import QAbstractButton, QFileDialog, QListView
 from pytestqt.qtbot import QtBot
 
 from desktop_rag.answer.chat import Chat
-from desktop_rag.core.conversation import MessageState, Role
+from desktop_rag.core.conversation import Conversation, MessageState, Role
 from desktop_rag.core.settings import Settings
 from desktop_rag.ui.bridge import Bridge
+from desktop_rag.ui.chat_header import ChatHeader
 from desktop_rag.ui.chat_page import ChatPage
 from desktop_rag.ui.composer import Composer
 from desktop_rag.ui.conversation_list import ConversationList
@@ -202,8 +203,8 @@ def test_a_failure_keeps_the_question_and_retry_works(
     server.mode = "answer"
     button(room.page, "Retry").click()
     qtbot.waitUntil(lambda: room.answers() == ["The lamp is lit at dusk [1]. See nothing else."])
-    [conversation] = room.chat.conversations()
-    states = [m.state for m in room.chat.messages(conversation.conversation_id)]
+    [conversation] = room.chat.history.all()
+    states = [m.state for m in room.chat.history.messages(conversation.conversation_id)]
     assert states == [MessageState.DONE, MessageState.DONE]
 
 
@@ -221,7 +222,7 @@ def test_an_answer_goes_on_while_another_chat_is_looked_at(
     room.page.new_chat()
     qtbot.waitUntil(lambda: room.answers() == [])
     assert not room.page.findChildren(QAbstractButton, "stopButton")[0].isVisible()
-    [conversation] = room.chat.conversations()
+    [conversation] = room.chat.history.all()
     room.page.open_conversation(conversation)
     qtbot.waitUntil(lambda: room.answers() == ["The lamp is lit at dusk [1]. See nothing else."])
     qtbot.waitUntil(lambda: is_answered(room))
@@ -245,7 +246,7 @@ def test_a_renamed_chat_has_its_title_everywhere(room: Room, qtbot: QtBot) -> No
     ask(room, qtbot)
     chats = room.page.findChildren(ConversationList)[0]
     qtbot.waitUntil(lambda: conversation_titles(chats) == [QUESTION])
-    [conversation] = room.chat.conversations()
+    [conversation] = room.chat.history.all()
     chats.renamed.emit(conversation.conversation_id, "Lamp & <b>lens</b>")
     qtbot.waitUntil(lambda: conversation_titles(chats) == ["Lamp & <b>lens</b>"])
     assert "Lamp & <b>lens</b>" in room.words()
@@ -255,8 +256,8 @@ def test_a_question_from_outside_is_written_not_asked(room: Room, qtbot: QtBot) 
     ask(room, qtbot)
     room.page.write_question("Is it oil?")
     assert room.page.findChildren(Composer)[0].text == "Is it oil?"
-    [conversation] = room.chat.conversations()
-    roles = [m.role for m in room.chat.messages(conversation.conversation_id)]
+    [conversation] = room.chat.history.all()
+    roles = [m.role for m in room.chat.history.messages(conversation.conversation_id)]
     assert roles == [Role.USER, Role.ASSISTANT]
     qtbot.waitUntil(lambda: room.answers() == [])
 
@@ -277,3 +278,93 @@ def test_a_narrow_window_shows_one_side_at_a_time(room: Room, qtbot: QtBot) -> N
     assert not chats.isVisible()
     button(room.page, "Close the sources").click()
     assert not panel.isVisible()
+
+
+def test_an_earlier_question_is_asked_anew_in_a_copy(room: Room, qtbot: QtBot) -> None:
+    ask(room, qtbot)
+    ask(room, qtbot, "Does it burn oil?")
+    composer = room.page.findChildren(Composer)[0]
+    click(room, qtbot, "Edit and ask again", 1)
+    assert composer.text == "Does it burn oil?"
+    composer.set_text("What does it burn?")
+    button(composer, "Send the question").click()
+    chats = room.page.findChildren(ConversationList)[0]
+    qtbot.waitUntil(lambda: conversation_titles(chats) == [f"{QUESTION} (copy)", QUESTION])
+    qtbot.waitUntil(lambda: is_answered(room))
+    copy, original = room.chat.history.all()
+    assert said(room, copy) == [QUESTION, "What does it burn?"]
+    assert said(room, original) == [QUESTION, "Does it burn oil?"]
+
+
+def test_the_first_question_anew_is_a_chat_of_its_own(room: Room, qtbot: QtBot) -> None:
+    ask(room, qtbot)
+    composer = room.page.findChildren(Composer)[0]
+    click(room, qtbot, "Edit and ask again", 0)
+    button(composer, "Cancel").click()
+    assert composer.text == ""
+    click(room, qtbot, "Edit and ask again", 0)
+    composer.set_text("What does it burn?")
+    button(composer, "Send the question").click()
+    chats = room.page.findChildren(ConversationList)[0]
+    qtbot.waitUntil(lambda: conversation_titles(chats) == ["What does it burn?", QUESTION])
+    qtbot.waitUntil(lambda: is_answered(room))
+
+
+def test_a_chat_goes_on_in_a_copy(room: Room, qtbot: QtBot) -> None:
+    ask(room, qtbot)
+    ask(room, qtbot, "Does it burn oil?")
+    click(room, qtbot, "Go on from here in a copy", 0)
+    chats = room.page.findChildren(ConversationList)[0]
+    qtbot.waitUntil(lambda: f"{QUESTION} (copy)" in conversation_titles(chats))
+    qtbot.waitUntil(lambda: len(room.answers()) == 1)
+
+
+def test_an_answer_given_again_can_be_taken_back(
+    room: Room, server: ChatServer, qtbot: QtBot
+) -> None:
+    ask(room, qtbot)
+    offers: list[Callable[[], None]] = []
+    room.page.undo_offered.connect(lambda _notice, undo: offers.append(undo))
+    [before] = room.answers()
+    use(room, server)
+    click(room, qtbot, "Answer again", 0)
+    qtbot.waitUntil(lambda: room.answers() == ["The lamp is lit at dusk [1]. See nothing else."])
+    qtbot.waitUntil(lambda: bool(offers))
+    offers[0]()
+    qtbot.waitUntil(lambda: room.answers() == [before])
+
+
+def test_a_pinned_chat_is_written_to_a_file(room: Room, qtbot: QtBot, tmp_path: Path) -> None:
+    ask(room, qtbot)
+    chats = room.page.findChildren(ConversationList)[0]
+    qtbot.waitUntil(lambda: conversation_titles(chats) == [QUESTION])
+    header = room.page.findChildren(ChatHeader)[0]
+    header.pin_requested.emit()
+    qtbot.waitUntil(lambda: room.chat.history.all()[0].is_pinned)
+    header.export_requested.emit()
+    dialog = room.page.findChildren(QFileDialog, "exportDialog")[0]
+    target = tmp_path / "chat.md"
+    told: list[Notice] = []
+    room.page.told.connect(told.append)
+    dialog.fileSelected.emit(str(target))
+    dialog.reject()
+    qtbot.waitUntil(lambda: [n.title for n in told] == [f"Exported to {target}."])
+    assert "lit at dusk" in target.read_text(encoding="utf-8")
+
+
+def click(room: Room, qtbot: QtBot, name: str, place: int) -> None:
+    """Press the button of this name at a place, from the top, once it can be seen."""
+    qtbot.waitUntil(lambda: len(named(room, name)) > place)
+    named(room, name)[place].click()
+
+
+def named(room: Room, name: str) -> list[QAbstractButton]:
+    """The buttons of this name that can be seen, from the top."""
+    found = room.page.findChildren(QAbstractButton)
+    seen = [b for b in found if b.accessibleName() == name and b.isVisible()]
+    return sorted(seen, key=lambda b: b.mapToGlobal(b.rect().topLeft()).y())
+
+
+def said(room: Room, conversation: Conversation) -> list[str]:
+    messages = room.chat.history.messages(conversation.conversation_id)
+    return [m.text for m in messages if m.role is Role.USER]

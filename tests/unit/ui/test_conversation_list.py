@@ -1,5 +1,7 @@
 """The list of conversations: order kept, found, renamed, deleted, titles shown literally."""
 
+from dataclasses import replace
+
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QAction
@@ -37,8 +39,8 @@ def titles(chats: ConversationList) -> list[str]:
     return [model.index(row, 0).data() for row in range(model.rowCount())]
 
 
-def test_the_model_is_a_proper_one(qtmodeltester: ModelTester) -> None:
-    model = ConversationModel()
+def test_the_model_is_a_proper_one(theme: Theme, qtmodeltester: ModelTester) -> None:
+    model = ConversationModel(theme)
     model.show(CHATS)
     qtmodeltester.check(model)
 
@@ -52,6 +54,34 @@ def test_titles_are_one_literal_line_each(chats: ConversationList) -> None:
 def test_the_filter_finds_by_any_part(chats: ConversationList, qtbot: QtBot) -> None:
     qtbot.keyClicks(chats.findChildren(QLineEdit)[0], "LENS")
     assert titles(chats) == ["Lamp & lens"]
+
+
+def test_what_a_message_holds_is_found_too(chats: ConversationList, qtbot: QtBot) -> None:
+    with qtbot.waitSignal(chats.find_requested) as asked:
+        qtbot.keyClicks(chats.findChildren(QLineEdit)[0], "l")
+    assert asked.args == ["l"]
+    chats.show_found("another", frozenset({"c3"}))
+    assert titles(chats) == ["Lamp & lens"]
+    chats.show_found("l", frozenset({"c3"}))
+    assert titles(chats) == ["Lamp & lens", "New chat"]
+    chats.findChildren(QLineEdit)[0].clear()
+    assert len(titles(chats)) == 3
+
+
+def test_a_pinned_chat_shows_it_and_is_unpinned(chats: ConversationList, qtbot: QtBot) -> None:
+    pinned = replace(CHATS[2], is_pinned=True)
+    chats.show_conversations([pinned, *CHATS[:2]])
+    index = view(chats).model().index(0, 0)
+    assert not index.data(Qt.ItemDataRole.DecorationRole).isNull()
+    assert index.data(Qt.ItemDataRole.AccessibleTextRole) == "New chat, pinned"
+    assert view(chats).model().index(1, 0).data(Qt.ItemDataRole.DecorationRole) is None
+    view(chats).customContextMenuRequested.emit(view(chats).visualRect(index).center())
+    menu = chats.findChildren(QMenu)[0]
+    assert menu.actions()[0].text() == "Unpin"
+    with qtbot.waitSignal(chats.pinned) as told:
+        menu.actions()[0].trigger()
+    assert told.args == ["c3", False]
+    menu.close()
 
 
 def test_a_click_opens_and_another_on_the_same_does_not(
@@ -84,8 +114,8 @@ def test_a_title_is_edited_in_its_row(chats: ConversationList, qtbot: QtBot) -> 
 
 
 @pytest.mark.parametrize("title", ["Lamp & lens", "   "])
-def test_the_same_or_an_empty_title_changes_nothing(qtbot: QtBot, title: str) -> None:
-    model = ConversationModel()
+def test_the_same_or_an_empty_title_changes_nothing(theme: Theme, qtbot: QtBot, title: str) -> None:
+    model = ConversationModel(theme)
     model.show(CHATS)
     with qtbot.assertNotEmitted(model.title_edited):
         model.setData(model.index(0), title)
@@ -109,9 +139,9 @@ def test_the_menu_of_a_row_is_for_that_row(chats: ConversationList, qtbot: QtBot
     index = view(chats).model().index(1, 0)
     view(chats).customContextMenuRequested.emit(view(chats).visualRect(index).center())
     menu = chats.findChildren(QMenu)[0]
-    assert [action.text() for action in menu.actions()] == ["Rename", "Delete"]
+    assert [action.text() for action in menu.actions()] == ["Pin", "Rename", "Delete"]
     with qtbot.waitSignal(chats.delete_requested) as asked:
-        menu.actions()[1].trigger()
+        menu.actions()[2].trigger()
     assert asked.args == [CHATS[1]]
     menu.close()
 

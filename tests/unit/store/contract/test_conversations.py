@@ -81,10 +81,47 @@ def test_an_answer_tried_again_takes_the_place_of_the_first(store: ConversationS
     conversation = store.add("Lamps", "")
     store.add_message(message(conversation.conversation_id, "q", 1.0, Role.USER))
     store.add_message(message(conversation.conversation_id, "bad", 2.0))
-    good = message(conversation.conversation_id, "good", 3.0)
+    store.add_message(message(conversation.conversation_id, "later", 3.0))
+    good = message(conversation.conversation_id, "good", 4.0)
     store.replace_message("bad", good)
-    assert [m.message_id for m in store.messages(conversation.conversation_id)] == ["q", "good"]
-    assert store.messages(conversation.conversation_id)[1] == good
+    stored = store.messages(conversation.conversation_id)
+    assert [m.message_id for m in stored] == ["q", "good", "later"]
+    assert stored[1] == good
+
+
+def test_pinned_conversations_come_first(store: ConversationStore) -> None:
+    old, new = store.add("old", ""), store.add("new", "")
+    store.add_message(message(new.conversation_id, "m", 9e9))
+    store.set_pinned(old.conversation_id, True)
+    assert [(c.title, c.is_pinned) for c in store.all()] == [("old", True), ("new", False)]
+    assert store.get(old.conversation_id).is_pinned
+    store.set_pinned(old.conversation_id, False)
+    assert [c.title for c in store.all()] == ["new", "old"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("lamps", {"Lamps"}),
+        ("TEXT OF A", {"Lamps"}),
+        ("text of", {"Lamps", "Größe 100%"}),
+        ("GRÖSSE", {"Größe 100%"}),
+        ("100%", {"Größe 100%"}),
+        ("%", {"Größe 100%"}),
+        ("nowhere", set[str]()),
+    ],
+)
+def test_conversations_are_found_by_what_was_said(
+    store: ConversationStore, text: str, expected: set[str]
+) -> None:
+    lamps, size, gone = store.add("Lamps", ""), store.add("Größe 100%", ""), store.add("Lamps", "")
+    store.add_message(message(lamps.conversation_id, "a", 1.0))
+    store.add_message(message(size.conversation_id, "b", 2.0))
+    store.add_message(message(gone.conversation_id, "a", 3.0))
+    store.set_deleted(gone.conversation_id, True)
+    titles = {store.get(i).title for i in store.holding(text)}
+    assert titles == expected
+    assert gone.conversation_id not in store.holding(text)
 
 
 def test_rename_delete_restore_and_purge(store: ConversationStore) -> None:

@@ -1,0 +1,85 @@
+"""The stored conversations: found, renamed, pinned, copied, put back. Worker threads only."""
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import replace
+
+from desktop_rag.answer.export import exported
+from desktop_rag.core.conversation import Conversation, Message
+from desktop_rag.store.contract.records import ConversationStore
+
+_COPY = "{title} (copy)"
+
+
+class History:
+    """What the chat keeps, and what a person can do with it."""
+
+    def __init__(self, conversations: ConversationStore) -> None:
+        self._conversations = conversations
+
+    def all(self) -> list[Conversation]:
+        """Those not deleted: pinned ones first, then the one last written to."""
+        return self._conversations.all()
+
+    def find(self, text: str) -> frozenset[str]:
+        """The ids of conversations with this text in their title or in a message, in any case."""
+        return self._conversations.holding(text.strip()) if text.strip() else frozenset()
+
+    def messages(self, conversation_id: str) -> list[Message]:
+        """The messages in order, answers with the sources they were shown with."""
+        return self._conversations.messages(conversation_id)
+
+    def rename(self, conversation_id: str, title: str) -> None:
+        """Give the conversation another title; an empty one is ignored."""
+        if title.strip():
+            self._conversations.rename(conversation_id, title.strip())
+
+    def set_pinned(self, conversation_id: str, is_pinned: bool) -> None:
+        """Keep the conversation above the others, or no longer."""
+        self._conversations.set_pinned(conversation_id, is_pinned)
+
+    def delete(self, conversation_id: str) -> None:
+        """Hide the conversation; it is removed for good at the next start."""
+        self._conversations.set_deleted(conversation_id, True)
+
+    def restore(self, conversation_id: str) -> None:
+        """Undo `delete`."""
+        self._conversations.set_deleted(conversation_id, False)
+
+    def purge_deleted(self) -> None:
+        """Remove deleted conversations for good. Called at the start of the app."""
+        self._conversations.purge_deleted()
+
+    def fork(self, conversation_id: str, message_id: str) -> Conversation:
+        """A copy of the conversation up to and with one of its messages."""
+        messages = self.messages(conversation_id)
+        return self._copy(conversation_id, messages[: _place_of(messages, message_id) + 1])
+
+    def fork_before(self, conversation_id: str, message_id: str) -> Conversation:
+        """A copy of what came before a message, where another question can be asked instead."""
+        messages = self.messages(conversation_id)
+        return self._copy(conversation_id, messages[: _place_of(messages, message_id)])
+
+    def put_back(self, message: Message, *, in_place_of: str) -> None:
+        """Bring an answer back that another one, of this id, has replaced."""
+        self._conversations.replace_message(in_place_of, message)
+
+    def export(self, conversation_id: str, ending: str) -> str:
+        """The conversation with its sources as the text of a file: .md, .html or .json."""
+        conversation = self._conversations.get(conversation_id)
+        return exported(conversation, self.messages(conversation_id), ending)
+
+    def _copy(self, conversation_id: str, messages: Sequence[Message]) -> Conversation:
+        original = self._conversations.get(conversation_id)
+        title = _COPY.format(title=original.title)
+        copy = self._conversations.add(title, original.collection_id)
+        for message in messages:
+            fresh = replace(
+                message, message_id=uuid.uuid4().hex, conversation_id=copy.conversation_id
+            )
+            self._conversations.add_message(fresh)
+        return self._conversations.get(copy.conversation_id)
+
+
+def _place_of(messages: Sequence[Message], message_id: str) -> int:
+    return next(n for n, message in enumerate(messages) if message.message_id == message_id)

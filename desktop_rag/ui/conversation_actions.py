@@ -1,0 +1,96 @@
+"""What is done with a whole conversation or from one of its messages: copies, files. Qt thread.
+
+The store is asked through the bridge; a file is written by it too.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtWidgets import QFileDialog, QWidget
+
+from desktop_rag.core.conversation import Conversation, Message
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.library_events import Notice
+from desktop_rag.ui.bridge import Bridge
+from desktop_rag.ui.conversation_list import title_of
+
+if TYPE_CHECKING:
+    from desktop_rag.answer.chat import Chat
+
+_FORMS = {"Markdown (*.md)": "md", "Web page (*.html)": "html", "JSON (*.json)": "json"}
+_LONGEST_NAME = 60
+
+Copied = Callable[[Conversation, list[Message]], None]
+
+
+class ConversationActions(QObject):
+    """`told` carries a Notice of what was done."""
+
+    told = Signal(object)
+
+    def __init__(self, bridge: Bridge, chat: "Chat", parent: QWidget) -> None:
+        super().__init__(parent)
+        self._bridge = bridge
+        self._history = chat.history
+        self._window = parent
+
+    def fork(self, message: Message, copied: Copied) -> None:
+        """Copy the conversation up to and with this message."""
+        self._copy(lambda: self._history.fork(message.conversation_id, message.message_id), copied)
+
+    def fork_before(self, message: Message, copied: Copied) -> None:
+        """Copy what came before this message."""
+        conversation_id, message_id = message.conversation_id, message.message_id
+        self._copy(lambda: self._history.fork_before(conversation_id, message_id), copied)
+
+    def put_back(self, message: Message, replacing: Message, done: Callable[[], None]) -> None:
+        """Bring the answer back that another one has replaced."""
+        message_id = replacing.message_id
+        self._bridge.run(
+            self,
+            lambda: self._history.put_back(message, in_place_of=message_id),
+            lambda _nothing: done(),
+        )
+
+    def ask_where_to_export(self, conversation: Conversation) -> None:
+        """Let the person choose a file, then write the conversation into it."""
+        dialog = QFileDialog(self._window, "Export the chat")
+        dialog.setObjectName("exportDialog")
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.setNameFilters(list(_FORMS))
+        dialog.selectFile(f"{_file_name(conversation)}.md")
+        dialog.filterSelected.connect(lambda chosen: dialog.setDefaultSuffix(_FORMS[chosen]))
+        dialog.setDefaultSuffix("md")
+        dialog.fileSelected.connect(lambda path: self.export(conversation, Path(path)))
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+
+    def export(self, conversation: Conversation, path: Path) -> None:
+        """Write the conversation; the ending of the file says how, Markdown if it is none."""
+        conversation_id = conversation.conversation_id
+
+        def write() -> None:
+            text = self._history.export(conversation_id, path.suffix)
+            try:
+                path.write_text(text, encoding="utf-8")
+            except OSError as exc:
+                title = "The chat could not be written."
+                raise AppError(title, f"{path}: {exc.strerror}. Choose another place.") from exc
+
+        self._bridge.run(
+            self, write, lambda _nothing: self.told.emit(Notice(f"Exported to {path}."))
+        )
+
+    def _copy(self, make: Callable[[], Conversation], copied: Copied) -> None:
+        def work() -> tuple[Conversation, list[Message]]:
+            conversation = make()
+            return conversation, self._history.messages(conversation.conversation_id)
+
+        self._bridge.run(self, work, lambda result: copied(*result))
+
+
+def _file_name(conversation: Conversation) -> str:
+    kept = "".join(c if c.isalnum() or c in " -_" else " " for c in title_of(conversation))
+    return " ".join(kept.split())[:_LONGEST_NAME].strip() or "chat"
