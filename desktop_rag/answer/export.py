@@ -122,6 +122,7 @@ def _json_message(message: Message) -> dict[str, Any]:
     }
     if message.role is Role.ASSISTANT:
         fields |= {"state": message.state.value, "model": message.model}
+        fields["feedback"] = message.feedback.value
         fields["sources"] = [
             asdict(source) | {"anchor": source.anchor.to_json()} for source in message.sources
         ]

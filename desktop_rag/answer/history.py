@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from desktop_rag.answer.export import exported
-from desktop_rag.core.conversation import Conversation, Message
+from desktop_rag.core.conversation import Conversation, Feedback, Message
 from desktop_rag.store.contract.records import ConversationStore
 
 _COPY = "{title} (copy)"
@@ -59,6 +59,10 @@ class History:
         """A copy of what came before a message, where another question can be asked instead."""
         messages = self.messages(conversation_id)
         return self._copy(conversation_id, messages[: _place_of(messages, message_id)])
+
+    def set_feedback(self, message_id: str, feedback: Feedback) -> None:
+        """Note what the person thinks of an answer; every change is kept, the last one stands."""
+        self._conversations.add_feedback(message_id, feedback)
 
     def put_back(self, message: Message, *, in_place_of: str) -> None:
         """Bring an answer back that another one, of this id, has replaced."""

@@ -111,6 +111,14 @@ class MessageState(StrEnum):
     FAILED = "failed"
 
 
+class Feedback(StrEnum):
+    """What the person thinks of an answer."""
+
+    NONE = ""
+    LIKED = "liked"
+    DISLIKED = "disliked"
+
+
 @dataclass(frozen=True, slots=True)
 class Message:
     """One turn of a conversation. `model` is empty for the person's own and for excerpts.
@@ -135,6 +143,7 @@ class Message:
     sources: tuple[SourceRef, ...] = ()
     nearest: tuple[SourceRef, ...] = ()
     notes: SearchNotes | None = None
+    feedback: Feedback = Feedback.NONE
 
 
 @dataclass(frozen=True, slots=True)

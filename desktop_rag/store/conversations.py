@@ -4,10 +4,12 @@ import json
 import time
 import uuid
 from collections.abc import Sequence
+from dataclasses import replace
 
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import (
     Conversation,
+    Feedback,
     Message,
     MessageState,
     Role,
@@ -102,7 +104,8 @@ class ConversationStore:
         def work(con: Connection) -> None:
             gone = "(SELECT conversation_id FROM conversations WHERE is_deleted)"
             messages = f"(SELECT message_id FROM messages WHERE conversation_id IN {gone})"
-            con.execute(f"DELETE FROM citations WHERE message_id IN {messages}")
+            for table in ("citations", "feedback"):
+                con.execute(f"DELETE FROM {table} WHERE message_id IN {messages}")
             con.execute(f"DELETE FROM messages WHERE conversation_id IN {gone}")
             con.execute("DELETE FROM conversations WHERE is_deleted")
 
@@ -136,13 +139,38 @@ class ConversationStore:
                 " (SELECT message_id FROM messages WHERE conversation_id = ?) ORDER BY n",
                 [conversation_id],
             ).fetchall()
+            last = con.execute(
+                "SELECT message_id, arg_max(value, number) FROM feedback WHERE message_id IN"
+                " (SELECT message_id FROM messages WHERE conversation_id = ?) GROUP BY message_id",
+                [conversation_id],
+            ).fetchall()
+        feedback = {message_id: Feedback(value) for message_id, value in last}
         sources: dict[tuple[str, bool], list[SourceRef]] = {}
         for message_id, *fields, is_nearest in cited:
             sources.setdefault((message_id, is_nearest), []).append(_source_from(fields))
-        return [
+        messages = [
             _message_from(row, sources.get((row[0], False), ()), sources.get((row[0], True), ()))
             for row in rows
         ]
+        return [replace(m, feedback=feedback.get(m.message_id, m.feedback)) for m in messages]
+
+    def add_feedback(self, message_id: str, feedback: Feedback) -> None:
+        """Note what the person thinks of an answer now; what was noted before stays noted."""
+        self._database.write(
+            lambda con: con.execute(
+                "INSERT INTO feedback SELECT coalesce(max(number), 0) + 1, ?, ?, ? FROM feedback",
+                [message_id, feedback.value, time.time()],
+            )
+        )
+
+    def feedback_log(self, message_id: str) -> list[tuple[float, Feedback]]:
+        """Every change of mind about an answer, the first one first."""
+        with self._database.read() as con:
+            rows = con.execute(
+                "SELECT noted_at, value FROM feedback WHERE message_id = ? ORDER BY number",
+                [message_id],
+            ).fetchall()
+        return [(noted_at, Feedback(value)) for noted_at, value in rows]
 
     def _set(self, conversation_id: str, column: str, value: str | bool) -> None:
         sql = f"UPDATE conversations SET {column} = ? WHERE conversation_id = ?"

@@ -41,9 +41,12 @@ def m005_quick_edits(connection: Connection) -> None:
         connection.execute(statement)
 
 
-def m006_pinned_conversations(connection: Connection) -> None:
-    """Conversations that stay above the others."""
+def m006_pins_and_feedback(connection: Connection) -> None:
+    """Conversations that stay above the others, and every change of mind about an answer."""
     connection.execute("ALTER TABLE conversations ADD COLUMN is_pinned BOOLEAN DEFAULT false")
+    connection.execute(
+        "CREATE TABLE feedback (number BIGINT, message_id VARCHAR, value VARCHAR, noted_at DOUBLE)"
+    )
 
 
 MIGRATIONS: list[Callable[[Connection], None]] = [
@@ -52,7 +55,7 @@ MIGRATIONS: list[Callable[[Connection], None]] = [
     m003_finer_retrieval,
     m004_scale,
     m005_quick_edits,
-    m006_pinned_conversations,
+    m006_pins_and_feedback,
 ]
 LATEST = len(MIGRATIONS)
 

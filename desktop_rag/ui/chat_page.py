@@ -7,15 +7,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, QTimer, Signal, Slot
+from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
-from desktop_rag.core.conversation import Conversation, Message, Role, SourceRef
-from desktop_rag.core.domain import Collection, DocumentState, Source
-from desktop_rag.core.library_events import DocumentCounts, Notice
+from desktop_rag.core.conversation import Conversation, Feedback, Message, Role, SourceRef
+from desktop_rag.core.domain import Collection
+from desktop_rag.core.library_events import Notice
 from desktop_rag.core.settings import Settings
 from desktop_rag.ui.address_question import ask_to_open
+from desktop_rag.ui.askable import Askable
 from desktop_rag.ui.bridge import Bridge
 from desktop_rag.ui.chat_header import ChatHeader
 from desktop_rag.ui.chat_session import ChatSession
@@ -36,11 +37,11 @@ if TYPE_CHECKING:
     from desktop_rag.ingest.library import Library
 
 _COMPOSER_PX = 780
-_REFRESH_EVERY_MS = 3_000
 
 
 class ChatPage(QWidget):
-    """Connects the conversation list, the messages, the composer and the sources.
+    """Connects the conversation list, the messages, the composer and the sources. `askable` is
+    what there is to ask.
 
     `undo_offered` carries a Notice and what undoes it, `told` a Notice.
     """
@@ -59,14 +60,13 @@ class ChatPage(QWidget):
     ) -> None:
         super().__init__()
         self._bridge = bridge
-        self._library = library
         self._chat = chat
         self._theme = theme
         self._opener = PlaceOpener(bridge, library, theme, self)
         self._feed = ConversationFeed(bridge, chat, self)
         self._actions = ConversationActions(bridge, chat, self)
         self._sessions: list[ChatSession] = []
-        self._refresh_timer = QTimer(self, singleShot=True, interval=_REFRESH_EVERY_MS)
+        self.askable = Askable(bridge, library, self)
         self._build()
         self._connect()
         self._session = self._new_session(None)
@@ -104,7 +104,7 @@ class ChatPage(QWidget):
         self._stop_key.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
 
     def _connect(self) -> None:
-        self._refresh_timer.timeout.connect(self.refresh_library)
+        self.askable.known.connect(self._on_library_known)
         self._feed.listed.connect(self._on_listed)
         self._feed.restored.connect(self.open_conversation)
         self._list.new_requested.connect(self.new_chat)
@@ -132,6 +132,7 @@ class ChatPage(QWidget):
         self._messages.sources_requested.connect(self._on_sources_requested)
         self._messages.edit_requested.connect(self._composer.edit)
         self._messages.fork_requested.connect(self._on_fork_requested)
+        self._messages.feedback_given.connect(self._on_feedback_given)
         self._messages.citation_clicked.connect(self._on_citation_clicked)
         self._messages.address_clicked.connect(self._on_address_clicked)
         self._stop_key.activated.connect(self.stop)
@@ -152,22 +153,7 @@ class ChatPage(QWidget):
     def refresh(self) -> None:
         """Fetch the conversations, the collections and what there is to ask."""
         self._feed.refresh()
-        self.refresh_library()
-
-    @Slot()
-    def refresh_library(self) -> None:
-        """Fetch the collections and how much can be asked."""
-        library = self._library
-        self._bridge.run(
-            self,
-            lambda: (library.collections(), library.sources(), library.counts()),
-            self._on_library_known,
-        )
-
-    def refresh_library_soon(self) -> None:
-        """The same, but at most every few seconds however often it is called."""
-        if not self._refresh_timer.isActive():
-            self._refresh_timer.start()
+        self.askable.refresh()
 
     @Slot()
     def new_chat(self) -> None:
@@ -323,6 +309,10 @@ class ChatPage(QWidget):
     def _on_fork_requested(self, message: Message) -> None:
         self._actions.fork(message, self._show_copy)
 
+    @Slot(object, object)
+    def _on_feedback_given(self, message: Message, feedback: Feedback) -> None:
+        self._session.give_feedback(message, feedback)
+
     def _show_copy(self, copy: Conversation, messages: list[Message]) -> None:
         session = self._new_session(copy)
         session.model.load(messages)
@@ -390,10 +380,9 @@ class ChatPage(QWidget):
     def _on_address_clicked(self, address: str) -> None:
         ask_to_open(address, self)
 
+    @Slot(object, int, int)
     def _on_library_known(
-        self, known: tuple[list[Collection], list[Source], DocumentCounts]
+        self, collections: list[Collection], source_count: int, document_count: int
     ) -> None:
-        collections, sources, counts = known
         self._composer.set_collections(collections)
-        searchable = (DocumentState.SEARCHABLE, DocumentState.SEARCHABLE_BY_WORDS)
-        self._empty.show_library(len(sources), sum(counts.of(state) for state in searchable))
+        self._empty.show_library(source_count, document_count)

@@ -14,6 +14,7 @@ from desktop_rag.core.conversation import (
     AnswerDone,
     AnswerEvent,
     Conversation,
+    Feedback,
     Message,
     MessageState,
     QuestionStored,
@@ -106,6 +107,15 @@ class ChatSession(QObject):
             return
         conversation_id = self.conversation_id
         self._start(lambda cancel: self._chat.retry(conversation_id, cancel=cancel))
+
+    def give_feedback(self, message: Message, feedback: Feedback) -> None:
+        """Note what the person thinks of an answer."""
+        message_id = message.message_id
+        self._bridge.run(
+            self,
+            lambda: self._chat.history.set_feedback(message_id, feedback),
+            lambda _nothing: self.model.set_feedback(message_id, feedback),
+        )
 
     def stop(self) -> None:
         """End the answer early; what has arrived of it is kept."""

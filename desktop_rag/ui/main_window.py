@@ -175,10 +175,10 @@ class MainWindow(QMainWindow):
                 self._strip.show_progress(progress)
                 self.library_page.on_library_event(event)
             case SourcesChanged():
-                self.chat_page.refresh_library()
+                self.chat_page.askable.refresh()
                 self.library_page.on_library_event(event)
             case DocumentsChanged():
-                self.chat_page.refresh_library_soon()
+                self.chat_page.askable.refresh_soon()
                 self.library_page.on_library_event(event)
             case SourceScanned():
                 self.library_page.on_library_event(event)

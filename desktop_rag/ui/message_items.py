@@ -7,7 +7,7 @@ from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QToolButton, QVBoxLayout, QWidget
 
-from desktop_rag.core.conversation import Message, MessageState
+from desktop_rag.core.conversation import Feedback, Message, MessageState
 from desktop_rag.ui.answer_body import AnswerBody
 from desktop_rag.ui.controls import (
     Card,
@@ -29,6 +29,10 @@ _PHASES = {
     Phase.READING: "Reading what was found…",
     Phase.THINKING: "Thinking…",
     Phase.WRITING: "Writing…",
+}
+_OPINIONS = {
+    Feedback.LIKED: ("thumb-up", "Like"),
+    Feedback.DISLIKED: ("thumb-down", "Dislike"),
 }
 EXCERPTS_BYLINE = "Excerpts from your documents (no endpoint set)"
 
@@ -160,6 +164,7 @@ class AnswerItem(QWidget):
     settings_requested = Signal()
     sources_requested = Signal()
     fork_requested = Signal()
+    feedback_given = Signal(object)
 
     def __init__(self, theme: Theme, turn: Turn, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -193,6 +198,12 @@ class AnswerItem(QWidget):
         footer.setSpacing(2)
         footer.addWidget(self._byline, 1)
         footer.addWidget(self._sources)
+        self._opinions = {
+            opinion: IconButton(self._theme, f"{icon}:muted", name)
+            for opinion, (icon, name) in _OPINIONS.items()
+        }
+        for button in self._opinions.values():
+            footer.addWidget(button)
         footer.addWidget(self._fork)
         footer.addWidget(self._retry)
         footer.addWidget(self._copy)
@@ -212,6 +223,8 @@ class AnswerItem(QWidget):
         self._sources.clicked.connect(self.sources_requested)
         self._copy.clicked.connect(self._on_copy_clicked)
         self._fork.clicked.connect(self.fork_requested)
+        self._opinions[Feedback.LIKED].clicked.connect(self._on_like_clicked)
+        self._opinions[Feedback.DISLIKED].clicked.connect(self._on_dislike_clicked)
 
     def show_as_last(self, *, is_last: bool) -> None:
         """Only the last answer can be given again."""
@@ -239,9 +252,28 @@ class AnswerItem(QWidget):
         message, is_over = self._turn.message, not self._turn.is_live
         self._copy.setVisible(bool(message.text) and is_over)
         self._fork.setVisible(bool(message.message_id) and is_over)
+        for opinion, (icon, name) in _OPINIONS.items():
+            is_held = message.feedback is opinion
+            button = self._opinions[opinion]
+            button.show_as(
+                f"{icon}:{'accent' if is_held else 'muted'}", f"{name} (on)" if is_held else name
+            )
+            button.setVisible(bool(message.message_id and message.text) and is_over)
         # A failed one has Retry in its card.
         has_failed = message.state is MessageState.FAILED
         self._retry.setVisible(self._is_last and is_over and not has_failed)
+
+    @Slot()
+    def _on_like_clicked(self) -> None:
+        self._toggle(Feedback.LIKED)
+
+    @Slot()
+    def _on_dislike_clicked(self) -> None:
+        self._toggle(Feedback.DISLIKED)
+
+    def _toggle(self, opinion: Feedback) -> None:
+        is_held = self._turn.message.feedback is opinion
+        self.feedback_given.emit(Feedback.NONE if is_held else opinion)
 
     @Slot()
     def _on_copy_clicked(self) -> None:

@@ -12,6 +12,7 @@ from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistent
 from desktop_rag.core.conversation import (
     AnswerDone,
     AnswerEvent,
+    Feedback,
     Message,
     MessageState,
     QuestionStored,
@@ -120,6 +121,13 @@ class MessageModel(QAbstractListModel):
                 self._replace(-1, Turn(message))
             case _:
                 assert_never(event)
+
+    def set_feedback(self, message_id: str, feedback: Feedback) -> None:
+        """Show what the person thinks of an answer."""
+        for row, turn in enumerate(self._turns):
+            if turn.message.message_id == message_id:
+                fresh = dataclasses.replace(turn.message, feedback=feedback)
+                self._replace(row, dataclasses.replace(turn, message=fresh))
 
     def fail(self, error: AppError) -> None:
         """End the answer that is being written with an error; what has arrived of it stays."""

@@ -10,7 +10,7 @@ from PySide6.QtCore import QMetaObject, QModelIndex, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
-from desktop_rag.core.conversation import Message, Role
+from desktop_rag.core.conversation import Feedback, Message, Role
 from desktop_rag.ui.controls import TextButton
 from desktop_rag.ui.message_items import AnswerItem, QuestionItem
 from desktop_rag.ui.message_model import MessageModel
@@ -34,6 +34,7 @@ class MessageView(QScrollArea):
     sources_requested = Signal(object)
     edit_requested = Signal(object)
     fork_requested = Signal(object)
+    feedback_given = Signal(object, object)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -176,6 +177,7 @@ class MessageView(QScrollArea):
             item.retry_requested.connect(self.retry_requested)
             item.settings_requested.connect(self.settings_requested)
             item.fork_requested.connect(self._on_fork_requested)
+            item.feedback_given.connect(self._on_feedback_given)
             item.show_as_last(is_last=row == self._model.rowCount() - 1)
         self._items[row] = item
         self._rows.insertWidget(self._rows.count() if at_end else 0, item)
@@ -202,6 +204,10 @@ class MessageView(QScrollArea):
     @Slot()
     def _on_fork_requested(self) -> None:
         self.fork_requested.emit(self._message_of_sender())
+
+    @Slot(object)
+    def _on_feedback_given(self, feedback: Feedback) -> None:
+        self.feedback_given.emit(self._message_of_sender(), feedback)
 
     def _message_of_sender(self) -> Message:
         sender = self.sender()

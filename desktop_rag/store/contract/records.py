@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
-from desktop_rag.core.conversation import Conversation, Message
+from desktop_rag.core.conversation import Conversation, Feedback, Message
 
 
 class ConversationStore(Protocol):
@@ -58,7 +58,15 @@ class ConversationStore(Protocol):
         ...
 
     def messages(self, conversation_id: str) -> list[Message]:
-        """The messages in the order they were stored, with the sources as they were shown."""
+        """The messages in their order, with the sources as shown and the last feedback on each."""
+        ...
+
+    def add_feedback(self, message_id: str, feedback: Feedback) -> None:
+        """Note what the person thinks of an answer now; what was noted before stays noted."""
+        ...
+
+    def feedback_log(self, message_id: str) -> list[tuple[float, Feedback]]:
+        """Every change of mind about an answer: when, and to what; the first one first."""
         ...
 
 

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QAbstractButton, QFileDialog, QListView
 from pytestqt.qtbot import QtBot
 
 from desktop_rag.answer.chat import Chat
-from desktop_rag.core.conversation import Conversation, MessageState, Role
+from desktop_rag.core.conversation import Conversation, Feedback, MessageState, Role
 from desktop_rag.core.settings import Settings
 from desktop_rag.ui.bridge import Bridge
 from desktop_rag.ui.chat_header import ChatHeader
@@ -332,6 +332,25 @@ def test_an_answer_given_again_can_be_taken_back(
     qtbot.waitUntil(lambda: bool(offers))
     offers[0]()
     qtbot.waitUntil(lambda: room.answers() == [before])
+
+
+def test_an_answer_is_liked_disliked_and_neither_again(room: Room, qtbot: QtBot) -> None:
+    ask(room, qtbot)
+    click(room, qtbot, "Like", 0)
+    qtbot.waitUntil(lambda: feedback(room) == Feedback.LIKED)
+    click(room, qtbot, "Dislike", 0)
+    qtbot.waitUntil(lambda: len(named(room, "Dislike (on)")) == len(named(room, "Like")) == 1)
+    assert feedback(room) == Feedback.DISLIKED
+    room.page.new_chat()
+    room.page.open_conversation(room.chat.history.all()[0])
+    click(room, qtbot, "Dislike (on)", 0)
+    qtbot.waitUntil(lambda: len(named(room, "Dislike")) == 1)
+    assert feedback(room) == Feedback.NONE
+
+
+def feedback(room: Room) -> Feedback:
+    [conversation] = room.chat.history.all()
+    return room.chat.history.messages(conversation.conversation_id)[1].feedback
 
 
 def test_a_pinned_chat_is_written_to_a_file(room: Room, qtbot: QtBot, tmp_path: Path) -> None:

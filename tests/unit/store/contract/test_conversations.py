@@ -4,6 +4,7 @@ import pytest
 
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import (
+    Feedback,
     Message,
     MessageState,
     Role,
@@ -139,3 +140,28 @@ def test_rename_delete_restore_and_purge(store: ConversationStore) -> None:
         store.get(gone.conversation_id)
     assert store.messages(gone.conversation_id) == []
     assert len(store.messages(kept.conversation_id)[0].sources) == 1
+
+
+def test_the_last_opinion_stands_and_every_change_of_mind_is_kept(store: ConversationStore) -> None:
+    conversation = store.add("Lamps", "")
+    for name in ("a", "b"):
+        store.add_message(message(conversation.conversation_id, name, 1.0))
+    changes = [Feedback.LIKED, Feedback.NONE, Feedback.DISLIKED]
+    for feedback in changes:
+        store.add_feedback("a", feedback)
+    store.add_feedback("b", Feedback.LIKED)
+    stored = store.messages(conversation.conversation_id)
+    assert [m.feedback for m in stored] == [Feedback.DISLIKED, Feedback.LIKED]
+    log = store.feedback_log("a")
+    assert [feedback for _, feedback in log] == changes
+    assert [at for at, _ in log] == sorted(at for at, _ in log)
+    assert log[0][0] > 1e9
+
+
+def test_feedback_goes_with_its_conversation(store: ConversationStore) -> None:
+    conversation = store.add("Lamps", "")
+    store.add_message(message(conversation.conversation_id, "a", 1.0))
+    store.add_feedback("a", Feedback.LIKED)
+    store.set_deleted(conversation.conversation_id, True)
+    store.purge_deleted()
+    assert store.feedback_log("a") == []
