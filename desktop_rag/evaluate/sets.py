@@ -95,8 +95,16 @@ def _explaining(folder: Path, kind: str, needed: str) -> Generator[None]:
     try:
         yield
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as exc:
-        why = f"It needs {needed} ({exc})."
+        why = f"It needs {needed}. {_in_words(exc)}"
         raise AppError(f"{folder} is no {kind}.", why) from exc
+
+
+def _in_words(exc: Exception) -> str:
+    if isinstance(exc, OSError) and exc.strerror:
+        return f"{Path(str(exc.filename)).name}: {exc.strerror}."
+    if isinstance(exc, KeyError):
+        return f"A row has no {exc.args[0]}."
+    return f"{exc}."
 
 
 def _queries(folder: Path, judged: dict[str, Any], limit: int | None) -> tuple[Query, ...]:
@@ -114,4 +122,11 @@ def _folder(folder: Path) -> Path:
 
 def _rows(path: Path) -> list[dict[str, Any]]:
     with path.open(encoding="utf-8") as file:
-        return [json.loads(line) for line in file if line.strip()]
+        return [_row(path, n, line) for n, line in enumerate(file, 1) if line.strip()]
+
+
+def _row(path: Path, number: int, line: str) -> dict[str, Any]:
+    try:
+        return json.loads(line)
+    except ValueError as exc:
+        raise ValueError(f"{path.name}, line {number}: {exc}") from exc

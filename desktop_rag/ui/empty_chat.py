@@ -23,6 +23,7 @@ class EmptyChat(QScrollArea):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setWidgetResizable(True)
+        self.setAccessibleName("What can be asked")
         self._examples: list[QPushButton] = []
         self._is_empty = True
         self._build(theme)

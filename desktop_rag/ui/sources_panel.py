@@ -184,6 +184,7 @@ class SourcesPanel(QWidget):
         self._column.setContentsMargins(12, 0, 12, 12)
         self._column.setSpacing(_GAP_PX)
         self._scroll = QScrollArea()
+        self._scroll.setAccessibleName("Sources")
         self._scroll.setObjectName("sources")
         self._scroll.setWidgetResizable(True)
         self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)

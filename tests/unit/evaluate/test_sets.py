@@ -59,3 +59,21 @@ def test_rows_of_another_shape_are_told(folder: Path) -> None:
     with pytest.raises(AppError) as told:
         load_span_set(folder)
     assert "spans.jsonl" in told.value.hint
+
+
+def test_the_line_that_is_no_row_is_told(folder: Path) -> None:
+    (folder / "corpus.jsonl").write_text('{"_id": "1", "text": "x"}\n{"_id": "2"\n')
+    with pytest.raises(AppError) as told:
+        load_set(folder)
+    assert "corpus.jsonl, line 2" in told.value.hint
+    (folder / "corpus.jsonl").unlink()
+    with pytest.raises(AppError) as told:
+        load_set(folder)
+    assert told.value.hint.endswith("corpus.jsonl: No such file or directory.")
+
+
+def test_the_field_that_a_row_lacks_is_told(folder: Path) -> None:
+    write(folder / "queries.jsonl", {"_id": "2"})
+    with pytest.raises(AppError) as told:
+        load_set(folder)
+    assert told.value.hint.endswith("A row has no text.")
