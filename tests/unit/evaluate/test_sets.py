@@ -73,6 +73,8 @@ def test_the_line_that_is_no_row_is_told(folder: Path) -> None:
 
 
 def test_the_field_that_a_row_lacks_is_told(folder: Path) -> None:
+    write(folder / "corpus.jsonl", {"_id": "a", "text": "A text."})
+    (folder / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\n2\ta\t2\n")
     write(folder / "queries.jsonl", {"_id": "2"})
     with pytest.raises(AppError) as told:
         load_set(folder)
