@@ -123,10 +123,12 @@ class AppServer:
             return {"error": {"title": error.title, "hint": error.hint}}
 
 
-def ask_running_app(home: Home, verb: str, arguments: dict[str, Any]) -> tuple[bool, Any]:
+def ask_running_app(
+    home: Home, verb: str, arguments: dict[str, Any], *, handshake_s: float = _HANDSHAKE_S
+) -> tuple[bool, Any]:
     """(True, result) of the verb in the running app, or (False, None) when none runs.
 
-    AppError when the app refused or failed.
+    AppError when the app refused or failed, or took no notice for `handshake_s`.
     """
     request = json.dumps({"verb": verb, "arguments": arguments}).encode()
     if len(request) > _MAX_REQUEST_BYTES:
@@ -134,6 +136,8 @@ def ask_running_app(home: Home, verb: str, arguments: dict[str, Any]) -> tuple[b
     try:
         token = _token_path(home).read_bytes()
         with Client(_address(home)) as connection:
+            if not connection.poll(handshake_s):
+                raise ValueError("silence")
             challenge = connection.recv_bytes(_TOKEN_BYTES)
             connection.send_bytes(digest(token, challenge, "sha256"))
             connection.send_bytes(request)

@@ -2,7 +2,7 @@ import stat
 import sys
 import threading
 from collections.abc import Iterator
-from multiprocessing.connection import Client, Connection
+from multiprocessing.connection import Client, Connection, Listener
 
 import pytest
 
@@ -74,3 +74,14 @@ def test_only_this_user_can_ask(server: AppServer, home: Home) -> None:
     assert stat.S_IMODE(home.root.stat().st_mode) == 0o700
     assert stat.S_IMODE((home.root / "app.token").stat().st_mode) == 0o600
     assert any(thread.name == "app-server" for thread in threading.enumerate())
+
+
+def test_an_app_that_takes_no_notice_is_told(home: Home) -> None:
+    server = AppServer(home, {})
+    address = server.address
+    server.close()
+    # It listens, as a process does that has been halted, and never accepts.
+    listener = Listener(address)
+    with pytest.raises(AppError, match="did not answer"):
+        ask_running_app(home, "search", {}, handshake_s=0.05)
+    listener.close()
