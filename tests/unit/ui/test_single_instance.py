@@ -77,11 +77,9 @@ def test_only_this_user_can_ask(server: AppServer, home: Home) -> None:
 
 
 def test_an_app_that_takes_no_notice_is_told(home: Home) -> None:
+    home.create()
     server = AppServer(home, {})
-    address = server.address
     server.close()
-    # It listens, as a process does that has been halted, and never accepts.
-    listener = Listener(address)
-    with pytest.raises(AppError, match="did not answer"):
+    # It listens and never accepts, as a process that has been halted.
+    with Listener(server.address), pytest.raises(AppError, match="did not answer"):
         ask_running_app(home, "search", {}, handshake_s=0.05)
-    listener.close()
