@@ -86,14 +86,19 @@ def _candidates(source: SourceRef, rank: int) -> list[_Candidate]:
         text = " ".join(plain.split())
         words = terms(text)
         if len(words) >= _SHORTEST and is_prose(text):
-            found.append(_Candidate(source.n, rank, start, text[:_LONGEST], frozenset(words)))
+            found.append(_Candidate(source.n, rank, start, _shortened(text), frozenset(words)))
     return found
 
 
 def _whole(source: SourceRef) -> list[_Candidate]:
-    text = " ".join(_MARKUP.sub("", source.text).split())[:_LONGEST]
+    text = _shortened(" ".join(_MARKUP.sub("", source.text).split()))
     words = terms(text)
     return [_Candidate(source.n, 1, 0, text, frozenset(words))] if words else []
+
+
+def _shortened(text: str) -> str:
+    """The beginning of a long text, up to the end of a word."""
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST].rsplit(' ', 1)[0]} …"
 
 
 def is_prose(text: str) -> bool:

@@ -48,3 +48,11 @@ def test_the_strongest_passages_are_quoted_whatever_their_numbers() -> None:
 def test_nothing_to_quote_is_said() -> None:
     assert excerpts("lamp", [], None) == NOTHING_FOUND
     assert excerpts("lamp", [source(1, "…")], None) == NOTHING_FOUND
+
+
+def test_a_very_long_sentence_ends_after_a_word() -> None:
+    text = f"The lamp is lit {'and burns oil at night ' * 40}until dawn."
+    answer = excerpts("When is the lamp lit?", [source(1, text)], None)
+    quoted = answer.removesuffix(" … [1]")
+    assert 500 < len(quoted) < len(text)
+    assert text.startswith(f"{quoted} ")
