@@ -7,6 +7,7 @@ from datetime import date
 
 from desktop_rag.core.query import DATES, FILTERS, Filters, Query
 
+_LONGEST_ENDING = 5
 # A word that goes on after its colon, and is no address.
 _LIKE_A_FILTER = re.compile(r"(?<!\S)([^\W\d_]{3,11}):(?![/:])[^\s]+")
 
@@ -85,7 +86,7 @@ def _is_nearly(word: str, name: str) -> bool:
 def _document_limits(filters: Filters) -> Iterator[str]:
     if filters.is_empty:
         return
-    said = [f"{_either([t.upper() for t in filters.types])} files" if filters.types else "files"]
+    said = [f"{_either(list(map(_type, filters.types)))} files" if filters.types else "files"]
     for words, names in (
         ("named like", filters.files),
         ("in the folder", filters.folders),
@@ -110,6 +111,11 @@ def _passage_limits(query: Query) -> Iterator[str]:
 
 def _either(names: Sequence[str]) -> str:
     return " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+def _type(name: str) -> str:
+    """An ending in capitals, another name as it is: PDF, spreadsheet."""
+    return name.upper() if len(name) <= _LONGEST_ENDING else name
 
 
 def _quoted(name: str) -> str:

@@ -28,6 +28,7 @@ def test_the_lines_stand_in_columns() -> None:
     ("typed", "expected"),
     [
         ("When is the lamp lit?", ""),
+        ("lamp type:excel,xhtml", "Only spreadsheet or XHTML files"),
         ("lamp type:pdf", "Only PDF files"),
         ("lamp type:pdf type:docx type:md", "Only PDF, DOCX or MD files"),
         ("file:report folder:taxes", "Only files named like “report” in the folder “taxes”"),
