@@ -24,6 +24,7 @@ from desktop_rag.answer.fusion import FusionModel
 from desktop_rag.answer.naming import NamedDocuments
 from desktop_rag.answer.pool import AnsweringIndex
 from desktop_rag.answer.retrieval import Retriever
+from desktop_rag.answer.rewrites import COLLECTION, Rewrites
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import Notice
 from desktop_rag.core.log import start_logging
@@ -114,9 +115,11 @@ def build_services(home: Home, *, times: WatchTimes | None = None) -> Services:
         retriever = Retriever(engine.lexical, answering, gate, names, fusion)
         # Answers without an endpoint look at sentences one by one: too many to send away.
         embedder = None if is_address(settings.index.model_folder) else dense.embedder
+        rewrites = Rewrites(home.rewrites, partial(_make_searchable, library))
         chat = Chat(
-            engine.conversations, engine.documents, retriever, embedder, keys, settings=settings
-        )
+            engine.conversations, engine.documents, retriever, embedder, keys, rewrites,
+            settings=settings,
+        )  # fmt: skip
         faults = [Notice(error.title, error.hint) for error in (dense.fault,) if error]
     except BaseException:
         engine.close()
@@ -141,6 +144,13 @@ def _make_dense(engine: Engine, settings: IndexSettings, keys: KeyStore) -> Dens
         default=settings.model_folder,
         threads=settings.embedding_threads,
     )
+
+
+def _make_searchable(library: Library, rewrites: Path) -> None:
+    """The folder of the person's own answers is a source from the first of them on."""
+    if all(source.path != rewrites for source in library.sources()):
+        collection = library.find_or_add_collection(COLLECTION)
+        library.add_source(rewrites, collection.collection_id)
 
 
 def _make_library(

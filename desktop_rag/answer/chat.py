@@ -25,6 +25,7 @@ from desktop_rag.answer.history import History
 from desktop_rag.answer.passages import CountTokens, choose_sources, place_of
 from desktop_rag.answer.prompt import build_turns
 from desktop_rag.answer.retrieval import Retriever
+from desktop_rag.answer.rewrites import Rewrites
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import (
     AnswerDone,
@@ -75,12 +76,13 @@ class Chat:
         retriever: Retriever,
         embedder: Embedder | None,
         keys: KeyStore,
+        rewrites: Rewrites,
         *,
         settings: Settings,
         make_model: MakeChatModel = ChatClient,
     ) -> None:
         """`make_model(endpoint, key)` builds the chat model once for each endpoint setting."""
-        self.history = History(conversations)
+        self.history = History(conversations, rewrites)
         self._conversations = conversations
         self._documents = documents
         self._retriever = retriever

@@ -3,8 +3,10 @@
 import uuid
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from desktop_rag.answer.export import exported
+from desktop_rag.answer.rewrites import Rewrites, is_of
 from desktop_rag.core.conversation import Conversation, Feedback, Message
 from desktop_rag.store.contract.records import ConversationStore
 
@@ -14,8 +16,9 @@ _COPY = "{title} (copy)"
 class History:
     """What the chat keeps, and what a person can do with it."""
 
-    def __init__(self, conversations: ConversationStore) -> None:
+    def __init__(self, conversations: ConversationStore, rewrites: Rewrites) -> None:
         self._conversations = conversations
+        self._rewrites = rewrites
 
     def all(self) -> list[Conversation]:
         """Those not deleted: pinned ones first, then the one last written to."""
@@ -27,7 +30,11 @@ class History:
 
     def messages(self, conversation_id: str) -> list[Message]:
         """The messages in order, answers with the sources they were shown with."""
-        return self._conversations.messages(conversation_id)
+        names = self._rewrites.names()
+        return [
+            replace(message, is_rewritten=any(is_of(name, message) for name in names))
+            for message in self._conversations.messages(conversation_id)
+        ]
 
     def rename(self, conversation_id: str, title: str) -> None:
         """Give the conversation another title; an empty one is ignored."""
@@ -63,6 +70,20 @@ class History:
     def set_feedback(self, message_id: str, feedback: Feedback) -> None:
         """Note what the person thinks of an answer; every change is kept, the last one stands."""
         self._conversations.add_feedback(message_id, feedback)
+
+    def own_text(self, message: Message) -> str:
+        """An answer as the person rewrote it, or else as it was given, without its numbers."""
+        return self._rewrites.text(message)
+
+    def rewrite(self, message: Message, text: str) -> Path:
+        """Keep an answer of the person's own in place of this one; returns its file."""
+        messages = self._conversations.messages(message.conversation_id)
+        asked = [m.text for m in messages[: _place_of(messages, message.message_id)]]
+        return self._rewrites.write(asked[-1] if asked else "", message, text)
+
+    def delete_rewrite(self, message: Message) -> None:
+        """Forget the person's own answer."""
+        self._rewrites.delete(message)
 
     def put_back(self, message: Message, *, in_place_of: str) -> None:
         """Bring an answer back that another one, of this id, has replaced."""

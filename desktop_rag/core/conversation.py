@@ -125,7 +125,8 @@ class Message:
 
     A failed answer has the error's title and hint in `error_title` and `error_hint`, and what
     had arrived until then in `text`. When nothing seems to be about the question there are no
-    `sources`, and `nearest` holds the passages that come closest to it.
+    `sources`, and `nearest` holds the passages that come closest to it. `is_rewritten` says that
+    the person has an answer of their own to the question.
     """
 
     message_id: str
@@ -144,6 +145,7 @@ class Message:
     nearest: tuple[SourceRef, ...] = ()
     notes: SearchNotes | None = None
     feedback: Feedback = Feedback.NONE
+    is_rewritten: bool = False
 
 
 @dataclass(frozen=True, slots=True)

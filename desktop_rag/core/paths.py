@@ -44,6 +44,11 @@ class Home:
         return self.root / "pages"
 
     @property
+    def rewrites(self) -> Path:
+        """Where the person's own answers are kept, as Markdown files; made with the first one."""
+        return self.root / "rewrites"
+
+    @property
     def socket(self) -> Path:
         """Where a running app listens for the verbs of the command line."""
         return self.root / "app.sock"

@@ -133,6 +133,7 @@ class ChatPage(QWidget):
         self._messages.edit_requested.connect(self._composer.edit)
         self._messages.fork_requested.connect(self._on_fork_requested)
         self._messages.feedback_given.connect(self._on_feedback_given)
+        self._messages.rewrite_requested.connect(self._on_rewrite_requested)
         self._messages.citation_clicked.connect(self._on_citation_clicked)
         self._messages.address_clicked.connect(self._on_address_clicked)
         self._stop_key.activated.connect(self.stop)
@@ -312,6 +313,11 @@ class ChatPage(QWidget):
     @Slot(object, object)
     def _on_feedback_given(self, message: Message, feedback: Feedback) -> None:
         self._session.give_feedback(message, feedback)
+
+    @Slot(object)
+    def _on_rewrite_requested(self, message: Message) -> None:
+        session = self._session
+        self._actions.ask_to_rewrite(message, lambda: self._reload(session))
 
     def _show_copy(self, copy: Conversation, messages: list[Message]) -> None:
         session = self._new_session(copy)

@@ -15,6 +15,7 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import Notice
 from desktop_rag.ui.bridge import Bridge
 from desktop_rag.ui.conversation_list import title_of
+from desktop_rag.ui.rewrite_dialog import RewriteDialog
 
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
@@ -53,6 +54,32 @@ class ConversationActions(QObject):
             lambda: self._history.put_back(message, in_place_of=message_id),
             lambda _nothing: done(),
         )
+
+    def ask_to_rewrite(self, message: Message, done: Callable[[], None]) -> None:
+        """Let the person write an answer of their own."""
+
+        def open_dialog(text: str) -> None:
+            dialog = RewriteDialog(text, self._window, is_rewritten=message.is_rewritten)
+            dialog.submitted.connect(lambda text: self._rewrite(message, text, done))
+            dialog.deleted.connect(lambda: self._delete_rewrite(message, done))
+            dialog.finished.connect(dialog.deleteLater)
+            dialog.open()
+
+        self._bridge.run(self, lambda: self._history.own_text(message), open_dialog)
+
+    def _rewrite(self, message: Message, text: str, done: Callable[[], None]) -> None:
+        def tell(path: Path) -> None:
+            self.told.emit(Notice("Your answer is kept.", f"Later questions find it: {path}."))
+            done()
+
+        self._bridge.run(self, lambda: self._history.rewrite(message, text), tell)
+
+    def _delete_rewrite(self, message: Message, done: Callable[[], None]) -> None:
+        def tell(_nothing: None) -> None:
+            self.told.emit(Notice("Your answer was deleted."))
+            done()
+
+        self._bridge.run(self, lambda: self._history.delete_rewrite(message), tell)
 
     def ask_where_to_export(self, conversation: Conversation) -> None:
         """Let the person choose a file, then write the conversation into it."""

@@ -164,6 +164,7 @@ class AnswerItem(QWidget):
     settings_requested = Signal()
     sources_requested = Signal()
     fork_requested = Signal()
+    rewrite_requested = Signal()
     feedback_given = Signal(object)
 
     def __init__(self, theme: Theme, turn: Turn, parent: QWidget | None = None) -> None:
@@ -193,6 +194,7 @@ class AnswerItem(QWidget):
         self._sources = TextButton("", kind="quiet", icon="quote:accent", theme=self._theme)
         self._copy = IconButton(self._theme, "copy:muted", "Copy the answer")
         self._retry = IconButton(self._theme, "retry:muted", "Answer again")
+        self._rewrite = IconButton(self._theme, "pencil:muted", "Rewrite the answer")
         self._fork = IconButton(self._theme, "branch:muted", "Go on from here in a copy")
         footer = QHBoxLayout()
         footer.setSpacing(2)
@@ -204,6 +206,7 @@ class AnswerItem(QWidget):
         }
         for button in self._opinions.values():
             footer.addWidget(button)
+        footer.addWidget(self._rewrite)
         footer.addWidget(self._fork)
         footer.addWidget(self._retry)
         footer.addWidget(self._copy)
@@ -223,6 +226,7 @@ class AnswerItem(QWidget):
         self._sources.clicked.connect(self.sources_requested)
         self._copy.clicked.connect(self._on_copy_clicked)
         self._fork.clicked.connect(self.fork_requested)
+        self._rewrite.clicked.connect(self.rewrite_requested)
         self._opinions[Feedback.LIKED].clicked.connect(self._on_like_clicked)
         self._opinions[Feedback.DISLIKED].clicked.connect(self._on_dislike_clicked)
 
@@ -252,6 +256,7 @@ class AnswerItem(QWidget):
         message, is_over = self._turn.message, not self._turn.is_live
         self._copy.setVisible(bool(message.text) and is_over)
         self._fork.setVisible(bool(message.message_id) and is_over)
+        self._rewrite.setVisible(bool(message.message_id and message.text) and is_over)
         for opinion, (icon, name) in _OPINIONS.items():
             is_held = message.feedback is opinion
             button = self._opinions[opinion]
@@ -294,4 +299,6 @@ def byline(message: Message) -> str:
         parts.insert(0, "stopped")
     if message.seconds:
         parts.append(f"{message.seconds:.1f} s")
+    if message.is_rewritten:
+        parts.append("rewritten by you")
     return " · ".join(part for part in parts if part)

@@ -35,6 +35,7 @@ class MessageView(QScrollArea):
     edit_requested = Signal(object)
     fork_requested = Signal(object)
     feedback_given = Signal(object, object)
+    rewrite_requested = Signal(object)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -178,6 +179,7 @@ class MessageView(QScrollArea):
             item.settings_requested.connect(self.settings_requested)
             item.fork_requested.connect(self._on_fork_requested)
             item.feedback_given.connect(self._on_feedback_given)
+            item.rewrite_requested.connect(self._on_rewrite_requested)
             item.show_as_last(is_last=row == self._model.rowCount() - 1)
         self._items[row] = item
         self._rows.insertWidget(self._rows.count() if at_end else 0, item)
@@ -208,6 +210,10 @@ class MessageView(QScrollArea):
     @Slot(object)
     def _on_feedback_given(self, feedback: Feedback) -> None:
         self.feedback_given.emit(self._message_of_sender(), feedback)
+
+    @Slot()
+    def _on_rewrite_requested(self) -> None:
+        self.rewrite_requested.emit(self._message_of_sender())
 
     def _message_of_sender(self) -> Message:
         sender = self.sender()

@@ -285,3 +285,20 @@ def test_a_key_never_reaches_a_file(indexed: Services, server: ChatServer) -> No
     files = [path for path in indexed.home.root.rglob("*") if path.is_file()]
     assert files
     assert not any(b"canary-12345" in path.read_bytes() for path in files)
+
+
+def test_a_rewritten_answer_is_found_and_cited_by_later_questions(indexed: Services) -> None:
+    given = last(ask(indexed))
+    [conversation] = indexed.chat.history.all()
+    path = indexed.chat.history.rewrite(given, "The lamp is lit at seven, says the Ottoline log.")
+    assert path.is_relative_to(indexed.home.rewrites)
+    assert indexed.chat.history.messages(conversation.conversation_id)[1].is_rewritten
+    assert indexed.library.wait_until_quiet(30)
+    again = last(ask(indexed, "What does the Ottoline log say of the lamp?"))
+    own = [s for s in again.sources if s.path == str(path)]
+    assert [s.title for s in own if s.is_cited] == [f"Your answer: {QUESTION}"]
+    assert "lit at seven" in again.text
+    indexed.chat.history.delete_rewrite(given)
+    indexed.library.rescan()
+    assert indexed.library.wait_until_quiet(30)
+    assert str(path) not in {p.path for p in indexed.chat.search("Ottoline log")}

@@ -1,8 +1,11 @@
 """Copies of conversations, over a real store."""
 
+from pathlib import Path
+
 import pytest
 
 from desktop_rag.answer.history import History
+from desktop_rag.answer.rewrites import Rewrites
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import Message, Role, SourceRef
 from desktop_rag.store.contract.engine import Engine
@@ -11,8 +14,8 @@ SOURCE = SourceRef(1, "d", "/docs/a.md", "A", Anchor(line=3), "passage", 0.5, is
 
 
 @pytest.fixture
-def history(engine: Engine) -> History:
-    return History(engine.conversations)
+def history(engine: Engine, tmp_path: Path) -> History:
+    return History(engine.conversations, Rewrites(tmp_path / "rewrites", lambda _: None))
 
 
 def talk(engine: Engine) -> str:

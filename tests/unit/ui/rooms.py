@@ -16,6 +16,7 @@ from desktop_rag.answer.chat import Chat
 from desktop_rag.answer.fusion import FusionModel
 from desktop_rag.answer.naming import NamedDocuments
 from desktop_rag.answer.retrieval import Retriever
+from desktop_rag.answer.rewrites import Rewrites
 from desktop_rag.core.domain import Document, DocumentState, FileStat
 from desktop_rag.core.paths import Home, resources_dir
 from desktop_rag.core.settings import Settings
@@ -126,6 +127,7 @@ def make_chat(database: Database, keyring: KeyringBackend | None) -> Chat:
         retriever=retriever,
         embedder=None,
         keys=KeyStore(find_backend),
+        rewrites=Rewrites(database.path.parent / "rewrites", lambda _: None),
         settings=Settings(),
     )
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from PySide6.QtCore import QObject, QUrl, Slot
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QAbstractButton, QFileDialog, QListView
+from PySide6.QtWidgets import QAbstractButton, QFileDialog, QListView, QPlainTextEdit
 from pytestqt.qtbot import QtBot
 
 from desktop_rag.answer.chat import Chat
@@ -21,6 +21,7 @@ from desktop_rag.ui.composer import Composer
 from desktop_rag.ui.conversation_list import ConversationList
 from desktop_rag.ui.empty_chat import EmptyChat
 from desktop_rag.ui.message_view import MessageView
+from desktop_rag.ui.rewrite_dialog import RewriteDialog
 from desktop_rag.ui.segment_view import SegmentView
 from desktop_rag.ui.sources_panel import SourceCard, SourcesPanel
 from desktop_rag.ui.theme import Theme
@@ -346,6 +347,31 @@ def test_an_answer_is_liked_disliked_and_neither_again(room: Room, qtbot: QtBot)
     click(room, qtbot, "Dislike (on)", 0)
     qtbot.waitUntil(lambda: len(named(room, "Dislike")) == 1)
     assert feedback(room) == Feedback.NONE
+
+
+def test_an_answer_is_rewritten_and_the_rewrite_deleted(room: Room, qtbot: QtBot) -> None:
+    ask(room, qtbot)
+    click(room, qtbot, "Rewrite the answer", 0)
+    dialog = opened_dialog(room, qtbot)
+    text = dialog.findChildren(QPlainTextEdit)[0]
+    assert text.toPlainText() == "The lamp is lit at dusk."
+    text.setPlainText("At seven.")
+    button(dialog, "Submit").click()
+    qtbot.waitUntil(lambda: any("rewritten by you" in words for words in room.words()))
+    click(room, qtbot, "Rewrite the answer", 0)
+    dialog = opened_dialog(room, qtbot)
+    assert dialog.findChildren(QPlainTextEdit)[0].toPlainText() == "At seven."
+    button(dialog, "Delete").click()
+    qtbot.waitUntil(lambda: not any("rewritten by you" in words for words in room.words()))
+    assert "lit at dusk" in room.answers()[0]
+
+
+def opened_dialog(room: Room, qtbot: QtBot) -> RewriteDialog:
+    def dialogs() -> list[RewriteDialog]:
+        return [d for d in room.page.findChildren(RewriteDialog) if d.isVisible()]
+
+    qtbot.waitUntil(lambda: bool(dialogs()))
+    return dialogs()[0]
 
 
 def feedback(room: Room) -> Feedback:
