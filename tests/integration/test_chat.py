@@ -298,7 +298,3 @@ def test_a_rewritten_answer_is_found_and_cited_by_later_questions(indexed: Servi
     own = [s for s in again.sources if s.path == str(path)]
     assert [s.title for s in own if s.is_cited] == [f"Your answer: {QUESTION}"]
     assert "lit at seven" in again.text
-    indexed.chat.history.delete_rewrite(given)
-    indexed.library.rescan()
-    assert indexed.library.wait_until_quiet(30)
-    assert str(path) not in {p.path for p in indexed.chat.search("Ottoline log")}

@@ -1,14 +1,19 @@
 """What tests of the window share: a dressed application and a bridge. Both are real."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent
 from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
 
 from desktop_rag.core.paths import resources_dir
 from desktop_rag.ui.bridge import Bridge
+from desktop_rag.ui.chat_page import ChatPage
 from desktop_rag.ui.theme import Theme
+from tests.unit.ui.chat_room import Room
+from tests.unit.ui.rooms import make_chat, make_library, opened_store
 
 
 @pytest.fixture(autouse=True)
@@ -33,3 +38,26 @@ def bridge(qapp: QApplication) -> Iterator[Bridge]:
     bridge = Bridge()
     yield bridge
     bridge.close()
+
+
+@pytest.fixture
+def room(theme: Theme, bridge: Bridge, qtbot: QtBot, tmp_path: Path) -> Iterator[Room]:
+    """A page over a library of one file, without an endpoint."""
+    documents = tmp_path / "documents"
+    documents.mkdir()
+    file = documents / "lamp.md"
+    file.write_text("# Lamp\n\nThe lamp is lit at dusk. It burns oil.\n", encoding="utf-8")
+    with opened_store(tmp_path / "home") as database:
+        library, chat = make_library(database, tmp_path / "home"), make_chat(database, None)
+        library.start()
+        library.add_source(documents)
+        assert library.wait_until_quiet(30)
+        page = ChatPage(bridge, library, chat, theme)
+        qtbot.addWidget(page)
+        page.resize(1200, 700)
+        page.refresh()
+        page.show()
+        yield Room(page, chat, file)
+        bridge.close()
+        library.close()
+        chat.close()

@@ -1,0 +1,69 @@
+"""A chat page on the real chat over a library of one file, and what a person does on it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from PySide6.QtWidgets import QAbstractButton, QListView
+from pytestqt.qtbot import QtBot
+
+from desktop_rag.answer.chat import Chat
+from desktop_rag.core.settings import Settings
+from desktop_rag.ui.chat_page import ChatPage
+from desktop_rag.ui.conversation_list import ConversationList
+from desktop_rag.ui.message_view import MessageView
+from desktop_rag.ui.segment_view import SegmentView
+from tests.chat_server import ChatServer
+from tests.unit.ui.rooms import texts
+
+QUESTION = "When is the lamp lit?"
+ANSWER = "The lamp is lit at dusk [1]. See nothing else [7]."
+
+
+@dataclass
+class Room:
+    """A page with what is behind it."""
+
+    page: ChatPage
+    chat: Chat
+    file: Path
+
+    def words(self) -> list[str]:
+        return texts(self.page)
+
+    def answers(self) -> list[str]:
+        return [v.toPlainText() for v in self.page.findChildren(SegmentView) if v.isVisible()]
+
+
+def use(room: Room, server: ChatServer) -> None:
+    settings = Settings(endpoint=server.endpoint())
+    room.chat.apply(settings)
+    room.page.apply(settings)
+
+
+def ask(room: Room, qtbot: QtBot, question: str = QUESTION) -> None:
+    room.page.ask(question)
+    qtbot.waitUntil(lambda: is_answered(room))
+
+
+def is_answered(room: Room) -> bool:
+    view = room.page.findChildren(MessageView)[0]
+    stop = room.page.findChildren(QAbstractButton, "stopButton")[0]
+    return not stop.isVisible() and view.is_settled and bool(room.answers())
+
+
+def conversation_titles(chats: ConversationList) -> list[str]:
+    model = chats.findChildren(QListView)[0].model()
+    return [model.index(row, 0).data() for row in range(model.rowCount())]
+
+
+def click(room: Room, qtbot: QtBot, name: str, place: int) -> None:
+    """Press the button of this name at a place, from the top, once it can be seen."""
+    qtbot.waitUntil(lambda: len(named(room, name)) > place)
+    named(room, name)[place].click()
+
+
+def named(room: Room, name: str) -> list[QAbstractButton]:
+    """The buttons of this name that can be seen, from the top."""
+    found = room.page.findChildren(QAbstractButton)
+    seen = [b for b in found if b.accessibleName() == name and b.isVisible()]
+    return sorted(seen, key=lambda b: b.mapToGlobal(b.rect().topLeft()).y())
