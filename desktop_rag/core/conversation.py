@@ -67,18 +67,17 @@ class SearchNotes:
 
     def to_json(self) -> dict[str, Any]:
         """As the command line and the store write them."""
-        return {
+        fields: dict[str, Any] = {
             "repaired": [list(pair) for pair in self.repaired],
             "filters": self.filters,
             "searched": self.searched,
-            "hints": list(self.hints),
         }
+        return fields | ({"hints": list(self.hints)} if self.hints else {})
 
     @classmethod
     def from_json(cls, fields: dict[str, Any]) -> "SearchNotes":
         """The inverse of `to_json`."""
         repaired = tuple((written, used) for written, used in fields["repaired"])
-        # Answers of before had no hints.
         hints = tuple(fields.get("hints", ()))
         return cls(repaired, fields["filters"], fields["searched"], hints)
 

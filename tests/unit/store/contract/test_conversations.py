@@ -18,7 +18,7 @@ SOURCE = SourceRef(
     1, "d", "/docs/a.pdf", "A", Anchor(page=3), "passage", 0.5, "quote", 4, 9, is_cited=True,
     part="b.txt", url="https://a.example/", also_in=("/copy/a.pdf",),
 )  # fmt: skip
-NOTES = SearchNotes((("termostat", "thermostat"),), "Only PDF files", 12)
+NOTES = SearchNotes((("termostat", "thermostat"),), "Only PDF files", 12, ("A hint.",))
 
 
 @pytest.fixture
