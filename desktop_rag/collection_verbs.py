@@ -8,6 +8,7 @@ from typing import Any
 
 from desktop_rag import app, cli_output
 from desktop_rag.core.domain import EMBEDDED_ELSEWHERE, Collection
+from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import find_home
 from desktop_rag.models.remote_embedding import is_address
 from desktop_rag.terminal import open_services, print_document, say
@@ -76,10 +77,16 @@ def _set_model(arguments: argparse.Namespace) -> int:
 
 
 def _spec(model: str) -> str:
-    """As it is stored: an address, or a folder that is found from anywhere."""
+    """As it is stored: an address, or a folder that is found from anywhere. AppError for none."""
     if not model or is_address(model):
         return model
-    return str(Path(model).expanduser().resolve())
+    folder = Path(model).expanduser().resolve()
+    if not folder.is_dir():
+        raise AppError(
+            f"There is no folder {folder}.",
+            "Give the folder of a model, or the address of an endpoint, which begins with http.",
+        )
+    return str(folder)
 
 
 def _listed(services: app.Services) -> list[dict[str, Any]]:

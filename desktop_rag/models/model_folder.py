@@ -77,10 +77,7 @@ def read_description(folder: Path) -> ModelDescription:
     go first. AppError when something is missing or can't be used.
     """
     if not folder.is_dir():
-        raise AppError(
-            f"There is no folder {folder}.",
-            "Give the folder of a model, or the address of an endpoint, which begins with http.",
-        )
+        raise broken(folder, "There is no such folder")
     table = _read_toml(folder / "model.toml")
     if "files" in table or not ("pooling" in table or (folder / "modules.json").is_file()):
         return _own_layout(folder, table)
