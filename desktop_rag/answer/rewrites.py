@@ -10,6 +10,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
+from desktop_rag.answer.citations import normalise
 from desktop_rag.core.conversation import Message
 from desktop_rag.core.errors import AppError
 
@@ -17,8 +18,6 @@ COLLECTION = "Your answers"
 _HEADING = "# Your answer: "
 _ID_CHARS = 12
 _LONGEST_NAME = 60
-# The numbers of sources mean nothing in a file of its own.
-_MARKER = re.compile(r"[ \t]?\[\d{1,3}\]")
 _BODY = re.compile(rf"^{re.escape(_HEADING)}.*\n+", re.MULTILINE)
 
 
@@ -38,7 +37,8 @@ class Rewrites:
         """The answer as it was rewritten, or as it was given."""
         if path := self._find(message):
             return _BODY.split(path.read_text(encoding="utf-8"), maxsplit=1)[-1].strip()
-        return _MARKER.sub("", message.text).strip()
+        # The numbers of sources mean nothing in a file of its own.
+        return normalise(message.text, frozenset())[0].strip()
 
     def write(self, question: str, message: Message, text: str) -> Path:
         """Keep the person's answer, in the place of an earlier one of theirs."""

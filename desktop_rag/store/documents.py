@@ -31,7 +31,7 @@ _ORPHANS = "chunks ANTI JOIN documents USING (document_id)"
 
 
 class DocumentStore:
-    """The rows of documents, their texts and chunks. Vectors are in `search.VectorStore`."""
+    """The rows of documents, their texts and chunks. Vectors are in `vectors.VectorStore`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -2,7 +2,7 @@
 
 No PRIMARY KEY, UNIQUE or index: DuckDB's own indexes reached corrupt states on tables that change
 (duckdb#23645, #23788). Rows are deleted and inserted, never updated in place where it matters;
-the write lane is what keeps ids unique. A table of vectors is made for each model (see search.py).
+the write lane is what keeps ids unique. A table of vectors is made for each model (see vectors.py).
 """
 
 import time

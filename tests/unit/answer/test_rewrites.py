@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -70,3 +71,9 @@ def test_what_cannot_be_written_is_told(tmp_path: Path, kept: list[Path]) -> Non
     with pytest.raises(AppError, match="could not be kept"):
         Rewrites(tmp_path / "rewrites", kept.append).write(QUESTION, ANSWER, "At seven.")
     assert kept == []
+
+
+def test_numbers_in_code_are_no_sources(rewrites: Rewrites) -> None:
+    text = "Use `lamps[1]` [1]:\n\n```\nx = lamps[2]\n```"
+    assert rewrites.text(replace(ANSWER, text=text)).count("lamps[") == 2
+    assert rewrites.text(replace(ANSWER, text=text)).startswith("Use `lamps[1]`:")

@@ -12,7 +12,8 @@ from desktop_rag.core.paths import resources_dir
 from desktop_rag.ui.bridge import Bridge
 from desktop_rag.ui.chat_page import ChatPage
 from desktop_rag.ui.theme import Theme
-from tests.unit.ui.chat_room import Room
+from tests.chat_server import ChatServer
+from tests.unit.ui.chat_room import ANSWER, Room
 from tests.unit.ui.rooms import make_chat, make_library, opened_store
 
 
@@ -38,6 +39,13 @@ def bridge(qapp: QApplication) -> Iterator[Bridge]:
     bridge = Bridge()
     yield bridge
     bridge.close()
+
+
+@pytest.fixture
+def server() -> Iterator[ChatServer]:
+    """An endpoint that answers one question, whatever is asked."""
+    with ChatServer(ANSWER) as server:
+        yield server
 
 
 @pytest.fixture

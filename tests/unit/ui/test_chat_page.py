@@ -19,7 +19,6 @@ from desktop_rag.ui.segment_view import SegmentView
 from desktop_rag.ui.sources_panel import SourceCard, SourcesPanel
 from tests.chat_server import ChatServer
 from tests.unit.ui.chat_room import (
-    ANSWER,
     QUESTION,
     Room,
     ask,
@@ -31,12 +30,6 @@ from tests.unit.ui.rooms import button
 
 if TYPE_CHECKING:
     from desktop_rag.core.library_events import Notice
-
-
-@pytest.fixture
-def server() -> Iterator[ChatServer]:
-    with ChatServer(ANSWER) as server:
-        yield server
 
 
 def test_an_empty_chat_says_what_can_be_asked(room: Room, qtbot: QtBot) -> None:

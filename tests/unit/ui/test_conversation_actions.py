@@ -1,10 +1,8 @@
 """What is done with chats and answers on the real page: copies, opinions, rewrites, files."""
 
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pytest
 from PySide6.QtWidgets import QFileDialog, QPlainTextEdit
 from pytestqt.qtbot import QtBot
 
@@ -15,7 +13,6 @@ from desktop_rag.ui.conversation_list import ConversationList
 from desktop_rag.ui.rewrite_dialog import RewriteDialog
 from tests.chat_server import ChatServer
 from tests.unit.ui.chat_room import (
-    ANSWER,
     QUESTION,
     Room,
     ask,
@@ -28,13 +25,9 @@ from tests.unit.ui.chat_room import (
 from tests.unit.ui.rooms import button
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from desktop_rag.core.library_events import Notice
-
-
-@pytest.fixture
-def server() -> Iterator[ChatServer]:
-    with ChatServer(ANSWER) as server:
-        yield server
 
 
 def test_an_earlier_question_is_asked_anew_in_a_copy(room: Room, qtbot: QtBot) -> None:
