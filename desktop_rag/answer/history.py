@@ -8,6 +8,7 @@ from pathlib import Path
 from desktop_rag.answer.export import exported
 from desktop_rag.answer.rewrites import Rewrites, is_of
 from desktop_rag.core.conversation import Conversation, Feedback, Message
+from desktop_rag.core.errors import AppError
 from desktop_rag.store.contract.records import ConversationStore
 
 _COPY = "{title} (copy)"
@@ -86,7 +87,13 @@ class History:
         self._rewrites.delete(message)
 
     def put_back(self, message: Message, *, in_place_of: str) -> None:
-        """Bring an answer back that another one, of this id, has replaced."""
+        """Bring an answer back that another one, of this id, has replaced.
+
+        AppError when that one is gone too.
+        """
+        present = self._conversations.messages(message.conversation_id)
+        if all(other.message_id != in_place_of for other in present):
+            raise AppError("The answer was given again meanwhile.", "Only the last one comes back.")
         self._conversations.replace_message(in_place_of, message)
 
     def export(self, conversation_id: str, ending: str) -> str:

@@ -8,6 +8,7 @@ from desktop_rag.answer.history import History
 from desktop_rag.answer.rewrites import Rewrites
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import Message, Role, SourceRef
+from desktop_rag.core.errors import AppError
 from desktop_rag.store.contract.engine import Engine
 
 SOURCE = SourceRef(1, "d", "/docs/a.md", "A", Anchor(line=3), "passage", 0.5, is_cited=True)
@@ -69,3 +70,16 @@ def test_nothing_is_found_by_nothing(engine: Engine, history: History) -> None:
     original = talk(engine)
     assert history.find("  ") == frozenset()
     assert history.find(" TEXT 3 ") == {original}
+
+
+def test_an_answer_replaced_twice_comes_back_only_over_the_last(
+    engine: Engine, history: History
+) -> None:
+    original = talk(engine)
+    former = history.messages(original)[1]
+    for old, new in (("m1", "second"), ("second", "third")):
+        answer = Message(new, original, Role.ASSISTANT, new, 6.0)
+        engine.conversations.replace_message(old, answer)
+    with pytest.raises(AppError, match="meanwhile"):
+        history.put_back(former, in_place_of="second")
+    assert said(history, original)[1] == "third"
