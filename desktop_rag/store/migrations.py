@@ -8,7 +8,12 @@ the write lane is what keeps ids unique. A table of vectors is made for each mod
 import time
 from collections.abc import Callable
 
+import numpy as np
+
 from desktop_rag.store.connections import Connection
+from desktop_rag.store.packed_vectors import packed_each
+
+_PACKED_AT_ONCE = 50_000
 
 
 def m001_first_schema(connection: Connection) -> None:
@@ -49,6 +54,35 @@ def m006_pins_and_feedback(connection: Connection) -> None:
     )
 
 
+def m007_packed_vectors(connection: Connection) -> None:
+    """A byte a dimension instead of floats, see packed_vectors.py."""
+    tables = [name for (name,) in connection.execute("SHOW TABLES").fetchall()]
+    for table in (name for name in tables if name.startswith("vectors_")):
+        described = connection.execute(f"DESCRIBE {table}").fetchall()
+        kinds = {name: kind for name, kind, *_ in described if name != "embedding"}
+        kinds["vector"] = "BLOB USING COMPRESSION uncompressed"
+        columns = ", ".join(f"{name} {kind}" for name, kind in kinds.items())
+        connection.execute(f"CREATE TABLE packed_{table} ({columns})")
+        _pack_vectors(connection, table)
+        connection.execute(f"DROP TABLE {table}")
+        connection.execute(f"ALTER TABLE packed_{table} RENAME TO {table}")
+
+
+def _pack_vectors(connection: Connection, table: str) -> None:
+    """Fill the new table of a model, so many rows at a time that they fit into memory."""
+    [(last,)] = connection.execute(f"SELECT max(rowid) FROM {table}").fetchall()
+    for first in range(0, (last or 0) + 1, _PACKED_AT_ONCE):
+        rows = connection.execute(
+            f"FROM {table} WHERE rowid BETWEEN {first} AND {first + _PACKED_AT_ONCE - 1}"
+        ).fetchnumpy()
+        vectors = rows.pop("embedding")
+        if len(vectors):
+            rows["vector"] = np.array([*packed_each(np.stack(vectors)), b""], object)[:-1]
+            connection.register("packed", rows)
+            names = ", ".join(rows)
+            connection.execute(f"INSERT INTO packed_{table} ({names}) SELECT {names} FROM packed")
+
+
 MIGRATIONS: list[Callable[[Connection], None]] = [
     m001_first_schema,
     m002_places_parts_and_links,
@@ -56,6 +90,7 @@ MIGRATIONS: list[Callable[[Connection], None]] = [
     m004_scale,
     m005_quick_edits,
     m006_pins_and_feedback,
+    m007_packed_vectors,
 ]
 LATEST = len(MIGRATIONS)
 

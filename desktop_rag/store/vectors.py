@@ -1,9 +1,9 @@
 """The vectors of passages and the search over them. Any thread; reads take their own cursor.
 
 The sign bits of a vector stand beside it: a scan of Hamming distances picks candidates, in a large
-library inner products with the signs alone leave the better part of them, and exact ones order
-these. The vectors of a passage's windows, a few sentences each, are stored apart and only looked at
-for passages that are in the race.
+library inner products with the signs alone leave the better part of them, and those with the
+vectors order these. The vectors of a passage's windows, a few sentences each, are stored apart and
+only looked at for passages that are in the race. See packed_vectors.py for what is stored.
 """
 
 from collections.abc import Sequence
@@ -17,17 +17,24 @@ from desktop_rag.store.conditions import condition_of
 from desktop_rag.store.contract.scope import EVERYWHERE, Scope
 from desktop_rag.store.contract.vectors import Compared
 from desktop_rag.store.database import Connection, Database, insert
+from desktop_rag.store.packed_vectors import (
+    packed,
+    packed_each,
+    sign_bits,
+    signs,
+    unpacked,
+    words_of,
+)
 
-_BITS_A_WORD = 64
 # Candidates of the Hamming scan, the second times the root of the number of vectors: enough for
 # recall@10 ≥ .99 of exact on the sets we measure.
 _NEAR = 1000
 _NEAR_FACTOR = 2
-# Of more than _NEAR so many are compared exactly: each may lie in a block of its own.
+# Of more than _NEAR so many are compared: each may lie in a block of its own.
 _NEARER = 400
-# Similarities of windows are kept in a byte a dimension: their order is what counts.
-_BYTE = 127
-_WINDOWS = "CREATE TABLE IF NOT EXISTS windows_{number} (content_hash UUID, vectors BLOB)"
+# Packed vectors hold no pattern to compress; looking for one made each of them slow to read.
+_PACKED = "BLOB USING COMPRESSION uncompressed"
+_WINDOWS = f"CREATE TABLE IF NOT EXISTS windows_{{number}} (content_hash UUID, vectors {_PACKED})"
 
 
 class VectorStore:
@@ -37,15 +44,15 @@ class VectorStore:
         """Find or make the model's own table, so that models never mix."""
         self._database = database
         self._dimensions = dimensions
-        self._words = -(-dimensions // _BITS_A_WORD)
-        self._table = database.write(lambda con: _vector_table(con, model, dimensions, self._words))
+        self._words = words_of(dimensions)
+        self._table = database.write(lambda con: _vector_table(con, model, dimensions))
         self.model_id = int(self._table.removeprefix("vectors_"))
         self._windows = self._table.replace("vectors", "windows")
 
     def add(self, hashes: Sequence[str], vectors: NDArray[np.float32]) -> None:
         """Store unit vectors, shape (len(hashes), dimensions), of hashes that `missing` gave."""
-        bits = _sign_bits(vectors, self._words)
-        columns: dict[str, Any] = {"content_hash": list(hashes), "embedding": list(vectors)}
+        bits = sign_bits(vectors)
+        columns: dict[str, Any] = {"content_hash": list(hashes), "vector": packed_each(vectors)}
         columns |= {f"b{k}": np.ascontiguousarray(bits[:, k]) for k in range(self._words)}
         self._database.write(lambda con: insert(con, self._table, columns))
 
@@ -141,24 +148,29 @@ class VectorStore:
         with self._database.snapshot() as con:
             only, parameters = condition_of(scope, con, "content_hash")
             con.register("candidates", {"place": self._candidates(con, query, only, parameters)})
-            only, _ = condition_of(scope, con, "chunk_id")
-            return con.execute(
-                "SELECT c.chunk_id, v.similarity FROM ("
-                f" SELECT content_hash, {self._similarity} AS similarity FROM {self._table}"
+            rows = con.execute(
+                f"SELECT content_hash, vector FROM {self._table}"
                 " WHERE rowid IN (SELECT place FROM candidates)"
-                f" ORDER BY similarity DESC LIMIT {2 * limit}) v"
+            ).fetchnumpy()
+            similar = np.vecdot(unpacked(rows["vector"].tolist(), self._dimensions), query)
+            best = np.argsort(-similar)[: 2 * limit]
+            near = {"content_hash": rows["content_hash"][best], "similarity": similar[best]}
+            con.register("near", near)
+            only, parameters = condition_of(scope, con, "chunk_id")
+            return con.execute(
+                "SELECT c.chunk_id, near.similarity FROM near"
                 f" JOIN chunks c USING (content_hash) WHERE true{only}"
-                f" ORDER BY v.similarity DESC, c.chunk_id LIMIT {limit}",
-                {"query": query.tolist(), **parameters},
+                f" ORDER BY near.similarity DESC, c.chunk_id LIMIT {limit}",
+                parameters,
             ).fetchall()
 
     def _candidates(
         self, con: Connection, query: NDArray[np.float32], only: str, parameters: dict[str, Any]
     ) -> NDArray[np.int64]:
-        """Row numbers of the vectors that are compared exactly."""
+        """Row numbers of the vectors that are compared."""
         [(count,)] = con.execute(f"SELECT count(*) FROM {self._table}").fetchall()
         names = [f"b{k}" for k in range(self._words)]
-        bits = _sign_bits(query[np.newaxis, :], self._words)[0].tolist()
+        bits = sign_bits(query[np.newaxis, :])[0].tolist()
         rows = con.execute(
             f"SELECT rowid AS place, {', '.join(names)} FROM {self._table} WHERE true{only}"
             f" ORDER BY {self._hamming} LIMIT {max(_NEAR, int(_NEAR_FACTOR * count**0.5))}",
@@ -168,19 +180,16 @@ class VectorStore:
         if len(places) <= _NEAR:
             return places
         # Not with `@`: the threads of a BLAS library go on spinning for a while when it is done.
-        signs = _signs(np.stack([rows[name] for name in names], axis=1), self._dimensions)
-        return places[np.argpartition(-np.vecdot(signs, query), _NEARER)[:_NEARER]]
+        near = signs(np.stack([rows[name] for name in names], axis=1), self._dimensions)
+        return places[np.argpartition(-np.vecdot(near, query), _NEARER)[:_NEARER]]
 
     def compared(self, query: NDArray[np.float32], chunk_ids: Sequence[int]) -> Compared:
         """Those of the chunks that have a vector, with the vectors and the nearest of windows."""
         with self._database.read() as con:
             rows = con.execute(self._of_chunks, [list(chunk_ids)]).fetchnumpy()
-        found = np.empty((len(rows["chunk_id"]), self._dimensions), np.float32)
-        for place, vector in enumerate(rows["embedding"]):
-            found[place] = vector
-        return Compared(
-            rows["chunk_id"].tolist(), found, _best_windows(query, rows["windows"].tolist())
-        )
+        vectors = unpacked(rows["vector"].tolist(), self._dimensions)
+        windows = _best_windows(query, rows["windows"].tolist())
+        return Compared(rows["chunk_id"].tolist(), vectors, windows)
 
     # --- windows -----------------------------------------------------------------------------
 
@@ -189,8 +198,8 @@ class VectorStore:
 
         Of hashes that `missing_windows` gave. A content with none is as similar as its vector.
         """
-        packed = [np.rint(w * (_BYTE / _peak(w))).astype(np.int8).tobytes() for w in windows]
-        columns: dict[str, Any] = {"content_hash": list(hashes), "vectors": packed}
+        vectors = [packed(those).tobytes() for those in windows]
+        columns: dict[str, Any] = {"content_hash": list(hashes), "vectors": vectors}
         self._database.write(lambda con: insert(con, self._windows, columns))
 
     def window_counts(self) -> tuple[int, int]:
@@ -219,7 +228,7 @@ class VectorStore:
 
     @property
     def _of_chunks(self) -> str:
-        """SQL for (chunk id, vector, packed windows); its parameter are the chunk ids.
+        """SQL for (chunk id, packed vector, packed windows); its parameter are the chunk ids.
 
         By row number, or the vectors of all the rows around would be read too.
         """
@@ -233,15 +242,11 @@ class VectorStore:
             " held AS MATERIALIZED (SELECT chunk_id, windows FROM window_places"
             f" JOIN (SELECT rowid AS place, vectors AS windows FROM {self._windows}"
             " WHERE rowid IN (SELECT place FROM window_places)) USING (place))"
-            " SELECT chunk_id, embedding, coalesce(windows, ''::BLOB) AS windows FROM places"
-            f" JOIN (SELECT rowid AS place, embedding FROM {self._table}"
+            " SELECT chunk_id, vector, coalesce(windows, ''::BLOB) AS windows FROM places"
+            f" JOIN (SELECT rowid AS place, vector FROM {self._table}"
             " WHERE rowid IN (SELECT place FROM places)) USING (place)"
             " LEFT JOIN held USING (chunk_id)"
         )
-
-    @property
-    def _similarity(self) -> str:
-        return f"array_inner_product(embedding, $query::FLOAT[{self._dimensions}])"
 
     @property
     def _hamming(self) -> str:
@@ -282,33 +287,13 @@ def _best_windows(query: NDArray[np.float32], packed: Sequence[bytearray]) -> ND
     best = np.full(len(packed), np.nan)
     held = [(n, windows) for n, windows in enumerate(packed) if windows]
     if held:
-        vectors = np.frombuffer(b"".join(windows for _, windows in held), np.int8)
-        vectors = vectors.reshape(-1, len(query)).astype(np.float32)
-        similar = np.vecdot(vectors, query) / np.linalg.norm(vectors, axis=1)
+        similar = np.vecdot(unpacked([windows for _, windows in held], len(query)), query)
         sizes = [len(windows) // len(query) for _, windows in held]
         best[[n for n, _ in held]] = np.maximum.reduceat(similar, np.cumsum([0, *sizes[:-1]]))
     return best
 
 
-def _peak(vectors: NDArray[np.float32]) -> float:
-    return float(np.abs(vectors).max(initial=1e-6))
-
-
-def _sign_bits(vectors: NDArray[np.float32], words: int) -> NDArray[np.uint64]:
-    """One bit a dimension, 64 to a word, the last word filled with zeros; shape (n, words)."""
-    packed = np.packbits(vectors > 0, axis=1)
-    padded = np.zeros((len(vectors), words * _BITS_A_WORD // 8), dtype=np.uint8)
-    padded[:, : packed.shape[1]] = packed
-    return padded.view(np.uint64)
-
-
-def _signs(bits: NDArray[np.uint64], dimensions: int) -> NDArray[np.float32]:
-    """The signs that `_sign_bits` made bits of: 1 or -1, shape (n, dimensions)."""
-    ones = np.unpackbits(bits.view(np.uint8), axis=1, count=dimensions)
-    return ones.astype(np.float32) * 2 - 1
-
-
-def _vector_table(con: Connection, model: str, dimensions: int, words: int) -> str:
+def _vector_table(con: Connection, model: str, dimensions: int) -> str:
     known = con.execute(
         "SELECT model_id FROM models WHERE name = ? AND dimensions = ?", [model, dimensions]
     ).fetchall()
@@ -320,8 +305,8 @@ def _vector_table(con: Connection, model: str, dimensions: int, words: int) -> s
         "INSERT INTO models (model_id, name, dimensions) VALUES (?, ?, ?)",
         [number, model, dimensions],
     )
-    bits = ", ".join(f"b{k} UBIGINT" for k in range(words))
+    bits = ", ".join(f"b{k} UBIGINT" for k in range(words_of(dimensions)))
     table = f"vectors_{number}"
-    con.execute(f"CREATE TABLE {table} (content_hash UUID, embedding FLOAT[{dimensions}], {bits})")
+    con.execute(f"CREATE TABLE {table} (content_hash UUID, vector {_PACKED}, {bits})")
     con.execute(_WINDOWS.format(number=number))
     return table

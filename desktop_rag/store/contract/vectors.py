@@ -9,17 +9,19 @@ from numpy.typing import NDArray
 
 from desktop_rag.store.contract.scope import EVERYWHERE, Scope
 
-# Up to so many vectors the nearest are exactly the nearest.
+# Up to so many vectors all are compared to find the nearest.
 EXACT_UP_TO = 1000
+# An engine may keep a byte a dimension: a similarity may be so far from that of the floats.
+ROUNDING = 0.005
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
     """Chunks that have a vector of one model.
 
-    `vectors` are as they were added, shape (len(chunk_ids), dimensions); chunks of equal content
-    have equal rows. `windows` is the similarity of each one's best window to the query, right to
-    ±.01 as an engine may keep a byte a dimension, and NaN for those without windows.
+    `vectors` are unit vectors that may be rounded, shape (len(chunk_ids), dimensions); chunks of
+    equal content have equal rows. `windows` is the similarity of each one's best window to the
+    query, right to ±2 ROUNDING, and NaN for those without windows.
     """
 
     chunk_ids: list[int]
@@ -89,10 +91,10 @@ class VectorStore(Protocol):
     ) -> list[tuple[int, float]]:
         """The `limit` chunks most similar to a unit vector: (chunk id, similarity), best first.
 
-        The similarities are exact, up to the rounding of 32-bit floats; of equal ones the lower
-        id comes first. The choice is exact while at most EXACT_UP_TO vectors lie in the scope; of
-        more, a share of at least .99 of the first ten that are really the nearest must be found,
-        averaged over real questions.
+        The similarities are right to ± ROUNDING, and so is the choice while at most EXACT_UP_TO
+        vectors lie in the scope; of equal ones the lower id comes first. Of any number, a share of
+        at least .99 of the first ten that are really the nearest must be found, averaged over real
+        questions.
         """
         ...
 

@@ -4,10 +4,12 @@ import json
 from pathlib import Path
 
 import duckdb
+import numpy as np
 import pytest
 
 from desktop_rag.core.domain import DocumentState
 from desktop_rag.store.contract.scope import EVERYWHERE
+from desktop_rag.store.contract.vectors import ROUNDING
 from desktop_rag.store.database import Database
 from desktop_rag.store.documents import DocumentStore
 from desktop_rag.store.migrations import LATEST, MIGRATIONS
@@ -73,4 +75,27 @@ def test_a_library_with_postings_by_term_is_taken_over(path: Path) -> None:
     assert [chunk.text for chunk in engine.documents.chunks("d")] == ["lighthouse"]
     assert engine.names.holding(["größe"], [], [], EVERYWHERE) == ({"d": {"größe"}}, 1)
     assert engine.documents.count_inconsistent() == 0
+    database.close()
+
+
+def test_a_library_with_vectors_of_floats_is_taken_over(path: Path) -> None:
+    file_of_version(path, 1)
+    connection = duckdb.connect(str(path))
+    connection.execute("INSERT INTO models VALUES (1, 'small', 3), (2, 'unused', 2)")
+    for model, size in ((1, 3), (2, 2)):
+        columns = f"(content_hash UUID, embedding FLOAT[{size}], b0 UBIGINT)"
+        connection.execute(f"CREATE TABLE vectors_{model} {columns}")
+    # The signs of the vector, a bit each, from the first byte's highest on.
+    connection.execute(
+        "INSERT INTO vectors_1 VALUES"
+        " ('00000000-0000-0000-0000-000000000001', [0.6, -0.8, 0.0], 128)"
+    )
+    connection.close()
+    database = Database(path, memory_mb=256, backups=path.parent)
+    engine = duckdb_engine(database)
+    [(chunk_id, similarity)] = engine.models.vectors("small", 3).nearest(
+        np.array([0.6, -0.8, 0.0], np.float32), 5
+    )
+    assert (chunk_id, similarity) == (1, pytest.approx(1.0, abs=ROUNDING))
+    assert engine.models.vectors("unused", 2).counts() == (1, 1)
     database.close()

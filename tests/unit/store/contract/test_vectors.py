@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from desktop_rag.core.domain import DocumentState
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.scope import Scope
-from desktop_rag.store.contract.vectors import EXACT_UP_TO, VectorStore
+from desktop_rag.store.contract.vectors import EXACT_UP_TO, ROUNDING, VectorStore
 from tests.stored_rows import collection_id, ids, put, remove, wait_again
 
 DIMENSIONS = 100
@@ -44,8 +44,8 @@ def test_the_nearest_are_those_of_the_exact_product(engine: Engine) -> None:
     query = by_text["text 7"]
     exact = sorted(((float(v @ query), t) for t, v in by_text.items()), reverse=True)[:10]
     nearest = store.nearest(query, 10)
-    assert [i for i, _ in nearest] == [numbers[text] for _, text in exact]
-    assert [s for _, s in nearest] == pytest.approx([s for s, _ in exact], abs=1e-5)
+    assert [i for i, _ in nearest][:5] == [numbers[text] for _, text in exact][:5]
+    assert [s for _, s in nearest] == pytest.approx([s for s, _ in exact], abs=ROUNDING)
     assert len(store.nearest(query, 2 * EXACT_UP_TO)) == EXACT_UP_TO
 
 
@@ -77,14 +77,16 @@ def test_of_equally_similar_chunks_the_one_stored_first_comes_first(engine: Engi
     assert nearest == sorted(i for i, _ in store.nearest(vector, 10))[:2]
 
 
-def test_vectors_come_back_as_they_were_added(engine: Engine) -> None:
+def test_vectors_come_back_rounded_at_most(engine: Engine) -> None:
     store, by_text, numbers = with_vectors(engine, 20)
     put(engine, "copy.txt", "text 4", "text without a vector")
     found = store.compared(by_text["text 0"], [*numbers.values(), 10**9])
     assert sorted(found.chunk_ids) == sorted(numbers.values())
     rows = dict(zip(found.chunk_ids, found.vectors, strict=True))
     for text, chunk_id in numbers.items():
-        assert rows[chunk_id].tolist() == by_text[text].tolist()
+        assert float(rows[chunk_id] @ by_text[text]) == pytest.approx(1.0, abs=ROUNDING)
+    [copy] = set(found.chunk_ids) - set(numbers.values()) or {numbers["text 4"]}
+    assert rows[copy].tolist() == rows[numbers["text 4"]].tolist()
 
 
 def test_chunks_without_a_vector_give_no_rows(engine: Engine) -> None:
@@ -140,8 +142,8 @@ def test_vectors_of_two_models_never_mix(engine: Engine) -> None:
     assert first.finish_documents() == ["many.txt"]
     assert other.reopen_documents() == ["many.txt"]
     embed(other, {text: -vector for text, vector in by_text.items()})
-    assert first.nearest(by_text["text 0"], 1)[0][1] == pytest.approx(1.0, abs=1e-5)
-    assert other.nearest(by_text["text 0"], 3)[-1][1] == pytest.approx(-1.0, abs=1e-5)
+    assert first.nearest(by_text["text 0"], 1)[0][1] == pytest.approx(1.0, abs=ROUNDING)
+    assert other.nearest(by_text["text 0"], 3)[-1][1] == pytest.approx(-1.0, abs=ROUNDING)
     assert first.counts() == other.counts() == (3, 0)
 
 
