@@ -6,12 +6,14 @@ the write lane is what keeps ids unique. A table of vectors is made for each mod
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from desktop_rag.store.connections import Connection
-from desktop_rag.store.packed_vectors import packed_each
+from desktop_rag.store.packed_vectors import packed, packed_windows, unpacked
 
 _PACKED_AT_ONCE = 50_000
 
@@ -55,32 +57,16 @@ def m006_pins_and_feedback(connection: Connection) -> None:
 
 
 def m007_packed_vectors(connection: Connection) -> None:
-    """A byte a dimension instead of floats, see packed_vectors.py."""
+    """Few bits a dimension instead of floats and bytes, see packed_vectors.py."""
     tables = [name for (name,) in connection.execute("SHOW TABLES").fetchall()]
-    for table in (name for name in tables if name.startswith("vectors_")):
-        described = connection.execute(f"DESCRIBE {table}").fetchall()
-        kinds = {name: kind for name, kind, *_ in described if name != "embedding"}
-        kinds["vector"] = "BLOB USING COMPRESSION uncompressed"
-        columns = ", ".join(f"{name} {kind}" for name, kind in kinds.items())
-        connection.execute(f"CREATE TABLE packed_{table} ({columns})")
-        _pack_vectors(connection, table)
-        connection.execute(f"DROP TABLE {table}")
-        connection.execute(f"ALTER TABLE packed_{table} RENAME TO {table}")
-
-
-def _pack_vectors(connection: Connection, table: str) -> None:
-    """Fill the new table of a model, so many rows at a time that they fit into memory."""
-    [(last,)] = connection.execute(f"SELECT max(rowid) FROM {table}").fetchall()
-    for first in range(0, (last or 0) + 1, _PACKED_AT_ONCE):
-        rows = connection.execute(
-            f"FROM {table} WHERE rowid BETWEEN {first} AND {first + _PACKED_AT_ONCE - 1}"
-        ).fetchnumpy()
-        vectors = rows.pop("embedding")
-        if len(vectors):
-            rows["vector"] = np.array([*packed_each(np.stack(vectors)), b""], object)[:-1]
-            connection.register("packed", rows)
-            names = ", ".join(rows)
-            connection.execute(f"INSERT INTO packed_{table} ({names}) SELECT {names} FROM packed")
+    models = connection.execute("SELECT model_id, dimensions FROM models").fetchall()
+    for number, dimensions in models:
+        if f"vectors_{number}" in tables:
+            pack = lambda rows: packed(np.stack(rows))  # noqa: E731
+            _repack(connection, f"vectors_{number}", "embedding", "vector", pack)
+        if f"windows_{number}" in tables:
+            pack = partial(_repacked_windows, dimensions)
+            _repack(connection, f"windows_{number}", "vectors", "vectors", pack)
 
 
 MIGRATIONS: list[Callable[[Connection], None]] = [
@@ -119,6 +105,37 @@ def migrate(connection: Connection) -> None:
         except BaseException:
             connection.rollback()
             raise
+
+
+def _repack(
+    connection: Connection,
+    table: str,
+    column: str,
+    renamed: str,
+    pack: Callable[[Any], list[bytes]],
+) -> None:
+    """Write a table anew with one column packed, so many rows at a time that they fit in memory."""
+    described = connection.execute(f"DESCRIBE {table}").fetchall()
+    kinds = {name: kind for name, kind, *_ in described if name != column}
+    kinds[renamed] = "BLOB USING COMPRESSION uncompressed"
+    columns = ", ".join(f"{name} {kind}" for name, kind in kinds.items())
+    connection.execute(f"CREATE TABLE packed_{table} ({columns})")
+    [(last,)] = connection.execute(f"SELECT coalesce(max(rowid), -1) FROM {table}").fetchall()
+    for first in range(0, last + 1, _PACKED_AT_ONCE):
+        rows = connection.execute(
+            f"FROM {table} WHERE rowid BETWEEN {first} AND {first + _PACKED_AT_ONCE - 1}"
+        ).fetchnumpy()
+        if given := list(rows.pop(column)):
+            rows[renamed] = np.array([*pack(given), None], object)[:-1]
+            connection.register("repacked", rows)
+            names = ", ".join(rows)
+            connection.execute(f"INSERT INTO packed_{table} ({names}) SELECT {names} FROM repacked")
+    connection.execute(f"DROP TABLE {table}")
+    connection.execute(f"ALTER TABLE packed_{table} RENAME TO {table}")
+
+
+def _repacked_windows(dimensions: int, rows: Sequence[bytes]) -> list[bytes]:
+    return [packed_windows(unpacked([row], dimensions)) for row in rows]
 
 
 _FIRST_SCHEMA = [

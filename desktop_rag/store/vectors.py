@@ -19,10 +19,12 @@ from desktop_rag.store.contract.vectors import Compared
 from desktop_rag.store.database import Connection, Database, insert
 from desktop_rag.store.packed_vectors import (
     packed,
-    packed_each,
+    packed_windows,
     sign_bits,
     signs,
     unpacked,
+    unpacked_windows,
+    window_bytes,
     words_of,
 )
 
@@ -52,7 +54,7 @@ class VectorStore:
     def add(self, hashes: Sequence[str], vectors: NDArray[np.float32]) -> None:
         """Store unit vectors, shape (len(hashes), dimensions), of hashes that `missing` gave."""
         bits = sign_bits(vectors)
-        columns: dict[str, Any] = {"content_hash": list(hashes), "vector": packed_each(vectors)}
+        columns: dict[str, Any] = {"content_hash": list(hashes), "vector": packed(vectors)}
         columns |= {f"b{k}": np.ascontiguousarray(bits[:, k]) for k in range(self._words)}
         self._database.write(lambda con: insert(con, self._table, columns))
 
@@ -198,8 +200,9 @@ class VectorStore:
 
         Of hashes that `missing_windows` gave. A content with none is as similar as its vector.
         """
-        vectors = [packed(those).tobytes() for those in windows]
-        columns: dict[str, Any] = {"content_hash": list(hashes), "vectors": vectors}
+        columns: dict[str, Any] = {
+            "content_hash": list(hashes), "vectors": [packed_windows(those) for those in windows]
+        }  # fmt: skip
         self._database.write(lambda con: insert(con, self._windows, columns))
 
     def window_counts(self) -> tuple[int, int]:
@@ -287,8 +290,9 @@ def _best_windows(query: NDArray[np.float32], packed: Sequence[bytearray]) -> ND
     best = np.full(len(packed), np.nan)
     held = [(n, windows) for n, windows in enumerate(packed) if windows]
     if held:
-        similar = np.vecdot(unpacked([windows for _, windows in held], len(query)), query)
-        sizes = [len(windows) // len(query) for _, windows in held]
+        vectors = unpacked_windows([windows for _, windows in held], len(query))
+        similar = np.vecdot(vectors, query)
+        sizes = [len(windows) // window_bytes(len(query)) for _, windows in held]
         best[[n for n, _ in held]] = np.maximum.reduceat(similar, np.cumsum([0, *sizes[:-1]]))
     return best
 

@@ -21,7 +21,7 @@ class Compared:
 
     `vectors` are unit vectors that may be rounded, shape (len(chunk_ids), dimensions); chunks of
     equal content have equal rows. `windows` is the similarity of each one's best window to the
-    query, right to ±2 ROUNDING, and NaN for those without windows.
+    query, right to ±4 ROUNDING, and NaN for those without windows.
     """
 
     chunk_ids: list[int]

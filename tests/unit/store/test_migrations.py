@@ -85,17 +85,18 @@ def test_a_library_with_vectors_of_floats_is_taken_over(path: Path) -> None:
     for model, size in ((1, 3), (2, 2)):
         columns = f"(content_hash UUID, embedding FLOAT[{size}], b0 UBIGINT)"
         connection.execute(f"CREATE TABLE vectors_{model} {columns}")
+        connection.execute(f"CREATE TABLE windows_{model} (content_hash UUID, vectors BLOB)")
     # The signs of the vector, a bit each, from the first byte's highest on.
-    connection.execute(
-        "INSERT INTO vectors_1 VALUES"
-        " ('00000000-0000-0000-0000-000000000001', [0.6, -0.8, 0.0], 128)"
-    )
+    content = "'00000000-0000-0000-0000-000000000001'"
+    connection.execute(f"INSERT INTO vectors_1 VALUES ({content}, [0.6, -0.8, 0.0], 128)")
+    windows = np.array([[0, 127, 0], [127, -127, 0]], np.int8).tobytes()
+    connection.execute(f"INSERT INTO windows_1 VALUES ({content}, ?)", [windows])
     connection.close()
     database = Database(path, memory_mb=256, backups=path.parent)
     engine = duckdb_engine(database)
-    [(chunk_id, similarity)] = engine.models.vectors("small", 3).nearest(
-        np.array([0.6, -0.8, 0.0], np.float32), 5
-    )
-    assert (chunk_id, similarity) == (1, pytest.approx(1.0, abs=ROUNDING))
+    vectors, query = engine.models.vectors("small", 3), np.array([0.6, -0.8, 0.0], np.float32)
+    assert vectors.nearest(query, 5) == [(1, pytest.approx(1.0, abs=ROUNDING))]
+    [window] = vectors.compared(query, [1]).windows.tolist()
+    assert window == pytest.approx(1.4 / 2**0.5, abs=2 * ROUNDING)
     assert engine.models.vectors("unused", 2).counts() == (1, 1)
     database.close()
