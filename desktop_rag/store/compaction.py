@@ -54,7 +54,7 @@ def _living_share(connection: Connection) -> float:
     """The share of rows that were not deleted, of the tables that take most room."""
     names = connection.execute(
         "SELECT table_name FROM duckdb_tables() WHERE table_name IN ('chunks', 'document_texts')"
-        " OR table_name LIKE 'vectors\\_%' ESCAPE '\\' OR table_name LIKE 'windows\\_%' ESCAPE '\\'"
+        " OR table_name LIKE 'vectors\\_%' ESCAPE '\\'"
     ).fetchall()
     counts = [
         connection.execute(f"SELECT count(*), coalesce(max(rowid) + 1, 0) FROM {name}").fetchall()

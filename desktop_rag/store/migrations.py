@@ -7,15 +7,21 @@ the write lane is what keeps ids unique. A table of vectors is made for each mod
 
 import time
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from desktop_rag.store.connections import Connection
-from desktop_rag.store.packed_vectors import packed, packed_windows, unpacked
+from desktop_rag.store.packed_vectors import (
+    packed,
+    packed_windows,
+    sign_bits,
+    unpacked,
+    words_of,
+)
 
-_PACKED_AT_ONCE = 50_000
+_PACKED = "BLOB USING COMPRESSION uncompressed"
+_PACKED_AT_ONCE = 20_000
 
 
 def m001_first_schema(connection: Connection) -> None:
@@ -58,15 +64,13 @@ def m006_pins_and_feedback(connection: Connection) -> None:
 
 def m007_packed_vectors(connection: Connection) -> None:
     """Few bits a dimension instead of floats and bytes, see packed_vectors.py."""
-    tables = [name for (name,) in connection.execute("SHOW TABLES").fetchall()]
-    models = connection.execute("SELECT model_id, dimensions FROM models").fetchall()
-    for number, dimensions in models:
+    tables = {name for (name,) in connection.execute("SHOW TABLES").fetchall()}
+    for number, dimensions in connection.execute(
+        "SELECT model_id, dimensions FROM models"
+    ).fetchall():
         if f"vectors_{number}" in tables:
-            pack = lambda rows: packed(np.stack(rows))  # noqa: E731
-            _repack(connection, f"vectors_{number}", "embedding", "vector", pack)
-        if f"windows_{number}" in tables:
-            pack = partial(_repacked_windows, dimensions)
-            _repack(connection, f"windows_{number}", "vectors", "vectors", pack)
+            windows = f"windows_{number}" if f"windows_{number}" in tables else None
+            _repack(connection, f"vectors_{number}", windows, dimensions)
 
 
 MIGRATIONS: list[Callable[[Connection], None]] = [
@@ -107,35 +111,42 @@ def migrate(connection: Connection) -> None:
             raise
 
 
-def _repack(
-    connection: Connection,
-    table: str,
-    column: str,
-    renamed: str,
-    pack: Callable[[Any], list[bytes]],
-) -> None:
-    """Write a table anew with one column packed, so many rows at a time that they fit in memory."""
-    described = connection.execute(f"DESCRIBE {table}").fetchall()
-    kinds = {name: kind for name, kind, *_ in described if name != column}
-    kinds[renamed] = "BLOB USING COMPRESSION uncompressed"
-    columns = ", ".join(f"{name} {kind}" for name, kind in kinds.items())
+def _repack(connection: Connection, table: str, windows: str | None, dimensions: int) -> None:
+    """Write a model's table anew, so many rows at a time that they fit in memory."""
+    words = [f"b{k}" for k in range(words_of(dimensions))]
+    kinds = {"content_hash": "UUID", "vector": _PACKED} | dict.fromkeys(words, "BIGINT")
+    columns = ", ".join(f"{name} {kind}" for name, kind in (kinds | {"windows": _PACKED}).items())
     connection.execute(f"CREATE TABLE packed_{table} ({columns})")
     [(last,)] = connection.execute(f"SELECT coalesce(max(rowid), -1) FROM {table}").fetchall()
+    found = f"SELECT v.*, w.vectors AS windows FROM {table} v LEFT JOIN {windows} w"
+    found = (
+        f"{found} USING (content_hash)" if windows else f"SELECT *, NULL AS windows FROM {table} v"
+    )
     for first in range(0, last + 1, _PACKED_AT_ONCE):
         rows = connection.execute(
-            f"FROM {table} WHERE rowid BETWEEN {first} AND {first + _PACKED_AT_ONCE - 1}"
-        ).fetchnumpy()
-        if given := list(rows.pop(column)):
-            rows[renamed] = np.array([*pack(given), None], object)[:-1]
-            connection.register("repacked", rows)
-            names = ", ".join(rows)
-            connection.execute(f"INSERT INTO packed_{table} ({names}) SELECT {names} FROM repacked")
+            f"{found} WHERE v.rowid BETWEEN {first} AND {first + _PACKED_AT_ONCE - 1}"
+        ).fetchall()
+        if rows:
+            _insert_packed(connection, f"packed_{table}", rows, dimensions)
     connection.execute(f"DROP TABLE {table}")
     connection.execute(f"ALTER TABLE packed_{table} RENAME TO {table}")
+    if windows:
+        connection.execute(f"DROP TABLE {windows}")
 
 
-def _repacked_windows(dimensions: int, rows: Sequence[bytes]) -> list[bytes]:
-    return [packed_windows(unpacked([row], dimensions)) for row in rows]
+def _insert_packed(
+    connection: Connection, table: str, rows: Sequence[tuple[Any, ...]], dimensions: int
+) -> None:
+    hashes, vectors = [row[0] for row in rows], np.array([row[1] for row in rows], np.float32)
+    given = {"content_hash": hashes, "vector": packed(vectors)}
+    given["windows"] = [
+        None if row[-1] is None else packed_windows(unpacked([row[-1]], dimensions)) for row in rows
+    ]
+    columns: dict[str, Any] = {name: np.array([*v, None], object)[:-1] for name, v in given.items()}
+    columns |= {f"b{k}": bits for k, bits in enumerate(np.ascontiguousarray(sign_bits(vectors).T))}
+    connection.register("repacked", columns)
+    names = ", ".join(columns)
+    connection.execute(f"INSERT INTO {table} ({names}) SELECT {names} FROM repacked")
 
 
 _FIRST_SCHEMA = [

@@ -62,7 +62,6 @@ class ModelStore:
             for model_id, spec in rows:
                 if latest.get(spec) != model_id:
                     con.execute(f"DROP TABLE IF EXISTS vectors_{model_id}")
-                    con.execute(f"DROP TABLE IF EXISTS windows_{model_id}")
                     con.execute("DELETE FROM models WHERE model_id = ?", [model_id])
 
         self._database.write(work)

@@ -64,15 +64,15 @@ def words_of(dimensions: int) -> int:
     return -(-dimensions // _BITS_A_WORD)
 
 
-def sign_bits(vectors: NDArray[np.float32]) -> NDArray[np.uint64]:
+def sign_bits(vectors: NDArray[np.float32]) -> NDArray[np.int64]:
     """One bit a dimension, 64 to a word, the last word filled with zeros; shape (n, words)."""
     bits = np.packbits(vectors > 0, axis=1)
     padded = np.zeros((len(vectors), words_of(vectors.shape[1]) * _BITS_A_WORD // 8), np.uint8)
     padded[:, : bits.shape[1]] = bits
-    return padded.view(np.uint64)
+    return padded.view(np.int64)
 
 
-def signs(bits: NDArray[np.uint64], dimensions: int) -> NDArray[np.float32]:
+def signs(bits: NDArray[np.int64], dimensions: int) -> NDArray[np.float32]:
     """The signs that `sign_bits` made bits of: 1 or -1, shape (n, dimensions)."""
     ones = np.unpackbits(bits.view(np.uint8), axis=1, count=dimensions)
     return ones.astype(np.float32) * 2 - 1

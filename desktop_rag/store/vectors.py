@@ -2,12 +2,11 @@
 
 The sign bits of a vector stand beside it: a scan of Hamming distances picks candidates, in a large
 library inner products with the signs alone leave the better part of them, and those with the
-vectors order these. The vectors of a passage's windows, a few sentences each, are stored apart and
-only looked at for passages that are in the race. See packed_vectors.py for what is stored.
+vectors order these. The windows of a passage, a few sentences each, come later and are only looked
+at for passages that are in the race. See packed_vectors.py for what is stored.
 """
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -36,7 +35,6 @@ _NEAR_FACTOR = 2
 _NEARER = 400
 # Packed vectors hold no pattern to compress; looking for one made each of them slow to read.
 _PACKED = "BLOB USING COMPRESSION uncompressed"
-_WINDOWS = f"CREATE TABLE IF NOT EXISTS windows_{{number}} (content_hash UUID, vectors {_PACKED})"
 
 
 class VectorStore:
@@ -49,7 +47,6 @@ class VectorStore:
         self._words = words_of(dimensions)
         self._table = database.write(lambda con: _vector_table(con, model, dimensions))
         self.model_id = int(self._table.removeprefix("vectors_"))
-        self._windows = self._table.replace("vectors", "windows")
 
     def add(self, hashes: Sequence[str], vectors: NDArray[np.float32]) -> None:
         """Store unit vectors, shape (len(hashes), dimensions), of hashes that `missing` gave."""
@@ -132,16 +129,16 @@ class VectorStore:
         return self._database.write(work)
 
     def prune(self, collection_ids: Sequence[str] | None = None) -> None:
-        """Drop vectors and windows that no chunk (of these collections) needs any more."""
+        """Drop vectors that no chunk (of these collections) needs any more, with their windows."""
         only, parameters = _of_collections(collection_ids)
         dead = f"content_hash NOT IN (SELECT content_hash FROM chunks WHERE true{only})"
-        for table in (self._table, self._windows):
-            with self._database.read() as con:
-                [(count,)] = con.execute(
-                    f"SELECT count(*) FROM {table} WHERE {dead}", parameters
-                ).fetchall()
-            if count:
-                self._database.write(partial(_delete, f"{table} WHERE {dead}", parameters))
+        with self._database.read() as con:
+            [(count,)] = con.execute(
+                f"SELECT count(*) FROM {self._table} WHERE {dead}", parameters
+            ).fetchall()
+        if count:
+            sql = f"DELETE FROM {self._table} WHERE {dead}"
+            self._database.write(lambda con: con.execute(sql, parameters))
 
     def nearest(
         self, query: NDArray[np.float32], limit: int, scope: Scope = EVERYWHERE
@@ -171,7 +168,7 @@ class VectorStore:
     ) -> NDArray[np.int64]:
         """Row numbers of the vectors that are compared."""
         [(count,)] = con.execute(f"SELECT count(*) FROM {self._table}").fetchall()
-        names = [f"b{k}" for k in range(self._words)]
+        names = self._bits
         bits = sign_bits(query[np.newaxis, :])[0].tolist()
         rows = con.execute(
             f"SELECT rowid AS place, {', '.join(names)} FROM {self._table} WHERE true{only}"
@@ -201,16 +198,31 @@ class VectorStore:
         Of hashes that `missing_windows` gave. A content with none is as similar as its vector.
         """
         columns: dict[str, Any] = {
-            "content_hash": list(hashes), "vectors": [packed_windows(those) for those in windows]
+            "content_hash": list(hashes), "windows": [packed_windows(those) for those in windows]
         }  # fmt: skip
-        self._database.write(lambda con: insert(con, self._windows, columns))
+        self._database.write(lambda con: self._store_windows(con, columns))
+
+    def _store_windows(self, con: Connection, columns: dict[str, Any]) -> None:
+        """Put rows with windows in the place of those without."""
+        con.execute("CREATE TEMP TABLE with_windows (content_hash UUID, windows BLOB)")
+        insert(con, "with_windows", columns)
+        stored = f"content_hash, vector, {', '.join(self._bits)}"
+        con.execute(
+            f"INSERT INTO {self._table} ({stored}, windows)"
+            f" SELECT {stored}, w.windows FROM {self._table} JOIN with_windows w"
+            f" USING (content_hash) WHERE {self._table}.windows IS NULL"
+        )
+        con.execute(
+            f"DELETE FROM {self._table} WHERE windows IS NULL"
+            " AND content_hash IN (SELECT content_hash FROM with_windows)"
+        )
+        con.execute("DROP TABLE with_windows")
 
     def window_counts(self) -> tuple[int, int]:
         """(contents with a vector, those of them whose windows were not looked at)."""
         with self._database.read() as con:
             [(total, missing)] = con.execute(
-                f"SELECT (SELECT count(*) FROM {self._table}), (SELECT count(*)"
-                f" FROM {self._table} ANTI JOIN {self._windows} USING (content_hash))"
+                f"SELECT count(*), count(*) FILTER (windows IS NULL) FROM {self._table}"
             ).fetchall()
         return int(total), int(missing)
 
@@ -219,15 +231,14 @@ class VectorStore:
         with self._database.read() as con:
             rows = con.execute(
                 "SELECT content_hash, any_value(text) FROM chunks WHERE content_hash IN"
-                f" (SELECT content_hash FROM (SELECT content_hash FROM {self._table}"
-                f" SEMI JOIN chunks USING (content_hash)) ANTI JOIN {self._windows}"
-                f" USING (content_hash) LIMIT {limit:d}) GROUP BY content_hash"
+                f" (SELECT content_hash FROM {self._table} SEMI JOIN chunks USING (content_hash)"
+                f" WHERE windows IS NULL LIMIT {limit:d}) GROUP BY content_hash"
             ).fetchall()
         return [(row[0].hex, row[1]) for row in rows]
 
     def drop_windows(self) -> None:
         """Forget all windows; `missing_windows` gives their contents again."""
-        self._database.write(lambda con: con.execute(f"DELETE FROM {self._windows}"))
+        self._database.write(lambda con: con.execute(f"UPDATE {self._table} SET windows = NULL"))
 
     @property
     def _of_chunks(self) -> str:
@@ -239,24 +250,20 @@ class VectorStore:
             "WITH wanted AS MATERIALIZED (SELECT chunk_id, content_hash FROM chunks"
             " WHERE chunk_id IN (SELECT unnest(?::BIGINT[]))),"
             " places AS MATERIALIZED (SELECT chunk_id, t.rowid AS place"
-            f" FROM wanted JOIN {self._table} t USING (content_hash)),"
-            " window_places AS MATERIALIZED (SELECT chunk_id, t.rowid AS place"
-            f" FROM wanted JOIN {self._windows} t USING (content_hash)),"
-            " held AS MATERIALIZED (SELECT chunk_id, windows FROM window_places"
-            f" JOIN (SELECT rowid AS place, vectors AS windows FROM {self._windows}"
-            " WHERE rowid IN (SELECT place FROM window_places)) USING (place))"
+            f" FROM wanted JOIN {self._table} t USING (content_hash))"
             " SELECT chunk_id, vector, coalesce(windows, ''::BLOB) AS windows FROM places"
-            f" JOIN (SELECT rowid AS place, vector FROM {self._table}"
+            f" JOIN (SELECT rowid AS place, vector, windows FROM {self._table}"
             " WHERE rowid IN (SELECT place FROM places)) USING (place)"
-            " LEFT JOIN held USING (chunk_id)"
         )
+
+    @property
+    def _bits(self) -> list[str]:
+        return [f"b{k}" for k in range(self._words)]
 
     @property
     def _hamming(self) -> str:
         # Small whole numbers, but added as floats: sums of integers are checked one by one.
-        return " + ".join(
-            f"bit_count(xor(b{k}, $b{k}::UBIGINT))::FLOAT" for k in range(self._words)
-        )
+        return " + ".join(f"bit_count(xor({bits}, ${bits}::BIGINT))::FLOAT" for bits in self._bits)
 
 
 def _of_collections(collection_ids: Sequence[str] | None) -> tuple[str, dict[str, Any]]:
@@ -281,10 +288,6 @@ def _known(table: str, wanted: str) -> str:
     )
 
 
-def _delete(what: str, parameters: dict[str, Any], con: Connection) -> None:
-    con.execute(f"DELETE FROM {what}", parameters)
-
-
 def _best_windows(query: NDArray[np.float32], packed: Sequence[bytearray]) -> NDArray[np.float64]:
     """The similarity of the best of each one's packed windows, NaN where there are none."""
     best = np.full(len(packed), np.nan)
@@ -302,15 +305,14 @@ def _vector_table(con: Connection, model: str, dimensions: int) -> str:
         "SELECT model_id FROM models WHERE name = ? AND dimensions = ?", [model, dimensions]
     ).fetchall()
     if known:
-        con.execute(_WINDOWS.format(number=known[0][0]))
         return f"vectors_{known[0][0]}"
     [(number,)] = con.execute("SELECT coalesce(max(model_id), 0) + 1 FROM models").fetchall()
     con.execute(
         "INSERT INTO models (model_id, name, dimensions) VALUES (?, ?, ?)",
         [number, model, dimensions],
     )
-    bits = ", ".join(f"b{k} UBIGINT" for k in range(words_of(dimensions)))
+    bits = ", ".join(f"b{k} BIGINT" for k in range(words_of(dimensions)))
     table = f"vectors_{number}"
-    con.execute(f"CREATE TABLE {table} (content_hash UUID, vector {_PACKED}, {bits})")
-    con.execute(_WINDOWS.format(number=number))
+    columns = f"content_hash UUID, vector {_PACKED}, {bits}, windows {_PACKED}"
+    con.execute(f"CREATE TABLE {table} ({columns})")
     return table
