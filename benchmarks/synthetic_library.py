@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from desktop_rag.core.domain import Document, DocumentState, FileStat, Source
 from desktop_rag.ingest.indexer import READERS
-from desktop_rag.store.conditions import PLAIN_NAME
+from desktop_rag.store.conditions import plain_name
 from desktop_rag.store.database import Columns, Connection, Database, insert
-from desktop_rag.store.postings import KEY_OF_TERM, key_of
+from desktop_rag.store.postings import key_of, sql_key
 from desktop_rag.store.sources import SourceStore
 from desktop_rag.store.vectors import VectorStore
 
@@ -118,18 +118,22 @@ def _insert_passages(
     whole: dict[str, list[str]] = {}
     for owner, text in zip(owners, texts, strict=True):
         whole.setdefault(owner, []).append(text)
+    firsts = dict(zip(reversed(owners), reversed(numbers.tolist()), strict=True))
+    lasts = dict(zip(owners, numbers.tolist(), strict=True))
     rows = _rows(list(dict.fromkeys(owners)), source.source_id, source.path)
-    insert(con, "documents", rows, {"plain_name": PLAIN_NAME})
+    insert(con, "documents", rows, {"plain_name": ("path", plain_name)})
     insert(
         con,
         "document_texts",
         {
+            "key": list(map(key_of, whole)),
             "document_id": list(whole),
             "text": ["\n\n".join(parts) for parts in whole.values()],
             "places": [""] * len(whole),
+            "first_chunk": [firsts[owner] for owner in whole],
+            "last_chunk": [lasts[owner] for owner in whole],
         },
     )
-    _insert_ranges(con, owners, numbers)
     insert(
         con,
         "chunks",
@@ -164,20 +168,8 @@ def _insert_postings(
             "tf": [count for _, _, count in postings],
             "term_count": [_TERMS] * len(postings),
         },
-        {"key": KEY_OF_TERM},
+        {"key": ("term", sql_key)},
     )
-
-
-def _insert_ranges(con: Connection, owners: list[str], numbers: NDArray[np.int64]) -> None:
-    first = dict(zip(reversed(owners), reversed(numbers.tolist()), strict=True))
-    last = dict(zip(owners, numbers.tolist(), strict=True))
-    columns: Columns = {
-        "key": list(map(key_of, first)),
-        "document_id": list(first),
-        "first_chunk": list(first.values()),
-        "last_chunk": [last[owner] for owner in first],
-    }
-    insert(con, "chunk_ranges", columns)
 
 
 def _rows(ids: list[str], source_id: str, folder: Path) -> Columns:
@@ -194,6 +186,7 @@ def _rows(ids: list[str], source_id: str, folder: Path) -> Columns:
     }  # fmt: skip
     columns: Columns = {name: [value] * len(ids) for name, value in fixed.items()}
     columns["document_id"] = list(ids)
+    columns["key"] = list(map(key_of, ids))
     columns["path"] = [str(folder / f"{document_id}.txt") for document_id in ids]
     return columns
 

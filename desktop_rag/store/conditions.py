@@ -26,8 +26,9 @@ def folded(text: str) -> str:
     return f"replace(replace(nfc_normalize(lower({text})), 'ß', 'ss'), '\u03c2', '\u03c3')"
 
 
-# What `documents.plain_name` holds: names are looked through at every question.
-PLAIN_NAME = folded("parse_filename(path)")
+def plain_name(path: str) -> str:
+    """SQL for what `documents.plain_name` holds: names are looked through at every question."""
+    return folded(f"parse_filename({path})")
 
 
 def condition_of(scope: Scope, con: Connection, column: str) -> tuple[str, dict[str, Any]]:

@@ -6,6 +6,7 @@ Content comes and goes with its document; whoever changes rows calls these in th
 import json
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.parsed import Chunk
 from desktop_rag.store.contract.documents import Outcome
 from desktop_rag.store.database import Columns, Connection, insert, one_of
-from desktop_rag.store.postings import KEY_OF_TERM, key_of, sort_recent
+from desktop_rag.store.postings import key_of, sort_recent, sql_key
 
 # What fits into the columns that count terms.
 _MOST = 65_535
@@ -25,19 +26,14 @@ def delete_content(con: Connection, document_ids: Sequence[str]) -> None:
     """Remove text, chunks and postings of these documents."""
     if not document_ids:
         return
-    delete_chunks(con, document_ids)
-    which = one_of("document_id", document_ids)
-    con.execute(f"DELETE FROM document_texts WHERE {which}", list(document_ids))
-
-
-def delete_chunks(con: Connection, document_ids: Sequence[str]) -> None:
-    """Remove chunks and postings of these documents; their texts stay."""
-    # DuckDB skips whole row groups by range: what a document has is found without reading all.
+    which = f"{one_of('key', document_ids)} AND {one_of('document_id', document_ids)}"
+    ids = [*map(key_of, document_ids), *document_ids]
+    # Not RETURNING, which would read the texts too.
     spans = con.execute(
-        f"DELETE FROM chunk_ranges WHERE {one_of('key', document_ids)}"
-        f" AND {one_of('document_id', document_ids)} RETURNING first_chunk, last_chunk",
-        [*map(key_of, document_ids), *document_ids],
+        f"SELECT first_chunk, last_chunk FROM document_texts WHERE {which}", ids
     ).fetchall()
+    con.execute(f"DELETE FROM document_texts WHERE {which}", ids)
+    # DuckDB skips whole row groups by range: what a document has is found without reading all.
     for first, last in _joined(sorted(spans)):
         for table in ("chunks", "recent_postings"):
             con.execute(f"DELETE FROM {table} WHERE chunk_id BETWEEN ? AND ?", [first, last])
@@ -46,20 +42,47 @@ def delete_chunks(con: Connection, document_ids: Sequence[str]) -> None:
 
 
 def insert_content(con: Connection, outcomes: Sequence[Outcome]) -> None:
-    """Store text, places, chunks and postings of these outcomes."""
+    """Store text, places, chunks and postings of these outcomes, the chunks numbered in one go."""
+    # The last chunk may have been deleted: numbers are not given twice.
+    [(last,)] = con.execute(
+        "SELECT coalesce(max(last), 0) FROM (SELECT max(last_chunk) AS last FROM document_texts"
+        " UNION ALL SELECT max(chunk_id) FROM dead_chunks)"
+    ).fetchall()
+    ends = np.cumsum([last, *(len(item.chunks) for item in outcomes)]).tolist()
+    ids = [item.document.document_id for item in outcomes]
     columns: Columns = {
-        "document_id": [item.document.document_id for item in outcomes],
+        "key": list(map(key_of, ids)),
+        "document_id": ids,
         "text": [item.text for item in outcomes],
         "places": [item.places for item in outcomes],
+        "first_chunk": [end + 1 for end in ends[:-1]],
+        "last_chunk": ends[1:],
     }
     insert(con, "document_texts", columns)
-    insert_chunks(con, outcomes)
+    _insert_chunks(con, outcomes, range(last + 1, ends[-1] + 1))
+
+
+def recut_content(con: Connection, outcome: Outcome) -> None:
+    """Put the outcome's chunks in the place of those that its document has; the text stays."""
+    document_id = outcome.document.document_id
+    text, places = text_of(con, document_id)
+    delete_content(con, [document_id])
+    insert_content(con, [replace(outcome, text=text or "", places=places)])
+
+
+def text_of(con: Connection, document_id: str) -> tuple[str | None, str]:
+    """The whole text of a document, None without one, and its places as JSON."""
+    rows = con.execute(
+        "SELECT text, places FROM document_texts WHERE key = ? AND document_id = ?",
+        [key_of(document_id), document_id],
+    ).fetchall()
+    return (rows[0][0], rows[0][1]) if rows else (None, "")
 
 
 def chunks_of(con: Connection, document_id: str) -> list[Chunk]:
     """The chunks of a document in reading order."""
     spans = con.execute(
-        "SELECT first_chunk, last_chunk FROM chunk_ranges WHERE key = ? AND document_id = ?",
+        "SELECT first_chunk, last_chunk FROM document_texts WHERE key = ? AND document_id = ?",
         [key_of(document_id), document_id],
     ).fetchall()
     if not spans:
@@ -76,17 +99,9 @@ def chunks_of(con: Connection, document_id: str) -> list[Chunk]:
     ]
 
 
-def insert_chunks(con: Connection, batch: Sequence[Outcome]) -> None:
-    """Store the chunks and postings of these outcomes, numbered in one go."""
-    # The last chunk may have been deleted: numbers are not given twice.
-    [(last,)] = con.execute(
-        "SELECT greatest((SELECT coalesce(max(last_chunk), 0) FROM chunk_ranges),"
-        " (SELECT coalesce(max(chunk_id), 0) FROM dead_chunks))"
-    ).fetchall()
+def _insert_chunks(con: Connection, batch: Sequence[Outcome], ids: range) -> None:
     rows = [(item.document.document_id, chunk) for item in batch for chunk in item.chunks]
     counts = [count for item in batch for count in item.term_counts]
-    ids = range(last + 1, last + 1 + len(rows))
-    _insert_ranges(con, [document_id for document_id, _ in rows], ids)
     insert(
         con,
         "chunks",
@@ -106,19 +121,6 @@ def insert_chunks(con: Connection, batch: Sequence[Outcome]) -> None:
     _insert_postings(con, ids, counts)
 
 
-def _insert_ranges(con: Connection, owners: Sequence[str], ids: range) -> None:
-    spans: dict[str, tuple[int, int]] = {}
-    for chunk_id, document_id in zip(ids, owners, strict=True):
-        spans[document_id] = (spans.get(document_id, (chunk_id, 0))[0], chunk_id)
-    columns: Columns = {
-        "key": list(map(key_of, spans)),
-        "document_id": list(spans),
-        "first_chunk": [first for first, _ in spans.values()],
-        "last_chunk": [last for _, last in spans.values()],
-    }
-    insert(con, "chunk_ranges", columns)
-
-
 def _insert_postings(con: Connection, ids: range, counts: Sequence[Counter[str]]) -> None:
     sizes = [len(count) for count in counts]
     tf = np.array([n for count in counts for n in count.values()], np.int64)
@@ -129,7 +131,7 @@ def _insert_postings(con: Connection, ids: range, counts: Sequence[Counter[str]]
         "tf": np.minimum(tf, _MOST),
         "term_count": np.minimum(np.repeat(lengths, sizes), _MOST),
     }
-    insert(con, "recent_postings", columns, {"key": KEY_OF_TERM})
+    insert(con, "recent_postings", columns, {"key": ("term", sql_key)})
     # Counting the rows takes time, so not for every document.
     if ids.start // _LOOKED_AT != ids.stop // _LOOKED_AT:
         sort_recent(con)

@@ -11,16 +11,17 @@ from pathlib import Path
 from desktop_rag.core.domain import Document, DocumentState, FileStat
 from desktop_rag.core.library_events import DocumentCounts
 from desktop_rag.core.parsed import Chunk
-from desktop_rag.store.conditions import PLAIN_NAME
+from desktop_rag.store.conditions import plain_name
 from desktop_rag.store.content import (
     chunks_of,
-    delete_chunks,
     delete_content,
-    insert_chunks,
     insert_content,
+    recut_content,
+    text_of,
 )
 from desktop_rag.store.contract.documents import KnownRow, Outcome, ReadRow
 from desktop_rag.store.database import Columns, Connection, Database, insert, one_of
+from desktop_rag.store.postings import key_of
 
 _DOCUMENT = (
     "document_id, source_id, path, title, format, size_bytes, mtime_ns, inode, content_hash,"
@@ -94,10 +95,7 @@ class DocumentStore:
     def content(self, document_id: str) -> tuple[str | None, str]:
         """The whole extracted text, None without one, and its places as JSON."""
         with self._database.read() as con:
-            rows = con.execute(
-                "SELECT text, places FROM document_texts WHERE document_id = ?", [document_id]
-            ).fetchall()
-        return (rows[0][0], rows[0][1]) if rows else (None, "")
+            return text_of(con, document_id)
 
     def chunks(self, document_id: str) -> list[Chunk]:
         """The chunks of a document in reading order."""
@@ -187,10 +185,9 @@ class DocumentStore:
                 found[0], state=DocumentState.SEARCHABLE_BY_WORDS,
                 chunk_count=wanted.chunk_count, chunking=wanted.chunking,
             )  # fmt: skip
-            delete_chunks(con, [row.document_id])
             _delete_rows(con, [row.document_id])
             _insert_rows(con, [row])
-            insert_chunks(con, [outcome])
+            recut_content(con, outcome)
             return row
 
         return self._database.write(work)
@@ -230,11 +227,12 @@ class DocumentStore:
             [(count,)] = con.execute(
                 "SELECT count(*) FROM (SELECT document_id, count(*) AS times, sum(chunk_count) AS n"
                 " FROM documents GROUP BY document_id) d LEFT JOIN (SELECT document_id, count(*)"
-                " AS found, count(DISTINCT position) AS places, min(chunk_id) AS lowest,"
+                " AS found, count(DISTINCT position) AS positions, min(chunk_id) AS lowest,"
                 " max(chunk_id) AS highest FROM chunks GROUP BY document_id) c USING (document_id)"
-                " LEFT JOIN chunk_ranges r USING (document_id) WHERE times > 1"
-                " OR n <> coalesce(found, 0) OR found <> places OR lowest <> first_chunk"
-                " OR highest <> last_chunk OR (lowest IS NULL) <> (first_chunk IS NULL)"
+                " LEFT JOIN document_texts t USING (document_id) WHERE times > 1"
+                " OR n <> coalesce(found, 0) OR found <> positions OR lowest <> first_chunk"
+                " OR highest <> last_chunk OR coalesce(found, 0) <>"
+                " coalesce(last_chunk - first_chunk + 1, 0)"
             ).fetchall()
         return int(count)
 
@@ -267,8 +265,9 @@ def _rows(con: Connection, document_ids: Sequence[str]) -> list[Document]:
 def _taken_rows(con: Connection, document_ids: Sequence[str]) -> list[Document]:
     """Take rows out, to put others in their place: found and deleted in one look."""
     rows = con.execute(
-        f"DELETE FROM documents WHERE {one_of('document_id', document_ids)} RETURNING {_DOCUMENT}",
-        list(document_ids),
+        f"DELETE FROM documents WHERE {one_of('key', document_ids)}"
+        f" AND {one_of('document_id', document_ids)} RETURNING {_DOCUMENT}",
+        [*map(key_of, document_ids), *document_ids],
     ).fetchall()
     return [_document_from(row) for row in rows]
 
@@ -332,11 +331,14 @@ def _delete_parts(con: Connection, document_ids: Sequence[str]) -> dict[tuple[st
     if not document_ids:
         return {}
     rows = con.execute(
-        f"DELETE FROM documents WHERE {one_of('parent_id', document_ids)}"
-        " RETURNING parent_id, part, document_id",
+        "SELECT parent_id, part, document_id FROM documents"
+        f" WHERE {one_of('parent_id', document_ids)}",
         list(document_ids),
     ).fetchall()
-    delete_content(con, [row[2] for row in rows])
+    if rows:
+        ids = [row[2] for row in rows]
+        delete_content(con, ids)
+        _delete_rows(con, ids)
     return {(parent_id, part): document_id for parent_id, part, document_id in rows}
 
 
@@ -353,7 +355,8 @@ def _insert_rows(con: Connection, documents: Sequence[Document]) -> None:
     rows = [_row_of(document) for document in documents]
     names = [name.strip() for name in _DOCUMENT.split(",")]
     columns: Columns = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
-    insert(con, "documents", columns, {"plain_name": PLAIN_NAME})
+    columns["key"] = [key_of(document.document_id) for document in documents]
+    insert(con, "documents", columns, {"plain_name": ("path", plain_name)})
 
 
 def _row_of(d: Document) -> tuple[object, ...]:

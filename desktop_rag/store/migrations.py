@@ -73,6 +73,12 @@ def m007_packed_vectors(connection: Connection) -> None:
             _repack(connection, f"vectors_{number}", windows, dimensions)
 
 
+def m008_spans_beside_texts(connection: Connection) -> None:
+    """Which chunks a document has stands with its text; rows are found by numbers of their ids."""
+    for statement in _SPANS_BESIDE_TEXTS:
+        connection.execute(statement)
+
+
 MIGRATIONS: list[Callable[[Connection], None]] = [
     m001_first_schema,
     m002_places_parts_and_links,
@@ -81,6 +87,7 @@ MIGRATIONS: list[Callable[[Connection], None]] = [
     m005_quick_edits,
     m006_pins_and_feedback,
     m007_packed_vectors,
+    m008_spans_beside_texts,
 ]
 LATEST = len(MIGRATIONS)
 
@@ -267,4 +274,16 @@ _QUICK_EDITS = [
     "DROP TABLE former_ranges",
     # How many of the postings were sorted in runs of their own, behind those sorted together.
     "CREATE TABLE posting_runs (size BIGINT)",
+]
+
+_SPANS_BESIDE_TEXTS = [
+    "ALTER TABLE document_texts RENAME TO former_texts",
+    """CREATE TABLE document_texts AS SELECT md5_number_lower(document_id) AS key, document_id,
+        coalesce(text, '') AS text, coalesce(places, '') AS places,
+        coalesce(first_chunk, 1) AS first_chunk, coalesce(last_chunk, 0) AS last_chunk
+        FROM former_texts FULL JOIN chunk_ranges USING (document_id)""",
+    "DROP TABLE former_texts",
+    "DROP TABLE chunk_ranges",
+    "ALTER TABLE documents ADD COLUMN key UBIGINT",
+    "UPDATE documents SET key = md5_number_lower(document_id)",
 ]

@@ -24,8 +24,6 @@ Numbers = NDArray[np.float64]
 # So many postings, or this share of the sorted ones, are read over by a search in no time.
 _LEAST_RUN = 250_000
 _RUN_SHARE = 0.01
-# What `key_of` says, in SQL.
-KEY_OF_TERM = "md5_number_lower(term)"
 _KEYS = "key IN (SELECT unnest(?::UBIGINT[]))"
 # Two statements: of a union DuckDB would read the whole vocabulary.
 _SORTED_COUNTS = f"SELECT key, sum(chunks)::BIGINT FROM terms WHERE {_KEYS} GROUP BY key"
@@ -49,6 +47,11 @@ def key_of(text: str) -> int:
     """The number of a term, or of another text that is looked for often."""
     digest = hashlib.md5(text.encode(), usedforsecurity=False).digest()
     return int.from_bytes(digest[8:], "little")
+
+
+def sql_key(text: str) -> str:
+    """SQL that says of a text what `key_of` does."""
+    return f"md5_number_lower({text})"
 
 
 def counts_of(con: Connection, keys: Sequence[int]) -> Counter[int]:

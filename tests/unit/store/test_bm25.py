@@ -8,7 +8,7 @@ from desktop_rag.store.bm25 import best, scores_of, weights_of
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.scope import EVERYWHERE, Scope
 from desktop_rag.store.database import Database
-from desktop_rag.store.postings import KEY_OF_TERM, key_of
+from desktop_rag.store.postings import key_of, sql_key
 from tests.stored_rows import put, remove
 
 ALL = 10_000
@@ -60,5 +60,5 @@ def test_a_term_of_two_words_counts_for_the_more_frequent_one(
 @pytest.mark.parametrize("term", ["lamp", "größe", "東京", ""])
 def test_a_term_has_the_same_number_in_sql(database: Database, term: str) -> None:
     with database.read() as con:
-        [(key,)] = con.execute(f"SELECT {KEY_OF_TERM} FROM (SELECT ? AS term)", [term]).fetchall()
+        [(key,)] = con.execute(f"SELECT {sql_key('?')}", [term]).fetchall()
     assert key == key_of(term)

@@ -9,7 +9,9 @@ def test_orphans_are_purged_also_when_nothing_tells_whose_they_are(
     put(engine, "a.txt", "one", "two")
     put(engine, "b.txt", "one too")
     database.write(lambda con: con.execute("DELETE FROM documents WHERE document_id = 'a.txt'"))
-    database.write(lambda con: con.execute("DELETE FROM chunk_ranges WHERE document_id = 'a.txt'"))
+    database.write(
+        lambda con: con.execute("DELETE FROM document_texts WHERE document_id = 'a.txt'")
+    )
     assert engine.documents.purge_orphans() == 2
     assert engine.documents.count_orphans() == 0
     assert found(engine, "one") == ["one too"]
