@@ -77,6 +77,7 @@ class ChatServer:
         certificate: Path | None = None,
     ) -> None:
         self.answer = answer
+        self.first_answers: list[str] = []  # to the first requests, before `answer`
         self.mode: Mode = mode
         self.models: tuple[str, ...] = ("test-model",)
         # In these modes the list of models misbehaves like the chat.
@@ -294,7 +295,9 @@ class _Handler(BaseHTTPRequestHandler):
         return {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
 
     def _texts(self) -> list[bytes]:
-        text, step = self.script.answer, self.script.piece_chars
+        script = self.script
+        text = script.first_answers.pop(0) if script.first_answers else script.answer
+        step = script.piece_chars
         return [_delta(content=text[at : at + step]) for at in range(0, len(text), step)]
 
     def _pieces(self) -> Iterable[bytes]:

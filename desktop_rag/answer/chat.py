@@ -20,12 +20,12 @@ from desktop_rag.answer.extract import (
     NOTHING_THERE,
     excerpts,
 )
-from desktop_rag.answer.fusion import IRRELEVANT_BELOW
 from desktop_rag.answer.history import History
-from desktop_rag.answer.passages import CountTokens, choose_sources, place_of
+from desktop_rag.answer.passages import place_of
 from desktop_rag.answer.prompt import build_turns
 from desktop_rag.answer.retrieval import Retriever
 from desktop_rag.answer.rewrites import Rewrites
+from desktop_rag.answer.source_finder import SourceFinder
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import (
     AnswerDone,
@@ -35,7 +35,6 @@ from desktop_rag.core.conversation import (
     MessageState,
     QuestionStored,
     Role,
-    SearchNotes,
     SearchResult,
     SourceRef,
     SourcesFound,
@@ -45,9 +44,7 @@ from desktop_rag.core.conversation import (
 from desktop_rag.core.domain import EndpointReport, Passage, SearchMode
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.query import parse_query, storable
-from desktop_rag.core.search_syntax import hints_for, limits_in_words
 from desktop_rag.core.settings import EndpointSettings, Settings
-from desktop_rag.core.text import rough_token_counts
 from desktop_rag.models.chat_client import ChatClient
 from desktop_rag.models.endpoints import probe_endpoint
 from desktop_rag.models.keys import KeyStore
@@ -59,9 +56,6 @@ log = logging.getLogger(__name__)
 
 _TITLE_LENGTH = 60
 _HISTORY = 12
-# Passages asked for, for each one wanted: some are joined, some say the same.
-_DEPTH = 3
-_NEAREST = 3
 
 MakeChatModel = Callable[[EndpointSettings, str], ChatModel]
 
@@ -85,7 +79,7 @@ class Chat:
         self.history = History(conversations, rewrites)
         self._conversations = conversations
         self._documents = documents
-        self._retriever = retriever
+        self._finder = SourceFinder(retriever, documents, embedder)
         self._embedder = embedder
         self._keys = keys
         self._settings = settings
@@ -194,20 +188,9 @@ class Chat:
         collection_id: str = "",
     ) -> SearchResult:
         """As `search`, with what the search made of the query and whether anything is about it."""
-        found = self._retriever.search(
-            query,
-            mode=mode,
-            limit=limit,
-            collection_id=collection_id,
-            lexical_weight=self._settings.retrieval.lexical_weight,
+        return self._finder.look_up(
+            query, self._settings.retrieval, mode=mode, limit=limit, collection_id=collection_id
         )
-        asked = parse_query(query)
-        filters, hints = limits_in_words(asked), hints_for(asked)
-        is_said = bool(found.repaired or filters or hints)
-        count = len(found.passages)
-        notes = SearchNotes(found.repaired, filters, count, hints) if is_said else None
-        is_relevant = any(p.relevance >= IRRELEVANT_BELOW for p in found.passages)
-        return SearchResult(tuple(found.passages), notes, is_relevant)
 
     def document_text(self, document_id: str) -> str:
         """All text that was read from a document; AppError when it is gone."""
@@ -247,13 +230,18 @@ class Chat:
         endpoint = self._settings.endpoint
         draft = Draft(conversation.conversation_id, began_at=time.monotonic())
         try:
-            self._find_sources(question, collection_id, draft)
+            model = self._chat_model(endpoint) if endpoint.is_set else None
+            wanted = self._settings.retrieval
+            self._finder.give(
+                draft, question, history, wanted,
+                collection_id=collection_id, model=model, cancel=cancel,
+            )  # fmt: skip
             if not draft.sources:
                 yield from self._from_nothing(draft, collection_id)
             elif endpoint.is_set:
                 yield from self._from_model(question, history, draft, cancel)
             else:
-                yield from self._from_excerpts(question, draft)
+                yield from self._from_excerpts(draft)
         except AppError as error:
             done = draft.message(MessageState.FAILED, error.title, error.hint)
         else:
@@ -265,28 +253,6 @@ class Chat:
         else:
             self._conversations.add_message(done)
         yield AnswerDone(done)
-
-    def _find_sources(self, question: str, collection_id: str, draft: Draft) -> None:
-        """Give the draft its sources, or what came nearest when nothing is about the question."""
-        wanted = self._settings.retrieval
-        limit = _DEPTH * wanted.passages
-        found = self.look_up(question, limit=limit, collection_id=collection_id)
-        draft.notes = found.notes
-        sources = choose_sources(
-            found.passages,
-            self._documents.content,
-            self._count_tokens,
-            most=wanted.passages if found.is_relevant else _NEAREST,
-            most_tokens=wanted.source_tokens,
-        )
-        if found.is_relevant:
-            draft.sources = sources
-        else:
-            draft.nearest = sources
-
-    @property
-    def _count_tokens(self) -> CountTokens:
-        return self._embedder.count_tokens if self._embedder else rough_token_counts
 
     def _placed(self, sources: Sequence[SourceRef]) -> tuple[SourceRef, ...]:
         """The sources with cited ones at the place of their quote: a row, not the whole table."""
@@ -309,7 +275,7 @@ class Chat:
             draft.sources,
             history[-_HISTORY:],
             context_tokens=endpoint.context_tokens,
-            count_tokens=self._count_tokens,
+            count_tokens=self._finder.count_tokens,
             fence=secrets.token_hex(8),
         )
         yield SourcesFound(draft.sources, draft.notes)
@@ -321,10 +287,10 @@ class Chat:
                 draft.text += delta.text
                 yield TextDelta(delta.text)
 
-    def _from_excerpts(self, question: str, draft: Draft) -> Iterator[AnswerEvent]:
+    def _from_excerpts(self, draft: Draft) -> Iterator[AnswerEvent]:
         draft.is_excerpts = True
         yield SourcesFound(draft.sources, draft.notes)
-        asked = parse_query(question).text or question
+        asked = parse_query(draft.asked).text or draft.asked
         asked = draft.notes.repair(asked) if draft.notes else asked
         draft.text = excerpts(asked, draft.sources, self._embedder)
         yield TextDelta(draft.text)

@@ -10,9 +10,10 @@ from desktop_rag.core.conversation import Message, MessageState, Role, SearchNot
 
 @dataclass
 class Draft:
-    """An answer while it grows."""
+    """An answer while it grows; `asked` is its question as it was understood."""
 
     conversation_id: str
+    asked: str = ""
     model: str = ""
     is_excerpts: bool = False
     text: str = ""

@@ -41,6 +41,7 @@ class SourceRef:
 class SearchNotes:
     """What the search made of the question.
 
+    `asked` is the question as it was understood, when it leaned on those before it, else empty.
     `repaired` has pairs of a word as written and as it was searched for. `filters` says in words
     what the search was limited to, without a full stop; `searched` is how many passages that left
     to choose from. `hints` are sentences on what else may have been meant.
@@ -50,11 +51,13 @@ class SearchNotes:
     filters: str = ""
     searched: int = 0
     hints: tuple[str, ...] = ()
+    asked: str = ""
 
     def in_words(self) -> str:
         """The same as plain sentences on one line; empty when the question was taken as it is."""
         repairs = [f"“{used}” instead of “{written}”" for written, used in self.repaired]
-        said = [f"Searched for {', '.join(repairs)}."] if repairs else []
+        said = [f"Understood as “{self.asked}”"] if self.asked else []
+        said += [f"Searched for {', '.join(repairs)}."] if repairs else []
         if self.filters:
             said.append(self.filters + ("." if self.searched else ": nothing was found there."))
         return " ".join(" ".join([*said, *self.hints]).split())
@@ -72,14 +75,16 @@ class SearchNotes:
             "filters": self.filters,
             "searched": self.searched,
         }
-        return fields | ({"hints": list(self.hints)} if self.hints else {})
+        fields |= {"hints": list(self.hints)} if self.hints else {}
+        return fields | ({"asked": self.asked} if self.asked else {})
 
     @classmethod
     def from_json(cls, fields: dict[str, Any]) -> "SearchNotes":
         """The inverse of `to_json`."""
         repaired = tuple((written, used) for written, used in fields["repaired"])
         hints = tuple(fields.get("hints", ()))
-        return cls(repaired, fields["filters"], fields["searched"], hints)
+        asked = fields.get("asked", "")
+        return cls(repaired, fields["filters"], fields["searched"], hints, asked)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ import dataclasses
 import os
 import tomllib
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,14 @@ class IndexSettings:
     makes_windows: bool = True
 
 
+class LaterSources(StrEnum):
+    """Where the sources of a question come from that is not the first of its conversation."""
+
+    FRESH = "fresh"
+    SAME = "same"
+    BOTH = "both"
+
+
 @dataclass(frozen=True, slots=True)
 class RetrievalSettings:
     """How passages are found.
@@ -56,12 +65,14 @@ class RetrievalSettings:
     `lexical_weight` moves hybrid search towards meaning (0) or words (1); 0.5 leaves the balance
     to each question.
 
-    An answer has up to `passages` sources of up to `source_tokens` together.
+    An answer has up to `passages` sources of up to `source_tokens` together. Those of a question
+    that goes on from another are `later_sources`.
     """
 
     passages: int = 8
     source_tokens: int = 2400
     lexical_weight: float = 0.5
+    later_sources: LaterSources = LaterSources.FRESH
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +167,7 @@ def _from_tables(tables: dict[str, Any], path: Path) -> tuple[Settings, list[Not
         values = {f.name: getattr(default, f.name) for f in dataclasses.fields(default)}
         for name, fallback in values.items():
             value = table.get(name, fallback)
-            if _has_type_of(value, fallback):
+            if _is_of_the_kind_of(value, fallback):
                 values[name] = type(fallback)(value)
             else:
                 wrong.append(f"{section.name}.{name}")
@@ -165,7 +176,9 @@ def _from_tables(tables: dict[str, Any], path: Path) -> tuple[Settings, list[Not
     return Settings(**sections), notices if wrong else []
 
 
-def _has_type_of(value: object, example: object) -> bool:
+def _is_of_the_kind_of(value: object, example: object) -> bool:
+    if isinstance(example, StrEnum):
+        return value in list(type(example))
     if isinstance(example, float):
         return isinstance(value, int | float) and not isinstance(value, bool)
     return type(value) is type(example)

@@ -8,12 +8,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from desktop_rag.core.parsed import Chunk, embedded_text
+from desktop_rag.ingest.batch_size import BatchSize
 from desktop_rag.ingest.dense_indexes import DenseIndex
 from desktop_rag.ingest.progress import ProgressMeter
 from desktop_rag.models.gate import ModelGate
 
-# A batch is the time a question may have to wait.
-_BATCH = 16
 _QUESTION_S = 5.0
 
 
@@ -25,6 +24,7 @@ class ChunkEmbedder:
         self._embedder = index.embedder
         self._gate = gate
         self._meter = meter
+        self._batch_size = BatchSize()
 
     def embed(self, rows: Sequence[tuple[str, str, str]], may_go_on: Callable[[], bool]) -> bool:
         """Embed (content hash, context, text) and store the vectors in one transaction.
@@ -32,13 +32,16 @@ class ChunkEmbedder:
         False when `may_go_on`, asked before each batch, ended it early; what is done is stored.
         """
         parts: list[np.ndarray[tuple[int, ...], np.dtype[np.float32]]] = []
-        for start in range(0, len(rows), _BATCH):
+        start = 0
+        while start < len(rows):
             self._gate.wait(_QUESTION_S)
             if not may_go_on():
                 break
-            batch = [embedded_text(head, text) for _, head, text in rows[start : start + _BATCH]]
-            parts.append(self._embedder.embed_passages(batch))
+            batch = rows[start : start + self._batch_size.now]
+            texts = [embedded_text(head, text) for _, head, text in batch]
+            parts.append(self._batch_size.embed(self._embedder, texts))
             self._meter.add_embedded(len(batch))
+            start += len(batch)
         done = np.concatenate(parts) if parts else np.empty((0, 0), np.float32)
         if len(done):
             self._vectors.add([row[0] for row in rows[: len(done)]], done)

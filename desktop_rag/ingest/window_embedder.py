@@ -6,13 +6,12 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
+from desktop_rag.ingest.batch_size import BatchSize
 from desktop_rag.ingest.windows import windows
 from desktop_rag.models.gate import ModelGate
 from desktop_rag.models.ports import Embedder
 from desktop_rag.store.contract.vectors import VectorStore
 
-# Windows are short: this many take as long as a batch of passages.
-_BATCH = 32
 _QUESTION_S = 5.0
 
 
@@ -23,6 +22,7 @@ class WindowEmbedder:
         self._vectors = vectors
         self._embedder = embedder
         self._gate = gate
+        self._batch_size = BatchSize()
 
     def embed(self, rows: Sequence[tuple[str, str]], may_go_on: Callable[[], bool]) -> bool:
         """Embed the windows of (content hash, text) and store them in one transaction.
@@ -44,10 +44,12 @@ class WindowEmbedder:
         found = np.empty((len(texts), self._embedder.dimensions), np.float32)
         # By length, so that a batch has little padding.
         order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
-        for start in range(0, len(order), _BATCH):
+        start = 0
+        while start < len(order):
             self._gate.wait(_QUESTION_S)
             if not may_go_on():
                 return None
-            batch = order[start : start + _BATCH]
-            found[batch] = self._embedder.embed_passages([texts[i] for i in batch])
+            batch = order[start : start + self._batch_size.now]
+            found[batch] = self._batch_size.embed(self._embedder, [texts[i] for i in batch])
+            start += len(batch)
         return found

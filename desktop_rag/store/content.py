@@ -14,7 +14,7 @@ from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.parsed import Chunk
 from desktop_rag.store.contract.documents import Outcome
 from desktop_rag.store.database import Columns, Connection, insert, one_of
-from desktop_rag.store.postings import key_of, sort_recent, sql_key
+from desktop_rag.store.postings import key_of, sort_recent
 
 # What fits into the columns that count terms.
 _MOST = 65_535
@@ -126,12 +126,13 @@ def _insert_postings(con: Connection, ids: range, counts: Sequence[Counter[str]]
     tf = np.array([n for count in counts for n in count.values()], np.int64)
     lengths = np.array([count.total() for count in counts], np.int64)
     columns: Columns = {
+        "key": np.array([key_of(term) for count in counts for term in count], np.uint64),
         "term": [term for count in counts for term in count],
         "chunk_id": np.repeat(np.arange(ids.start, ids.stop), sizes),
         "tf": np.minimum(tf, _MOST),
         "term_count": np.minimum(np.repeat(lengths, sizes), _MOST),
     }
-    insert(con, "recent_postings", columns, {"key": ("term", sql_key)})
+    insert(con, "recent_postings", columns)
     # Counting the rows takes time, so not for every document.
     if ids.start // _LOOKED_AT != ids.stop // _LOOKED_AT:
         sort_recent(con)

@@ -11,6 +11,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,7 @@ class Hits:
         return Hits(self.chunk_ids[rows], self.tf[rows], self.lengths[rows])
 
 
+@lru_cache(maxsize=50_000)
 def key_of(text: str) -> int:
     """The number of a term, or of another text that is looked for often."""
     digest = hashlib.md5(text.encode(), usedforsecurity=False).digest()

@@ -1,12 +1,16 @@
 """The frame of the settings page: sections of labelled fields. Qt thread."""
 
+from collections.abc import Mapping
+
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtWidgets import (
+    QButtonGroup,
     QCheckBox,
     QComboBox,
     QGridLayout,
     QHBoxLayout,
     QLineEdit,
+    QRadioButton,
     QSlider,
     QSpinBox,
     QVBoxLayout,
@@ -47,6 +51,22 @@ def show_number(field: QSpinBox, value: int) -> None:
     field.blockSignals(True)
     field.setValue(value)
     field.blockSignals(False)
+
+
+def choice(parent: QWidget, name: str, words: Mapping[str, str]) -> dict[str, QRadioButton]:
+    """One of several: value → button."""
+    group = QButtonGroup(parent)
+    buttons: dict[str, QRadioButton] = {}
+    for value, word in words.items():
+        buttons[value] = QRadioButton(word)
+        buttons[value].setAccessibleName(f"{name}: {word}")
+        group.addButton(buttons[value])
+    return buttons
+
+
+def chosen(buttons: Mapping[str, QRadioButton]) -> str:
+    """The value whose button is checked."""
+    return next(value for value, button in buttons.items() if button.isChecked())
 
 
 def show_checked(field: QCheckBox, is_checked: bool) -> None:

@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtWidgets import (
-    QButtonGroup,
     QCheckBox,
     QFrame,
     QHBoxLayout,
-    QRadioButton,
     QScrollArea,
     QSlider,
     QVBoxLayout,
@@ -20,7 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from desktop_rag.core.paths import Home
-from desktop_rag.core.settings import EndpointSettings, Settings
+from desktop_rag.core.settings import EndpointSettings, LaterSources, Settings
 from desktop_rag.ui.bridge import Bridge
 from desktop_rag.ui.controls import ElidedLabel, PlainLabel, TextButton
 from desktop_rag.ui.endpoint_form import EndpointForm
@@ -29,6 +27,8 @@ from desktop_rag.ui.model_field import MODEL_NOTE, ModelField
 from desktop_rag.ui.settings_fields import (
     SettingsSection,
     WheelGuard,
+    choice,
+    chosen,
     note,
     show_checked,
     show_number,
@@ -41,6 +41,15 @@ if TYPE_CHECKING:
 _PAGE_WIDTH_PX = 780
 _HUNDRED = 100
 _SCHEMES = {"system": "Like the system", "light": "Light", "dark": "Dark"}
+_LATER_SOURCES = {
+    LaterSources.FRESH.value: "are searched for",
+    LaterSources.SAME.value: "keep the sources",
+    LaterSources.BOTH.value: "both",
+}
+_LATER_NOTE = (
+    "Where the sources come from when a question goes on from the one before. What it leaves out"
+    " is filled in first: by your model, if there is one."
+)
 _FINER_NOTE = (
     "Finds by meaning what stands in a few sentences of a long passage; computing meaning takes"
     " about twice as long, and the library a quarter to two thirds more room on disk. Takes effect"
@@ -91,6 +100,7 @@ class SettingsPage(QWidget):
         self._balance.setValue(_HUNDRED - round(settings.retrieval.lexical_weight * _HUNDRED))
         self._balance.blockSignals(False)
         self._show_balance(self._balance.value())
+        self._later[settings.retrieval.later_sources].setChecked(True)
         show_number(self._largest, settings.index.max_file_mb)
         self._model.show_spec(settings.index.model_folder)
         show_number(self._threads, settings.index.embedding_threads)
@@ -157,12 +167,7 @@ class SettingsPage(QWidget):
 
     def _build_appearance(self) -> SettingsSection:
         section = SettingsSection("Appearance")
-        group = QButtonGroup(self)
-        self._schemes: dict[str, QRadioButton] = {}
-        for scheme, words in _SCHEMES.items():
-            self._schemes[scheme] = QRadioButton(words)
-            self._schemes[scheme].setAccessibleName(f"Colours: {words}")
-            group.addButton(self._schemes[scheme])
+        self._schemes = choice(self, "Colours", _SCHEMES)
         section.add_row("Colours", *self._schemes.values(), spacing_px=20)
         return section
 
@@ -188,6 +193,9 @@ class SettingsPage(QWidget):
         words, meaning = PlainLabel("words", tone="muted"), PlainLabel("meaning", tone="muted")
         section.add_row("What counts", words, self._balance, meaning)
         section.add_note(self._balance_note)
+        self._later = choice(self, "Sources of later questions", _LATER_SOURCES)
+        section.add_row("Later questions", *self._later.values(), spacing_px=20)
+        section.add_note(note(_LATER_NOTE))
         return section
 
     def _build_indexing(self) -> SettingsSection:
@@ -237,8 +245,9 @@ class SettingsPage(QWidget):
 
     def _connect(self) -> None:
         self._endpoint.changed.connect(self._on_endpoint_changed)
-        for button in self._schemes.values():
-            button.toggled.connect(self._on_edited)
+        for button in (*self._schemes.values(), *self._later.values()):
+            # The one that is left toggles too: one change is enough.
+            button.clicked.connect(self._on_edited)
         self._balance.sliderMoved.connect(self._show_balance)
         numbers = (self._passages, self._source_tokens, self._largest, self._threads)
         for field in (*numbers, self._balance):
@@ -258,7 +267,7 @@ class SettingsPage(QWidget):
     @Slot()
     def _on_edited(self) -> None:
         now = self._settings
-        scheme = next(key for key, button in self._schemes.items() if button.isChecked())
+        scheme, later = chosen(self._schemes), LaterSources(chosen(self._later))
         share = (_HUNDRED - self._balance.value()) / _HUNDRED
         self._show_balance(self._balance.value())
         self._change_to(
@@ -270,6 +279,7 @@ class SettingsPage(QWidget):
                     passages=self._passages.value(),
                     source_tokens=self._source_tokens.value(),
                     lexical_weight=share,
+                    later_sources=later,
                 ),
                 index=replace(
                     now.index,

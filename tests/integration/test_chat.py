@@ -11,7 +11,7 @@ import pytest
 
 from desktop_rag.answer.extract import NOTHING_RELEVANT, NOTHING_RELEVANT_HERE
 from desktop_rag.answer.fusion import IRRELEVANT_BELOW
-from desktop_rag.answer.retrieval import Found, Retriever
+from desktop_rag.answer.retrieval import Found
 from desktop_rag.app import Services
 from desktop_rag.core.conversation import (
     AnswerDone,
@@ -76,22 +76,17 @@ def test_nothing_found_is_said(services: Services) -> None:
     assert "Add a folder" in message.text
 
 
-class FarOff:
-    """A retriever that knows of everything it finds that it is about something else."""
-
-    def __init__(self, inner: Retriever) -> None:
-        self._inner = inner
-
-    def search(self, query: str, **how: Any) -> Found:
-        found = self._inner.search(query, **how)
-        far = [replace(passage, relevance=IRRELEVANT_BELOW / 2) for passage in found.passages]
-        return replace(found, passages=far)
-
-
 @pytest.fixture
 def far_off(indexed: Services, monkeypatch: pytest.MonkeyPatch) -> Services:
-    retriever = FarOff(indexed.chat._retriever)  # noqa: SLF001
-    monkeypatch.setattr(indexed.chat, "_retriever", retriever)
+    """Knows of everything it finds that it is about something else."""
+    search = indexed.retriever.search
+
+    def far(query: str, **how: Any) -> Found:
+        found = search(query, **how)
+        passages = [replace(p, relevance=IRRELEVANT_BELOW / 2) for p in found.passages]
+        return replace(found, passages=passages)
+
+    monkeypatch.setattr(indexed.retriever, "search", far)
     return indexed
 
 
@@ -193,7 +188,7 @@ def test_sources_and_history_reach_the_model_and_thinking_does_not(
     server.mode = "think_fields"
     first = last(ask(indexed))
     ask(indexed, "And the ferry?", conversation_id=first.conversation_id)
-    turns = server.chats[1]["messages"]
+    turns = server.chats[-1]["messages"]
     assert [turn["role"] for turn in turns] == ["system", "user", "assistant", "user"]
     assert "The ferry leaves at noon" in turns[-1]["content"]
     assert turns[-1]["content"].rstrip().endswith("And the ferry?")

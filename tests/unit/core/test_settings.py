@@ -3,7 +3,14 @@ from pathlib import Path
 
 import pytest
 
-from desktop_rag.core.settings import EndpointSettings, Settings, load_settings, save_settings
+from desktop_rag.core.settings import (
+    EndpointSettings,
+    LaterSources,
+    RetrievalSettings,
+    Settings,
+    load_settings,
+    save_settings,
+)
 
 
 @pytest.fixture
@@ -11,7 +18,11 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "settings.toml"
 
 
-CHOSEN = replace(Settings(), endpoint=EndpointSettings("http://localhost:1/v1", "small"))
+CHOSEN = replace(
+    Settings(),
+    endpoint=EndpointSettings("http://localhost:1/v1", "small"),
+    retrieval=RetrievalSettings(later_sources=LaterSources.BOTH),
+)
 
 
 def test_no_file_means_defaults(path: Path) -> None:
@@ -50,9 +61,14 @@ def test_a_broken_file_without_backup_means_defaults_and_a_notice(path: Path) ->
 
 
 def test_values_of_the_wrong_kind_are_told_and_the_others_stand(path: Path) -> None:
-    path.write_text('retrieval = 3\n[endpoint]\nmodel = "small"\ncontext_tokens = "many"\n')
+    path.write_text(
+        'index = 3\n[endpoint]\nmodel = "small"\ncontext_tokens = "many"\n'
+        '[retrieval]\nlater_sources = "stale"\n'
+    )
     settings, [notice] = load_settings(path)
+    assert settings.retrieval.later_sources is LaterSources.FRESH
+    assert "retrieval.later_sources" in notice.title
     assert settings.endpoint.model == "small"
     assert settings.endpoint.context_tokens == EndpointSettings().context_tokens
     assert "endpoint.context_tokens" in notice.title
-    assert "retrieval" in notice.title
+    assert "index" in notice.title

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QLineEdit, QSlider,
 from pytestqt.qtbot import QtBot
 
 from desktop_rag.core.paths import Home
-from desktop_rag.core.settings import AppearanceSettings, Settings
+from desktop_rag.core.settings import AppearanceSettings, LaterSources, Settings
 from desktop_rag.ui.bridge import Bridge
 from desktop_rag.ui.settings_page import SettingsPage
 from desktop_rag.ui.theme import Theme
@@ -49,6 +49,15 @@ def test_colours_change_at_once_and_back(page: SettingsPage, applied: Applied) -
     assert applied[-1] == Settings()
     assert button(page, "Colours: Like the system").isChecked()
     assert not button(page, "Undo").isVisible()
+
+
+def test_the_sources_of_later_questions_are_chosen(page: SettingsPage, applied: Applied) -> None:
+    assert button(page, "Sources of later questions: are searched for").isChecked()
+    button(page, "Sources of later questions: both").click()
+    assert [s.retrieval.later_sources for s in applied] == [LaterSources.BOTH]
+    button(page, "Undo").click()
+    assert applied[-1] == Settings()
+    assert button(page, "Sources of later questions: are searched for").isChecked()
 
 
 def test_the_model_for_meaning_is_a_folder_or_an_address(

@@ -1,0 +1,137 @@
+"""Finds what an answer may rest on: by a search, or with the answer before. Worker threads."""
+
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from threading import Event
+
+from desktop_rag.answer.draft import Draft
+from desktop_rag.answer.earlier_sources import sources_before, with_earlier
+from desktop_rag.answer.fusion import IRRELEVANT_BELOW
+from desktop_rag.answer.passages import CountTokens, choose_sources
+from desktop_rag.answer.retrieval import Retriever
+from desktop_rag.answer.standalone import (
+    can_be_written_out,
+    leans_on_history,
+    refers_back,
+    with_the_one_before,
+    written_out,
+)
+from desktop_rag.core.conversation import Message, SearchNotes, SearchResult, SourceRef
+from desktop_rag.core.domain import SearchMode
+from desktop_rag.core.query import parse_query
+from desktop_rag.core.search_syntax import hints_for, limits_in_words
+from desktop_rag.core.settings import LaterSources, RetrievalSettings
+from desktop_rag.core.text import rough_token_counts
+from desktop_rag.models.ports import ChatModel, Embedder
+from desktop_rag.store.contract.documents import DocumentStore
+
+# Passages asked for, for each one wanted: some are joined, some say the same.
+_DEPTH = 3
+_NEAREST = 3
+
+
+class SourceFinder:
+    """Looks questions up, and chooses the sources of their answers."""
+
+    def __init__(
+        self, retriever: Retriever, documents: DocumentStore, embedder: Embedder | None
+    ) -> None:
+        """Without an embedder tokens are counted roughly."""
+        self._retriever = retriever
+        self._documents = documents
+        self.count_tokens: CountTokens = embedder.count_tokens if embedder else rough_token_counts
+
+    def look_up(
+        self,
+        query: str,
+        settings: RetrievalSettings,
+        *,
+        mode: SearchMode = "hybrid",
+        limit: int,
+        collection_id: str = "",
+    ) -> SearchResult:
+        """The passages that fit best, what the search made of the query, whether any is about it.
+
+        AppError for a wrong date in a filter.
+        """
+        found = self._retriever.search(
+            query,
+            mode=mode,
+            limit=limit,
+            collection_id=collection_id,
+            lexical_weight=settings.lexical_weight,
+        )
+        asked = parse_query(query)
+        filters, hints = limits_in_words(asked), hints_for(asked)
+        is_said = bool(found.repaired or filters or hints)
+        count = len(found.passages)
+        notes = SearchNotes(found.repaired, filters, count, hints) if is_said else None
+        is_relevant = any(p.relevance >= IRRELEVANT_BELOW for p in found.passages)
+        return SearchResult(tuple(found.passages), notes, is_relevant)
+
+    def give(
+        self,
+        draft: Draft,
+        question: str,
+        history: Sequence[Message],
+        settings: RetrievalSettings,
+        *,
+        collection_id: str,
+        model: ChatModel | None,
+        cancel: Event,
+    ) -> None:
+        """Give the draft its sources, or what came nearest when nothing is about the question.
+
+        A question that leans on the `history` before it is written out by the `model`, if any.
+        """
+        draft.asked = question
+        kind = settings.later_sources
+        earlier: tuple[SourceRef, ...] = ()
+        if kind is not LaterSources.FRESH:
+            earlier = sources_before(history, self._documents.content)[: settings.passages]
+        if earlier and kind is LaterSources.SAME:
+            draft.sources = earlier
+            return
+
+        def look_up(asked: str) -> SearchResult:
+            limit = _DEPTH * settings.passages
+            return self.look_up(asked, settings, limit=limit, collection_id=collection_id)
+
+        draft.asked, found = _understood(question, history, look_up, model, cancel)
+        draft.notes = found.notes
+        if draft.asked != question:
+            draft.notes = replace(found.notes or SearchNotes(), asked=draft.asked)
+        sources = choose_sources(
+            found.passages,
+            self._documents.content,
+            self.count_tokens,
+            most=settings.passages if found.is_relevant else _NEAREST,
+            most_tokens=settings.source_tokens,
+        )
+        if found.is_relevant:
+            draft.sources = with_earlier(sources, earlier, settings.passages)
+        else:
+            draft.nearest = sources
+
+
+def _understood(
+    question: str,
+    history: Sequence[Message],
+    look_up: Callable[[str], SearchResult],
+    model: ChatModel | None,
+    cancel: Event,
+) -> tuple[str, SearchResult]:
+    """The question as it was understood, and what was found for it."""
+    leans = can_be_written_out(question, history) and leans_on_history(question)
+    if leans and model:
+        written = written_out(question, history, model, secrets.token_hex(8), cancel)
+        if written:
+            return written, look_up(written)
+    alone = look_up(question)
+    if leans and (refers_back(question) or not alone.is_relevant):
+        together = with_the_one_before(question, history)
+        found = look_up(together)
+        if found.is_relevant:
+            return together, found
+    return question, alone

@@ -1,0 +1,113 @@
+"""A second question goes on from the first: what it leaves out, and where its sources come from."""
+
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from desktop_rag.app import Services
+from desktop_rag.core.conversation import AnswerDone, Message
+from desktop_rag.core.settings import LaterSources, RetrievalSettings, Settings
+from tests.chat_server import ChatServer
+
+FIRST = "When is the lamp of the lighthouse lit?"
+LATER = "Who cleans it?"
+
+
+@pytest.fixture
+def indexed(services: Services, tmp_path: Path) -> Services:
+    folder = tmp_path / "papers"
+    folder.mkdir()
+    (folder / "lamp.md").write_text("The lamp of the lighthouse is lit at dusk by the keeper.")
+    (folder / "care.md").write_text("The lamp of the lighthouse is cleaned by the apprentice.")
+    (folder / "ship.md").write_text("The deck of the ferry is cleaned by the cook every morning.")
+    services.library.add_source(folder)
+    services.library.start(watch=False)
+    assert services.library.wait_until_quiet(30)
+    return services
+
+
+@pytest.fixture
+def server(indexed: Services) -> Iterator[ChatServer]:
+    with ChatServer("The lamp is lit at dusk [1].") as running:
+        indexed.chat.apply(replace(Settings(), endpoint=running.endpoint()))
+        yield running
+
+
+def ask(services: Services, question: str, conversation_id: str = "") -> Message:
+    events = list(
+        services.chat.ask(question, conversation_id=conversation_id, cancel=threading.Event())
+    )
+    assert isinstance(events[-1], AnswerDone)
+    return events[-1].message
+
+
+def names(message: Message) -> list[str]:
+    return [Path(source.path).name for source in message.sources]
+
+
+def test_the_model_writes_a_later_question_out_before_it_is_searched(
+    indexed: Services, server: ChatServer
+) -> None:
+    conversation_id = ask(indexed, FIRST).conversation_id
+    server.first_answers = ["Who cleans the lamp of the lighthouse?"]
+    later = ask(indexed, LATER, conversation_id)
+    assert later.notes is not None
+    assert later.notes.in_words() == "Understood as “Who cleans the lamp of the lighthouse?”"
+    assert names(later)[0] == "care.md"
+    asked = server.chats[-1]["messages"][-1]["content"]
+    assert asked.endswith(f"Question: {LATER}"), "the model is asked what the person wrote"
+    [kept] = [m for m in indexed.chat.history.messages(conversation_id) if m.notes]
+    assert kept == later
+
+
+def test_a_question_that_stands_alone_is_searched_at_once(
+    indexed: Services, server: ChatServer
+) -> None:
+    conversation_id = ask(indexed, FIRST).conversation_id
+    whole = "When is the deck of the morning ferry cleaned by the cook?"
+    assert ask(indexed, whole, conversation_id).notes is None
+    assert len(server.chats) == 2
+
+
+def test_without_an_endpoint_the_question_before_is_searched_along(indexed: Services) -> None:
+    conversation_id = ask(indexed, FIRST).conversation_id
+    later = ask(indexed, LATER, conversation_id)
+    assert later.notes is not None
+    assert later.notes.asked == f"{FIRST} {LATER}"
+    assert names(later)[0] in ("care.md", "lamp.md")
+    assert "apprentice" in later.text
+
+
+def test_another_subject_is_not_answered_from_the_one_before(indexed: Services) -> None:
+    conversation_id = ask(indexed, FIRST).conversation_id
+    later = ask(indexed, "Ferry deck cleaned in the morning", conversation_id)
+    assert names(later)[0] == "ship.md"
+    assert later.notes is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        (LaterSources.SAME, ["lamp.md"]),
+        (LaterSources.BOTH, ["ship.md", "lamp.md"]),
+        (LaterSources.FRESH, ["ship.md"]),
+    ],
+)
+def test_the_sources_of_later_questions_are_chosen(
+    indexed: Services, server: ChatServer, kind: LaterSources, expected: list[str]
+) -> None:
+    retrieval = RetrievalSettings(passages=2, later_sources=kind)
+    settings = replace(Settings(), endpoint=server.endpoint(), retrieval=retrieval)
+    indexed.chat.apply(replace(settings, retrieval=replace(retrieval, passages=1)))
+    first = ask(indexed, FIRST)
+    assert names(first) == ["lamp.md"]
+    indexed.chat.apply(settings)
+    filtered = "Who cleans the deck of the ferry every morning? file:ship.md"
+    later = ask(indexed, filtered, first.conversation_id)
+    assert names(later) == expected
+    for source in later.sources:
+        text = indexed.chat.document_text(source.document_id)
+        assert text[source.start : source.end] == (source.quote or source.text)
