@@ -1,23 +1,15 @@
-"""Citations of a finished answer: brought into one form, checked, and located. Pure, any thread.
+"""The forms in which models cite, brought into one. Pure, any thread.
 
 Models write [1], [1, 3], 【1†source】 or (source 2); what comes out is [1], [1][3] and so on, only
-with numbers of sources that were sent, and for each cited source the sentence it rests on.
+with numbers of sources that were sent.
 """
 
-import logging
-import math
 import re
-from bisect import bisect_left, bisect_right
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from desktop_rag.answer.code_spans import code_spans
-from desktop_rag.core.conversation import SourceRef
-from desktop_rag.core.terms import terms
-from desktop_rag.core.text import sentences
-
-log = logging.getLogger(__name__)
 
 _SOURCE = r"(?:sources?|src|quellen?|fuentes?|fontes?|fonti|bronnen|bron)"
 _WORD = rf"(?:{_SOURCE}|documents?|docs?|references?|refs?|citations?|passages?|excerpts?)"
@@ -55,24 +47,6 @@ class Citation:
     end: int
     numbers: tuple[int, ...]
     is_glued: bool
-
-
-# A quote shares at least this share of the citing sentence's weight; a word that stands in no
-# source weighs as much as a rare one.
-_LEAST_SHARE = 0.2
-_UNHEARD = 3.0
-
-
-def finish_answer(text: str, sources: Sequence[SourceRef]) -> tuple[str, tuple[SourceRef, ...]]:
-    """The text with valid citations only, and the sources with the cited ones located.
-
-    `sources` are those that were sent, each with its passage as `text` and the passage's place in
-    the document as `start`. A cited one comes back with `quote`, `start` and `end` of the quote.
-    """
-    finished, dropped = normalise(text, frozenset(source.n for source in sources))
-    if dropped:
-        log.info("Citations of sources that were not sent, taken out: %d", dropped)
-    return finished, _located(sources, _claims(finished))
 
 
 def normalise(text: str, known: frozenset[int]) -> tuple[str, int]:
@@ -171,79 +145,3 @@ def _without_gap(text: str, before: str, end: int) -> tuple[str, int]:
 def _end_of(pattern: re.Pattern[str], text: str, start: int) -> int:
     match = pattern.match(text, start)
     return match.end() if match else start
-
-
-def _claims(text: str) -> dict[int, list[frozenset[str]]]:
-    """For each cited number the terms of the sentences that cite it."""
-    parts: list[str] = []
-    places: list[tuple[int, tuple[int, ...]]] = []
-    done = taken_chars = 0
-    for citation in citations(text):
-        parts.append(text[done : citation.start])
-        places.append((citation.start - taken_chars, citation.numbers))
-        done = citation.end
-        taken_chars += citation.end - citation.start
-    plain = "".join([*parts, text[done:]])
-    spans = sentences(plain)
-    starts = [start for start, _ in spans]
-    claims: dict[int, list[frozenset[str]]] = {}
-    for place, numbers in places:
-        index = bisect_left(starts, place) - 1
-        # A citation at the start of a line belongs to what follows it.
-        if index < 0 or "\n" in plain[spans[index][1] : place]:
-            index = min(index + 1, len(spans) - 1)
-        claim = frozenset(terms(plain[slice(*spans[index])])) if spans else frozenset[str]()
-        for n in numbers:
-            claims.setdefault(n, []).append(claim)
-    return claims
-
-
-def _located(
-    sources: Sequence[SourceRef], claims: dict[int, list[frozenset[str]]]
-) -> tuple[SourceRef, ...]:
-    if not claims:
-        return tuple(sources)
-    passages = {
-        source.n: [(span, frozenset(terms(source.text[slice(*span)]))) for span in spans]
-        for source in sources
-        for spans in [sentences(source.text)]
-    }
-    frequency = Counter(term for found in passages.values() for _, ts in found for term in ts)
-    total = sum(map(len, passages.values()))
-    weights = {term: math.log((total + 1) / count) for term, count in frequency.items()}
-    return tuple(
-        _quoted(source, passages[source.n], claims[source.n], weights)
-        if source.n in claims
-        else source
-        for source in sources
-    )
-
-
-def _quoted(
-    source: SourceRef,
-    passage: list[tuple[tuple[int, int], frozenset[str]]],
-    claims: list[frozenset[str]],
-    weights: dict[str, float],
-) -> SourceRef:
-    """The source with its sentence that shares most with a citing one, rare terms counting more.
-
-    With too little in common, as between two languages or when the passage does not back the
-    sentence at all, there is no quote: marking words that back nothing would mislead.
-    """
-    start, end = 0, 0
-    least = min(sum(weights.get(term, _UNHEARD) for term in claim) for claim in claims)
-    most = least * _LEAST_SHARE
-    for (first, last), found in passage:
-        shared = max(sum(weights[term] for term in found & claim) for claim in claims)
-        is_shorter = end > 0 and math.isclose(shared, most) and last - first < end - start
-        if shared > most + 1e-9 or (shared > 0 and is_shorter):
-            most, start, end = max(most, shared), first, last
-    if not end:
-        return replace(source, is_cited=True)
-    return replace(
-        source,
-        quote=source.text[start:end],
-        start=source.start + start,
-        end=source.start + end,
-        is_cited=True,
-    )

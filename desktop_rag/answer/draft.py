@@ -4,7 +4,7 @@ import time
 import uuid
 from dataclasses import dataclass
 
-from desktop_rag.answer.citations import finish_answer
+from desktop_rag.answer.finish import finish_answer
 from desktop_rag.core.conversation import Message, MessageState, Role, SearchNotes, SourceRef
 
 

@@ -2,22 +2,14 @@
 
 import re
 import time
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_rag.answer.citations import citations, finish_answer, normalise
-from desktop_rag.core.anchors import Anchor
-from desktop_rag.core.conversation import SourceRef
+from desktop_rag.answer.citations import citations, normalise
 
 KNOWN = frozenset({1, 2, 3})
-
-
-def source(n: int, text: str, start: int = 0) -> SourceRef:
-    end = start + len(text)
-    return SourceRef(n, f"d{n}", f"/{n}.md", f"T{n}", Anchor(), text, 1.0, start=start, end=end)
 
 
 @pytest.mark.parametrize(
@@ -164,65 +156,3 @@ def test_hostile_texts_take_no_long_time(text: str) -> None:
     normal, _ = normalise(text, KNOWN)
     assert time.perf_counter() - started < 5
     assert {n for citation in citations(normal) for n in citation.numbers} <= KNOWN
-
-
-HANDBOOK = (
-    "The keeper cleans the lens. The lamp is lit at dusk and put out at dawn. Oil is kept in tins."
-)
-HISTORY = "The light was built in 1902. The first keeper was paid in oil."
-
-
-def test_a_cited_source_gets_the_sentence_it_rests_on() -> None:
-    sources = (source(1, HANDBOOK, 500), source(2, HISTORY, 40), source(3, "Fog.", 0))
-    text, (first, second, third) = finish_answer(
-        "It is lit at dusk [1]. They built it in 1902. [2][8]", sources
-    )
-    assert text == "It is lit at dusk [1]. They built it in 1902. [2]"
-    assert first.quote == "The lamp is lit at dusk and put out at dawn."
-    assert (first.start, first.end) == (528, 572)
-    assert (500 + HANDBOOK.index(first.quote), first.is_cited) == (first.start, True)
-    assert (second.quote, second.start, second.end) == ("The light was built in 1902.", 40, 68)
-    assert third == sources[2]
-
-
-@pytest.mark.parametrize(
-    ("answer", "quote"),
-    [
-        ("Rooms are cold. The keeper cleans it [1]. Dusk, dawn.", "The keeper cleans the lens."),
-        ("Oil is in tins. [1] The keeper cleans the lens.", "Oil is kept in tins."),
-        ("Sources:\n[1] Oil in tins", "Oil is kept in tins."),
-        ("- The lens [1]\n- At dusk", "The keeper cleans the lens."),
-    ],
-)
-def test_which_sentence_is_quoted(answer: str, quote: str) -> None:
-    found = finish_answer(answer, (source(1, HANDBOOK), source(2, HISTORY)))[1][0]
-    assert found.quote == quote
-    assert HANDBOOK[found.start : found.end] == quote
-
-
-@pytest.mark.parametrize(
-    "answer", ["Die Leuchte brennt nachts [1].", "[1]", "It is forty-two [1]."]
-)
-def test_words_that_back_nothing_are_not_marked(answer: str) -> None:
-    found = finish_answer(answer, (source(1, HANDBOOK), source(2, HISTORY)))[1][0]
-    assert found == replace(source(1, HANDBOOK), is_cited=True)
-
-
-def test_the_best_of_several_citing_sentences_counts() -> None:
-    answer = "There is a keeper [1]. The lamp is lit at dusk and put out at dawn [1]."
-    found = finish_answer(answer, (source(1, HANDBOOK),))[1][0]
-    assert found.quote == "The lamp is lit at dusk and put out at dawn."
-
-
-def test_nothing_sent_nothing_cited() -> None:
-    assert finish_answer("I don't know [1].", ()) == ("I don't know.", ())
-
-
-@given(TEXTS, st.text(), st.integers(0, 1000))
-def test_a_quote_is_always_the_words_at_its_place(answer: str, passage: str, start: int) -> None:
-    text, (found,) = finish_answer(answer, (source(1, passage, start),))
-    assert found.is_cited == any(1 in citation.numbers for citation in citations(text))
-    if found.quote:
-        assert passage[found.start - start : found.end - start] == found.quote
-    else:
-        assert found == replace(source(1, passage, start), is_cited=found.is_cited)
