@@ -48,6 +48,7 @@ from desktop_rag.core.settings import EndpointSettings, Settings
 from desktop_rag.models.chat_client import ChatClient
 from desktop_rag.models.endpoints import probe_endpoint
 from desktop_rag.models.keys import KeyStore
+from desktop_rag.models.local_servers import LocalServer, running_servers
 from desktop_rag.models.ports import ChatModel, Embedder
 from desktop_rag.store.contract.documents import DocumentStore
 from desktop_rag.store.contract.records import ConversationStore
@@ -204,6 +205,10 @@ class Chat:
     def test_endpoint(self, endpoint: EndpointSettings, key: str = "") -> EndpointReport:
         """Ask the endpoint for its models and for a first word; an empty key means the stored."""
         return probe_endpoint(endpoint, key or self._keys.get(endpoint.base_url), self._stopping)
+
+    def running_servers(self) -> Sequence[LocalServer]:
+        """The model servers that run on this computer."""
+        return running_servers(self._stopping)
 
     def has_key(self, base_url: str) -> bool:
         """Whether a key is known for this endpoint."""

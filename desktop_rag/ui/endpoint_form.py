@@ -4,6 +4,7 @@ Qt thread; keyring and network are reached through the bridge. The key passes th
 setting, no log and no repr.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -15,9 +16,11 @@ from desktop_rag.core.domain import EndpointReport
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.settings import EndpointSettings
 from desktop_rag.models.address import host_of, is_this_computer, normalise_base_url
+from desktop_rag.models.local_servers import USUAL, LocalServer
 from desktop_rag.ui.bridge import Bridge, Job
 from desktop_rag.ui.controls import Card, PlainLabel, TextButton, set_property
 from desktop_rag.ui.key_field import KeyField
+from desktop_rag.ui.local_servers import LocalServers
 from desktop_rag.ui.settings_fields import (
     SettingsSection,
     WheelGuard,
@@ -29,15 +32,18 @@ from desktop_rag.ui.settings_fields import (
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
 
-LOCAL_SERVERS = {
-    "Ollama": "http://localhost:11434/v1",
-    "LM Studio": "http://localhost:1234/v1",
-    "llama.cpp": "http://localhost:8080/v1",
-}
 _INTRO = (
     "Any server that speaks OpenAI's protocol, on this computer or elsewhere. Without one, answers "
     "are excerpts: the best sentences of your documents, word for word. With one, only the prompt "
     "is sent to it: your question, the conversation so far and the passages found for it."
+)
+
+
+_NOBODY = EndpointReport(
+    "No server was found on this computer.",
+    f"Asked for were {', '.join(USUAL)}, where they usually listen. Start one and look again, or"
+    " enter its address.",
+    is_ok=False,
 )
 
 
@@ -136,7 +142,8 @@ class EndpointForm(SettingsSection):
             guard.guard(field)
         self._test = TextButton("Test", kind="primary")
         self._report = ReportLine(self)
-        self.add_row("Common servers", *self._build_servers())
+        self._servers = LocalServers(self._bridge, self._chat, self)
+        self.add_row("On this computer", self._servers)
         self.add_row("Address", self._address, is_wide=True)
         self.add_note(self._address_note)
         self.add_row("Model", self._model, self._test, is_wide=True)
@@ -150,21 +157,13 @@ class EndpointForm(SettingsSection):
 
     def _order_stops(self) -> None:
         fields = (self._address, self._model, self._test, *self._key.fields)
-        stops = [*self._servers, *fields, self._context, self._timeout]
+        stops = [*self._servers.buttons, *fields, self._context, self._timeout]
         for before, after in pairwise(stops):
             self.setTabOrder(before, after)
 
-    def _build_servers(self) -> list[TextButton]:
-        self._servers: dict[TextButton, str] = {}
-        for name, address in LOCAL_SERVERS.items():
-            button = TextButton(name)
-            button.setAccessibleDescription(f"Use {address} and test it")
-            self._servers[button] = address
-        return list(self._servers)
-
     def _connect(self) -> None:
-        for button in self._servers:
-            button.clicked.connect(self._on_server_clicked)
+        self._servers.chosen.connect(self._on_server_chosen)
+        self._servers.looked.connect(self._on_looked)
         self._address.editingFinished.connect(self._on_address_edited)
         self._model_name.editingFinished.connect(self._on_field_edited)
         self._model.activated.connect(self._on_field_edited)
@@ -174,13 +173,18 @@ class EndpointForm(SettingsSection):
 
     # --- address, model and limits ---------------------------------------------------------------
 
-    @Slot()
-    def _on_server_clicked(self) -> None:
-        button = self.sender()
-        if isinstance(button, TextButton):
-            self._address.setText(self._servers[button])
-            self._on_address_edited()
-            self._on_test_clicked()
+    @Slot(str)
+    def _on_server_chosen(self, base_url: str) -> None:
+        self._address.setText(base_url)
+        self._on_address_edited()
+        self._on_test_clicked()
+
+    @Slot(object)
+    def _on_looked(self, found: Sequence[LocalServer]) -> None:
+        if not found:
+            self._report.show_report(_NOBODY)
+        elif len(found) == 1 and not self._endpoint.base_url:
+            self._on_server_chosen(found[0].base_url)
 
     @Slot()
     def _on_address_edited(self) -> None:

@@ -1,5 +1,6 @@
 """The endpoint's section: addresses, the test against a real server, models and keys."""
 
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from pytestqt.qtbot import QtBot
 
 from desktop_rag.answer.chat import Chat
 from desktop_rag.core.settings import EndpointSettings
+from desktop_rag.models.local_servers import USUAL
 from desktop_rag.ui.bridge import Bridge
 from desktop_rag.ui.endpoint_form import EndpointForm, where_it_goes
 from desktop_rag.ui.settings_fields import WheelGuard
@@ -158,6 +160,43 @@ def test_usual_servers_are_one_click(form: EndpointForm, qtbot: QtBot) -> None:
     assert told.args[0].base_url == "http://localhost:1234/v1"
     assert not button(form, "Testing…").isEnabled()
     qtbot.waitUntil(lambda: button(form, "Test").isEnabled(), timeout=20_000)
+
+
+@pytest.fixture
+def usual(server: ChatServer, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """One of the usual servers runs, no other one does."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        nobody = f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
+    for name in USUAL:
+        monkeypatch.setitem(USUAL, name, nobody)
+    monkeypatch.setitem(USUAL, "Jan", server.base_url)
+    return USUAL
+
+
+def test_the_only_server_that_runs_is_found_and_used(
+    form: EndpointForm, usual: dict[str, str], qtbot: QtBot
+) -> None:
+    assert not button(form, "Jan").isVisible()
+    with qtbot.waitSignal(form.changed, timeout=20_000) as told:
+        button(form, "Look for running ones").click()
+    assert told.args
+    assert told.args[0].base_url == usual["Jan"]
+    assert button(form, "Jan · 1 model").isVisible()
+    assert not button(form, "Ollama").isVisible()
+    qtbot.waitUntil(lambda: button(form, "Test").isEnabled(), timeout=20_000)
+
+
+def test_what_was_looked_for_in_vain_is_said(
+    form: EndpointForm, usual: dict[str, str], qtbot: QtBot
+) -> None:
+    usual["Jan"] = usual["Ollama"]
+    button(form, "Look for running ones").click()
+    assert not button(form, "Looking…").isEnabled()
+    qtbot.waitUntil(
+        lambda: any("No server was found" in text for text in texts(form)), timeout=20_000
+    )
+    assert button(form, "Ollama").isVisible()
 
 
 def test_numbers_are_told_when_complete(form: EndpointForm, qtbot: QtBot) -> None:
