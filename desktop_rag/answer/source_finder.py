@@ -1,7 +1,7 @@
 """Finds what an answer may rest on: by a search, or with the answer before. Worker threads."""
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from threading import Event
 
@@ -122,16 +122,26 @@ def _understood(
     model: ChatModel | None,
     cancel: Event,
 ) -> tuple[str, SearchResult]:
-    """The question as it was understood, and what was found for it."""
-    leans = can_be_written_out(question, history) and leans_on_history(question)
-    if leans and model:
+    """The question in the first way to understand it that something is about, and what is."""
+    tried: dict[str, SearchResult] = {}
+    for asked in _ways(question, history, model, cancel):
+        if asked not in tried:
+            tried[asked] = look_up(asked)
+            if tried[asked].is_relevant:
+                return asked, tried[asked]
+    return question, tried[question]
+
+
+def _ways(
+    question: str, history: Sequence[Message], model: ChatModel | None, cancel: Event
+) -> Iterator[str]:
+    """The ways to understand a question, itself among them, the most likely first."""
+    if not (can_be_written_out(question, history) and leans_on_history(question)):
+        yield question
+        return
+    if model:
         written = written_out(question, history, model, secrets.token_hex(8), cancel)
         if written:
-            return written, look_up(written)
-    alone = look_up(question)
-    if leans and (refers_back(question) or not alone.is_relevant):
-        together = with_the_one_before(question, history)
-        found = look_up(together)
-        if found.is_relevant:
-            return together, found
-    return question, alone
+            yield written
+    together = with_the_one_before(question, history)
+    yield from (together, question) if refers_back(question) else (question, together)

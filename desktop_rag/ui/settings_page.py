@@ -42,7 +42,7 @@ _PAGE_WIDTH_PX = 780
 _HUNDRED = 100
 _SCHEMES = {"system": "Like the system", "light": "Light", "dark": "Dark"}
 _LATER_SOURCES = {
-    LaterSources.FRESH.value: "are searched for",
+    LaterSources.FRESH.value: "search anew",
     LaterSources.SAME.value: "keep the sources",
     LaterSources.BOTH.value: "both",
 }

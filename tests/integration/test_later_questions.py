@@ -63,6 +63,15 @@ def test_the_model_writes_a_later_question_out_before_it_is_searched(
     assert kept == later
 
 
+def test_what_a_model_makes_of_it_is_no_dead_end(indexed: Services, server: ChatServer) -> None:
+    conversation_id = ask(indexed, FIRST).conversation_id
+    server.first_answers = ["Which parliament adopted the fishing quota of 1974?"]
+    later = ask(indexed, LATER, conversation_id)
+    assert later.notes is not None
+    assert later.notes.asked == f"{FIRST} {LATER}"
+    assert "care.md" in names(later)
+
+
 def test_a_question_that_stands_alone_is_searched_at_once(
     indexed: Services, server: ChatServer
 ) -> None:

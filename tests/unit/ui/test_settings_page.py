@@ -52,12 +52,12 @@ def test_colours_change_at_once_and_back(page: SettingsPage, applied: Applied) -
 
 
 def test_the_sources_of_later_questions_are_chosen(page: SettingsPage, applied: Applied) -> None:
-    assert button(page, "Sources of later questions: are searched for").isChecked()
+    assert button(page, "Sources of later questions: search anew").isChecked()
     button(page, "Sources of later questions: both").click()
     assert [s.retrieval.later_sources for s in applied] == [LaterSources.BOTH]
     button(page, "Undo").click()
     assert applied[-1] == Settings()
-    assert button(page, "Sources of later questions: are searched for").isChecked()
+    assert button(page, "Sources of later questions: search anew").isChecked()
 
 
 def test_the_model_for_meaning_is_a_folder_or_an_address(
