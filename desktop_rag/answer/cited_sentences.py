@@ -1,5 +1,6 @@
 """The sentences of an answer, and which sources each of them cites. Pure, any thread."""
 
+import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -10,7 +11,9 @@ from desktop_rag.core.align import Span
 from desktop_rag.core.text import sentences
 
 _ENDS = ".!?…。！？"
-# Of headings, table rows, questions and what leads to a list nobody wants a source.
+# "31." and "ca." look like the ends of sentences and are not: what follows tells.
+_SHORT_NUMBER = re.compile(r"(?<!\d)\d{1,3}\.$")
+_RULE = re.compile(r"[=*_-]+$")
 _NOT_AFTER = ("?", "？", ":", "：")
 
 
@@ -73,10 +76,26 @@ def _marker_place(
     start, end = span
     sentence = plain[start:end]
     in_code = any(first < end and start < last for first, last in code)
-    if in_code or sentence.startswith("#") or "|" in sentence or sentence.endswith(_NOT_AFTER):
+    if in_code or _is_layout(sentence) or not _ends_there(plain, span):
         return -1
-    place = end - 1 if sentence[-1] in _ENDS else end
+    place = start + len(sentence.rstrip(_ENDS))
     return place + sum(length for at, length in markers if at <= start)
+
+
+def _is_layout(sentence: str) -> bool:
+    """Whether it is a heading or a table row, asks, or leads to a list."""
+    is_ruled = bool(_RULE.fullmatch(sentence.splitlines()[-1].strip()))
+    return is_ruled or sentence[0] == "#" or "|" in sentence or sentence.endswith(_NOT_AFTER)
+
+
+def _ends_there(plain: str, span: Span) -> bool:
+    """Whether what follows on the line begins another sentence."""
+    following = plain[span[1] :].split("\n", 1)[0].strip()
+    if not following:
+        return True
+    sentence = plain[slice(*span)]
+    goes_on = following[0].isdigit() or following[0].islower()
+    return not goes_on and not _SHORT_NUMBER.search(sentence)
 
 
 def numbers_of(sentences_of_answer: Sequence[CitedSentence]) -> Iterator[tuple[int, str]]:

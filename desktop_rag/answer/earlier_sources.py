@@ -8,47 +8,45 @@ from desktop_rag.core.conversation import Message, SourceRef
 
 
 def sources_before(history: Sequence[Message], read_content: ReadContent) -> tuple[SourceRef, ...]:
-    """What the last answer with sources rested on, or else was given; numbered, cited nowhere yet.
+    """What the last answer with sources rested on, or else was given; cited nowhere yet.
 
     Left out is what its document no longer says at that place.
     """
     last = next((message.sources for message in reversed(history) if message.sources), ())
     cited = [source for source in last if source.is_cited]
-    whole = [_uncited(source) for source in cited or last]
-    still = [source for source in whole if _still_says(source, read_content)]
-    return _numbered(still)
+    whole = [_uncited(source, read_content(source.document_id)[0]) for source in cited or last]
+    return numbered_anew([source for source in whole if source])
 
 
-def with_earlier(
-    found: Sequence[SourceRef], earlier: Sequence[SourceRef], most: int
-) -> tuple[SourceRef, ...]:
-    """What was found, then what was there before and isn't among it; up to `most` in all.
+def with_earlier(found: Sequence[SourceRef], earlier: Sequence[SourceRef]) -> tuple[SourceRef, ...]:
+    """What was found, then what was there before and isn't among it.
 
     What was found now is thought stronger: it gives way last when the prompt has no room.
     """
     least = min((source.score for source in found), default=0.0)
     others = [e for e in earlier if not any(_overlap(e, source) for source in found)]
     kept = [replace(e, score=least - n) for n, e in enumerate(others, start=1)]
-    room = max(most - len(kept), -(-most // 2))
-    return _numbered([*found[:room], *kept][:most])
+    return numbered_anew([*found, *kept])
 
 
-def _uncited(source: SourceRef) -> SourceRef:
-    """The whole passage again, of which its quote was shown."""
-    before = max(source.text.find(source.quote), 0) if source.quote else 0
-    start = source.start - before
-    return replace(source, quote="", is_cited=False, start=start, end=start + len(source.text))
+def numbered_anew(sources: Sequence[SourceRef]) -> tuple[SourceRef, ...]:
+    """The sources as 1, 2, 3 …"""
+    return tuple(replace(source, n=n) for n, source in enumerate(sources, start=1))
 
 
-def _still_says(source: SourceRef, read_content: ReadContent) -> bool:
-    text, _ = read_content(source.document_id)
-    return text is not None and text[source.start : source.end] == source.text
+def _uncited(source: SourceRef, text: str | None) -> SourceRef | None:
+    """The whole passage again, of which its quote was shown; None if it no longer stands there."""
+    place = source.text.find(source.quote)
+    while place >= 0 and text is not None:
+        start = source.start - place
+        end = start + len(source.text)
+        if start >= 0 and text[start:end] == source.text:
+            return replace(source, quote="", is_cited=False, start=start, end=end)
+        # The quote may stand in the passage more than once.
+        place = source.text.find(source.quote, place + 1) if source.quote else -1
+    return None
 
 
 def _overlap(one: SourceRef, other: SourceRef) -> bool:
     is_same = one.document_id == other.document_id
     return is_same and one.start < other.end and other.start < one.end
-
-
-def _numbered(sources: Sequence[SourceRef]) -> tuple[SourceRef, ...]:
-    return tuple(replace(source, n=n) for n, source in enumerate(sources, start=1))

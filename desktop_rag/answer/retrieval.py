@@ -1,6 +1,6 @@
 """Finds the passages for a question: words and meaning, fused. Any worker thread."""
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Collection, Container, Sequence
 from dataclasses import dataclass, replace
 
 from desktop_rag.answer.fusion import (
@@ -81,6 +81,17 @@ class Retriever:
         # Background work would take the cores from every step, not only from the embedding.
         with self._gate.question():
             return self._search(parse_query(query), mode, limit, collection_id, lexical_weight)
+
+    def inside(
+        self, document_ids: Collection[str], query: str, collection_id: str = ""
+    ) -> set[str]:
+        """Those of the documents that a query with its filters may find."""
+        scope, _ = self._scope(parse_query(query), collection_id)
+        narrowed = scope.of_documents(tuple(document_ids))
+        if narrowed is None:
+            return set()
+        first = self.lexical.newest(len(document_ids), narrowed)
+        return {passage.document_id for passage in self.lexical.passages(first)}
 
     def _search(
         self, asked: Query, mode: SearchMode, limit: int, collection_id: str, preference: float

@@ -6,7 +6,7 @@ from dataclasses import replace
 from threading import Event
 
 from desktop_rag.answer.draft import Draft
-from desktop_rag.answer.earlier_sources import sources_before, with_earlier
+from desktop_rag.answer.earlier_sources import numbered_anew, sources_before, with_earlier
 from desktop_rag.answer.fusion import IRRELEVANT_BELOW
 from desktop_rag.answer.passages import CountTokens, choose_sources
 from desktop_rag.answer.retrieval import Retriever
@@ -86,11 +86,8 @@ class SourceFinder:
         A question that leans on the `history` before it is written out by the `model`, if any.
         """
         draft.asked = question
-        kind = settings.later_sources
-        earlier: tuple[SourceRef, ...] = ()
-        if kind is not LaterSources.FRESH:
-            earlier = sources_before(history, self._documents.content)[: settings.passages]
-        if earlier and kind is LaterSources.SAME:
+        earlier = self._earlier(question, history, collection_id, settings)
+        if earlier and settings.later_sources is LaterSources.SAME:
             draft.sources = earlier
             return
 
@@ -102,17 +99,45 @@ class SourceFinder:
         draft.notes = found.notes
         if draft.asked != question:
             draft.notes = replace(found.notes or SearchNotes(), asked=draft.asked)
+        taken = sum(self.count_tokens([source.text for source in earlier]))
         sources = choose_sources(
             found.passages,
             self._documents.content,
             self.count_tokens,
-            most=settings.passages if found.is_relevant else _NEAREST,
-            most_tokens=settings.source_tokens,
+            most=settings.passages - len(earlier) if found.is_relevant else _NEAREST,
+            most_tokens=settings.source_tokens - taken,
         )
         if found.is_relevant:
-            draft.sources = with_earlier(sources, earlier, settings.passages)
+            draft.sources = with_earlier(sources, earlier)
+        elif earlier and leans_on_history(question):
+            draft.sources = earlier
         else:
             draft.nearest = sources
+
+    def _earlier(
+        self,
+        question: str,
+        history: Sequence[Message],
+        collection_id: str,
+        settings: RetrievalSettings,
+    ) -> tuple[SourceRef, ...]:
+        """The sources of the answer before that are wanted and may still be found.
+
+        Together with new ones they take up to half of the room.
+        """
+        if settings.later_sources is LaterSources.FRESH:
+            return ()
+        before = sources_before(history, self._documents.content)
+        inside = self._retriever.inside({s.document_id for s in before}, question, collection_id)
+        before = [source for source in before if source.document_id in inside]
+        share = 1 if settings.later_sources is LaterSources.SAME else 2
+        left, kept = settings.source_tokens // share, list[SourceRef]()
+        tokens = self.count_tokens([source.text for source in before])
+        for source, count in zip(before[: settings.passages // share], tokens, strict=False):
+            left -= count
+            if left >= 0:
+                kept.append(source)
+        return numbered_anew(kept)
 
 
 def _understood(

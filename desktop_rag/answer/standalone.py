@@ -6,6 +6,7 @@ without one the question before is searched for along with it.
 """
 
 import logging
+import re
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -52,9 +53,13 @@ def leans_on_history(question: str) -> bool:
 
 def refers_back(question: str) -> bool:
     """Whether a word of the question stands for something named before."""
-    referring = _referring()
-    return any(word.casefold() in referring.words for word in words(question)) or any(
-        sign in question for sign in referring.anywhere
+    referring, written = _referring(), words(question)
+    # IT is no "it", and the Seine no German "seine".
+    plain = [word for n, word in enumerate(written) if n == 0 or word.islower()]
+    plain = [word.casefold() for word in plain if len(word) == 1 or not word.isupper()]
+    others = referring.others.sub("", question)
+    return any(word in referring.words for word in plain) or any(
+        sign in others for sign in referring.anywhere
     )
 
 
@@ -83,14 +88,18 @@ def written_out(
     except AppError as error:
         log.info("a question was not written out: %s", error.title)
         return ""
-    return _usable(text)
+    # Cut off in the middle it may say something else.
+    return "" if cancel.is_set() else _usable(text)
 
 
 def with_the_one_before(question: str, history: Sequence[Message]) -> str:
     """The question after the last one that was asked."""
     asked = [message.text for message in history if message.role is Role.USER]
-    before = parse_query(asked[-1]).text[:_LONGEST_QUESTION_CHARS] if asked else ""
-    return f"{before} {question}".strip()
+    try:
+        before = parse_query(asked[-1]).text if asked else ""
+    except AppError:
+        before = ""  # a mistyped date
+    return f"{before[:_LONGEST_QUESTION_CHARS]} {question}".strip()
 
 
 def _quoted(question: str, history: Sequence[Message], fence: str) -> str:
@@ -130,6 +139,7 @@ class _Referring:
     words: frozenset[str]
     begins: frozenset[str]
     anywhere: frozenset[str]
+    others: re.Pattern[str]
 
 
 @cache
@@ -140,4 +150,5 @@ def _referring() -> _Referring:
     def all_of(kind: str) -> frozenset[str]:
         return frozenset(word for table in tables for word in table.get(kind, "").split())
 
-    return _Referring(all_of("words"), all_of("begins"), all_of("anywhere"))
+    others = re.compile("|".join(map(re.escape, all_of("others"))))
+    return _Referring(all_of("words"), all_of("begins"), all_of("anywhere"), others)

@@ -1,10 +1,10 @@
 """Finds the model servers that run on this computer. Worker threads; takes up to two seconds."""
 
+import time
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import closing
 from dataclasses import dataclass
-from functools import partial
 from threading import Event
 
 from desktop_rag.core.errors import AppError, Cancelled
@@ -20,6 +20,7 @@ USUAL = {
     "Jan": "http://localhost:1337/v1",
 }
 _PATIENCE_S = 2.0
+_STEP_S = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +37,16 @@ def running_servers(cancel: Event, usual: Mapping[str, str] = USUAL) -> Sequence
 
     Nothing but this computer is asked, and no key is sent.
     """
+    ended = Event()
     with ThreadPoolExecutor(len(usual), thread_name_prefix="local-server") as threads:
-        found = threads.map(partial(_asked, cancel), usual.keys(), usual.values())
-    return [server for server in found if server]
+        asked = [threads.submit(_asked, ended, name, url) for name, url in usual.items()]
+        # One that sends a byte now and then is never silent: the time is up for it too.
+        until = time.monotonic() + _PATIENCE_S
+        while time.monotonic() < until and not cancel.is_set():
+            if not wait(asked, timeout=_STEP_S).not_done:
+                break
+        ended.set()
+    return [server for future in asked if (server := future.result())]
 
 
 def _asked(cancel: Event, name: str, base_url: str) -> LocalServer | None:

@@ -21,7 +21,7 @@ from desktop_rag.store.packed_vectors import (
 )
 
 _PACKED = "BLOB USING COMPRESSION uncompressed"
-_PACKED_AT_ONCE = 20_000
+_FLOATS_AT_ONCE = 4_000_000
 
 
 def m001_first_schema(connection: Connection) -> None:
@@ -129,9 +129,10 @@ def _repack(connection: Connection, table: str, windows: str | None, dimensions:
     found = (
         f"{found} USING (content_hash)" if windows else f"SELECT *, NULL AS windows FROM {table} v"
     )
-    for first in range(0, last + 1, _PACKED_AT_ONCE):
+    at_once = max(1, _FLOATS_AT_ONCE // dimensions)
+    for first in range(0, last + 1, at_once):
         rows = connection.execute(
-            f"{found} WHERE v.rowid BETWEEN {first} AND {first + _PACKED_AT_ONCE - 1}"
+            f"{found} WHERE v.rowid BETWEEN {first} AND {first + at_once - 1}"
         ).fetchall()
         if rows:
             _insert_packed(connection, f"packed_{table}", rows, dimensions)
@@ -154,6 +155,7 @@ def _insert_packed(
     connection.register("repacked", columns)
     names = ", ".join(columns)
     connection.execute(f"INSERT INTO {table} ({names}) SELECT {names} FROM repacked")
+    connection.unregister("repacked")
 
 
 _FIRST_SCHEMA = [

@@ -97,12 +97,23 @@ def test_another_subject_is_not_answered_from_the_one_before(indexed: Services) 
     assert later.notes is None
 
 
+@pytest.mark.parametrize("kind", [LaterSources.SAME, LaterSources.BOTH])
+def test_earlier_sources_obey_the_filters_of_a_question(
+    indexed: Services, kind: LaterSources
+) -> None:
+    first = ask(indexed, FIRST)
+    retrieval = RetrievalSettings(later_sources=kind)
+    indexed.chat.apply(replace(Settings(), retrieval=retrieval))
+    later = ask(indexed, "Who cleans the deck? file:ship.md", first.conversation_id)
+    assert names(later) == ["ship.md"]
+
+
 @pytest.mark.parametrize(
     ("kind", "expected"),
     [
         (LaterSources.SAME, ["lamp.md"]),
         (LaterSources.BOTH, ["ship.md", "lamp.md"]),
-        (LaterSources.FRESH, ["ship.md"]),
+        (LaterSources.FRESH, ["ship.md", "care.md"]),
     ],
 )
 def test_the_sources_of_later_questions_are_chosen(
@@ -114,8 +125,8 @@ def test_the_sources_of_later_questions_are_chosen(
     first = ask(indexed, FIRST)
     assert names(first) == ["lamp.md"]
     indexed.chat.apply(settings)
-    filtered = "Who cleans the deck of the ferry every morning? file:ship.md"
-    later = ask(indexed, filtered, first.conversation_id)
+    whole = "Who cleans the deck of the ferry every morning of the year?"
+    later = ask(indexed, whole, first.conversation_id)
     assert names(later) == expected
     for source in later.sources:
         text = indexed.chat.document_text(source.document_id)

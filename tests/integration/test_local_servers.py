@@ -26,6 +26,13 @@ def test_those_that_answer_are_found_with_their_models() -> None:
         assert "sk-" not in str(small.requests[0].headers)
 
 
+def test_one_that_never_ends_does_not_hold_up_the_others() -> None:
+    with ChatServer() as good, ChatServer() as endless:
+        endless.mode = "silence"
+        usual = {"Endless": endless.base_url, "Good": good.base_url}
+        assert [s.name for s in running_servers(threading.Event(), usual)] == ["Good"]
+
+
 def test_one_that_never_answers_is_left_alone_when_nobody_waits_any_more() -> None:
     cancelled = threading.Event()
     cancelled.set()

@@ -48,18 +48,23 @@ def test_what_a_document_no_longer_says_is_no_source() -> None:
 
 def test_earlier_sources_follow_what_was_found_and_are_weaker() -> None:
     found, earlier = [source("ferry", score=0.5)], [source("lamp", score=9.0)]
-    both = with_earlier(found, earlier, 8)
+    both = with_earlier(found, earlier)
     assert [(s.n, s.document_id) for s in both] == [(1, "ferry"), (2, "lamp")]
     assert both[1].score < both[0].score
 
 
 def test_the_same_place_is_there_once() -> None:
     again = source("lamp", start=10)
-    assert with_earlier([source("lamp")], [again], 8) == (source("lamp"),)
+    assert with_earlier([source("lamp")], [again]) == (source("lamp"),)
 
 
-def test_both_find_room() -> None:
-    found = [replace(source("ferry"), document_id=f"found {n}") for n in range(6)]
-    earlier = [replace(source("lamp"), document_id=f"earlier {n}") for n in range(6)]
-    both = with_earlier(found, earlier, 4)
-    assert [s.document_id for s in both] == ["found 0", "found 1", "earlier 0", "earlier 1"]
+def test_a_quote_that_stands_twice_in_its_passage_is_told_apart() -> None:
+    text = "He says: The door is red. Nobody knows why. The door is red."
+    passage = replace(source("lamp"), document_id="doors", text=text, end=len(text))
+    start = text.rindex("The door")
+    shown = replace(passage, quote="The door is red.", start=start, end=len(text), is_cited=True)
+
+    def doors(_: str) -> tuple[str | None, str]:
+        return text, ""
+
+    assert sources_before([answer(shown)], doors) == (passage,)

@@ -95,12 +95,12 @@ SOURCES = (source(1, HANDBOOK), source(2, HISTORY))
             "They built it in 1902 [2]. The first keeper was paid in oil [2]! Fine.",
         ),
         (
-            "- **The lamp is lit at dusk.**\n- The light was built in 1902.",
-            "- **The lamp is lit at dusk.** [1]\n- The light was built in 1902 [2].",
+            "- **The keeper cleans the lens.**\n- the light was built in 1902",
+            "- **The keeper cleans the lens.** [1]\n- the light was built in 1902 [2]",
         ),
         (
-            "The keeper cleans the lens. The lamp is lit at dusk and put out at dawn.",
-            "The keeper cleans the lens [1]. The lamp is lit at dusk and put out at dawn [1].",
+            "The keeper cleans the lens. The lamp is lit at dusk and put out at dawn...",
+            "The keeper cleans the lens [1]. The lamp is lit at dusk and put out at dawn [1]...",
         ),
     ],
 )
@@ -114,6 +114,8 @@ def test_a_sentence_that_a_source_says_in_the_same_words_gets_its_marker(
     "answer",
     [
         "The keeper never cleans the lens.",
+        "The lamp is lit at dusk.",
+        "The keeper cleans the lens\n=====",
         "The lens cleans the keeper.",
         "The light was built in 1903.",
         "The keeper cleans the brass lens.",
@@ -130,6 +132,26 @@ def test_a_sentence_that_a_source_says_in_the_same_words_gets_its_marker(
 )
 def test_what_is_not_certain_gets_none(answer: str) -> None:
     assert finish_answer(answer, SOURCES) == (answer, SOURCES)
+
+
+@pytest.mark.parametrize(
+    ("said", "answer"),
+    [
+        ("Bremen's was built in 1850. Hamburg's was built in 1900.", "Bremen's was built in 1900."),
+        ("The committee refused to approve the plan.", "The committee approved the plan."),
+        ("It is a myth that monks built the tower.", "Monks built the tower."),
+        ("The tower is closed on Sunday if it rains.", "The tower is closed on Sunday."),
+        ("The tenant may paint the walls.", "The tenant must paint the walls."),
+        ("It costs $500 in all cases.", "It costs €500 in all cases."),
+        ("It was 5 degrees at noon.", "It was -5 degrees at noon."),
+        ("Fyret blev ikke bygget af byen.", "Fyret blev bygget af byen."),
+        ("Der Vertrag endet am 31. März 2025.", "Der Vertrag endet am 31. Dezember 2024."),
+        ("Der Turm ist heute ca. 35 Meter hoch.", "Der Turm ist heute ca. 40 Meter hoch."),
+        ("The rule is found in Art. 6 of the lease.", "The rule is found in Art. 7 of the lease."),
+    ],
+)
+def test_words_in_common_are_not_enough(said: str, answer: str) -> None:
+    assert finish_answer(answer, (source(1, said),))[0] == answer
 
 
 def test_an_added_marker_is_located_like_any_other() -> None:

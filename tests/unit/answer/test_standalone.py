@@ -55,6 +55,18 @@ def test_a_whole_question_stands_alone(question: str) -> None:
     assert not leans_on_history(question)
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Who leads the IT department of the city?",
+        "How long is the Seine from source to mouth?",
+        "还有哪些其他文件讲灯塔的历史?",
+    ],
+)
+def test_names_are_no_pronouns(question: str) -> None:
+    assert not refers_back(question)
+
+
 def test_few_words_alone_do_not_refer_back() -> None:
     assert not refers_back("Tax returns")
     assert refers_back("Who wrote these?")
@@ -121,3 +133,14 @@ def test_without_a_model_the_question_before_is_asked_along() -> None:
     filtered = [said(Role.USER, "lamp type:md -lens"), *HISTORY[1:]]
     assert with_the_one_before("Who cleans it?", filtered) == "lamp Who cleans it?"
     assert with_the_one_before("Who cleans it?", []) == "Who cleans it?"
+    mistyped = [said(Role.USER, "lamp after:2024-13-45")]
+    assert with_the_one_before("Who cleans it?", mistyped) == "Who cleans it?"
+
+
+def test_what_was_stopped_half_way_is_not_used() -> None:
+    stopped = threading.Event()
+    stopped.set()
+    with ChatServer("Who cleans the lamp?") as server:
+        client = ChatClient(server.endpoint())
+        assert written_out("Who cleans it?", HISTORY, client, FENCE, stopped) == ""
+        client.close()
