@@ -40,8 +40,6 @@ class OnnxEmbedder:
             self._session = _load_session(self._weights, threads)
         except Exception as exc:  # both libraries raise bare types of their own
             raise broken(folder, str(exc).splitlines()[0]) from exc
-        padding: dict[str, Any] = self._tokenizer.padding or {}
-        self._pad_token = int(padding.get("pad_id", self._description.pad_token))
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
         self._inputs = {node.name for node in self._session.get_inputs()}
@@ -77,17 +75,16 @@ class OnnxEmbedder:
         """
         prefixed = [self._description.passage_prefix + text for text in texts]
         rows = [self._parts(row) for row in self._encode(prefixed)]
-        vectors = self._embed([part for parts in rows for part in parts])
-        if len(vectors) == len(rows):
-            return vectors
-        weights = np.asarray([len(part) for parts in rows for part in parts], np.float32)
-        starts = np.cumsum([0, *(len(parts) for parts in rows[:-1])])
-        return _unit(np.add.reduceat(vectors * weights[:, np.newaxis], starts))
+        vectors = np.zeros((len(rows), self.dimensions), np.float32)
+        for place, parts in enumerate(rows):
+            weighted = [len(part) * self._embed(part) for part in parts]
+            vectors[place] = weighted[0] if len(parts) == 1 else np.sum(weighted, axis=0)
+        return _unit(vectors)
 
     def embed_query(self, text: str) -> Vectors:
         """A unit vector, shape (dimensions,)."""
         [row] = self._encode([self._description.query_prefix + text])
-        return self._embed([self._parts(row)[0]])[0]
+        return self._embed(self._parts(row)[0])
 
     def set_threads(self, threads: int) -> None:
         """How many cores to use from the next batch on; 0 is every one."""
@@ -110,7 +107,7 @@ class OnnxEmbedder:
     def _try_out(self, folder: Path) -> int:
         """The length of a vector, from one that is made; AppError when none can be."""
         try:
-            vector = self._embed([row.ids for row in self._encode(["a"])])[0]
+            vector = self._embed(self._encode(["a"])[0].ids)
         except Exception as exc:  # onnxruntime raises bare types of its own
             raise broken(folder, str(exc).splitlines()[0]) from exc
         if not np.isfinite(vector).all() or not vector.any():
@@ -133,28 +130,23 @@ class OnnxEmbedder:
         starts = range(first, min(last, first + _MOST_PARTS * step), step)
         return [[*ids[:first], *ids[at : min(at + step, last)], *ids[last:]] for at in starts]
 
-    def _embed(self, rows: list[list[int]]) -> Vectors:
-        if not rows:
-            return np.zeros((0, self.dimensions), dtype=np.float32)
-        ids, mask = self._padded(rows)
-        feed = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+    def _embed(self, row: list[int]) -> Vectors:
+        """The unit vector of one text's token ids.
+
+        Not of several at once: what a quantised model makes of a text depends on what is beside it
+        (cosine .996), and on two cores padding costs a third more than it saves.
+        """
+        ids = np.asarray([row], np.int64)
+        feed = {
+            "input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": 0 * ids
+        }  # fmt: skip
         wanted = {name: value for name, value in feed.items() if name in self._inputs}
         output: NDArray[np.float32] = np.asarray(
             self._session.run([self._output], wanted)[0], np.float32
         )
         if output.ndim == _TOKENS_NDIM:  # a graph without pooling inside
-            output = _pool(output, mask, self._description.pooling)
-        return _unit(output)
-
-    def _padded(self, rows: list[list[int]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Token ids and mask, both (n, longest), padded on the right."""
-        longest = max(len(row) for row in rows)
-        ids = np.full((len(rows), longest), self._pad_token, dtype=np.int64)
-        mask = np.zeros((len(rows), longest), dtype=np.int64)
-        for index, row in enumerate(rows):
-            ids[index, : len(row)] = row
-            mask[index, : len(row)] = 1
-        return ids, mask
+            output = _pool(output, self._description.pooling)
+        return _unit(output)[0]
 
 
 def _unit(vectors: NDArray[np.float32]) -> Vectors:
@@ -162,19 +154,17 @@ def _unit(vectors: NDArray[np.float32]) -> Vectors:
     return (vectors / np.maximum(norms, 1e-12)).astype(np.float32)
 
 
-def _pool(
-    output: NDArray[np.float32], mask: NDArray[np.int64], pooling: str
-) -> NDArray[np.float32]:
+def _pool(tokens: NDArray[np.float32], pooling: str) -> NDArray[np.float32]:
+    """One vector of those of its tokens, shape (1, tokens, dimensions)."""
     match pooling:
         case "cls":
-            return output[:, 0]
+            return tokens[:, 0]
         case "lasttoken":
-            return output[np.arange(len(output)), np.maximum(mask.sum(axis=1), 1) - 1]
+            return tokens[:, -1]
         case "max":
-            return np.where(mask[:, :, np.newaxis] > 0, output, -np.inf).max(axis=1)
+            return tokens.max(axis=1)
         case _:
-            weights = mask[:, :, np.newaxis].astype(np.float32)
-            return (output * weights).sum(axis=1) / np.maximum(weights.sum(axis=1), 1e-9)
+            return tokens.mean(axis=1)
 
 
 def _chosen_output(names: Sequence[str]) -> str:

@@ -64,7 +64,6 @@ class ModelDescription:
     passage_prefix: str = ""
     weights: str = "model.onnx"
     tokenizer: str = "tokenizer.json"
-    pad_token: int = 0
     is_lower_case: bool = False
     further_module: str = ""
     files: dict[str, tuple[str, int]] = field(default_factory=dict[str, tuple[str, int]])
@@ -192,7 +191,6 @@ def _transformers_layout(folder: Path, table: Mapping[str, Any]) -> ModelDescrip
         passage_prefix=str(table.get("passage_prefix", _prompt(prompts, _PASSAGE_PROMPTS))),
         weights=_weights(folder, inner, str(table.get("weights", ""))),
         tokenizer=f"{inner}/tokenizer.json" if inner else "tokenizer.json",
-        pad_token=int(_json(folder / inner / "config.json").get("pad_token_id") or 0),
         is_lower_case=bool(config.get("do_lower_case", False)),
         further_module=", ".join(further),
     )
