@@ -38,7 +38,7 @@ class IndexSettings:
     """How files are read and embedded. `embedding_threads` 0 is every core.
 
     `makes_windows` compares long passages with questions part by part too: found better, at about
-    twice the time of embedding and up to two thirds more disk.
+    twice the time of embedding and a tenth more disk.
     """
 
     model_folder: str = ""

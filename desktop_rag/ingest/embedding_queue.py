@@ -17,8 +17,8 @@ from desktop_rag.ingest.window_embedder import WindowEmbedder
 from desktop_rag.models.gate import ModelGate
 from desktop_rag.models.ports import EmbedderFaultError
 
-# A page is sorted by length, so that a batch has little padding; a write groups batches, because a
-# commit waits for the disk.
+# A page is sorted by length, as a server may pad the texts of a batch; a write groups batches,
+# because a commit waits for the disk.
 _PAGE = 4096
 _WRITE = 128
 

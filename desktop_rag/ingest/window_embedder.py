@@ -42,7 +42,7 @@ class WindowEmbedder:
         self, texts: Sequence[str], may_go_on: Callable[[], bool]
     ) -> NDArray[np.float32] | None:
         found = np.empty((len(texts), self._embedder.dimensions), np.float32)
-        # By length, so that a batch has little padding.
+        # By length: a server may pad the texts of a batch.
         order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
         start = 0
         while start < len(order):

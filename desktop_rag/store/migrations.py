@@ -13,6 +13,7 @@ import numpy as np
 
 from desktop_rag.store.connections import Connection
 from desktop_rag.store.packed_vectors import (
+    COLUMN,
     packed,
     packed_windows,
     sign_bits,
@@ -20,7 +21,6 @@ from desktop_rag.store.packed_vectors import (
     words_of,
 )
 
-_PACKED = "BLOB USING COMPRESSION uncompressed"
 _FLOATS_AT_ONCE = 4_000_000
 
 
@@ -121,8 +121,8 @@ def migrate(connection: Connection) -> None:
 def _repack(connection: Connection, table: str, windows: str | None, dimensions: int) -> None:
     """Write a model's table anew, so many rows at a time that they fit in memory."""
     words = [f"b{k}" for k in range(words_of(dimensions))]
-    kinds = {"content_hash": "UUID", "vector": _PACKED} | dict.fromkeys(words, "BIGINT")
-    columns = ", ".join(f"{name} {kind}" for name, kind in (kinds | {"windows": _PACKED}).items())
+    kinds = {"content_hash": "UUID", "vector": COLUMN} | dict.fromkeys(words, "BIGINT")
+    columns = ", ".join(f"{name} {kind}" for name, kind in (kinds | {"windows": COLUMN}).items())
     connection.execute(f"CREATE TABLE packed_{table} ({columns})")
     [(last,)] = connection.execute(f"SELECT coalesce(max(rowid), -1) FROM {table}").fetchall()
     found = f"SELECT v.*, w.vectors AS windows FROM {table} v LEFT JOIN {windows} w"

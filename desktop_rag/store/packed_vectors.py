@@ -11,6 +11,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+# Of a column that holds them: they have no pattern to compress, and looking for one made each slow
+# to read.
+COLUMN = "BLOB USING COMPRESSION uncompressed"
+
 _BITS_A_WORD = 64
 _BYTE = 127
 # Half a byte holds -7 to 7. Parts beyond so many times the mean square's root are cut down to it:

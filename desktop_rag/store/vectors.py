@@ -17,6 +17,7 @@ from desktop_rag.store.contract.scope import EVERYWHERE, Scope
 from desktop_rag.store.contract.vectors import Compared
 from desktop_rag.store.database import Connection, Database, insert
 from desktop_rag.store.packed_vectors import (
+    COLUMN,
     packed,
     packed_windows,
     sign_bits,
@@ -33,8 +34,6 @@ _NEAR = 1000
 _NEAR_FACTOR = 2
 # Of more than _NEAR so many are compared: each may lie in a block of its own.
 _NEARER = 400
-# Packed vectors hold no pattern to compress; looking for one made each of them slow to read.
-_PACKED = "BLOB USING COMPRESSION uncompressed"
 
 
 class VectorStore:
@@ -313,6 +312,6 @@ def _vector_table(con: Connection, model: str, dimensions: int) -> str:
     )
     bits = ", ".join(f"b{k} BIGINT" for k in range(words_of(dimensions)))
     table = f"vectors_{number}"
-    columns = f"content_hash UUID, vector {_PACKED}, {bits}, windows {_PACKED}"
+    columns = f"content_hash UUID, vector {COLUMN}, {bits}, windows {COLUMN}"
     con.execute(f"CREATE TABLE {table} ({columns})")
     return table

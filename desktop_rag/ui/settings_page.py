@@ -52,8 +52,8 @@ _LATER_NOTE = (
 )
 _FINER_NOTE = (
     "Finds by meaning what stands in a few sentences of a long passage; computing meaning takes"
-    " about twice as long, and the library a quarter to two thirds more room on disk. Takes effect"
-    " at once: switched on, it is filled in after everything else; switched off, it is removed."
+    " about twice as long, and the library about a tenth more room on disk. Takes effect at"
+    " once: switched on, it is filled in after everything else; switched off, it is removed."
 )
 LICENCE = "Apache License 2.0"
 

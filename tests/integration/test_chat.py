@@ -16,7 +16,6 @@ from desktop_rag.app import Services
 from desktop_rag.core.conversation import (
     AnswerDone,
     AnswerEvent,
-    Message,
     MessageState,
     QuestionStored,
     Role,
@@ -26,6 +25,7 @@ from desktop_rag.core.conversation import (
 )
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.settings import Settings
+from tests.asking import answer_of, events_of
 from tests.chat_server import THINKING, ChatServer
 
 QUESTION = "When is the lamp lit?"
@@ -51,16 +51,11 @@ def server(indexed: Services) -> Iterator[ChatServer]:
 
 
 def ask(services: Services, question: str = QUESTION, **more: str) -> list[AnswerEvent]:
-    return list(services.chat.ask(question, cancel=threading.Event(), **more))
-
-
-def last(events: list[AnswerEvent]) -> Message:
-    assert isinstance(events[-1], AnswerDone)
-    return events[-1].message
+    return events_of(services, question, **more)
 
 
 def test_without_an_endpoint_the_answer_is_excerpts_cited_alike(indexed: Services) -> None:
-    message = last(ask(indexed))
+    message = answer_of(ask(indexed))
     assert message.is_excerpts
     assert message.model == ""
     assert message.text.startswith("The lamp is lit at dusk. [1]")
@@ -71,7 +66,7 @@ def test_without_an_endpoint_the_answer_is_excerpts_cited_alike(indexed: Service
 
 
 def test_nothing_found_is_said(services: Services) -> None:
-    message = last(ask(services))
+    message = answer_of(ask(services))
     assert message.sources == ()
     assert "Add a folder" in message.text
 
@@ -94,7 +89,7 @@ def test_nothing_about_the_question_is_said_and_the_nearest_kept_apart(
     far_off: Services, server: ChatServer
 ) -> None:
     events = ask(far_off)
-    message = last(events)
+    message = answer_of(events)
     assert SourcesFound(()) in events
     assert message.text == NOTHING_RELEVANT
     assert (message.sources, message.model, message.is_excerpts) == ((), "", False)
@@ -105,23 +100,23 @@ def test_nothing_about_the_question_is_said_and_the_nearest_kept_apart(
 
 def test_one_collection_alone_is_named_as_such(far_off: Services) -> None:
     [collection] = far_off.library.collections()
-    message = last(ask(far_off, collection_id=collection.collection_id))
+    message = answer_of(ask(far_off, collection_id=collection.collection_id))
     assert message.text == NOTHING_RELEVANT_HERE
 
 
 def test_a_date_that_is_none_is_an_answer_with_a_hint(indexed: Services) -> None:
-    message = last(ask(indexed, "When is the lamp lit? after:31.12."))
+    message = answer_of(ask(indexed, "When is the lamp lit? after:31.12."))
     assert message.state is MessageState.FAILED
     assert "after:2024" in message.error_hint
 
 
 def test_the_syntax_is_no_word_of_the_question(indexed: Services) -> None:
-    message = last(ask(indexed, "When is the lamp lit? file:lamp.md type:md -noon"))
+    message = answer_of(ask(indexed, "When is the lamp lit? file:lamp.md type:md -noon"))
     assert message.text.startswith("The lamp is lit at dusk. [1]")
 
 
 def test_a_misspelt_word_is_repaired_for_the_excerpts_too(indexed: Services) -> None:
-    message = last(ask(indexed, "When does the ferrry leave?"))
+    message = answer_of(ask(indexed, "When does the ferrry leave?"))
     assert message.notes is not None
     assert message.notes.in_words() == "Searched for “ferry” instead of “ferrry”."
     assert message.text.startswith("The ferry leaves at noon")
@@ -133,7 +128,7 @@ def test_copies_are_one_source_that_says_where_they_are(indexed: Services, tmp_p
     (copies / "old lamp.md").write_bytes((tmp_path / "papers" / "lamp.md").read_bytes())
     indexed.library.add_source(copies)
     assert indexed.library.wait_until_quiet(30)
-    lamp, ferry = last(ask(indexed)).sources
+    lamp, ferry = answer_of(ask(indexed)).sources
     assert {lamp.path, *lamp.also_in} == {
         str(tmp_path / "papers" / "lamp.md"), str(copies / "old lamp.md"),
     }  # fmt: skip
@@ -147,16 +142,16 @@ def test_an_empty_question_is_refused(services: Services) -> None:
     assert services.chat.history.all() == []
 
 
-def test_a_retry_searches_what_was_asked_last(indexed: Services, tmp_path: Path) -> None:
+def test_a_retry_searches_what_was_asked_answer_of(indexed: Services, tmp_path: Path) -> None:
     other = indexed.library.add_collection("Other")
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "lamp.md").write_text("# Lamp\n\nAnother lamp is lit at noon.")
     indexed.library.add_source(tmp_path / "other", other.collection_id)
     assert indexed.library.wait_until_quiet(30)
-    first = last(ask(indexed))
-    second = last(ask(indexed, conversation_id=first.conversation_id,
+    first = answer_of(ask(indexed))
+    second = answer_of(ask(indexed, conversation_id=first.conversation_id,
                       collection_id=other.collection_id))  # fmt: skip
-    again = last(list(indexed.chat.retry(first.conversation_id, cancel=threading.Event())))
+    again = answer_of(list(indexed.chat.retry(first.conversation_id, cancel=threading.Event())))
     assert len(first.sources) == 3
     assert [s.path for s in second.sources] == [s.path for s in again.sources]
     assert len(again.sources) == 1
@@ -172,7 +167,7 @@ def test_the_answer_is_stored_with_valid_citations_only(
     indexed: Services, server: ChatServer
 ) -> None:
     events = ask(indexed)
-    message = last(events)
+    message = answer_of(events)
     assert message.text == "The lamp is lit at dusk [1]. It is red."
     assert message.model == server.endpoint().model
     assert message.sources[0].quote == "The lamp is lit at dusk."
@@ -186,7 +181,7 @@ def test_sources_and_history_reach_the_model_and_thinking_does_not(
     indexed: Services, server: ChatServer
 ) -> None:
     server.mode = "think_fields"
-    first = last(ask(indexed))
+    first = answer_of(ask(indexed))
     ask(indexed, "And the ferry?", conversation_id=first.conversation_id)
     turns = server.chats[-1]["messages"]
     assert [turn["role"] for turn in turns] == ["system", "user", "assistant", "user"]
@@ -215,13 +210,13 @@ def test_a_failed_answer_keeps_the_question_and_retry_replaces_it(
     indexed: Services, server: ChatServer
 ) -> None:
     server.mode = "html"
-    failed = last(ask(indexed))
+    failed = answer_of(ask(indexed))
     assert failed.state is MessageState.FAILED
     assert failed.error_title
     assert failed.error_hint
     server.mode = "answer"
     retried = list(indexed.chat.retry(failed.conversation_id, cancel=threading.Event()))
-    assert last(retried).state is MessageState.DONE
+    assert answer_of(retried).state is MessageState.DONE
     stored = indexed.chat.history.messages(failed.conversation_id)
     assert [(m.role, m.state) for m in stored] == [
         (Role.USER, MessageState.DONE),
@@ -232,7 +227,7 @@ def test_a_failed_answer_keeps_the_question_and_retry_replaces_it(
 
 def test_a_cut_answer_keeps_what_had_arrived(indexed: Services, server: ChatServer) -> None:
     server.mode = "cut"
-    message = last(ask(indexed))
+    message = answer_of(ask(indexed))
     assert message.state is MessageState.FAILED
     assert message.text
     assert indexed.chat.history.messages(message.conversation_id)[1] == message
@@ -248,7 +243,7 @@ def test_a_stopped_answer_is_stored_as_far_as_it_came(
         events.append(event)
         if isinstance(event, TextDelta):
             cancel.set()
-    message = last(events)
+    message = answer_of(events)
     assert message.state is MessageState.STOPPED
     assert message.text
     assert indexed.chat.history.messages(message.conversation_id)[1] == message
@@ -261,7 +256,7 @@ def test_retry_without_a_question_is_refused(indexed: Services) -> None:
 
 
 def test_conversations_are_renamed_deleted_and_restored(indexed: Services) -> None:
-    conversation_id = last(ask(indexed)).conversation_id
+    conversation_id = answer_of(ask(indexed)).conversation_id
     indexed.chat.history.rename(conversation_id, "  Light  ")
     assert [c.title for c in indexed.chat.history.all()] == ["Light"]
     indexed.chat.history.delete(conversation_id)
@@ -283,13 +278,13 @@ def test_a_key_never_reaches_a_file(indexed: Services, server: ChatServer) -> No
 
 
 def test_a_rewritten_answer_is_found_and_cited_by_later_questions(indexed: Services) -> None:
-    given = last(ask(indexed))
+    given = answer_of(ask(indexed))
     [conversation] = indexed.chat.history.all()
     path = indexed.chat.history.rewrite(given, "The lamp is lit at seven, says the Ottoline log.")
     assert path.is_relative_to(indexed.home.rewrites)
     assert indexed.chat.history.messages(conversation.conversation_id)[1].is_rewritten
     assert indexed.library.wait_until_quiet(30)
-    again = last(ask(indexed, "What does the Ottoline log say of the lamp?"))
+    again = answer_of(ask(indexed, "What does the Ottoline log say of the lamp?"))
     own = [s for s in again.sources if s.path == str(path)]
     assert [s.title for s in own if s.is_cited] == [f"Your answer: {QUESTION}"]
     assert "lit at seven" in again.text

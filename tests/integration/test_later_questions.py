@@ -1,6 +1,5 @@
 """A second question goes on from the first: what it leaves out, and where its sources come from."""
 
-import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -8,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from desktop_rag.app import Services
-from desktop_rag.core.conversation import AnswerDone, Message
+from desktop_rag.core.conversation import Message
 from desktop_rag.core.settings import LaterSources, RetrievalSettings, Settings
+from tests.asking import ask
 from tests.chat_server import ChatServer
 
 FIRST = "When is the lamp of the lighthouse lit?"
@@ -36,14 +36,6 @@ def server(indexed: Services) -> Iterator[ChatServer]:
         yield running
 
 
-def ask(services: Services, question: str, conversation_id: str = "") -> Message:
-    events = list(
-        services.chat.ask(question, conversation_id=conversation_id, cancel=threading.Event())
-    )
-    assert isinstance(events[-1], AnswerDone)
-    return events[-1].message
-
-
 def names(message: Message) -> list[str]:
     return [Path(source.path).name for source in message.sources]
 
@@ -53,7 +45,7 @@ def test_the_model_writes_a_later_question_out_before_it_is_searched(
 ) -> None:
     conversation_id = ask(indexed, FIRST).conversation_id
     server.first_answers = ["Who cleans the lamp of the lighthouse?"]
-    later = ask(indexed, LATER, conversation_id)
+    later = ask(indexed, LATER, conversation_id=conversation_id)
     assert later.notes is not None
     assert later.notes.in_words() == "Understood as “Who cleans the lamp of the lighthouse?”"
     assert names(later)[0] == "care.md"
@@ -66,7 +58,7 @@ def test_the_model_writes_a_later_question_out_before_it_is_searched(
 def test_what_a_model_makes_of_it_is_no_dead_end(indexed: Services, server: ChatServer) -> None:
     conversation_id = ask(indexed, FIRST).conversation_id
     server.first_answers = ["Which parliament adopted the fishing quota of 1974?"]
-    later = ask(indexed, LATER, conversation_id)
+    later = ask(indexed, LATER, conversation_id=conversation_id)
     assert later.notes is not None
     assert later.notes.asked == f"{FIRST} {LATER}"
     assert "care.md" in names(later)
@@ -77,13 +69,13 @@ def test_a_question_that_stands_alone_is_searched_at_once(
 ) -> None:
     conversation_id = ask(indexed, FIRST).conversation_id
     whole = "When is the deck of the morning ferry cleaned by the cook?"
-    assert ask(indexed, whole, conversation_id).notes is None
+    assert ask(indexed, whole, conversation_id=conversation_id).notes is None
     assert len(server.chats) == 2
 
 
 def test_without_an_endpoint_the_question_before_is_searched_along(indexed: Services) -> None:
     conversation_id = ask(indexed, FIRST).conversation_id
-    later = ask(indexed, LATER, conversation_id)
+    later = ask(indexed, LATER, conversation_id=conversation_id)
     assert later.notes is not None
     assert later.notes.asked == f"{FIRST} {LATER}"
     assert names(later)[0] in ("care.md", "lamp.md")
@@ -92,7 +84,7 @@ def test_without_an_endpoint_the_question_before_is_searched_along(indexed: Serv
 
 def test_another_subject_is_not_answered_from_the_one_before(indexed: Services) -> None:
     conversation_id = ask(indexed, FIRST).conversation_id
-    later = ask(indexed, "Ferry deck cleaned in the morning", conversation_id)
+    later = ask(indexed, "Ferry deck cleaned in the morning", conversation_id=conversation_id)
     assert names(later)[0] == "ship.md"
     assert later.notes is None
 
@@ -104,7 +96,7 @@ def test_earlier_sources_obey_the_filters_of_a_question(
     first = ask(indexed, FIRST)
     retrieval = RetrievalSettings(later_sources=kind)
     indexed.chat.apply(replace(Settings(), retrieval=retrieval))
-    later = ask(indexed, "Who cleans the deck? file:ship.md", first.conversation_id)
+    later = ask(indexed, "Who cleans the deck? file:ship.md", conversation_id=first.conversation_id)
     assert names(later) == ["ship.md"]
 
 
@@ -126,7 +118,7 @@ def test_the_sources_of_later_questions_are_chosen(
     assert names(first) == ["lamp.md"]
     indexed.chat.apply(settings)
     whole = "Who cleans the deck of the ferry every morning of the year?"
-    later = ask(indexed, whole, first.conversation_id)
+    later = ask(indexed, whole, conversation_id=first.conversation_id)
     assert names(later) == expected
     for source in later.sources:
         text = indexed.chat.document_text(source.document_id)

@@ -1,7 +1,6 @@
 """S-07: a question that is limited to some documents sends no word of the others."""
 
 import json
-import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -9,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from desktop_rag.app import Services
-from desktop_rag.core.conversation import AnswerDone, Message
 from desktop_rag.core.settings import LaterSources, RetrievalSettings, Settings
+from tests.asking import ask
 from tests.chat_server import ChatServer
 
 CANARY = "xylophonic"
@@ -38,12 +37,6 @@ def server(folders: Services) -> Iterator[ChatServer]:
     with ChatServer("The lamp is red [1].") as running:
         folders.chat.apply(replace(Settings(), endpoint=running.endpoint()))
         yield running
-
-
-def ask(services: Services, question: str, **where: str) -> Message:
-    events = list(services.chat.ask(question, cancel=threading.Event(), **where))
-    assert isinstance(events[-1], AnswerDone)
-    return events[-1].message
 
 
 def test_what_is_not_limited_sends_it(folders: Services, server: ChatServer) -> None:
