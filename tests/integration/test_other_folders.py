@@ -19,7 +19,7 @@ QUESTION = "Which colour has the lamp of the lighthouse?"
 @pytest.fixture
 def folders(services: Services, tmp_path: Path) -> Services:
     for name, text in (
-        ("open", "The lamp of the lighthouse is red and was painted in spring."),
+        ("harbour", "The lamp of the lighthouse is red and was painted in spring."),
         ("secret", f"The lamp of the lighthouse has the {CANARY} colour, which is secret."),
     ):
         folder = tmp_path / name
@@ -44,7 +44,7 @@ def test_what_is_not_limited_sends_it(folders: Services, server: ChatServer) -> 
     assert CANARY in json.dumps(server.chats)
 
 
-@pytest.mark.parametrize("limit", ["folder:open", "file:open.md", "collection:Open", f"-{CANARY}"])
+@pytest.mark.parametrize("limit", ["folder:harbour", "file:harbour.md", "collection:Harbour", f"-{CANARY}"])
 def test_a_filter_keeps_the_others_out(folders: Services, server: ChatServer, limit: str) -> None:
     ask(folders, f"{QUESTION} {limit}")
     [chat] = server.chats
@@ -58,7 +58,7 @@ def test_a_collection_keeps_the_others_out_in_later_questions_too(
     retrieval = RetrievalSettings(later_sources=kind)
     settings = replace(Settings(), endpoint=server.endpoint(), retrieval=retrieval)
     folders.chat.apply(settings)
-    [chosen] = [c for c in folders.library.collections() if c.name == "Open"]
+    [chosen] = [c for c in folders.library.collections() if c.name == "Harbour"]
     where = {"collection_id": chosen.collection_id}
     first = ask(folders, QUESTION, **where)
     ask(folders, "Who painted it?", conversation_id=first.conversation_id, **where)
@@ -73,7 +73,7 @@ def test_earlier_sources_of_another_collection_are_left_out(
     folders.chat.apply(replace(Settings(), retrieval=RetrievalSettings(later_sources=kind)))
     first = ask(folders, QUESTION)
     assert any(CANARY in source.text for source in first.sources)
-    [chosen] = [c for c in folders.library.collections() if c.name == "Open"]
+    [chosen] = [c for c in folders.library.collections() if c.name == "Harbour"]
     later = ask(
         folders, "Who painted it?",
         conversation_id=first.conversation_id, collection_id=chosen.collection_id,
