@@ -44,7 +44,9 @@ def test_what_is_not_limited_sends_it(folders: Services, server: ChatServer) -> 
     assert CANARY in json.dumps(server.chats)
 
 
-@pytest.mark.parametrize("limit", ["folder:harbour", "file:harbour.md", "collection:Harbour", f"-{CANARY}"])
+@pytest.mark.parametrize(
+    "limit", ["folder:harbour", "file:harbour.md", "collection:Harbour", f"-{CANARY}"]
+)
 def test_a_filter_keeps_the_others_out(folders: Services, server: ChatServer, limit: str) -> None:
     ask(folders, f"{QUESTION} {limit}")
     [chat] = server.chats
