@@ -58,6 +58,8 @@ def _demo(arguments: argparse.Namespace) -> int:
 def _ask(arguments: argparse.Namespace) -> int:
     request = {"question": arguments.question, "collection": arguments.collection}
     verb = "popup" if arguments.popup else "ask"
+    if not arguments.popup:
+        request["goes_on"] = arguments.json
     is_answered, answer = ask_running_app(find_home(), verb, request)
     if arguments.popup:
         if not is_answered:

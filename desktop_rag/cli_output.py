@@ -122,7 +122,7 @@ def answer_json(message: Message) -> dict[str, Any]:
         "answer": message.text,
         "citations": [_source_json(s) for s in message.sources if s.is_cited],
         "claims": [],
-        "follow_ups": [],
+        "follow_ups": list(message.follow_ups),
         "model": message.model,
         "seconds": round(message.seconds, 3),
     }

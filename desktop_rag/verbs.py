@@ -14,8 +14,13 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.ingest.library import Library
 
 
-def ask(library: Library, chat: Chat, question: str, collection: str = "") -> dict[str, Any]:
-    """Ask in a new conversation and wait for the answer; AppError when it failed."""
+def ask(
+    library: Library, chat: Chat, question: str, collection: str = "", *, goes_on: bool = False
+) -> dict[str, Any]:
+    """Ask in a new conversation and wait for the answer; AppError when it failed.
+
+    With `goes_on` also for what is found about the answer once it stands.
+    """
     message: Message | None = None
     collection_id = _collection_id(library, collection)
     for event in chat.ask(question, collection_id=collection_id, cancel=Event()):
@@ -24,6 +29,8 @@ def ask(library: Library, chat: Chat, question: str, collection: str = "") -> di
     assert message is not None, "every answer ends with AnswerDone"
     if message.state is MessageState.FAILED:
         raise AppError(message.error_title, message.error_hint)
+    for change in chat.go_on(message, cancel=Event()) if goes_on else ():
+        message = change.message
     return cli_output.answer_json(message)
 
 

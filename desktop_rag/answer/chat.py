@@ -8,10 +8,11 @@ import logging
 import secrets
 import time
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import replace
 from threading import Event
 
+from desktop_rag.answer.afterwards import Afterwards
 from desktop_rag.answer.draft import Draft
 from desktop_rag.answer.extract import (
     NOTHING_FOUND,
@@ -20,6 +21,7 @@ from desktop_rag.answer.extract import (
     NOTHING_THERE,
     excerpts,
 )
+from desktop_rag.answer.follow_ups import FollowUps
 from desktop_rag.answer.history import History
 from desktop_rag.answer.passages import place_of
 from desktop_rag.answer.prompt import build_turns
@@ -28,6 +30,7 @@ from desktop_rag.answer.rewrites import Rewrites
 from desktop_rag.answer.source_finder import SourceFinder
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import (
+    AnswerChanged,
     AnswerDone,
     AnswerEvent,
     Conversation,
@@ -47,6 +50,7 @@ from desktop_rag.core.query import parse_query, storable
 from desktop_rag.core.settings import EndpointSettings, Settings
 from desktop_rag.models.chat_client import ChatClient
 from desktop_rag.models.endpoints import probe_endpoint
+from desktop_rag.models.gate import ModelGate
 from desktop_rag.models.keys import KeyStore
 from desktop_rag.models.local_servers import LocalServer, running_servers
 from desktop_rag.models.ports import ChatModel, Embedder
@@ -85,6 +89,10 @@ class Chat:
         self._keys = keys
         self._settings = settings
         self._make_model = make_model
+        self._answers = ModelGate()
+        self._afterwards = Afterwards(
+            conversations, FollowUps(self._finder, documents), self._answers
+        )
         self._stopping = Event()
         # All models made so far, the one in use last: an earlier one may still be answering.
         self._models: list[tuple[EndpointSettings, str, ChatModel]] = []
@@ -168,6 +176,25 @@ class Chat:
             replaced,
         )
 
+    def go_on(self, answer: Message, *, cancel: Event) -> Iterator[AnswerChanged]:
+        """Find what may be asked after an answer that stands; nobody waits for it.
+
+        It begins once no answer is on its way. An answer that is gone has nothing after it.
+        """
+        conversation = self._conversations.get(answer.conversation_id)
+        messages = self._conversations.messages(answer.conversation_id)
+        places = [n for n, m in enumerate(messages) if m.message_id == answer.message_id]
+        if places:
+            endpoint = self._settings.endpoint
+            yield from self._afterwards.about(
+                messages[places[0]],
+                messages[: places[0]],
+                self._settings,
+                collection_id=conversation.collection_id,
+                model=self._chat_model(endpoint) if endpoint.is_set else None,
+                cancel=cancel,
+            )
+
     def search(
         self,
         query: str,
@@ -232,6 +259,22 @@ class Chat:
         cancel: Event,
         replaced: str,
     ) -> Iterator[AnswerEvent]:
+        with self._answers.question():
+            done = yield from self._drafted(question, conversation, history, collection_id, cancel)
+            if replaced:
+                self._conversations.replace_message(replaced, done)
+            else:
+                self._conversations.add_message(done)
+        yield AnswerDone(done)
+
+    def _drafted(
+        self,
+        question: str,
+        conversation: Conversation,
+        history: Sequence[Message],
+        collection_id: str,
+        cancel: Event,
+    ) -> Generator[AnswerEvent, None, Message]:
         endpoint = self._settings.endpoint
         draft = Draft(conversation.conversation_id, began_at=time.monotonic())
         try:
@@ -252,12 +295,7 @@ class Chat:
         else:
             state = MessageState.STOPPED if cancel.is_set() else MessageState.DONE
             done = draft.message(state)
-        done = replace(done, sources=self._placed(done.sources))
-        if replaced:
-            self._conversations.replace_message(replaced, done)
-        else:
-            self._conversations.add_message(done)
-        yield AnswerDone(done)
+        return replace(done, sources=self._placed(done.sources))
 
     def _placed(self, sources: Sequence[SourceRef]) -> tuple[SourceRef, ...]:
         """The sources with cited ones at the place of their quote: a row, not the whole table."""

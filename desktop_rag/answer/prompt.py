@@ -80,7 +80,7 @@ def build_turns(
     counter = _Counter(count_tokens)
     budget = int(context_tokens * (1 - ANSWER_SHARE)) - counter.tokens(INSTRUCTIONS)
     budget = max(budget, 0)
-    asked = counter.cut(_harmless(question, fence), int(budget * _LONGEST_QUESTION_SHARE))
+    asked = counter.cut(harmless(question, fence), int(budget * _LONGEST_QUESTION_SHARE))
     frame = _user_text(asked, [""] if sources else [], fence)
     left = budget - counter.tokens(frame) - 2 * _PART_TOKENS
     sent, shown, used = _fitting_sources(sources, left, counter, fence)
@@ -175,10 +175,10 @@ def _fitting_history(
     turns: list[ChatTurn] = []
     for asked, answer in reversed(list(_exchanges(history))):
         texts = [
-            counter.cut(_harmless(asked.text, fence), _LONGEST_OLD_TURN_TOKENS),
+            counter.cut(harmless(asked.text, fence), _LONGEST_OLD_TURN_TOKENS),
             # Its numbers were those of other sources.
             counter.cut(
-                _harmless(normalise(answer.text, frozenset())[0], fence), _LONGEST_OLD_TURN_TOKENS
+                harmless(normalise(answer.text, frozenset())[0], fence), _LONGEST_OLD_TURN_TOKENS
             ),
         ]
         most_tokens -= sum(map(counter.tokens, texts))
@@ -210,11 +210,11 @@ def _user_text(question: str, shown: Sequence[str], fence: str) -> str:
 
 
 def _shown(source: SourceRef, fence: str) -> str:
-    heading = _harmless(source.title, fence)
+    heading = harmless(source.title, fence)
     if place := source.anchor.label():
-        heading = f"{heading} — {_harmless(place, fence)}"
+        heading = f"{heading} — {harmless(place, fence)}"
     heading = " ".join(heading.split())[:_LONGEST_TITLE_CHARS]
-    text = _without_marks(_harmless(source.text, fence)).strip()
+    text = _without_marks(harmless(source.text, fence)).strip()
     return f"<source-{fence}>\n[{source.n}] {heading}\n{text}\n</source-{fence}>"
 
 
@@ -231,7 +231,7 @@ def _without_marks(text: str) -> str:
     return "".join([*parts, text[done:]])
 
 
-def _harmless(text: str, fence: str) -> str:
+def harmless(text: str, fence: str) -> str:
     """The text without what a model could take for our marks or a server's."""
     text = _INVISIBLE.sub("", text)
     text = re.sub(re.escape(fence), "…", text, flags=re.IGNORECASE)

@@ -5,7 +5,6 @@ anything. Whether a question leans on others is told by its words; a model then 
 without one the question before is searched for along with it.
 """
 
-import logging
 import re
 import tomllib
 from collections.abc import Sequence
@@ -13,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from threading import Event
 
+from desktop_rag.answer.small_job import LONGEST_QUESTION_CHARS, as_question, written_by
 from desktop_rag.core.conversation import Message, Role
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.function_words import function_words
@@ -21,14 +21,10 @@ from desktop_rag.core.query import parse_query
 from desktop_rag.core.text import words
 from desktop_rag.models.ports import ChatModel, ChatTurn
 
-log = logging.getLogger(__name__)
-
 # So few words that say what is asked for may leave out what they are about.
 _FEW_WORDS = 2
 _EXCHANGES = 3
 _LONGEST_TURN_CHARS = 700
-_LONGEST_QUESTION_CHARS = 400
-_QUOTES = "\"'“”„«»`"
 
 _INSTRUCTIONS = """\
 You are given the end of a conversation about a person's documents, and the question that comes \
@@ -78,18 +74,7 @@ def written_out(
         ChatTurn("system", _INSTRUCTIONS),
         ChatTurn("user", _quoted(question, history, fence)),
     ]
-    text = ""
-    stream = model.stream(turns, cancel)
-    try:
-        for delta in stream:
-            text += "" if delta.is_thinking else delta.text
-            if len(text) > 2 * _LONGEST_QUESTION_CHARS:
-                break
-    except AppError as error:
-        log.info("a question was not written out: %s", error.title)
-        return ""
-    # Cut off in the middle it may say something else.
-    return "" if cancel.is_set() else _usable(text)
+    return _usable(written_by(model, turns, cancel, most_chars=2 * LONGEST_QUESTION_CHARS))
 
 
 def with_the_one_before(question: str, history: Sequence[Message]) -> str:
@@ -99,7 +84,7 @@ def with_the_one_before(question: str, history: Sequence[Message]) -> str:
         before = parse_query(asked[-1]).text if asked else ""
     except AppError:
         before = ""  # a mistyped date
-    return f"{before[:_LONGEST_QUESTION_CHARS]} {question}".strip()
+    return f"{before[:LONGEST_QUESTION_CHARS]} {question}".strip()
 
 
 def _quoted(question: str, history: Sequence[Message], fence: str) -> str:
@@ -123,15 +108,7 @@ def _shortened(text: str) -> str:
 def _usable(text: str) -> str:
     """The one line of a question; "" for what is none or would be read as a filter."""
     lines = [line.strip() for line in text.strip().splitlines() if line.strip()]
-    if len(lines) != 1:
-        return ""
-    line = lines[0].removeprefix("Next question:").strip().strip(_QUOTES).strip()
-    try:
-        query = parse_query(line)
-    except AppError:
-        return ""
-    is_plain = query.filters.is_empty and not query.excluded and query.has_words
-    return query.text if is_plain and len(line) <= _LONGEST_QUESTION_CHARS else ""
+    return as_question(lines[0].removeprefix("Next question:")) if len(lines) == 1 else ""
 
 
 @dataclass(frozen=True, slots=True)

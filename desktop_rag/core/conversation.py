@@ -130,7 +130,7 @@ class Message:
     A failed answer has the error's title and hint in `error_title` and `error_hint`, and what
     had arrived until then in `text`. When nothing seems to be about the question there are no
     `sources`, and `nearest` holds the passages that come closest to it. `is_rewritten` says that
-    the person has an answer of their own to the question.
+    the person has an answer of their own to the question. `follow_ups` are what they may ask next.
     """
 
     message_id: str
@@ -150,6 +150,7 @@ class Message:
     notes: SearchNotes | None = None
     feedback: Feedback = Feedback.NONE
     is_rewritten: bool = False
+    follow_ups: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +204,13 @@ class AnswerDone:
     Its state tells whether it was finished, stopped by the person, or failed (with title and
     hint). It is the last event of every answer.
     """
+
+    message: Message
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerChanged:
+    """More is known of an answer that stands: it is stored and takes the place of the former."""
 
     message: Message
 

@@ -76,6 +76,16 @@ class RetrievalSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class AnswerSettings:
+    """What is done about an answer once it stands.
+
+    `suggests_questions` finds what may be asked next, which takes a short request to the endpoint.
+    """
+
+    suggests_questions: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class AppearanceSettings:
     """`scheme` is `system`, `light` or `dark`."""
 
@@ -89,6 +99,7 @@ class Settings:
     endpoint: EndpointSettings = field(default_factory=EndpointSettings)
     index: IndexSettings = field(default_factory=IndexSettings)
     retrieval: RetrievalSettings = field(default_factory=RetrievalSettings)
+    answers: AnswerSettings = field(default_factory=AnswerSettings)
     appearance: AppearanceSettings = field(default_factory=AppearanceSettings)
 
 

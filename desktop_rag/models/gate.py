@@ -24,6 +24,11 @@ class ModelGate:
                 self._questions -= 1
                 self._changed.notify_all()
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether a question is under way."""
+        return self._questions > 0
+
     def wait(self, timeout_s: float) -> None:
         """Return once no question is under way, or after the timeout."""
         with self._changed:

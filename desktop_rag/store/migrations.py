@@ -79,6 +79,11 @@ def m008_spans_beside_texts(connection: Connection) -> None:
         connection.execute(statement)
 
 
+def m009_follow_ups(connection: Connection) -> None:
+    """What may be asked after an answer: a JSON list."""
+    connection.execute("ALTER TABLE messages ADD COLUMN follow_ups VARCHAR DEFAULT '[]'")
+
+
 MIGRATIONS: list[Callable[[Connection], None]] = [
     m001_first_schema,
     m002_places_parts_and_links,
@@ -88,6 +93,7 @@ MIGRATIONS: list[Callable[[Connection], None]] = [
     m006_pins_and_feedback,
     m007_packed_vectors,
     m008_spans_beside_texts,
+    m009_follow_ups,
 ]
 LATEST = len(MIGRATIONS)
 

@@ -134,6 +134,7 @@ class ChatPage(QWidget):
         self._messages.fork_requested.connect(self._on_fork_requested)
         self._messages.feedback_given.connect(self._on_feedback_given)
         self._messages.rewrite_requested.connect(self._on_rewrite_requested)
+        self._messages.follow_up_chosen.connect(self.ask)
         self._messages.citation_clicked.connect(self._on_citation_clicked)
         self._messages.address_clicked.connect(self._on_address_clicked)
         self._stop_key.activated.connect(self.stop)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Signal
 
 from desktop_rag.core.conversation import (
+    AnswerChanged,
     AnswerDone,
     AnswerEvent,
     Conversation,
@@ -52,6 +53,7 @@ class ChatSession(QObject):
         self._chat = chat
         self._conversation = conversation
         self._job: Job | None = None
+        self._later: Job | None = None
         self._former: Message | None = None
         self._is_question_stored = conversation is not None
         self._collection_id = conversation.collection_id if conversation else ""
@@ -133,7 +135,18 @@ class ChatSession(QObject):
             )
         )
 
+    def _go_on(self, answer: Message) -> None:
+        """Let more be found about an answer, until another one is asked for."""
+        self._later = self._bridge.stream(
+            self, lambda cancel: self._chat.go_on(answer, cancel=cancel), self._on_changed
+        )
+
+    def _on_changed(self, event: AnswerChanged) -> None:
+        self.model.change(event.message)
+
     def _start(self, make_events: _MakeEvents) -> None:
+        if self._later:
+            self._later.cancel()
         # AnswerDone ends it, not the end of the stream a moment later: what the person does in
         # between, say a click on Retry, must count.
         self._job = self._bridge.stream(self, make_events, self._on_event, failed=self._on_failed)
@@ -148,6 +161,7 @@ class ChatSession(QObject):
         elif isinstance(event, AnswerDone):
             former, self._former = self._former, None
             self._end()
+            self._go_on(event.message)
             if former:
                 self.replaced.emit(former, event.message)
 

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
 from desktop_rag.ui.controls import IconLabel, PlainLabel, TextButton
+from desktop_rag.ui.question_button import QuestionButton
 from desktop_rag.ui.theme import Theme
 from desktop_rag.ui.wording import count_of
 
@@ -24,7 +25,7 @@ class EmptyChat(QScrollArea):
         super().__init__(parent)
         self.setWidgetResizable(True)
         self.setAccessibleName("What can be asked")
-        self._examples: list[QPushButton] = []
+        self._examples: list[QuestionButton] = []
         self._is_empty = True
         self._build(theme)
         self.show_library(0, 0)
@@ -65,20 +66,13 @@ class EmptyChat(QScrollArea):
         self._add.clicked.connect(self.folder_requested)
         self._endpoint.clicked.connect(self.settings_requested)
 
-    def _example(self, text: str) -> QPushButton:
-        button = QPushButton(text.replace("&", "&&"))
-        button.setProperty("kind", "example")
-        button.setProperty("question", text)
-        button.setCursor(Qt.CursorShape.PointingHandCursor)
-        button.clicked.connect(self._on_example_clicked)
-        return button
-
     def show_examples(self, questions: Sequence[str]) -> None:
         """Offer these questions to begin with, or others than before."""
         for button in self._examples:
             button.deleteLater()
-        self._examples = [self._example(text) for text in questions[:_MOST_EXAMPLES]]
+        self._examples = [QuestionButton(q, "example") for q in questions[:_MOST_EXAMPLES]]
         for button in self._examples:
+            button.clicked.connect(self._on_example_clicked)
             self._questions.addWidget(button)
             button.setVisible(not self._is_empty)
 
@@ -107,5 +101,5 @@ class EmptyChat(QScrollArea):
     @Slot()
     def _on_example_clicked(self) -> None:
         button = self.sender()
-        if isinstance(button, QPushButton):
-            self.question_chosen.emit(button.property("question"))
+        assert isinstance(button, QuestionButton)
+        self.question_chosen.emit(button.question)

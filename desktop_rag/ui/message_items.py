@@ -17,6 +17,7 @@ from desktop_rag.ui.controls import (
     TextButton,
     set_property,
 )
+from desktop_rag.ui.follow_up_list import FollowUpList
 from desktop_rag.ui.message_model import Phase, Turn
 from desktop_rag.ui.theme import Theme
 from desktop_rag.ui.wording import count_of, one_line
@@ -165,6 +166,7 @@ class AnswerItem(QWidget):
     sources_requested = Signal()
     fork_requested = Signal()
     rewrite_requested = Signal()
+    follow_up_chosen = Signal(str)
     feedback_given = Signal(object)
 
     def __init__(self, theme: Theme, turn: Turn, parent: QWidget | None = None) -> None:
@@ -216,6 +218,8 @@ class AnswerItem(QWidget):
         for widget in (self._thinking, self._body, self._status, self._notes, self._failure):
             column.addWidget(widget)
         column.addLayout(footer)
+        self._follow_ups = FollowUpList()
+        column.addWidget(self._follow_ups)
 
     def _connect(self) -> None:
         self._body.citation_clicked.connect(self.citation_clicked)
@@ -227,11 +231,12 @@ class AnswerItem(QWidget):
         self._copy.clicked.connect(self._on_copy_clicked)
         self._fork.clicked.connect(self.fork_requested)
         self._rewrite.clicked.connect(self.rewrite_requested)
+        self._follow_ups.chosen.connect(self.follow_up_chosen)
         self._opinions[Feedback.LIKED].clicked.connect(self._on_like_clicked)
         self._opinions[Feedback.DISLIKED].clicked.connect(self._on_dislike_clicked)
 
     def show_as_last(self, *, is_last: bool) -> None:
-        """Only the last answer can be given again."""
+        """Only the last answer can be given again, and has questions to ask next."""
         self._is_last = is_last
         self._show_actions()
 
@@ -264,6 +269,7 @@ class AnswerItem(QWidget):
                 f"{icon}:{'accent' if is_held else 'muted'}", f"{name} (on)" if is_held else name
             )
             button.setVisible(bool(message.message_id and message.text) and is_over)
+        self._follow_ups.show_questions(message.follow_ups if self._is_last and is_over else ())
         # A failed one has Retry in its card.
         has_failed = message.state is MessageState.FAILED
         self._retry.setVisible(self._is_last and is_over and not has_failed)

@@ -129,6 +129,17 @@ class MessageModel(QAbstractListModel):
                 fresh = dataclasses.replace(turn.message, feedback=feedback)
                 self._replace(row, dataclasses.replace(turn, message=fresh))
 
+    def change(self, message: Message) -> None:
+        """Show what is known of an answer now, unless it is gone."""
+        for row, turn in enumerate(self._turns):
+            if turn.message.message_id == message.message_id:
+                # What the person thinks of it was noted meanwhile, or it was rewritten.
+                kept = {
+                    "feedback": turn.message.feedback,
+                    "is_rewritten": turn.message.is_rewritten,
+                }
+                self._replace(row, Turn(dataclasses.replace(message, **kept)))
+
     def fail(self, error: AppError) -> None:
         """End the answer that is being written with an error; what has arrived of it stays."""
         self._update(

@@ -36,6 +36,7 @@ class MessageView(QScrollArea):
     fork_requested = Signal(object)
     feedback_given = Signal(object, object)
     rewrite_requested = Signal(object)
+    follow_up_chosen = Signal(str)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -180,6 +181,7 @@ class MessageView(QScrollArea):
             item.fork_requested.connect(self._on_fork_requested)
             item.feedback_given.connect(self._on_feedback_given)
             item.rewrite_requested.connect(self._on_rewrite_requested)
+            item.follow_up_chosen.connect(self.follow_up_chosen)
             item.show_as_last(is_last=row == self._model.rowCount() - 1)
         self._items[row] = item
         self._rows.insertWidget(self._rows.count() if at_end else 0, item)

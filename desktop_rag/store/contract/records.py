@@ -1,5 +1,6 @@
 """Conversations and measurements: what nothing else can make again. Protocols; any thread."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
@@ -55,6 +56,10 @@ class ConversationStore(Protocol):
 
     def replace_message(self, old_message_id: str, message: Message) -> None:
         """Put `message` in the place of an earlier one, as when an answer is given again."""
+        ...
+
+    def set_follow_ups(self, message_id: str, questions: Sequence[str]) -> None:
+        """Keep what may be asked after an answer, in place of what was kept before."""
         ...
 
     def messages(self, conversation_id: str) -> list[Message]:

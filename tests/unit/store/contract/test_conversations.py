@@ -39,7 +39,8 @@ def test_history_shows_what_was_shown(store: ConversationStore) -> None:
     conversation = store.add("Lamps", "c")
     asked = message(conversation.conversation_id, "q", 1.0, Role.USER)
     answered = message(conversation.conversation_id, "a", 2.0)
-    answered = replace(answered, sources=(SOURCE, replace(SOURCE, n=2, text="漢 “x”\n")))
+    others = (SOURCE, replace(SOURCE, n=2, text="漢 “x”\n"))
+    answered = replace(answered, sources=others, follow_ups=("Who lights it?",))
     store.add_message(asked)
     store.add_message(answered)
     assert store.messages(conversation.conversation_id) == [asked, answered]
@@ -165,3 +166,14 @@ def test_feedback_goes_with_its_conversation(store: ConversationStore) -> None:
     store.set_deleted(conversation.conversation_id, True)
     store.purge_deleted()
     assert store.feedback_log("a") == []
+
+
+def test_what_may_be_asked_next_stays_with_its_answer(store: ConversationStore) -> None:
+    conversation = store.add("Lamps", "")
+    for name in ("a", "b"):
+        store.add_message(message(conversation.conversation_id, name, 1.0))
+    store.set_follow_ups("a", ["Who lights it?", "Why “at dusk”?"])
+    store.set_follow_ups("b", ["Where?"])
+    store.set_follow_ups("b", ["When?"])
+    found = [m.follow_ups for m in store.messages(conversation.conversation_id)]
+    assert found == [("Who lights it?", "Why “at dusk”?"), ("When?",)]
