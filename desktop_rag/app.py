@@ -20,6 +20,7 @@ from typing import Any
 
 from desktop_rag import verbs
 from desktop_rag.answer.chat import Chat
+from desktop_rag.answer.chat_models import ChatModels
 from desktop_rag.answer.fusion import FusionModel
 from desktop_rag.answer.naming import NamedDocuments
 from desktop_rag.answer.pool import AnsweringIndex
@@ -117,7 +118,8 @@ def build_services(home: Home, *, times: WatchTimes | None = None) -> Services:
         embedder = None if is_address(settings.index.model_folder) else dense.embedder
         rewrites = Rewrites(home.rewrites, partial(_make_searchable, library))
         chat = Chat(
-            engine.conversations, engine.documents, retriever, embedder, keys, rewrites,
+            engine.conversations, engine.documents, retriever, embedder,
+            ChatModels(keys, settings), rewrites,
             settings=settings,
         )  # fmt: skip
         faults = [Notice(error.title, error.hint) for error in (dense.fault,) if error]

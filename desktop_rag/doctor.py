@@ -81,7 +81,7 @@ def _check_endpoint(services: Services) -> Finding:
     endpoint = services.settings.endpoint
     if not endpoint.is_set:
         return Finding("endpoint", True, "No endpoint is set: answers are excerpts.")
-    report = services.chat.test_endpoint(endpoint)
+    report = services.chat.models.test_endpoint(endpoint)
     return Finding("endpoint", report.is_ok, report.title, report.hint)
 
 

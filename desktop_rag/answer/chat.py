@@ -1,18 +1,17 @@
-"""The face of answering: questions in, answer events out; conversations, search, the endpoint.
+"""The face of answering: questions in, answer events out; conversations, search, the models.
 
 Window, tray, command line, server and evaluation use this and nothing behind it. Methods block on
 the database or the network, so they run on worker threads only.
 """
 
-import logging
-import secrets
 import time
 import uuid
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 from threading import Event
 
 from desktop_rag.answer.afterwards import Afterwards
+from desktop_rag.answer.chat_models import ChatModels
 from desktop_rag.answer.draft import Draft
 from desktop_rag.answer.extract import (
     NOTHING_FOUND,
@@ -23,8 +22,8 @@ from desktop_rag.answer.extract import (
 )
 from desktop_rag.answer.follow_ups import FollowUps
 from desktop_rag.answer.history import History
+from desktop_rag.answer.model_answer import answer_with
 from desktop_rag.answer.passages import place_of
-from desktop_rag.answer.prompt import build_turns
 from desktop_rag.answer.retrieval import Retriever
 from desktop_rag.answer.rewrites import Rewrites
 from desktop_rag.answer.source_finder import SourceFinder
@@ -42,27 +41,17 @@ from desktop_rag.core.conversation import (
     SourceRef,
     SourcesFound,
     TextDelta,
-    ThinkingDelta,
 )
-from desktop_rag.core.domain import EndpointReport, Passage, SearchMode
+from desktop_rag.core.domain import Passage, SearchMode
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.query import parse_query, storable
-from desktop_rag.core.settings import EndpointSettings, Settings
-from desktop_rag.models.chat_client import ChatClient
-from desktop_rag.models.endpoints import probe_endpoint
+from desktop_rag.core.settings import Settings
 from desktop_rag.models.gate import ModelGate
-from desktop_rag.models.keys import KeyStore
-from desktop_rag.models.local_servers import LocalServer, running_servers
-from desktop_rag.models.ports import ChatModel, Embedder
+from desktop_rag.models.ports import Embedder
 from desktop_rag.store.contract.documents import DocumentStore
 from desktop_rag.store.contract.records import ConversationStore
 
-log = logging.getLogger(__name__)
-
 _TITLE_LENGTH = 60
-_HISTORY = 12
-
-MakeChatModel = Callable[[EndpointSettings, str], ChatModel]
 
 
 class Chat:
@@ -74,51 +63,39 @@ class Chat:
         documents: DocumentStore,
         retriever: Retriever,
         embedder: Embedder | None,
-        keys: KeyStore,
+        models: ChatModels,
         rewrites: Rewrites,
         *,
         settings: Settings,
-        make_model: MakeChatModel = ChatClient,
     ) -> None:
-        """`make_model(endpoint, key)` builds the chat model once for each endpoint setting."""
         self.history = History(conversations, rewrites)
+        self.models = models
         self._conversations = conversations
         self._documents = documents
         self._finder = SourceFinder(retriever, documents, embedder)
         self._embedder = embedder
-        self._keys = keys
         self._settings = settings
-        self._make_model = make_model
         self._answers = ModelGate()
         self._afterwards = Afterwards(
-            conversations, FollowUps(self._finder, documents), self._answers
+            conversations, FollowUps(self._finder, documents), models.helper, self._answers
         )
-        self._stopping = Event()
-        # All models made so far, the one in use last: an earlier one may still be answering.
-        self._models: list[tuple[EndpointSettings, str, ChatModel]] = []
 
     def apply(self, settings: Settings) -> None:
         """Use these settings from the next question on."""
         self._settings = settings
+        self.models.apply(settings)
 
     def warm_up(self) -> None:
         """Load the client of the endpoint, if one is set, before the first question needs it."""
-        endpoint = self._settings.endpoint
-        if endpoint.is_set:
-            try:
-                self._chat_model(endpoint).warm_up()
-            except AppError as error:
-                log.info("the endpoint cannot be used: %s", error.title)  # the question says so
+        self.models.warm_up()
 
     def stop(self) -> None:
         """End what waits for an endpoint outside of answers; those have their own `cancel`."""
-        self._stopping.set()
+        self.models.stop()
 
     def close(self) -> None:
         """Give up the connections to endpoints. No answer may be under way."""
-        for _, _, model in self._models:
-            model.close()
-        self._models.clear()
+        self.models.close()
 
     # --- questions -------------------------------------------------------------------------
 
@@ -185,13 +162,11 @@ class Chat:
         messages = self._conversations.messages(answer.conversation_id)
         places = [n for n, m in enumerate(messages) if m.message_id == answer.message_id]
         if places:
-            endpoint = self._settings.endpoint
             yield from self._afterwards.about(
                 messages[places[0]],
                 messages[: places[0]],
                 self._settings,
                 collection_id=conversation.collection_id,
-                model=self._chat_model(endpoint) if endpoint.is_set else None,
                 cancel=cancel,
             )
 
@@ -227,27 +202,6 @@ class Chat:
             raise AppError("The document is no longer in the library.", "Look for its new version.")
         return text
 
-    # --- endpoint --------------------------------------------------------------------------
-
-    def test_endpoint(self, endpoint: EndpointSettings, key: str = "") -> EndpointReport:
-        """Ask the endpoint for its models and for a first word; an empty key means the stored."""
-        return probe_endpoint(endpoint, key or self._keys.get(endpoint.base_url), self._stopping)
-
-    def running_servers(self) -> Sequence[LocalServer]:
-        """The model servers that run on this computer."""
-        return running_servers(self._stopping)
-
-    def has_key(self, base_url: str) -> bool:
-        """Whether a key is known for this endpoint."""
-        return bool(self._keys.get(base_url))
-
-    def save_key(self, base_url: str, key: str) -> bool:
-        """Remember the key (an empty one forgets it); False when only for this session."""
-        if not key:
-            self._keys.delete(base_url)
-            return True
-        return self._keys.save(base_url, key)
-
     # --- answering -------------------------------------------------------------------------
 
     def _answer(
@@ -275,19 +229,20 @@ class Chat:
         collection_id: str,
         cancel: Event,
     ) -> Generator[AnswerEvent, None, Message]:
-        endpoint = self._settings.endpoint
         draft = Draft(conversation.conversation_id, began_at=time.monotonic())
         try:
-            model = self._chat_model(endpoint) if endpoint.is_set else None
+            model = self.models.main()
             wanted = self._settings.retrieval
             self._finder.give(
                 draft, question, history, wanted,
-                collection_id=collection_id, model=model, cancel=cancel,
+                collection_id=collection_id, model=self.models.helper(), cancel=cancel,
             )  # fmt: skip
             if not draft.sources:
                 yield from self._from_nothing(draft, collection_id)
-            elif endpoint.is_set:
-                yield from self._from_model(question, history, draft, cancel)
+            elif model:
+                yield from answer_with(
+                    model, question, history, draft, self._finder.count_tokens, cancel
+                )
             else:
                 yield from self._from_excerpts(draft)
         except AppError as error:
@@ -308,28 +263,6 @@ class Chat:
         places = self._documents.content(source.document_id)[1]
         return place_of(places, source.start, source.end) or source.anchor
 
-    def _from_model(
-        self, question: str, history: Sequence[Message], draft: Draft, cancel: Event
-    ) -> Iterator[AnswerEvent]:
-        endpoint = self._settings.endpoint
-        draft.model = endpoint.model
-        turns, draft.sources = build_turns(
-            question,
-            draft.sources,
-            history[-_HISTORY:],
-            context_tokens=endpoint.context_tokens,
-            count_tokens=self._finder.count_tokens,
-            fence=secrets.token_hex(8),
-        )
-        yield SourcesFound(draft.sources, draft.notes)
-        for delta in self._chat_model(endpoint).stream(turns, cancel):
-            if delta.is_thinking:
-                draft.thinking += delta.text
-                yield ThinkingDelta(delta.text)
-            else:
-                draft.text += delta.text
-                yield TextDelta(delta.text)
-
     def _from_excerpts(self, draft: Draft) -> Iterator[AnswerEvent]:
         draft.is_excerpts = True
         yield SourcesFound(draft.sources, draft.notes)
@@ -346,12 +279,6 @@ class Chat:
         else:
             draft.text = NOTHING_FOUND if self._documents.counts().total else NOTHING_THERE
         yield TextDelta(draft.text)
-
-    def _chat_model(self, endpoint: EndpointSettings) -> ChatModel:
-        key = self._keys.get(endpoint.base_url)
-        if not self._models or self._models[-1][:2] != (endpoint, key):
-            self._models.append((endpoint, key, self._make_model(endpoint, key)))
-        return self._models[-1][2]
 
 
 def _title_of(question: str) -> str:

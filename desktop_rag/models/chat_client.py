@@ -61,6 +61,11 @@ class ChatClient:
         """The model's name as the endpoint knows it."""
         return self._endpoint.model
 
+    @property
+    def context_tokens(self) -> int:
+        """How much it reads, as set."""
+        return self._endpoint.context_tokens
+
     def warm_up(self) -> None:
         """Import the library, which takes more than a second, and make the client."""
         with mapping_endpoint_errors(self._endpoint, self._key):

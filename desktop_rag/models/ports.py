@@ -93,6 +93,11 @@ class ChatModel(Protocol):
         """The model's name as the endpoint knows it, shown beside its answers."""
         ...
 
+    @property
+    def context_tokens(self) -> int:
+        """How much it reads: conversation, question and answer together."""
+        ...
+
     def stream(self, turns: Sequence[ChatTurn], cancel: Event) -> Iterator[Delta]:
         """Pieces of the answer as they arrive; ends early, connection closed, once `cancel` is set.
 

@@ -240,7 +240,10 @@ class EndpointForm(SettingsSection):
         self._test.setEnabled(False)
         self._test.setText("Testing…")
         self._test_job = self._bridge.run(
-            self, lambda: self._chat.test_endpoint(endpoint, key), self._on_tested, self._on_failed
+            self,
+            lambda: self._chat.models.test_endpoint(endpoint, key),
+            self._on_tested,
+            self._on_failed,
         )
 
     def _stop_test(self) -> None:

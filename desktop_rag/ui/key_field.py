@@ -67,7 +67,7 @@ class KeyField(QWidget):
         self._mute_job()
         if base_url:
             self._job = self._bridge.run(
-                self, lambda: self._chat.has_key(base_url), self._on_looked_up
+                self, lambda: self._chat.models.has_key(base_url), self._on_looked_up
             )
 
     def _on_looked_up(self, has_key: bool) -> None:
@@ -82,7 +82,7 @@ class KeyField(QWidget):
         self._edit.setReadOnly(True)
         self._mute_job()
         self._job = self._bridge.run(
-            self, lambda: self._chat.save_key(base_url, key), self._on_saved
+            self, lambda: self._chat.models.save_key(base_url, key), self._on_saved
         )
 
     def _on_saved(self, is_in_keyring: bool) -> None:
@@ -95,7 +95,7 @@ class KeyField(QWidget):
         if base_url:
             self._mute_job()
             self._job = self._bridge.run(
-                self, lambda: self._chat.save_key(base_url, ""), self._on_cleared
+                self, lambda: self._chat.models.save_key(base_url, ""), self._on_cleared
             )
 
     def _on_cleared(self, _was_saved: bool) -> None:

@@ -55,7 +55,7 @@ class LocalServers(QWidget):
     def _on_look_clicked(self) -> None:
         self._look.setEnabled(False)
         self._look.setText("Looking…")
-        self._bridge.run(self, self._chat.running_servers, self._on_found)
+        self._bridge.run(self, self._chat.models.running_servers, self._on_found)
 
     def _on_found(self, found: Sequence[LocalServer]) -> None:
         self._look.setEnabled(True)

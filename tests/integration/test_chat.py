@@ -267,8 +267,8 @@ def test_conversations_are_renamed_deleted_and_restored(indexed: Services) -> No
 
 def test_a_key_never_reaches_a_file(indexed: Services, server: ChatServer) -> None:
     endpoint = server.endpoint()
-    assert indexed.chat.save_key(endpoint.base_url, "sk-canary-12345") is False
-    assert indexed.chat.has_key(endpoint.base_url)
+    assert indexed.chat.models.save_key(endpoint.base_url, "sk-canary-12345") is False
+    assert indexed.chat.models.has_key(endpoint.base_url)
     ask(indexed)
     assert server.requests[-1].headers["authorization"] == "Bearer sk-canary-12345"
     indexed.close()

@@ -13,6 +13,7 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QAbstractButton, QWidget
 
 from desktop_rag.answer.chat import Chat
+from desktop_rag.answer.chat_models import ChatModels
 from desktop_rag.answer.fusion import FusionModel
 from desktop_rag.answer.naming import NamedDocuments
 from desktop_rag.answer.retrieval import Retriever
@@ -126,7 +127,7 @@ def make_chat(database: Database, keyring: KeyringBackend | None) -> Chat:
         documents=DocumentStore(database),
         retriever=retriever,
         embedder=None,
-        keys=KeyStore(find_backend),
+        models=ChatModels(KeyStore(find_backend), Settings()),
         rewrites=Rewrites(database.path.parent / "rewrites", lambda _: None),
         settings=Settings(),
     )

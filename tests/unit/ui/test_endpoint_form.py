@@ -224,5 +224,5 @@ def test_a_typed_key_is_used_by_the_test_and_is_no_setting(
     qtbot.waitUntil(lambda: any("answered after" in text for text in texts(form)))
     qtbot.keyClick(key, Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: "Stored in the keyring of this computer." in texts(form))
-    assert chat.has_key(server.base_url)
+    assert chat.models.has_key(server.base_url)
     assert CANARY not in repr(told) + " ".join(texts(form)) + key.text()

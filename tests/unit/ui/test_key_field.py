@@ -69,14 +69,14 @@ def test_kept_for_the_session_without_a_keyring(
     field.set_address(URL)
     enter(qtbot, edit)
     qtbot.waitUntil(lambda: any("for this session only" in text for text in texts(window)))
-    assert chat.has_key(URL)
+    assert chat.models.has_key(URL)
 
 
 def test_each_address_has_its_own_key(
     store: Database, bridge: Bridge, theme: Theme, qtbot: QtBot
 ) -> None:
     chat = make_chat(store, MemoryKeyring())
-    chat.save_key(URL, CANARY)
+    chat.models.save_key(URL, CANARY)
     field = KeyField(bridge, chat)
     window, edit = row_of(field, qtbot)
     field.set_address(URL)
