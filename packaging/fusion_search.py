@@ -18,10 +18,10 @@ Floats = NDArray[np.float64]
 WEIGHTS = np.array([0.02, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.92])
 COMPANIES = np.array([0.0, 0.1, 0.25, 0.5, 1.0, 1.5])
 # What a set lacks to its limit counts so many times more.
-_LACK = 10.0
+_LACK = 100.0
 _SHRINKAGE = 1e-4
 _STARTS = 2
-_GENERATIONS, _OFFSPRING, _PARENTS = 120, 24, 8
+_GENERATIONS, _OFFSPRING, _PARENTS = 300, 24, 8
 _LEAST_STEP = 1e-3
 _FIRST_COMPANY = -1.0
 

@@ -33,6 +33,9 @@ FEW = 100
 FIRST = 5
 # Which place of a ranking stands for its background.
 _BACKGROUND_PLACE = 50
+# A signal further than so many deviations from its mean says no more: a library unlike those the
+# numbers were fitted on must not make one of them outweigh all others.
+FURTHEST = 3.0
 # The fewest similarities from which their spread says anything.
 _LEAST_SPREAD = 1e-6
 
@@ -44,13 +47,15 @@ class Signals:
     `cohesion`: how much more alike the passages nearest to the question are than all in the race.
     `closeness`: how much nearer the best of them is to the question than they are to one another.
     `match`: similarity of the best, times its distance from the background. `standout`: how many
-    deviations the best passage by words stands above the mean.
+    deviations the best passage by words stands above the mean. `singularity`: how well the best
+    matches and how alone it does, the product of `closeness` and `match`.
     """
 
     cohesion: float
     closeness: float
     match: float
     standout: float
+    singularity: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +70,14 @@ class Logistic:
     def __call__(self, values: dict[str, float]) -> float:
         """A number between 0 and 1; values without a coefficient count nothing."""
         total = self.intercept + sum(
-            coefficient * (values[name] - self.means[name]) / self.deviations[name]
+            coefficient * self._standardised(name, values[name])
             for name, coefficient in self.coefficients.items()
         )
         return 1 / (1 + math.exp(-max(-30.0, min(30.0, total))))
+
+    def _standardised(self, name: str, value: float) -> float:
+        distance = (value - self.means[name]) / self.deviations[name]
+        return max(-FURTHEST, min(FURTHEST, distance))
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,11 +140,13 @@ def measure(lexical: Scores, similar: Scores, dense: Scores, alike: Scores) -> S
     among = alike[np.ix_(first, first)][~np.eye(len(first), dtype=bool)]
     nearness = _mean(among, 0.0)
     top = float(similar.max())
+    closeness, match = top - nearness, top * spread_of(similar)
     return Signals(
         cohesion=nearness - _mean(alike, 0.0),
-        closeness=top - nearness,
-        match=top * spread_of(similar),
+        closeness=closeness,
+        match=match,
         standout=float(standardised(lexical).max()),
+        singularity=closeness * match,
     )
 
 

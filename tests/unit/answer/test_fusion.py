@@ -19,7 +19,7 @@ from desktop_rag.answer.fusion import (
 )
 from desktop_rag.core.paths import resources_dir
 
-TYPICAL = Signals(cohesion=0.3, closeness=0.09, match=0.2, standout=6.0)
+TYPICAL = Signals(cohesion=0.3, closeness=0.09, match=0.2, standout=6.0, singularity=0.02)
 UNKNOWN = np.full((2, 2), np.nan)
 
 
@@ -64,6 +64,7 @@ def test_signals_tell_how_far_the_first_stand_out() -> None:
     assert found.match == pytest.approx(0.8 * 0.4)
     assert found.standout == pytest.approx(10.0)
     assert found.closeness == pytest.approx(0.8 - 0.6)
+    assert found.singularity == pytest.approx((0.8 - 0.6) * 0.8 * 0.4)
     assert found.cohesion == pytest.approx(0.6 - alike.mean())
 
 
@@ -71,6 +72,13 @@ def test_passages_of_no_vector_give_no_company() -> None:
     found = measure(array(1.0, 0.0), array(0.5, 0.2), array(0.5, 0.2), UNKNOWN)
     assert (found.cohesion, found.closeness) == (0.0, 0.5)
     assert company(array(1.0, 0.0), UNKNOWN).tolist() == [0.0, 0.0]
+
+
+def test_a_signal_far_from_all_that_was_seen_says_no_more(model: FusionModel) -> None:
+    far, further = replace(TYPICAL, standout=30.0), replace(TYPICAL, standout=3000.0)
+    assert model.lexical_weight(far) == model.lexical_weight(further)
+    assert model.company_weight(far, FEW) == model.company_weight(further, FEW)
+    assert model.lexical_weight(far) != model.lexical_weight(TYPICAL)
 
 
 def test_company_is_likeness_to_what_stands_first() -> None:
