@@ -1,9 +1,10 @@
 """The sentences of an answer, and which sources each of them cites. Pure, any thread."""
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from desktop_rag.answer.citations import citations
 from desktop_rag.answer.code_spans import code_spans
@@ -13,6 +14,7 @@ from desktop_rag.core.text import sentences
 _ENDS = ".!?…。！？"
 # "31." and "ca." look like the ends of sentences and are not: what follows tells.
 _SHORT_NUMBER = re.compile(r"(?<!\d)\d{1,3}\.$")
+_NEXT_ON_LINE = re.compile(r"[^\S\n]*(\S)")
 _RULE = re.compile(r"[=*_-]+$")
 _NOT_AFTER = ("?", "？", ":", "：")
 
@@ -21,12 +23,15 @@ _NOT_AFTER = ("?", "？", ":", "：")
 class CitedSentence:
     """A sentence without its markers, and the numbers these had.
 
-    `marker_at` is where in the answer a marker would stand; -1 where none may be put.
+    It stands at [start, end) of the answer, with its markers. `marker_at` is where in the answer
+    one would stand; -1 where none may be put.
     """
 
     text: str
     numbers: tuple[int, ...]
     marker_at: int
+    start: int = 0
+    end: int = 0
 
 
 def cited_sentences(text: str) -> list[CitedSentence]:
@@ -39,21 +44,24 @@ def cited_sentences(text: str) -> list[CitedSentence]:
         return [CitedSentence("", tuple(numbers), -1)] if numbers else []
     cited: list[list[int]] = [[] for _ in spans]
     starts = [start for start, _ in spans]
+    ends = [0] * len(spans)
     for place, citation in zip(places, found, strict=True):
         index = bisect_left(starts, place) - 1
         # A citation at the start of a line belongs to what follows it.
         if index < 0 or "\n" in plain[spans[index][1] : place]:
             index = min(index + 1, len(spans) - 1)
         cited[index] += citation.numbers
-    code = code_spans(plain)
-    lengths = [citation.end - citation.start for citation in found]
+        ends[index] = citation.end
+    frame = _Frame(plain, code_spans(plain), places, [c.end - c.start for c in found])
     return [
         CitedSentence(
             plain[slice(*span)],
             tuple(dict.fromkeys(numbers)),
-            _marker_place(plain, span, code, list(zip(places, lengths, strict=True))),
+            frame.marker_place(span),
+            frame.in_answer(span[0]),
+            max(frame.in_answer(span[1] - 1) + 1, end),
         )
-        for span, numbers in zip(spans, cited, strict=True)
+        for span, numbers, end in zip(spans, cited, ends, strict=True)
     ]
 
 
@@ -70,16 +78,46 @@ def _without_markers(text: str, markers: Sequence[Span]) -> tuple[str, list[int]
     return "".join([*parts, text[done:]]), places
 
 
-def _marker_place(
-    plain: str, span: Span, code: Sequence[Span], markers: Sequence[tuple[int, int]]
-) -> int:
-    start, end = span
-    sentence = plain[start:end]
-    in_code = any(first < end and start < last for first, last in code)
-    if in_code or _is_layout(sentence) or not _ends_there(plain, span):
-        return -1
-    place = start + len(sentence.rstrip(_ENDS))
-    return place + sum(length for at, length in markers if at <= start)
+class _Frame:
+    """What stands around the sentences of a text without markers: its code, and those markers."""
+
+    def __init__(
+        self, plain: str, code: Sequence[Span], places: Sequence[int], lengths: Sequence[int]
+    ) -> None:
+        """`places` are where the markers stood, in rising order, `lengths` how long they were."""
+        self._plain = plain
+        self._code = code
+        self._code_starts = [start for start, _ in code]
+        self._places = places
+        self._taken = [0, *accumulate(lengths)]
+
+    def in_answer(self, place: int) -> int:
+        """Where a character of the text without markers stands in the answer."""
+        return place + self._taken[bisect_right(self._places, place)]
+
+    def marker_place(self, span: Span) -> int:
+        """Where in the answer a marker of this sentence would stand; -1 where none may."""
+        start, _ = span
+        sentence = self._plain[slice(*span)]
+        place = start + len(sentence.rstrip(_ENDS))
+        if self._is_in_code(span, place) or _is_layout(sentence):
+            return -1
+        if not _ends_there(self._plain, span):
+            return -1
+        return place + self._taken[bisect_right(self._places, start)]
+
+    def _is_in_code(self, span: Span, place: int) -> bool:
+        """Whether all of the sentence is code, or a marker would stand in some."""
+        start, end = span
+        before = self._code_before(start)
+        around = self._code_before(place - 1)
+        return (before is not None and end <= before[1]) or (
+            around is not None and place < around[1]
+        )
+
+    def _code_before(self, place: int) -> Span | None:
+        index = bisect_right(self._code_starts, place) - 1
+        return self._code[index] if index >= 0 else None
 
 
 def _is_layout(sentence: str) -> bool:
@@ -90,12 +128,11 @@ def _is_layout(sentence: str) -> bool:
 
 def _ends_there(plain: str, span: Span) -> bool:
     """Whether what follows on the line begins another sentence."""
-    following = plain[span[1] :].split("\n", 1)[0].strip()
-    if not following:
+    following = _NEXT_ON_LINE.match(plain, span[1])
+    if following is None:
         return True
-    sentence = plain[slice(*span)]
-    goes_on = following[0].isdigit() or following[0].islower()
-    return not goes_on and not _SHORT_NUMBER.search(sentence)
+    goes_on = following[1].isdigit() or following[1].islower()
+    return not goes_on and not _SHORT_NUMBER.search(plain[slice(*span)])
 
 
 def numbers_of(sentences_of_answer: Sequence[CitedSentence]) -> Iterator[tuple[int, str]]:

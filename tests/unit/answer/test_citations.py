@@ -152,7 +152,7 @@ HOSTILE = (
     "text", [part * times for part, times in HOSTILE] + ["[" * 3000 + "9]" * 3000]
 )
 def test_hostile_texts_take_no_long_time(text: str) -> None:
-    started = time.perf_counter()
+    started = time.thread_time()
     normal, _ = normalise(text, KNOWN)
-    assert time.perf_counter() - started < 5
+    assert time.thread_time() - started < 5
     assert {n for citation in citations(normal) for n in citation.numbers} <= KNOWN

@@ -1,5 +1,6 @@
 """The citations of a finished answer: the quotes found, and the markers added where certain."""
 
+import time
 from dataclasses import replace
 
 import pytest
@@ -165,3 +166,11 @@ def test_finished_twice_is_finished_once(answer: str) -> None:
     text, sources = finish_answer(answer, SOURCES)
     again = tuple(replace(s, quote="", start=0, end=len(s.text), is_cited=False) for s in sources)
     assert finish_answer(text, again) == (text, sources)
+
+
+@pytest.mark.parametrize("part", ["The lamp is lit. [1] ", "`a` lamp. ", "The lamp.\n\n", "`"])
+def test_a_long_answer_takes_no_long_time(part: str) -> None:
+    sources = [source(1, "The lamp is lit. A tower.")]
+    started = time.thread_time()
+    finish_answer(part * (1_000_000 // len(part)), sources)
+    assert time.thread_time() - started < 20
