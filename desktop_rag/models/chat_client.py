@@ -11,6 +11,7 @@ from threading import Event, Lock
 from typing import TYPE_CHECKING, Any, cast
 
 from desktop_rag.core.errors import Cancelled
+from desktop_rag.core.query import storable
 from desktop_rag.core.settings import EndpointSettings
 from desktop_rag.models.address import host_of, normalise_base_url
 from desktop_rag.models.chat_stream import (
@@ -39,8 +40,11 @@ LONGEST_ANSWER_CHARS = 400_000
 # Pauses before asking again unasked; a server that wants a longer one is reported instead.
 _PAUSES_S = (0.5, 2.0)
 _LONGEST_PAUSE_S = 5.0
-# A stream that stays alive (comments, empty events) without bringing any text ends after this.
-_LONGEST_WAIT_FOR_TEXT_S = 600.0
+# A server that stays alive (comments, empty events, a byte now and then) without bringing any text
+# is given up after so many times the silence that the endpoint's setting allows.
+_SILENCES_FOR_TEXT = 20
+_SILENCES_FOR_LIST = 2
+_MOST_BYTES_WITHOUT_TEXT = 16 * 1024 * 1024
 _END_WAIT_S = 0.1
 
 
@@ -121,7 +125,7 @@ class ChatClient:
         """
         with mapping_endpoint_errors(self._endpoint, self._key), ExitStack() as stack:
             client, interruption = self._client()
-            with interruption.by(cancel):
+            with interruption.within(_SILENCES_FOR_LIST * self._endpoint.timeout_s, cancel):
                 response = stack.enter_context(client.models.with_streaming_response.list())
                 body = load_json(read_whole(response.http_response.iter_raw()))
             return _model_names(body)
@@ -160,9 +164,10 @@ class ChatClient:
     def _pieces(self, turns: Sequence[ChatTurn], cancel: Event) -> Iterator[Piece]:
         """What one request brings, and LAST at the end."""
         messages: Any = [{"role": turn.role, "content": turn.text} for turn in turns]
+        limit_s = _SILENCES_FOR_TEXT * self._endpoint.timeout_s
         with ExitStack() as stack:
             client, interruption = self._client()
-            with interruption.by(cancel):
+            with interruption.within(limit_s, cancel):
                 response = stack.enter_context(
                     client.chat.completions.with_streaming_response.create(
                         model=self._endpoint.model, messages=messages, stream=True
@@ -172,26 +177,27 @@ class ChatClient:
             if "html" in kind:
                 raise StreamError(Fault.WEB_PAGE)
             if kind.startswith("application/json"):
-                with interruption.by(cancel):
+                with interruption.within(limit_s, cancel):
                     body = read_whole(response.iter_raw())
                 yield read_completion(body)
             else:
-                yield from _read_stream(response, interruption, cancel)
+                yield from _read_stream(response, interruption, limit_s, cancel)
             yield LAST
 
 
 def _read_stream(
-    response: "httpx2.Response", interruption: "Interruption", cancel: Event
+    response: "httpx2.Response", interruption: "Interruption", limit_s: float, cancel: Event
 ) -> Iterator[Piece]:
     decoder = EventDecoder()
     chunks = response.iter_raw()
-    last_text_at = time.monotonic()
+    last_text_at, bytes_since = time.monotonic(), 0
     is_read = is_finished = False
     chunk: bytes | None = b""
     while chunk is not None:
         # Only while waiting: the caller runs on this thread between the pieces.
         with interruption.by(cancel):
             chunk = _next_chunk(chunks, is_finished)
+        bytes_since += len(chunk or b"")
         for piece in decoder.feed(chunk or b"", is_last=chunk is None):
             is_read = True
             is_finished = is_finished or bool(piece.finish_reason)
@@ -199,10 +205,10 @@ def _read_stream(
             if piece.finish_reason == DONE:
                 _read_end(chunks, interruption)
                 return
-            if piece.text or piece.thinking:
-                last_text_at = time.monotonic()
-        if time.monotonic() - last_text_at > _LONGEST_WAIT_FOR_TEXT_S:
-            raise StreamError(Fault.ENDLESS)
+            if piece.text.strip() or piece.thinking.strip():
+                last_text_at, bytes_since = time.monotonic(), 0
+        if time.monotonic() - last_text_at > limit_s or bytes_since > _MOST_BYTES_WITHOUT_TEXT:
+            raise StreamError(Fault.SLOW)
     if not is_read:
         raise StreamError(Fault.UNREADABLE)
 
@@ -268,5 +274,5 @@ def _model_names(body: object) -> tuple[str, ...]:
         else:
             name = entry
         if isinstance(name, str) and name:
-            names.append(name)
+            names.append(storable(name))
     return tuple(dict.fromkeys(names))

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, cast
 
+from desktop_rag.core.query import storable
 from desktop_rag.models.faults import Fault, StreamError, server_message
 from desktop_rag.models.ports import Delta
 
@@ -54,6 +55,8 @@ class EventDecoder:
         """
         lines = self._decode(chunk, is_last).split("\n")
         for line in lines[:-1]:
+            if not line and not self._held_chars:
+                continue  # it ends nothing
             self._hold(line)
             yield from self._take(self._whole_line())
         self._hold(lines[-1])
@@ -189,7 +192,7 @@ def _contents(content: object) -> tuple[str, str]:
 
 
 def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
+    return storable(value) if isinstance(value, str) else ""
 
 
 class ThinkingSplitter:

@@ -120,8 +120,7 @@ def _by_status(exc: "openai.APIStatusError", has_key: bool) -> _Found:
     status = exc.status_code
     said, code = server_message(exc.body)
     is_page = "html" in exc.response.headers.get("content-type", "").lower()
-    if is_page or said.lstrip().startswith("<"):
-        said = ""
+    said = "" if is_page else _without_page(said)
     wait_s = wait_s_of(exc.response.headers.get("retry-after", ""))
     fault = _fault_named(f"{code} {said}")
     if 300 <= status < 400:  # noqa: PLR2004  the class of redirects
@@ -153,7 +152,12 @@ def _said_in_stream(exc: StreamError) -> _Found:
     if fault is Fault.FAILED:
         is_busy = exc.code in ("429", "rate_limit_exceeded")
         fault = _fault_named(f"{exc.code} {exc.said}") or (Fault.BUSY if is_busy else fault)
-    return _Found(fault, exc.said)
+    return _Found(fault, _without_page(exc.said))
+
+
+def _without_page(said: str) -> str:
+    """What is said, unless it is a web page."""
+    return "" if said.lstrip().startswith("<") else said
 
 
 def _fault_named(words: str) -> Fault | None:
@@ -170,7 +174,9 @@ def _in_words(found: _Found, endpoint: EndpointSettings, key: str) -> EndpointFa
     except AppError:
         url = ""
     version = with_version(url) if url else ""
-    said = " ".join(found.said.split())
+    # Neither a terminal nor a line of text takes orders from a server.
+    said = "".join(char if char.isprintable() else " " for char in found.said)
+    said = " ".join(said.split())
     if len(key) >= _SHORTEST_KEY_CHARS:
         said = said.replace(key.strip(), "…")
     if len(said) > _LONGEST_MESSAGE_CHARS:

@@ -49,6 +49,10 @@ class Fault(Enum):
         "The endpoint sent nothing for {silence_s} seconds.",
         "The model may still be loading: press Retry, or allow more time in Settings.",
     )
+    SLOW = (
+        "The endpoint did not get to an answer.",
+        "It kept the connection open without sending any text. Press Retry, or look into its log.",
+    )
     CUT = (
         "The answer was cut off.",
         "The endpoint ended the connection before the answer was finished. Press Retry.",
@@ -164,11 +168,12 @@ class StreamError(Exception):
 
 def server_message(body: object) -> tuple[str, str]:
     """What an error body says, and its code: `{"error": {…}}`, `{"error": "…"}`, `{"message"…}`."""
-    if isinstance(body, dict):
+    while isinstance(body, dict):
         fields = cast("dict[str, Any]", body)
         inner = fields.get("error")
         if isinstance(inner, dict | str):
-            return server_message(cast("object", inner))
+            body = cast("object", inner)
+            continue
         said = fields.get("message") or fields.get("detail") or ""
         code = fields.get("code") or fields.get("type") or ""
         return str(said), str(code)

@@ -40,6 +40,8 @@ _LONGEST_PAUSE_S = 10.0
 # A question does not wait longer; and once the server did not answer, the next ones don't ask.
 _QUERY_S = 8.0
 _AWAY_S = 30.0
+# A server that stays alive without answering is given up after so many times the silence allowed.
+_SILENCES = 20
 # Below this a part is not made any shorter for a server that finds it too long.
 _LEAST_TOKENS = 64
 _KEY_FAULTS = frozenset({Fault.NO_KEY, Fault.BAD_KEY, Fault.ODD_KEY, Fault.FORBIDDEN})
@@ -122,12 +124,10 @@ class RemoteEmbedder:
         try:
             return self._request([parts_of(text, _MAX_TOKENS)[0]], _QUERY_S)[0]
         except AppError as exc:
+            if _fault_of(exc) is Fault.SLOW:
+                slow = f"{self._endpoint.model} did not answer within {_QUERY_S:g} seconds."
+                exc = EmbedderFaultError(slow, "Words were searched.")
             raise self._remember(exc) from exc
-        except Cancelled as exc:
-            if self._closing.is_set():
-                raise
-            slow = f"{self._endpoint.model} did not answer within {_QUERY_S:g} seconds."
-            raise self._remember(EmbedderFaultError(slow, "Words were searched.")) from exc
 
     def set_threads(self, threads: int) -> None:
         """Nothing: it computes elsewhere."""
@@ -170,7 +170,7 @@ class RemoteEmbedder:
         pauses_s = iter(_PAUSES_S)
         while True:
             try:
-                return self._request(texts, math.inf)
+                return self._request(texts, _SILENCES * self._endpoint.timeout_s)
             except EndpointFaultError as exc:
                 pause_s = next(pauses_s, None)
                 wait_s = pause_s if exc.wait_s is None else exc.wait_s
@@ -207,7 +207,7 @@ class RemoteEmbedder:
     def _send(self, texts: Sequence[str], key: str, limit_s: float) -> Vectors:
         with mapping_endpoint_errors(self._endpoint, key), ExitStack() as stack:
             client, interruption = self._client(key)
-            with interruption.by(self._closing, after_s=limit_s):
+            with interruption.within(limit_s, self._closing):
                 response = stack.enter_context(
                     client.embeddings.with_streaming_response.create(
                         # Servers refuse texts without anything in them.

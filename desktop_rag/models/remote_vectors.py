@@ -13,6 +13,7 @@ from desktop_rag.models.ports import Vectors
 
 _TOKEN_CHARS = 3
 _LEAST_LENGTH = 1e-12
+_MOST_DIMENSIONS = 16_384  # four times those of any model known
 
 
 def parts_of(text: str, max_tokens: int) -> list[str]:
@@ -49,9 +50,9 @@ def read_vectors(body: object, count: int) -> Vectors:
         by_index = {int(row.get("index", n)): row for n, row in enumerate(rows)}
         vectors = [_read_vector(by_index[n]["embedding"]) for n in range(count)]
         found = np.stack(vectors)
-    except (ValueError, TypeError, KeyError, AttributeError) as exc:
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as exc:
         raise StreamError(Fault.UNREADABLE) from exc
-    if found.ndim != 2 or not found.shape[1]:  # noqa: PLR2004  rows of numbers
+    if found.ndim != 2 or not 0 < found.shape[1] <= _MOST_DIMENSIONS:  # noqa: PLR2004  rows of numbers
         raise StreamError(Fault.UNREADABLE)
     return found
 

@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 import httpcore2
 
 from desktop_rag.core.errors import Cancelled
+from desktop_rag.models.faults import Fault, StreamError
 
 POLL_S = 0.05
 _LONGEST_CONNECT_S = 10.0
@@ -42,6 +43,17 @@ class Interruption(local):
             yield
         finally:
             self._cancel, self._deadline = previous
+
+    @contextmanager
+    def within(self, limit_s: float, cancel: Event) -> Generator[None]:
+        """As `by`, but a server that takes longer is at fault: StreamError."""
+        try:
+            with self.by(cancel, after_s=limit_s):
+                yield
+        except Cancelled as exc:
+            if cancel.is_set():
+                raise
+            raise StreamError(Fault.SLOW) from exc
 
     def check(self) -> None:
         """Raise Cancelled if it is time to end."""
