@@ -85,6 +85,15 @@ class Person:
 
     def drops(self, *paths: Path) -> None:
         """Drop files or folders onto the library page, and agree to what a folder would bring."""
+        self.lets_go_of(*paths)
+        if len(paths) == 1 and paths[0].is_dir():
+            self.clicks("Add folder")
+            # The desktop would give the focus back.
+            self.window.activateWindow()
+            self.waits_until(self.window.isActiveWindow)
+
+    def lets_go_of(self, *paths: Path) -> None:
+        """Drop files or folders onto the library page."""
         self.presses("Ctrl+2")
         data = QMimeData()
         data.setUrls([QUrl.fromLocalFile(str(path)) for path in paths])
@@ -93,11 +102,6 @@ class Person:
         event = QDropEvent(QPointF(100, 100), action, data, button, no_keys)
         # Qt routes a real drop by its drag manager, which only the desktop can drive.
         self.window.library_page.dropEvent(event)
-        if len(paths) == 1 and paths[0].is_dir():
-            self.clicks("Add folder")
-            # The desktop would give the focus back.
-            self.window.activateWindow()
-            self.waits_until(self.window.isActiveWindow)
 
     def clicks_citation(self, n: int) -> None:
         """Click the pill of source n in the last answer."""

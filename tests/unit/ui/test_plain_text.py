@@ -1,4 +1,6 @@
-"""Foreign text never meets a widget that guesses whether it is HTML: the code, and the widgets."""
+"""S-02 and S-03: foreign text never meets a widget that guesses whether it is HTML: the code, and
+the widgets.
+"""
 
 import ast
 from collections.abc import Iterator
@@ -19,7 +21,10 @@ NASTY = "a<img src=&#47;dev&#47;zero>.pdf & <b>x</b>"
 UI = Path(next(iter(desktop_rag.ui.__path__)))
 # The one module that may make labels, and the ones that show rich text of their own making.
 LABEL_MAKER = "controls.py"
-RICH_TEXT = {"setHtml": {"segment_view.py"}, "insertHtml": set[str](), "setMarkdown": set[str]()}
+RICH_TEXT = {"setHtml": {"segment_view.py"}}
+NO_TEXT = {"insertHtml", "appendHtml", "fromHtml", "setMarkdown", "insertMarkdown", "insertImage"}
+# What asks for the files that a text names, or guesses what kind of text it was given.
+TEXT_CLASSES = {"QTextBrowser", "QTextEdit", "QTextDocument"}
 STATIC_BOXES = {"information", "warning", "critical", "question", "about"}
 
 
@@ -87,7 +92,29 @@ def test_rich_text_is_shown_where_it_is_made_safe_only() -> None:
     wrong = [
         place(module, call)
         for module, call in calls()
-        if module not in RICH_TEXT.get(name_of(call), {module})
+        if name_of(call) in NO_TEXT or module not in RICH_TEXT.get(name_of(call), {module})
+    ]
+    assert wrong == []
+
+
+def test_every_text_that_could_ask_for_a_file_says_what_it_gets() -> None:
+    """S-02; `test_segment_view` asks each of them."""
+    found: dict[str, bool] = {}
+    for path in sorted(UI.glob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ClassDef) and TEXT_CLASSES.intersection(
+                map(ast.unparse, node.bases)
+            ):
+                names = {m.name for m in node.body if isinstance(m, ast.FunctionDef)}
+                found[node.name] = "loadResource" in names
+    assert found == {"PassageText": True, "SegmentView": True}
+
+
+def test_no_text_is_made_that_guesses_or_paints_on_its_own() -> None:
+    wrong = [
+        place(module, call)
+        for module, call in calls()
+        if name_of(call) in TEXT_CLASSES | {"QStaticText", "QTextLayout", "QWhatsThis"}
     ]
     assert wrong == []
 

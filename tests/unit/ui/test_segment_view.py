@@ -78,6 +78,7 @@ def test_even_html_that_asks_for_files_gets_none(theme: Theme, qtbot: QtBot) -> 
 def test_every_resource_is_an_empty_picture(
     theme: Theme, qtbot: QtBot, name: str, kind: int
 ) -> None:
+    """S-02: None would make Qt read the file itself."""
     for view in (SegmentView(theme), PassageText(theme, "text", "")):
         qtbot.addWidget(view)
         assert view.loadResource(kind, QUrl(name)).isNull()

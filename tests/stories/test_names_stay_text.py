@@ -1,0 +1,233 @@
+"""S-03: names that look like HTML are shown as they are, everywhere, and nothing is read for them.
+
+Whatever is open is looked through, so that a new label, tooltip or dialog that forgets is found.
+"""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import (
+    QApplication,
+    QDialog,
+    QFileDialog,
+    QLabel,
+    QListWidget,
+    QListWidgetItem,
+    QMenu,
+    QMessageBox,
+    QTextEdit,
+    QWidget,
+)
+from pytestqt.qtbot import QtBot
+
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.library_events import Notice
+from desktop_rag.core.settings import EndpointSettings, Settings
+from desktop_rag.ui.address_question import ask_to_open
+from desktop_rag.ui.controls import PlainLabel
+from desktop_rag.ui.documents_table import DocumentsTable
+from tests.chat_server import ChatServer
+from tests.plain_widgets import kinds_that_show, markup_risks
+from tests.stories.conftest import Person
+
+pytestmark = pytest.mark.skipif(
+    sys.platform == "win32", reason="Windows has no such names of files"
+)
+MARK = "<img src=&#47;dev&#47;zero>"
+# In what is no name of a file there may be slashes.
+WORSE = f'{MARK}<b>x</b><img src="/dev/zero">&amp;'
+EMAIL = f"Subject: {WORSE} mail\nFrom: {MARK} <a@b.example>\nContent-Type: text/plain\n\nLamp.\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / f"papers <b>{MARK}"
+    made.mkdir()
+    (made / f"a{MARK}.md").write_text(
+        f"# {WORSE} lamp\n\nThe lamp {WORSE} is lit at dusk by {MARK}."
+    )
+    (made / f"b{MARK}.pdf").write_bytes(b"%PDF-1.7\nnothing else")
+    (made / f"c{MARK}.eml").write_text(EMAIL)
+    (made / f"d{MARK}.csv").write_text(f"{WORSE},lamp\n{WORSE},3\n")
+    return made
+
+
+@pytest.fixture
+def indexed(person: Person, folder: Path) -> Person:
+    collection = person.app.services.library.add_collection(WORSE)
+    person.app.services.library.add_source(folder, collection.collection_id)
+    person.presses("Ctrl+2")
+    person.sees("4 files: 3 searchable, 1 failed")
+    return person
+
+
+def shows(*kinds: str) -> None:
+    """The mark is shown in these kinds of places, and nowhere taken for more than text."""
+    for widget in QApplication.topLevelWidgets():
+        if widget.isVisible():
+            widget.grab()
+    assert markup_risks(MARK) == []
+    assert kinds_that_show(MARK) >= set(kinds)
+
+
+def dialogs(person: Person) -> list[QDialog]:
+    return [d for d in person.window.findChildren(QDialog) if d.isVisible()]
+
+
+# --- the looking itself ----------------------------------------------------------------------
+
+
+def raw_label() -> QWidget:
+    return QLabel(f"a{MARK}")
+
+
+def raw_tooltip() -> QWidget:
+    widget = PlainLabel("a")
+    widget.setToolTip(f"a{MARK}.pdf")
+    return widget
+
+
+def raw_box() -> QWidget:
+    box = QMessageBox()
+    box.setText(f"a{MARK}")
+    return box
+
+
+def raw_rows() -> QWidget:
+    rows = QListWidget()
+    item = QListWidgetItem("a", rows)
+    item.setData(Qt.ItemDataRole.ToolTipRole, f"a{MARK}")
+    return rows
+
+
+def raw_text() -> QWidget:
+    edit = QTextEdit()
+    edit.setPlainText(MARK)
+    return edit
+
+
+def raw_menu() -> QWidget:
+    menu = QMenu()
+    menu.setToolTipsVisible(True)
+    menu.addAction(f"a{MARK}")
+    return menu
+
+
+@pytest.mark.parametrize("make", [raw_label, raw_tooltip, raw_box, raw_rows, raw_text, raw_menu])
+def test_a_widget_that_forgets_is_found(make: Callable[[], QWidget], qtbot: QtBot) -> None:
+    widget = make()
+    qtbot.addWidget(widget)
+    assert markup_risks(MARK)
+
+
+# --- the window ------------------------------------------------------------------------------
+
+
+def test_the_folder_that_is_added(person: Person, folder: Path) -> None:
+    person.lets_go_of(folder)
+    person.waits_until(lambda: bool(dialogs(person)))
+    shows("tooltip", "window title")
+    dialogs(person)[0].reject()
+
+
+def test_the_library_page(indexed: Person) -> None:
+    shows("label", "tooltip", "row")
+    indexed.clicks("Failed 1")
+    [row] = indexed.rows("Files")
+    assert MARK in row[0]
+    shows("row", "tooltip")
+
+
+@pytest.mark.parametrize(
+    "button",
+    ["Collections", "Add web links…", f"Options of papers <b>{MARK}"],
+    ids=["collections", "links", "options"],
+)
+def test_the_dialogs_of_the_library(indexed: Person, button: str) -> None:
+    indexed.clicks(button)
+    indexed.waits_until(lambda: bool(dialogs(indexed)))
+    shows("row")
+    dialogs(indexed)[0].reject()
+
+
+def test_what_was_read_of_a_document(indexed: Person) -> None:
+    table = indexed.window.findChildren(DocumentsTable)[0]
+    for document in indexed.app.services.library.documents():
+        table.view_asked.emit(document)
+    indexed.waits_until(lambda: {"text", "window title"} <= kinds_that_show(MARK))
+    shows("label", "text", "window title", "row")
+
+
+def test_a_chat_about_it(indexed: Person, server: ChatServer) -> None:
+    server.answer = (
+        f"{WORSE} is lit [1]. ![{WORSE}]({WORSE}) <{WORSE}> [{WORSE}](http://a.b/{MARK})"
+    )
+    use(indexed, server)
+    indexed.presses("Ctrl+1")
+    indexed.asks(f"When is {WORSE} lamp lit?")
+    indexed.sees("Cited · 1")
+    shows("label", "tooltip", "row", "text")
+    indexed.clicks("Rewrite the answer")
+    indexed.waits_until(lambda: bool(dialogs(indexed)))
+    shows("text")
+    dialogs(indexed)[0].reject()
+
+
+def test_faults_of_an_endpoint(indexed: Person, server: ChatServer) -> None:
+    server.mode, server.error = "status", {"error": {"message": f"no {WORSE}"}}
+    use(indexed, server)
+    indexed.presses("Ctrl+1")
+    indexed.asks(f"When is {WORSE} lamp lit?")
+    indexed.sees("The endpoint failed.")
+    shows("label")
+
+
+def test_models_and_what_a_test_of_them_says(indexed: Person, server: ChatServer) -> None:
+    server.models = (f"m{WORSE}", WORSE)
+    use(indexed, server, model=WORSE)
+    indexed.presses("Ctrl+3")
+    indexed.clicks("Test")
+    indexed.sees("answered after")
+    shows("label", "row", "field")
+
+
+def test_notices_and_questions(person: Person, qtbot: QtBot) -> None:
+    person.app.bridge.post(AppError(WORSE, WORSE))
+    person.sees(WORSE)
+    person.window.notices.offer(Notice(WORSE, WORSE), "Undo", lambda: None)
+    shows("label")
+    box = ask_to_open("https://a.example/?q=%3Cb%3E", person.window)
+    assert box is not None
+    assert box.textFormat() is Qt.TextFormat.PlainText
+    box.reject()
+
+
+def test_a_chat_of_that_name(indexed: Person, tmp_path: Path) -> None:
+    indexed.presses("Ctrl+1")
+    indexed.asks(f"{WORSE} lamp?")
+    indexed.sees("Excerpts from your documents")
+    shows("row", "tooltip", "label")
+    exported(indexed, tmp_path / f"{MARK}.md")
+    indexed.sees(f"Exported to {tmp_path / MARK}.md")
+    shows("label")
+
+
+def exported(person: Person, path: Path) -> None:
+    """Export the chat that is open into a file."""
+    menus = person.window.chat_page.findChildren(QMenu)
+    [export] = [a for menu in menus for a in menu.actions() if a.text() == "Export…"]
+    export.trigger()
+    dialog = person.window.findChildren(QFileDialog)[-1]
+    # The name that is proposed is no markup: Qt asks about it in a box that guesses.
+    assert not any("<" in name for name in dialog.selectedFiles())
+    dialog.fileSelected.emit(str(path))
+    dialog.reject()
+
+
+def use(person: Person, server: ChatServer, model: str = "test-model") -> None:
+    settings = Settings(endpoint=EndpointSettings(server.base_url, model))
+    person.app.services.chat.apply(settings)
+    person.window.show_settings(settings)
