@@ -90,6 +90,7 @@ def test_another_theme_renders_again(body: AnswerBody, theme: Theme, qtbot: QtBo
 def test_of_a_very_long_answer_the_beginning_is_shown(
     body: AnswerBody, qtbot: QtBot, text: str
 ) -> None:
+    """S-10."""
     started = time.perf_counter()
     body.show_text(text, [SOURCE])
     assert time.perf_counter() - started < LONGEST_STALL_S

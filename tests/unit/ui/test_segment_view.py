@@ -46,19 +46,23 @@ def views(body: AnswerBody) -> list[SegmentView]:
 def test_pictures_are_never_loaded(
     body: AnswerBody, server: socket.socket, *, is_streamed: bool
 ) -> None:
+    """S-01, as it streams and as it is found in the history."""
     port = server.getsockname()[1]
     text = (
         "![one](file:///dev/zero) ![two](//evil/share/a.png) "
         f"![three](http://127.0.0.1:{port}/a) <img src='file:///dev/zero'> "
-        "&lt;img src=/dev/zero&gt; ![four](data:image/svg+xml;base64,AAAA)"
+        "&lt;img src=/dev/zero&gt; ![four](data:image/svg+xml;base64,AAAA) "
+        f"![five][1]\n\n[1]: http://127.0.0.1:{port}/b\n[five]: file:///dev/zero"
     )
     for end in range(1, len(text), 7) if is_streamed else ():
-        body.show_text(text[:end], SOURCES)
+        body.show_text(text[:end], SOURCES, is_live=True)
+        body.grab()
     body.show_text(text, SOURCES)
     body.grab()
     shown = views(body)[0].toPlainText()
     assert all(f"[image: {name}]" in shown for name in ("one", "two", "three", "four"))
     assert "<img src='file:///dev/zero'>" in shown
+    assert "\N{OBJECT REPLACEMENT CHARACTER}" not in shown
     with pytest.raises(TimeoutError):
         server.accept()
 
