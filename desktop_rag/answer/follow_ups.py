@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from threading import Event
 
 from desktop_rag.answer.citations import normalise
-from desktop_rag.answer.prompt import harmless
+from desktop_rag.answer.harmless import harmless
 from desktop_rag.answer.small_job import as_question, written_by
 from desktop_rag.answer.source_finder import SourceFinder
 from desktop_rag.answer.topics import topics

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from threading import Event
 
+from desktop_rag.answer.harmless import harmless
 from desktop_rag.answer.small_job import LONGEST_QUESTION_CHARS, as_question, written_by
 from desktop_rag.core.conversation import Message, Role
 from desktop_rag.core.errors import AppError
@@ -93,10 +94,10 @@ def _quoted(question: str, history: Sequence[Message], fence: str) -> str:
         for message in history[-2 * _EXCHANGES :]
         if message.text.strip()
     ]
-    said = "\n".join(lines).replace(fence, "…")
+    said = harmless("\n".join(lines), fence)
     return (
         f"<conversation-{fence}>\n{said}\n</conversation-{fence}>\n\n"
-        f"Next question: {_shortened(question)}"
+        f"Next question: {harmless(_shortened(question), fence)}"
     )
 
 
