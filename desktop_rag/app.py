@@ -21,6 +21,7 @@ from typing import Any
 from desktop_rag import verbs
 from desktop_rag.answer.chat import Chat
 from desktop_rag.answer.chat_models import ChatModels
+from desktop_rag.answer.claims.checker import ClaimChecker
 from desktop_rag.answer.fusion import FusionModel
 from desktop_rag.answer.naming import NamedDocuments
 from desktop_rag.answer.pool import AnsweringIndex
@@ -112,15 +113,14 @@ def build_services(home: Home, *, times: WatchTimes | None = None) -> Services:
             ]
 
         fusion = FusionModel.load(resources_dir() / "retrieval" / "fusion.toml")
-        names = NamedDocuments(engine.names)
-        retriever = Retriever(engine.lexical, answering, gate, names, fusion)
+        retriever = Retriever(engine.lexical, answering, gate, NamedDocuments(engine.names), fusion)
         # Answers without an endpoint look at sentences one by one: too many to send away.
         embedder = None if is_address(settings.index.model_folder) else dense.embedder
         rewrites = Rewrites(home.rewrites, partial(_make_searchable, library))
         chat = Chat(
             engine.conversations, engine.documents, retriever, embedder,
             ChatModels(keys, settings), rewrites,
-            settings=settings,
+            check=ClaimChecker().check, settings=settings,
         )  # fmt: skip
         faults = [Notice(error.title, error.hint) for error in (dense.fault,) if error]
     except BaseException:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from desktop_rag.core.anchors import HEADING_SEPARATOR, Anchor
+from desktop_rag.core.answer_claims import Claim
 from desktop_rag.core.conversation import NEAREST, Message, SearchNotes, SearchResult, SourceRef
 from desktop_rag.core.domain import Collection, Document, DocumentState, Passage, Source
 from desktop_rag.core.library_events import DocumentCounts
@@ -121,7 +122,7 @@ def answer_json(message: Message) -> dict[str, Any]:
     document: dict[str, Any] = {
         "answer": message.text,
         "citations": [_source_json(s) for s in message.sources if s.is_cited],
-        "claims": [],
+        "claims": [_claim_json(claim, message.sources) for claim in message.claims],
         "follow_ups": list(message.follow_ups),
         "model": message.model,
         "seconds": round(message.seconds, 3),
@@ -131,6 +132,18 @@ def answer_json(message: Message) -> dict[str, Any]:
     if notes := _notes_json(message.notes):
         document["notes"] = notes
     return document
+
+
+def _claim_json(claim: Claim, sources: Sequence[SourceRef]) -> dict[str, Any]:
+    evidence = claim.checked.evidence
+    source = next((source for source in sources if source.n == claim.n), None)
+    return {
+        "text": claim.checked.claim,
+        "verdict": claim.verdict.value,
+        "evidence": source.text[evidence.start : evidence.end] if source and evidence else "",
+        "n": claim.n,
+        "explanation": claim.checked.explanation,
+    }
 
 
 def _notes_json(notes: SearchNotes | None) -> dict[str, Any] | None:

@@ -14,6 +14,7 @@ import select
 import socket
 import ssl
 import threading
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -96,6 +97,7 @@ class ChatServer:
         self.requests: list[Request] = []
         self.has_asked = threading.Event()  # a chat request came in
         self.has_sent = threading.Event()  # the first pieces went out
+        self.first_sent_at = 0.0  # when those of the last answer did, by time.monotonic()
         self.has_lost_client = threading.Event()  # the client closed while we were not finished
         self.released = threading.Event()
         self.connections: set[socket.socket] = set()
@@ -278,11 +280,13 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Type", "text/event-stream")
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
+        self.script.first_sent_at = 0.0
         try:
             for event in events:
                 if self.script.released.wait(self.script.pause_s):
                     break
                 self.wfile.write(b"%x\r\n%s\r\n" % (len(event), event))
+                self.script.first_sent_at = self.script.first_sent_at or time.monotonic()
                 self.script.has_sent.set()
             if not self.close_connection:
                 self.wfile.write(b"0\r\n\r\n")

@@ -5,85 +5,137 @@ gives way to one: a server on the person's own computer does one thing at a time
 """
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
-from threading import Event
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from threading import Event, Lock
+from typing import TypeVar
 
+from desktop_rag.answer.answer_claims import CheckClaim, checked, claims_of
+from desktop_rag.answer.claim_judge import judged
 from desktop_rag.answer.follow_ups import FollowUps
 from desktop_rag.answer.small_job import Unless
-from desktop_rag.core.conversation import AnswerChanged, Message, MessageState
+from desktop_rag.core.answer_claims import Claim
+from desktop_rag.core.conversation import AnswerChanged, Message, MessageState, SourceRef
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.settings import Settings
 from desktop_rag.models.gate import ModelGate
 from desktop_rag.models.ports import ChatModel
 from desktop_rag.store.contract.records import ConversationStore
 
-_WAIT_S = 0.2
 log = logging.getLogger(__name__)
 
+T = TypeVar("T")
+# What is found on the way, and the answer as it is at the end.
+_Changes = Generator[AnswerChanged, None, Message]
+
+_WAIT_S = 0.2
 # So often a job begins anew that gave way to an answer.
 _TRIES = 3
 
 
+@dataclass(frozen=True, slots=True)
+class After:
+    """What a job about an answer is to know: `history` ends with the question it answers."""
+
+    history: Sequence[Message]
+    collection_id: str
+    settings: Settings
+
+
 class Afterwards:
-    """Finds what may be asked after an answer."""
+    """Checks the claims of an answer, and finds what may be asked after it."""
 
     def __init__(
         self,
         conversations: ConversationStore,
         follow_ups: FollowUps,
+        check: CheckClaim,
         helper: Callable[[], ChatModel | None],
         answers: ModelGate,
     ) -> None:
         """`helper` gives the model for small jobs; `answers` is closed while one is on its way."""
         self._conversations = conversations
         self._follow_ups = follow_ups
+        self._check = check
         self._helper = helper
         self._answers = answers
+        # The checker is made for one thread, and two answers may have come at once.
+        self._checking = Lock()
 
-    def about(
-        self,
-        answer: Message,
-        history: Sequence[Message],
-        settings: Settings,
-        *,
-        collection_id: str,
-        cancel: Event,
-    ) -> Iterator[AnswerChanged]:
-        """The answer as it changes, stored each time. `history` ends with its question.
+    def about(self, answer: Message, after: After, cancel: Event) -> Iterator[AnswerChanged]:
+        """The answer as it changes; all but claims that are still to be checked is stored.
 
         Of one that was stopped, failed or rests on nothing there is nothing to find.
         """
         if answer.state is not MessageState.DONE or not answer.sources:
             return
-        if settings.answers.suggests_questions and not answer.follow_ups:
-            found = self._questions(answer, history, settings, collection_id, cancel)
+        wanted = after.settings.answers
+        # Excerpts are the words of the sources.
+        if wanted.checks_claims and not answer.claims and not answer.is_excerpts:
+            answer = yield from self._with_claims(answer, cancel)
+            if wanted.checks_with_model:
+                answer = yield from self._judged(answer, cancel)
+        if wanted.suggests_questions and not answer.follow_ups:
+            found = self._questions(answer, after, cancel)
             if found:
-                self._conversations.set_follow_ups(answer.message_id, found)
-                yield AnswerChanged(replace(answer, follow_ups=found))
+                yield AnswerChanged(self._stored(replace(answer, follow_ups=found), cancel))
 
-    def _questions(
-        self,
-        answer: Message,
-        history: Sequence[Message],
-        settings: Settings,
-        collection_id: str,
-        cancel: Event,
-    ) -> tuple[str, ...]:
-        for _ in range(_TRIES):
-            self._wait_for_answers(cancel)
-            gives_way = Unless(cancel, lambda: self._answers.is_closed)
-            found = self._follow_ups.find(
+    def _stored(self, answer: Message, cancel: Event) -> Message:
+        if not cancel.is_set():
+            self._conversations.set_after(answer)
+        return answer
+
+    def _with_claims(self, answer: Message, cancel: Event) -> _Changes:
+        """The answer with its claims as yet unchecked, then with them checked."""
+        claims = claims_of(answer.text)
+        if not claims:
+            return answer
+        yield AnswerChanged(replace(answer, claims=claims))
+        self._wait_for_answers(cancel)
+        with self._checking:
+            claims = checked(claims, answer.text, answer.sources, self._check, cancel)
+        answer = self._stored(replace(answer, claims=claims), cancel)
+        yield AnswerChanged(answer)
+        return answer
+
+    def _judged(self, answer: Message, cancel: Event) -> _Changes:
+        """The answer each time the model has judged one of its claims."""
+        for place, claim in enumerate(answer.claims):
+            found = self._when_free(partial(self._judge, claim, answer.sources), cancel)
+            if found is None or cancel.is_set():
+                break
+            claims = (*answer.claims[:place], found, *answer.claims[place + 1 :])
+            answer = self._stored(replace(answer, claims=claims), cancel)
+            yield AnswerChanged(answer)
+        return answer
+
+    def _judge(self, claim: Claim, sources: Sequence[SourceRef], cancel: Event) -> Claim | None:
+        model = self._usable_helper()
+        return judged(claim, sources, model, cancel) if model else None
+
+    def _questions(self, answer: Message, after: After, cancel: Event) -> tuple[str, ...]:
+        def find(gives_way: Event) -> tuple[str, ...]:
+            return self._follow_ups.find(
                 answer,
-                history,
-                settings.retrieval,
-                collection_id=collection_id,
+                after.history,
+                after.settings.retrieval,
+                collection_id=after.collection_id,
                 model=self._usable_helper(),
                 cancel=gives_way,
             )
-            if found or not gives_way.is_set():
+
+        return self._when_free(find, cancel) or ()
+
+    def _when_free(self, job: Callable[[Event], T], cancel: Event) -> T | None:
+        """What a job gives that was not disturbed by an answer; None when all tries were."""
+        for _ in range(_TRIES):
+            self._wait_for_answers(cancel)
+            gives_way = Unless(cancel, lambda: self._answers.is_closed)
+            found = job(gives_way)
+            if not gives_way.is_set():
                 return found
-        return ()
+        return None
 
     def _usable_helper(self) -> ChatModel | None:
         try:

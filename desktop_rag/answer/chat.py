@@ -10,7 +10,8 @@ from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 from threading import Event
 
-from desktop_rag.answer.afterwards import Afterwards
+from desktop_rag.answer.afterwards import After, Afterwards
+from desktop_rag.answer.answer_claims import CheckClaim
 from desktop_rag.answer.chat_models import ChatModels
 from desktop_rag.answer.draft import Draft
 from desktop_rag.answer.extract import (
@@ -23,7 +24,7 @@ from desktop_rag.answer.extract import (
 from desktop_rag.answer.follow_ups import FollowUps
 from desktop_rag.answer.history import History
 from desktop_rag.answer.model_answer import answer_with
-from desktop_rag.answer.passages import place_of
+from desktop_rag.answer.passages import numbered, place_of
 from desktop_rag.answer.retrieval import Retriever
 from desktop_rag.answer.rewrites import Rewrites
 from desktop_rag.answer.source_finder import SourceFinder
@@ -46,12 +47,15 @@ from desktop_rag.core.domain import Passage, SearchMode
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.query import parse_query, storable
 from desktop_rag.core.settings import Settings
+from desktop_rag.core.text import words
 from desktop_rag.models.gate import ModelGate
 from desktop_rag.models.ports import Embedder
 from desktop_rag.store.contract.documents import DocumentStore
 from desktop_rag.store.contract.records import ConversationStore
 
 _TITLE_LENGTH = 60
+# A claim that is wrong has words that stand nowhere: its place is less relevant than an answer's.
+_WORTH_A_LOOK = 0.05
 
 
 class Chat:
@@ -66,6 +70,7 @@ class Chat:
         models: ChatModels,
         rewrites: Rewrites,
         *,
+        check: CheckClaim,
         settings: Settings,
     ) -> None:
         self.history = History(conversations, rewrites)
@@ -77,7 +82,7 @@ class Chat:
         self._settings = settings
         self._answers = ModelGate()
         self._afterwards = Afterwards(
-            conversations, FollowUps(self._finder, documents), models.helper, self._answers
+            conversations, FollowUps(self._finder, documents), check, models.helper, self._answers
         )
 
     def apply(self, settings: Settings) -> None:
@@ -154,7 +159,7 @@ class Chat:
         )
 
     def go_on(self, answer: Message, *, cancel: Event) -> Iterator[AnswerChanged]:
-        """Find what may be asked after an answer that stands; nobody waits for it.
+        """Check the claims of an answer and find what may be asked next; nobody waits for it.
 
         It begins once no answer is on its way. An answer that is gone has nothing after it.
         """
@@ -162,13 +167,9 @@ class Chat:
         messages = self._conversations.messages(answer.conversation_id)
         places = [n for n, m in enumerate(messages) if m.message_id == answer.message_id]
         if places:
-            yield from self._afterwards.about(
-                messages[places[0]],
-                messages[: places[0]],
-                self._settings,
-                collection_id=conversation.collection_id,
-                cancel=cancel,
-            )
+            place = places[0]
+            after = After(messages[:place], conversation.collection_id, self._settings)
+            yield from self._afterwards.about(messages[place], after, cancel)
 
     def search(
         self,
@@ -194,6 +195,12 @@ class Chat:
         return self._finder.look_up(
             query, self._settings.retrieval, mode=mode, limit=limit, collection_id=collection_id
         )
+
+    def place_about(self, text: str) -> SourceRef | None:
+        """The passage of all documents that says most about a claim; None when none does."""
+        found = self.search(" ".join(words(text)), limit=1)
+        worth_a_look = [p for p in found if p.relevance >= _WORTH_A_LOOK]
+        return numbered(worth_a_look)[0] if worth_a_look else None
 
     def document_text(self, document_id: str) -> str:
         """All text that was read from a document; AppError when it is gone."""
@@ -244,7 +251,7 @@ class Chat:
                     model, question, history, draft, self._finder.count_tokens, cancel
                 )
             else:
-                yield from self._from_excerpts(draft)
+                yield from self._from_excerpts(draft, _said_before(question, draft, history))
         except AppError as error:
             done = draft.message(MessageState.FAILED, error.title, error.hint)
         else:
@@ -263,12 +270,12 @@ class Chat:
         places = self._documents.content(source.document_id)[1]
         return place_of(places, source.start, source.end) or source.anchor
 
-    def _from_excerpts(self, draft: Draft) -> Iterator[AnswerEvent]:
+    def _from_excerpts(self, draft: Draft, said: str) -> Iterator[AnswerEvent]:
         draft.is_excerpts = True
         yield SourcesFound(draft.sources, draft.notes)
         asked = parse_query(draft.asked).text or draft.asked
         asked = draft.notes.repair(asked) if draft.notes else asked
-        draft.text = excerpts(asked, draft.sources, self._embedder)
+        draft.text = excerpts(asked, draft.sources, self._embedder, said)
         yield TextDelta(draft.text)
 
     def _from_nothing(self, draft: Draft, collection_id: str) -> Iterator[AnswerEvent]:
@@ -279,6 +286,12 @@ class Chat:
         else:
             draft.text = NOTHING_FOUND if self._documents.counts().total else NOTHING_THERE
         yield TextDelta(draft.text)
+
+
+def _said_before(question: str, draft: Draft, history: Sequence[Message]) -> str:
+    """The answer before, for a question that goes on from it and wants to know more."""
+    answers = [message.text for message in history if message.role is Role.ASSISTANT]
+    return answers[-1] if answers and draft.asked != question else ""
 
 
 def _title_of(question: str) -> str:

@@ -54,10 +54,13 @@ class _Candidate:
     terms: frozenset[str]
 
 
-def excerpts(question: str, sources: Sequence[SourceRef], embedder: Embedder | None) -> str:
+def excerpts(
+    question: str, sources: Sequence[SourceRef], embedder: Embedder | None, said: str = ""
+) -> str:
     """An answer of up to three sentences of the sources, each with its [n], best source first.
 
-    With nothing to quote the answer says so and cites nothing.
+    What was `said` by an answer before is left out while there is anything else. With nothing to
+    quote the answer says so and cites nothing.
     """
     best = sorted(sources, key=lambda source: -source.score)[:_PASSAGES]
     candidates = [c for rank, source in enumerate(best, 1) for c in _candidates(source, rank)]
@@ -66,6 +69,7 @@ def excerpts(question: str, sources: Sequence[SourceRef], embedder: Embedder | N
         candidates = [c for source in best[:1] for c in _whole(source)]
     if not candidates:
         return NOTHING_FOUND
+    candidates = [c for c in candidates if _quoted(c.text) not in said] or candidates
     scores = _scores(question, candidates, embedder)
     order = sorted(range(len(candidates)), key=lambda i: -scores[i])
     floor = scores[order[0]] * _RELATIVE_FLOOR

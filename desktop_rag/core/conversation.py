@@ -1,11 +1,12 @@
 """Conversations, their messages, and the events of an answer on its way. Frozen values."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
 from desktop_rag.core.anchors import Anchor
+from desktop_rag.core.answer_claims import Claim
 from desktop_rag.core.domain import Passage
 
 # What to call passages that are shown although nothing seems to be about the question.
@@ -35,6 +36,16 @@ class SourceRef:
     part: str = ""
     url: str = ""
     also_in: tuple[str, ...] = ()
+
+    def narrowed(self, start: int, end: int) -> "SourceRef":
+        """The same source with [start, end) of its passage as what is quoted."""
+        passage_start = self.start - max(0, self.text.find(self.quote))
+        return replace(
+            self,
+            quote=self.text[start:end],
+            start=passage_start + start,
+            end=passage_start + end,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +141,8 @@ class Message:
     A failed answer has the error's title and hint in `error_title` and `error_hint`, and what
     had arrived until then in `text`. When nothing seems to be about the question there are no
     `sources`, and `nearest` holds the passages that come closest to it. `is_rewritten` says that
-    the person has an answer of their own to the question. `follow_ups` are what they may ask next.
+    the person has an answer of their own to the question. `follow_ups` are what they may ask next,
+    `claims` its sentences as they were checked against the sources.
     """
 
     message_id: str
@@ -151,6 +163,7 @@ class Message:
     feedback: Feedback = Feedback.NONE
     is_rewritten: bool = False
     follow_ups: tuple[str, ...] = ()
+    claims: tuple[Claim, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

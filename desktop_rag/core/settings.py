@@ -79,9 +79,15 @@ class RetrievalSettings:
 class AnswerSettings:
     """What is done about an answer once it stands.
 
+    `checks_claims` compares its sentences with the sources, on this computer;
+    `checks_with_model` then has the endpoint compare each of them too. `hides_unsupported` hides
+    an answer of which no sentence is supported, until the person wants to see it.
     `suggests_questions` finds what may be asked next, which takes a short request to the endpoint.
     """
 
+    checks_claims: bool = True
+    checks_with_model: bool = False
+    hides_unsupported: bool = False
     suggests_questions: bool = True
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from desktop_rag.core.anchors import Anchor
+from desktop_rag.core.answer_claims import Claim
 from desktop_rag.core.conversation import (
     Conversation,
     Feedback,
@@ -22,7 +23,7 @@ from desktop_rag.store.database import Connection, Database
 _CONVERSATION = "conversation_id, title, collection_id, updated_at, is_pinned"
 _MESSAGE = (
     "message_id, conversation_id, role, text, created_at, state, model, is_excerpts, seconds,"
-    " error_title, error_hint, thinking, follow_ups, notes"
+    " error_title, error_hint, thinking, follow_ups, claims, notes"
 )
 _CITATION = (
     "message_id, n, document_id, path, title, anchor, text, score, quote, start_offset,"
@@ -127,12 +128,11 @@ class ConversationStore:
 
         self._database.write(work)
 
-    def set_follow_ups(self, message_id: str, questions: Sequence[str]) -> None:
-        """Keep what may be asked after an answer."""
-        row = [json.dumps(questions), message_id]
-        self._database.write(
-            lambda con: con.execute("UPDATE messages SET follow_ups = ? WHERE message_id = ?", row)
-        )
+    def set_after(self, message: Message) -> None:
+        """Keep the follow-ups and claims of an answer."""
+        sql = "UPDATE messages SET follow_ups = ?, claims = ? WHERE message_id = ?"
+        row = [*_after(message), message.message_id]
+        self._database.write(lambda con: con.execute(sql, row))
 
     def messages(self, conversation_id: str) -> list[Message]:
         """The messages in order, with the sources as they were shown."""
@@ -188,14 +188,14 @@ def _insert_message(con: Connection, message: Message, position: int | None = No
     """At this position, or behind all others."""
     con.execute(
         f"INSERT INTO messages (position, {_MESSAGE})"
-        f" SELECT coalesce(?, max(position) + 1, 1), {', '.join('?' * 14)}"
+        f" SELECT coalesce(?, max(position) + 1, 1), {', '.join('?' * 15)}"
         " FROM messages WHERE conversation_id = ?",
         [
             position,
             message.message_id, message.conversation_id, message.role.value, message.text,
             message.created_at, message.state.value, message.model, message.is_excerpts,
             message.seconds, message.error_title, message.error_hint, message.thinking,
-            json.dumps(message.follow_ups),
+            *_after(message),
             json.dumps(message.notes.to_json()) if message.notes else "",
             message.conversation_id,
         ],
@@ -206,6 +206,11 @@ def _insert_message(con: Connection, message: Message, position: int | None = No
         "UPDATE conversations SET updated_at = ? WHERE conversation_id = ?",
         [message.created_at, message.conversation_id],
     )
+
+
+def _after(message: Message) -> tuple[str, str]:
+    claims = [claim.to_json() for claim in message.claims]
+    return json.dumps(message.follow_ups), json.dumps(claims)
 
 
 def _insert_sources(
@@ -232,10 +237,13 @@ def _source_from(fields: list[object]) -> SourceRef:
 def _message_from(
     row: tuple[object, ...], sources: Sequence[SourceRef], nearest: Sequence[SourceRef]
 ) -> Message:
-    message_id, conversation_id, role, text, created_at, state, *rest, follow_ups, notes = row
+    message_id, conversation_id, role, text, created_at, state, *rest, follow_ups, claims, notes = (
+        row
+    )
     said = SearchNotes.from_json(json.loads(str(notes))) if notes else None
     return Message(
         message_id, conversation_id, Role(role), text, created_at, MessageState(state),  # type: ignore[arg-type]
         *rest, tuple(sources), tuple(nearest), said,  # type: ignore[arg-type]
         follow_ups=tuple(json.loads(str(follow_ups))),
+        claims=tuple(Claim.from_json(fields) for fields in json.loads(str(claims))),
     )  # fmt: skip

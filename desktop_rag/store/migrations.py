@@ -79,9 +79,10 @@ def m008_spans_beside_texts(connection: Connection) -> None:
         connection.execute(statement)
 
 
-def m009_follow_ups(connection: Connection) -> None:
-    """What may be asked after an answer: a JSON list."""
+def m009_after_answers(connection: Connection) -> None:
+    """What is known of an answer once it stands: JSON lists of questions, of checked claims."""
     connection.execute("ALTER TABLE messages ADD COLUMN follow_ups VARCHAR DEFAULT '[]'")
+    connection.execute("ALTER TABLE messages ADD COLUMN claims VARCHAR DEFAULT '[]'")
 
 
 MIGRATIONS: list[Callable[[Connection], None]] = [
@@ -93,7 +94,7 @@ MIGRATIONS: list[Callable[[Connection], None]] = [
     m006_pins_and_feedback,
     m007_packed_vectors,
     m008_spans_beside_texts,
-    m009_follow_ups,
+    m009_after_answers,
 ]
 LATEST = len(MIGRATIONS)
 

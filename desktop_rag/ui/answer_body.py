@@ -11,7 +11,9 @@ from PySide6.QtCore import QTimer, Signal, Slot
 from PySide6.QtGui import QFontDatabase
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
+from desktop_rag.core.answer_claims import Claim
 from desktop_rag.core.conversation import SourceRef
+from desktop_rag.ui.claim_marks import with_marks
 from desktop_rag.ui.controls import TextButton
 from desktop_rag.ui.markdown import Look, Segment, last_block_start, next_segment, render_html
 from desktop_rag.ui.segment_view import SegmentView
@@ -25,6 +27,7 @@ class AnswerBody(QWidget):
     """Renders Markdown and tells what was clicked in it."""
 
     citation_clicked = Signal(int)
+    claim_clicked = Signal(int)
     address_clicked = Signal(str)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
@@ -32,6 +35,7 @@ class AnswerBody(QWidget):
         self._theme = theme
         self._text = ""
         self._sources: tuple[SourceRef, ...] = ()
+        self._claims: tuple[Claim, ...] = ()
         self._limit = SHOWN_CHARS
         self._is_live = False
         self._segments: list[Segment] = []
@@ -60,15 +64,25 @@ class AnswerBody(QWidget):
         """Whether all that is to be shown is shown."""
         return not self._timer.isActive()
 
-    def show_text(self, text: str, sources: Sequence[SourceRef], *, is_live: bool = False) -> None:
+    def show_text(
+        self,
+        text: str,
+        sources: Sequence[SourceRef],
+        claims: Sequence[Claim] = (),
+        *,
+        is_live: bool = False,
+    ) -> None:
         """Show this text; what it has in common with the text before is not rendered again.
 
         While it is live, its last block has a view of its own.
         """
-        is_longer = text.startswith(self._text) and tuple(sources) == self._sources
+        text = with_marks(text, claims)
+        is_same = tuple(sources) == self._sources and tuple(claims) == self._claims
+        is_longer = text.startswith(self._text) and is_same
         if is_longer and len(text) == len(self._text) and is_live == self._is_live:
             return
-        self._text, self._sources, self._is_live = text, tuple(sources), is_live
+        self._text, self._is_live = text, is_live
+        self._sources, self._claims = tuple(sources), tuple(claims)
         del self._segments[-1 if is_longer else 0 :]
         self._render()
 
@@ -95,18 +109,21 @@ class AnswerBody(QWidget):
         self._offer_all()
 
     def _show_piece(self, position: int, source: str) -> None:
-        key = (source, self._sources, self._theme.is_dark)
+        key = (source, self._sources, self._claims, self._theme.is_dark)
         if position == len(self._views):
             self._add_view()
         if self._shown[position] != key:
             self._shown[position] = key
             citations = frozenset(source.n for source in self._sources)
             look = Look(self._theme.colours, _code_font())
-            self._views[position].show_html(render_html(source, citations, look), self._sources)
+            badges = {index: claim.verdict for index, claim in enumerate(self._claims)}
+            written = render_html(source, citations, look, badges)
+            self._views[position].show_html(written, self._sources, self._claims)
 
     def _add_view(self) -> None:
         view = SegmentView(self._theme, self)
         view.citation_clicked.connect(self.citation_clicked)
+        view.claim_clicked.connect(self.claim_clicked)
         view.address_clicked.connect(self.address_clicked)
         self._column.insertWidget(len(self._views), view)
         self._views.append(view)

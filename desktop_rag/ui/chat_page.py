@@ -21,6 +21,7 @@ from desktop_rag.ui.bridge import Bridge
 from desktop_rag.ui.chat_header import ChatHeader
 from desktop_rag.ui.chat_session import ChatSession
 from desktop_rag.ui.composer import Composer
+from desktop_rag.ui.controls import centred
 from desktop_rag.ui.conversation_actions import ConversationActions
 from desktop_rag.ui.conversation_feed import ConversationFeed
 from desktop_rag.ui.conversation_list import UNTITLED, ConversationList, title_of
@@ -82,12 +83,8 @@ class ChatPage(QWidget):
         self._stack = QStackedWidget()
         self._stack.addWidget(self._empty)
         self._stack.addWidget(self._messages)
-        self._composer.setMaximumWidth(_COMPOSER_PX)
-        composer_row = QHBoxLayout()
+        composer_row = centred(self._composer, _COMPOSER_PX)
         composer_row.setContentsMargins(16, 4, 16, 14)
-        composer_row.addStretch(1)
-        composer_row.addWidget(self._composer, 1000)
-        composer_row.addStretch(1)
         centre = QWidget()
         column = QVBoxLayout(centre)
         column.setContentsMargins(0, 0, 0, 0)
@@ -135,6 +132,8 @@ class ChatPage(QWidget):
         self._messages.feedback_given.connect(self._on_feedback_given)
         self._messages.rewrite_requested.connect(self._on_rewrite_requested)
         self._messages.follow_up_chosen.connect(self.ask)
+        self._messages.view_requested.connect(self.view_source)
+        self._messages.place_wanted.connect(self._actions.find_place)
         self._messages.citation_clicked.connect(self._on_citation_clicked)
         self._messages.address_clicked.connect(self._on_address_clicked)
         self._stop_key.activated.connect(self.stop)
@@ -147,6 +146,7 @@ class ChatPage(QWidget):
     def apply(self, settings: Settings) -> None:
         """Take over settings that concern what is shown here."""
         self._empty.show_endpoint(is_set=settings.endpoint.is_set)
+        self._messages.hide_unsupported(is_wanted=settings.answers.hides_unsupported)
 
     def show_examples(self, questions: Sequence[str]) -> None:
         """Offer questions to begin with."""

@@ -14,6 +14,7 @@ from desktop_rag.core.conversation import Conversation, Message
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import Notice
 from desktop_rag.ui.bridge import Bridge
+from desktop_rag.ui.claim_panel import ClaimPanel
 from desktop_rag.ui.conversation_list import title_of
 from desktop_rag.ui.rewrite_dialog import RewriteDialog
 
@@ -34,6 +35,7 @@ class ConversationActions(QObject):
     def __init__(self, bridge: Bridge, chat: "Chat", parent: QWidget) -> None:
         super().__init__(parent)
         self._bridge = bridge
+        self._chat = chat
         self._history = chat.history
         self._window = parent
 
@@ -53,6 +55,15 @@ class ConversationActions(QObject):
             self,
             lambda: self._history.put_back(message, in_place_of=message_id),
             lambda _nothing: done(),
+        )
+
+    def find_place(self, panel: ClaimPanel) -> None:
+        """Look where all documents say most about the claim that a panel shows."""
+        claim = panel.claim
+        self._bridge.run(
+            panel,
+            lambda: self._chat.place_about(claim.checked.claim),
+            lambda place: panel.show_place(claim, place),
         )
 
     def ask_to_rewrite(self, message: Message, done: Callable[[], None]) -> None:

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
 
-from desktop_rag.ui.controls import IconLabel, PlainLabel, TextButton
+from desktop_rag.ui.controls import IconLabel, PlainLabel, TextButton, centred
 from desktop_rag.ui.question_button import QuestionButton
 from desktop_rag.ui.theme import Theme
 from desktop_rag.ui.wording import count_of
@@ -38,30 +38,25 @@ class EmptyChat(QScrollArea):
         self._endpoint = TextButton("", kind="quiet")
         self._endpoint.setText("Answers are excerpts: no endpoint is set. Open settings")
         title = PlainLabel("Ask your documents", scale="title")
-        centred = Qt.AlignmentFlag.AlignHCenter
+        middle = Qt.AlignmentFlag.AlignHCenter
         inner = QWidget()
-        inner.setMaximumWidth(_COLUMN_PX)
         column = QVBoxLayout(inner)
         column.setSpacing(10)
-        column.addWidget(IconLabel(theme, "chat:accent", size_px=40), 0, centred)
-        column.addWidget(title, 0, centred)
+        column.addWidget(IconLabel(theme, "chat:accent", size_px=40), 0, middle)
+        column.addWidget(title, 0, middle)
         column.addWidget(self._words)
         column.addSpacing(8)
         self._questions = QVBoxLayout()
         column.addLayout(self._questions)
-        column.addWidget(self._add, 0, centred)
-        column.addWidget(self._endpoint, 0, centred)
+        column.addWidget(self._add, 0, middle)
+        column.addWidget(self._endpoint, 0, middle)
         page = QWidget()
         page.setProperty("kind", "page")
         self.setWidget(page)
-        across = QHBoxLayout()
-        across.addStretch(1)
-        across.addWidget(inner, 1000)
-        across.addStretch(1)
         outer = QVBoxLayout(page)
         outer.setContentsMargins(24, 24, 24, 24)
         outer.addStretch(2)
-        outer.addLayout(across)
+        outer.addLayout(centred(inner, _COLUMN_PX))
         outer.addStretch(3)
         self._add.clicked.connect(self.folder_requested)
         self._endpoint.clicked.connect(self.settings_requested)

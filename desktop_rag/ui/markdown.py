@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from desktop_rag.ui.claim_marks import MARK, Badges, badge_html
 from desktop_rag.ui.code_colours import highlighted
 
 SEGMENT_CHARS = 3_000
@@ -124,9 +125,14 @@ def _open_fence(source: str) -> str:
     return "" if is_closed else f"{last.markup}{last.info}\n"
 
 
-def render_html(source: str, citations: Collection[int], look: Look) -> str:
-    """HTML of one segment. `[n]` becomes a link `cite:n` for every n in `citations`."""
-    return _Writer(citations, look).write(_parse(source))
+def render_html(
+    source: str, citations: Collection[int], look: Look, badges: Badges | None = None
+) -> str:
+    """HTML of one segment. `[n]` becomes a link `cite:n` for every n in `citations`.
+
+    The mark of a claim (claim_marks.py) becomes its badge.
+    """
+    return _Writer(citations, look, badges or {}).write(_parse(source))
 
 
 def safe_address(href: str) -> str | None:
@@ -178,15 +184,16 @@ _HEADING_SIZES = {"h1": "x-large", "h2": "large", "h3": "medium"}
 class _Writer:
     """Writes one segment's tokens; knows nothing of the segments around it."""
 
-    def __init__(self, citations: Collection[int], look: Look) -> None:
+    def __init__(self, citations: Collection[int], look: Look, badges: Badges) -> None:
         self._citations = citations
+        self._badges = badges
         self._look = look
         self._open_links: list[bool] = []
         self._cited = 0
         # A token that is in no table is a bug: a KeyError.
         self._writers: dict[str, Callable[[Token], str]] = {
             "inline": lambda token: self.write(token.children or []),
-            "text": lambda token: self._text(token.content),
+            "text": self._text_with_badges,
             "text_special": lambda token: html.escape(token.content),
             "link_open": self._link_open,
             "link_close": lambda _: "</a>" if self._open_links.pop() else "",
@@ -241,6 +248,16 @@ class _Writer:
         ground = f' bgcolor="{self._look.colours["sunken"]}"' if token.tag == "th" else ""
         return f'<{token.tag} align="{alignment}"{ground}>'
 
+    def _text_with_badges(self, token: Token) -> str:
+        parts = [self._text(part) for part in MARK.split(token.content)]
+        badges = [
+            badge_html(mark, self._badges, self._look.colours)
+            for mark in MARK.findall(token.content)
+        ]
+        return parts[0] + "".join(
+            badge + part for badge, part in zip(badges, parts[1:], strict=True)
+        )
+
     def _text(self, text: str) -> str:
         parts: list[str] = []
         written = 0
@@ -268,14 +285,14 @@ class _Writer:
         )
 
     def _link_open(self, token: Token) -> str:
-        address = safe_address(str(token.attrs.get("href", "")))
+        address = safe_address(MARK.sub("", str(token.attrs.get("href", ""))))
         self._open_links.append(address is not None)
         if address is None:
             return ""
         return f'<a href="{html.escape(address)}" style="color:{self._look.colours["link"]};">'
 
     def _placeholder(self, token: Token) -> str:
-        name = html.escape(" ".join(token.content.split()) or "no description")
+        name = MARK.sub("", html.escape(" ".join(token.content.split()) or "no description"))
         return f'<span style="color:{self._look.colours["muted"]};">[image: {name}]</span>'
 
     def _code_in_line(self, token: Token) -> str:
@@ -283,13 +300,14 @@ class _Writer:
         return (
             f"<code style=\"font-family:'{html.escape(self._look.code_font)}'; "
             f'background-color:{colours["code_surface"]}; color:{colours["code_text"]};">'
-            f"{html.escape(token.content)}</code>"
+            f"{html.escape(MARK.sub('', token.content))}</code>"
         )
 
     def _code_block(self, token: Token) -> str:
         colours = self._look.colours
         language = token.info.split(maxsplit=1)[0] if token.info.strip() else ""
-        code = highlighted(token.content.rstrip("\n"), language, colours)
+        plain = MARK.sub("", token.content).rstrip("\n")
+        code = highlighted(plain, language, colours)
         return (
             '<table width="100%" cellspacing="0" cellpadding="10" style="margin-bottom:10px;" '
             f'bgcolor="{colours["code_surface"]}"><tr><td>'

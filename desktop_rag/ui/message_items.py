@@ -9,6 +9,8 @@ from PySide6.QtWidgets import QHBoxLayout, QToolButton, QVBoxLayout, QWidget
 
 from desktop_rag.core.conversation import Feedback, Message, MessageState
 from desktop_rag.ui.answer_body import AnswerBody
+from desktop_rag.ui.claim_marks import summary, worst
+from desktop_rag.ui.claim_panel import ClaimPanel
 from desktop_rag.ui.controls import (
     Card,
     ElidedLabel,
@@ -18,6 +20,7 @@ from desktop_rag.ui.controls import (
     set_property,
 )
 from desktop_rag.ui.follow_up_list import FollowUpList
+from desktop_rag.ui.hidden_answer import HiddenAnswer, is_backed
 from desktop_rag.ui.message_model import Phase, Turn
 from desktop_rag.ui.theme import Theme
 from desktop_rag.ui.wording import count_of, one_line
@@ -167,6 +170,8 @@ class AnswerItem(QWidget):
     fork_requested = Signal()
     rewrite_requested = Signal()
     follow_up_chosen = Signal(str)
+    view_requested = Signal(object)
+    place_wanted = Signal(object)
     feedback_given = Signal(object)
 
     def __init__(self, theme: Theme, turn: Turn, parent: QWidget | None = None) -> None:
@@ -174,6 +179,7 @@ class AnswerItem(QWidget):
         self._theme = theme
         self._turn = turn
         self._is_last = False
+        self._hides_unsupported = False
         self._build()
         self._connect()
         self.show_turn(turn)
@@ -193,6 +199,10 @@ class AnswerItem(QWidget):
         # A model's name is foreign and may be long: it must not widen the window.
         self._byline = ElidedLabel(tone="muted", scale="small")
         self._byline.setObjectName("byline")
+        self._hidden = HiddenAnswer()
+        self._claims = ClaimPanel(self._theme)
+        self._check = TextButton("", kind="quiet")
+        self._check.setObjectName("claimSummary")
         self._sources = TextButton("", kind="quiet", icon="quote:accent", theme=self._theme)
         self._copy = IconButton(self._theme, "copy:muted", "Copy the answer")
         self._retry = IconButton(self._theme, "retry:muted", "Answer again")
@@ -217,12 +227,20 @@ class AnswerItem(QWidget):
         column.setSpacing(4)
         for widget in (self._thinking, self._body, self._status, self._notes, self._failure):
             column.addWidget(widget)
+        column.addWidget(self._hidden)
+        column.addWidget(self._check, alignment=Qt.AlignmentFlag.AlignLeft)
+        column.addWidget(self._claims)
         column.addLayout(footer)
         self._follow_ups = FollowUpList()
         column.addWidget(self._follow_ups)
 
     def _connect(self) -> None:
         self._body.citation_clicked.connect(self.citation_clicked)
+        self._body.claim_clicked.connect(self._claims.open_at)
+        self._check.clicked.connect(self._on_check_clicked)
+        self._hidden.shown.connect(self._on_shown_anyway)
+        self._claims.view_requested.connect(self.view_requested)
+        self._claims.place_wanted.connect(self._on_place_wanted)
         self._body.address_clicked.connect(self.address_clicked)
         self._failure.retry_requested.connect(self.retry_requested)
         self._failure.settings_requested.connect(self.settings_requested)
@@ -240,12 +258,18 @@ class AnswerItem(QWidget):
         self._is_last = is_last
         self._show_actions()
 
+    def hide_unsupported(self, *, is_wanted: bool) -> None:
+        """Whether the answer is hidden when no sentence of it is supported."""
+        self._hides_unsupported = is_wanted
+        self._show_claims(self._turn.message)
+
     def show_turn(self, turn: Turn) -> None:
         """Show the answer as far as it is known."""
         self._turn = turn
         message = turn.message
         self._thinking.show_thinking(message.thinking, is_thinking=turn.phase is Phase.THINKING)
-        self._body.show_text(message.text, message.sources, is_live=turn.is_live)
+        self._body.show_text(message.text, message.sources, message.claims, is_live=turn.is_live)
+        self._show_claims(message)
         self._status.setText(_PHASES.get(turn.phase, ""))
         self._status.setVisible(turn.is_live and turn.phase is not Phase.WRITING)
         self._failure.show_failure(message)
@@ -256,6 +280,16 @@ class AnswerItem(QWidget):
         self._sources.setVisible(bool(message.sources or message.nearest))
         self._show_actions()
         set_property(self, "live", turn.is_live)
+
+    def _show_claims(self, message: Message) -> None:
+        words, tone = summary(message.claims)
+        self._check.setText(words)
+        self._check.setVisible(bool(words))
+        set_property(self._check, "tone", tone)
+        self._claims.show_claims(message.claims, message.sources)
+        is_hidden = self._hides_unsupported and not is_backed(message.claims)
+        self._hidden.setVisible(is_hidden)
+        self._body.setVisible(not is_hidden)
 
     def _show_actions(self) -> None:
         message, is_over = self._turn.message, not self._turn.is_live
@@ -273,6 +307,22 @@ class AnswerItem(QWidget):
         # A failed one has Retry in its card.
         has_failed = message.state is MessageState.FAILED
         self._retry.setVisible(self._is_last and is_over and not has_failed)
+
+    @Slot()
+    def _on_check_clicked(self) -> None:
+        """Open at what is most in need of a look."""
+        if self._claims.isHidden():
+            self._claims.open_at(worst(self._turn.message.claims))
+        else:
+            self._claims.hide()
+
+    @Slot()
+    def _on_shown_anyway(self) -> None:
+        self.hide_unsupported(is_wanted=False)
+
+    @Slot()
+    def _on_place_wanted(self) -> None:
+        self.place_wanted.emit(self._claims)
 
     @Slot()
     def _on_like_clicked(self) -> None:

@@ -8,10 +8,10 @@ import time
 
 from PySide6.QtCore import QMetaObject, QModelIndex, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QWheelEvent
-from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
 
 from desktop_rag.core.conversation import Feedback, Message, Role
-from desktop_rag.ui.controls import TextButton
+from desktop_rag.ui.controls import TextButton, centred
 from desktop_rag.ui.message_items import AnswerItem, QuestionItem
 from desktop_rag.ui.message_model import MessageModel
 from desktop_rag.ui.theme import Theme
@@ -37,6 +37,8 @@ class MessageView(QScrollArea):
     feedback_given = Signal(object, object)
     rewrite_requested = Signal(object)
     follow_up_chosen = Signal(str)
+    view_requested = Signal(object)
+    place_wanted = Signal(object)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -46,6 +48,7 @@ class MessageView(QScrollArea):
         self._items: dict[int, QuestionItem | AnswerItem] = {}
         self._changed: set[int] = set()
         self._first_wanted = 0
+        self._hides_unsupported = False
         self._is_at_bottom = True
         self._distance_from_end: int | None = None
         self._build()
@@ -62,21 +65,17 @@ class MessageView(QScrollArea):
         self._rows = QVBoxLayout()
         self._rows.setSpacing(2)
         inner = QWidget()
-        inner.setMaximumWidth(_COLUMN_PX)
         column = QVBoxLayout(inner)
         column.setContentsMargins(20, 12, 20, 12)
         column.addWidget(self._earlier, alignment=Qt.AlignmentFlag.AlignHCenter)
         column.addLayout(self._rows)
         column.addStretch(1)
-        across = QHBoxLayout(page)
-        across.setContentsMargins(0, 0, 0, 0)
-        across.addStretch(1)
-        across.addWidget(inner, 1000)
-        across.addStretch(1)
+        page.setLayout(centred(inner, _COLUMN_PX))
         self.setWidget(page)
         self._build_timer = QTimer(self)
         self._build_timer.setSingleShot(True)
         self._pause_ms = RENDER_EVERY_MS
+        self._rendered_at = 0.0
         self._render_timer = QTimer(self)
         self._render_timer.setSingleShot(True)
 
@@ -110,6 +109,13 @@ class MessageView(QScrollArea):
         ]
         self._on_model_reset()
 
+    def hide_unsupported(self, *, is_wanted: bool) -> None:
+        """Whether answers are hidden of which no sentence is supported."""
+        self._hides_unsupported = is_wanted
+        for item in self._items.values():
+            if isinstance(item, AnswerItem):
+                item.hide_unsupported(is_wanted=is_wanted)
+
     def scroll_to_end(self) -> None:
         """Go to the newest message and stay there."""
         self._is_at_bottom = True
@@ -140,7 +146,9 @@ class MessageView(QScrollArea):
         if not self._model.turn(last.row()).is_live:
             self._render_changed()
         elif not self._render_timer.isActive():
-            self._render_timer.start(self._pause_ms)
+            # What comes after a pause, the first words above all, is shown at once.
+            since_ms = int(1000 * (time.perf_counter() - self._rendered_at))
+            self._render_timer.start(max(0, self._pause_ms - since_ms))
 
     @Slot()
     def _render_changed(self) -> None:
@@ -149,7 +157,8 @@ class MessageView(QScrollArea):
             if item := self._items.get(row):
                 item.show_turn(self._model.turn(row))
         self._changed.clear()
-        took_ms = 1000 * (time.perf_counter() - began_at)
+        self._rendered_at = time.perf_counter()
+        took_ms = 1000 * (self._rendered_at - began_at)
         self._pause_ms = max(RENDER_EVERY_MS, int(took_ms * _PAUSE_TO_WORK))
 
     @Slot()
@@ -182,6 +191,9 @@ class MessageView(QScrollArea):
             item.feedback_given.connect(self._on_feedback_given)
             item.rewrite_requested.connect(self._on_rewrite_requested)
             item.follow_up_chosen.connect(self.follow_up_chosen)
+            item.view_requested.connect(self.view_requested)
+            item.place_wanted.connect(self.place_wanted)
+            item.hide_unsupported(is_wanted=self._hides_unsupported)
             item.show_as_last(is_last=row == self._model.rowCount() - 1)
         self._items[row] = item
         self._rows.insertWidget(self._rows.count() if at_end else 0, item)

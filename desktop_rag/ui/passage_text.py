@@ -1,37 +1,22 @@
 """Shows a passage literally, with the quoted words marked; folded to a few lines. Qt thread."""
 
-import math
+from PySide6.QtWidgets import QWidget
 
-from PySide6.QtCore import QSizeF, Qt, QUrl, Slot
-from PySide6.QtGui import QImage, QTextCharFormat, QTextCursor, QWheelEvent
-from PySide6.QtWidgets import QFrame, QSizePolicy, QTextEdit, QWidget
-
+from desktop_rag.ui.marked_text import MarkedText
 from desktop_rag.ui.theme import Theme
 
 _FOLDED_CHARS = 280
 _LEAD_CHARS = 90
 
 
-class PassageText(QTextEdit):
-    """Read-only plain text. The text is put in as text, so nothing in it can be HTML."""
+class PassageText(MarkedText):
+    """A passage of a source."""
 
     def __init__(self, theme: Theme, text: str, quote: str, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._theme = theme
+        super().__init__(theme, "Passage", parent)
         self._passage = text.strip()
         self._quote = quote.strip()
         self._is_whole = not self.is_longer
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setReadOnly(True)
-        self.setAcceptRichText(False)
-        self.setUndoRedoEnabled(False)
-        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
-        self.setAccessibleName("Passage")
-        self.document().setDocumentMargin(0)
-        self.document().documentLayout().documentSizeChanged.connect(self._on_size_changed)
-        theme.changed.connect(self._show)
         self._show()
 
     @property
@@ -49,33 +34,10 @@ class PassageText(QTextEdit):
         self._is_whole = is_whole
         self._show()
 
-    def loadResource(self, kind: int, name: QUrl | str) -> QImage:
-        # Not None: then Qt would go on and read the file itself.
-        return QImage()
-
-    def wheelEvent(self, event: QWheelEvent) -> None:
-        event.ignore()
-
-    @Slot()
     def _show(self) -> None:
         shown = self._passage if self._is_whole else folded(self._passage, self._quote)
-        before, quote, after = split_at_quote(shown, self._quote)
-        self.document().clear()
-        cursor = QTextCursor(self.document())
-        cursor.insertText(before, self._format("muted"))
-        marked = self._format("highlight_text")
-        marked.setBackground(self._theme.colour("highlight"))
-        cursor.insertText(quote, marked)
-        cursor.insertText(after, self._format("muted"))
-
-    def _format(self, role: str) -> QTextCharFormat:
-        char_format = QTextCharFormat()
-        char_format.setForeground(self._theme.colour(role))
-        return char_format
-
-    @Slot(QSizeF)
-    def _on_size_changed(self, size: QSizeF) -> None:
-        self.setFixedHeight(max(1, math.ceil(size.height())))
+        before, quote, _ = split_at_quote(shown, self._quote)
+        self.show_marked(shown, [(len(before), len(before) + len(quote))])
 
 
 def folded(passage: str, quote: str) -> str:

@@ -21,7 +21,9 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QFrame, QSizePolicy, QTextBrowser, QToolTip, QWidget
 
+from desktop_rag.core.answer_claims import Claim
 from desktop_rag.core.conversation import SourceRef
+from desktop_rag.ui.claim_marks import claim_index, in_words
 from desktop_rag.ui.controls import plain_tooltip
 from desktop_rag.ui.markdown import cited_number, safe_address
 from desktop_rag.ui.theme import Theme
@@ -33,12 +35,14 @@ class SegmentView(QTextBrowser):
     """Read-only text whose citations are pills. Clicks are told, never followed."""
 
     citation_clicked = Signal(int)
+    claim_clicked = Signal(int)
     address_clicked = Signal(str)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
         self._sources: dict[int, SourceRef] = {}
+        self._claims: Sequence[Claim] = ()
         self._pills: list[tuple[int, int]] = []
         # Where the pills are painted, until the text or its width changes.
         self._rects: list[QRectF] | None = None
@@ -61,8 +65,11 @@ class SegmentView(QTextBrowser):
         self.anchorClicked.connect(self._on_anchor_clicked)
         self.document().documentLayout().documentSizeChanged.connect(self._on_size_changed)
 
-    def show_html(self, html: str, sources: Sequence[SourceRef]) -> None:
+    def show_html(
+        self, html: str, sources: Sequence[SourceRef], claims: Sequence[Claim] = ()
+    ) -> None:
         """Replace the text. `html` must come from our own renderer."""
+        self._claims = claims
         self._sources = {source.n: source for source in sources}
         self.setHtml(html)
         self._pills = self._find_pills()
@@ -102,6 +109,8 @@ class SegmentView(QTextBrowser):
         href = self.anchorAt(self.viewport().mapFromGlobal(event.globalPos()))
         source = self._sources.get(cited_number(href) or 0)
         text = f"{source.title}\n{source.anchor.label()}".rstrip() if source else href
+        if (index := claim_index(href, self._claims)) is not None:
+            text = f"{in_words(self._claims[index].verdict)}. Press to see why."
         QToolTip.showText(event.globalPos(), plain_tooltip(text), self)
 
     def _find_pills(self) -> list[tuple[int, int]]:
@@ -137,6 +146,8 @@ class SegmentView(QTextBrowser):
         n = cited_number(href)
         if n is not None and n in self._sources:
             self.citation_clicked.emit(n)
+        elif (index := claim_index(href, self._claims)) is not None:
+            self.claim_clicked.emit(index)
         elif address := safe_address(href):
             self.address_clicked.emit(address)
 

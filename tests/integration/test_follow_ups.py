@@ -2,7 +2,6 @@
 
 import threading
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -56,7 +55,8 @@ def indexed(services: Services, tmp_path: Path) -> Services:
 def server(indexed: Services) -> Iterator[ChatServer]:
     with ChatServer(PROPOSED) as running:
         running.first_answers = ["The lamp is lit at dusk [1]."]
-        indexed.chat.apply(replace(Settings(), endpoint=running.endpoint()))
+        answers = AnswerSettings(checks_claims=False)
+        indexed.chat.apply(Settings(endpoint=running.endpoint(), answers=answers))
         yield running
 
 
@@ -106,7 +106,7 @@ def test_nothing_follows_an_answer_that_rests_on_nothing(indexed: Services) -> N
 
 
 def test_it_can_be_switched_off(indexed: Services, server: ChatServer) -> None:
-    answers = AnswerSettings(suggests_questions=False)
+    answers = AnswerSettings(checks_claims=False, suggests_questions=False)
     indexed.chat.apply(Settings(endpoint=server.endpoint(), answers=answers))
     assert gone_on(indexed, ask(indexed, QUESTION)) == []
     assert len(server.chats) == 1

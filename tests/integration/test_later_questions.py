@@ -123,3 +123,13 @@ def test_the_sources_of_later_questions_are_chosen(
     for source in later.sources:
         text = indexed.chat.document_text(source.document_id)
         assert text[source.start : source.end] == (source.quote or source.text)
+
+
+def test_without_a_model_a_later_question_is_told_something_new(indexed: Services) -> None:
+    first = ask(indexed, FIRST)
+    later = ask(indexed, LATER, conversation_id=first.conversation_id)
+    assert "lit at dusk" in first.text
+    assert later.text.startswith("The lamp of the lighthouse is cleaned by the apprentice.")
+    assert "lit at dusk" not in later.text
+    again = ask(indexed, FIRST, conversation_id=first.conversation_id)
+    assert again.text == first.text, "the same question has the same answer"

@@ -1,6 +1,5 @@
 """Conversations and measurements: what nothing else can make again. Protocols; any thread."""
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
@@ -58,8 +57,8 @@ class ConversationStore(Protocol):
         """Put `message` in the place of an earlier one, as when an answer is given again."""
         ...
 
-    def set_follow_ups(self, message_id: str, questions: Sequence[str]) -> None:
-        """Keep what may be asked after an answer, in place of what was kept before."""
+    def set_after(self, message: Message) -> None:
+        """Keep the follow-ups and claims of an answer, in place of those kept before."""
         ...
 
     def messages(self, conversation_id: str) -> list[Message]:

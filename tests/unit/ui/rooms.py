@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QAbstractButton, QWidget
 
 from desktop_rag.answer.chat import Chat
 from desktop_rag.answer.chat_models import ChatModels
+from desktop_rag.answer.claims.checker import ClaimChecker
 from desktop_rag.answer.fusion import FusionModel
 from desktop_rag.answer.naming import NamedDocuments
 from desktop_rag.answer.retrieval import Retriever
@@ -129,6 +130,7 @@ def make_chat(database: Database, keyring: KeyringBackend | None) -> Chat:
         embedder=None,
         models=ChatModels(KeyStore(find_backend), Settings()),
         rewrites=Rewrites(database.path.parent / "rewrites", lambda _: None),
+        check=ClaimChecker().check,
         settings=Settings(),
     )
 

@@ -107,7 +107,7 @@ def test_every_text_that_could_ask_for_a_file_says_what_it_gets() -> None:
             ):
                 names = {m.name for m in node.body if isinstance(m, ast.FunctionDef)}
                 found[node.name] = "loadResource" in names
-    assert found == {"PassageText": True, "SegmentView": True}
+    assert found == {"MarkedText": True, "SegmentView": True}
 
 
 def test_no_text_is_made_that_guesses_or_paints_on_its_own() -> None:

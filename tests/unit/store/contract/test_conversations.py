@@ -3,6 +3,14 @@ from dataclasses import replace
 import pytest
 
 from desktop_rag.core.anchors import Anchor
+from desktop_rag.core.answer_claims import Claim, unchecked
+from desktop_rag.core.claims import (
+    CheckedClaim,
+    Difference,
+    DifferenceKind,
+    Evidence,
+    Verdict,
+)
 from desktop_rag.core.conversation import (
     Feedback,
     Message,
@@ -18,6 +26,15 @@ SOURCE = SourceRef(
     1, "d", "/docs/a.pdf", "A", Anchor(page=3), "passage", 0.5, "quote", 4, 9, is_cited=True,
     part="b.txt", url="https://a.example/", also_in=("/copy/a.pdf",),
 )  # fmt: skip
+DIFFERENCES = (
+    Difference(DifferenceKind.NUMBER, (4, 8), (10, 14)),
+    Difference(DifferenceKind.NAME, (0, 3), None),
+)
+CHECKED = CheckedClaim(
+    "A sentence.", Verdict.CONTRADICTED, 0.25, Evidence(1, 3, 40), DIFFERENCES, "Not “1998”."
+)
+CLAIM = Claim(0, 20, CHECKED, 2)
+UNCHECKED = Claim(21, 30, unchecked("Another."))
 NOTES = SearchNotes((("termostat", "thermostat"),), "Only PDF files", 12, ("A hint.",))
 
 
@@ -40,7 +57,7 @@ def test_history_shows_what_was_shown(store: ConversationStore) -> None:
     asked = message(conversation.conversation_id, "q", 1.0, Role.USER)
     answered = message(conversation.conversation_id, "a", 2.0)
     others = (SOURCE, replace(SOURCE, n=2, text="漢 “x”\n"))
-    answered = replace(answered, sources=others, follow_ups=("Who lights it?",))
+    answered = replace(answered, sources=others, follow_ups=("Who lights it?",), claims=(CLAIM,))
     store.add_message(asked)
     store.add_message(answered)
     assert store.messages(conversation.conversation_id) == [asked, answered]
@@ -168,12 +185,14 @@ def test_feedback_goes_with_its_conversation(store: ConversationStore) -> None:
     assert store.feedback_log("a") == []
 
 
-def test_what_may_be_asked_next_stays_with_its_answer(store: ConversationStore) -> None:
+def test_what_is_found_about_an_answer_stays_with_its_answer(store: ConversationStore) -> None:
     conversation = store.add("Lamps", "")
     for name in ("a", "b"):
         store.add_message(message(conversation.conversation_id, name, 1.0))
-    store.set_follow_ups("a", ["Who lights it?", "Why “at dusk”?"])
-    store.set_follow_ups("b", ["Where?"])
-    store.set_follow_ups("b", ["When?"])
-    found = [m.follow_ups for m in store.messages(conversation.conversation_id)]
-    assert found == [("Who lights it?", "Why “at dusk”?"), ("When?",)]
+    first, second = store.messages(conversation.conversation_id)
+    first = replace(first, follow_ups=("Who lights it?", "Why “at dusk”?"), claims=(CLAIM,))
+    store.set_after(first)
+    store.set_after(replace(second, follow_ups=("Where?",)))
+    second = replace(second, follow_ups=("When?",), claims=(UNCHECKED, CLAIM))
+    store.set_after(second)
+    assert store.messages(conversation.conversation_id) == [first, second]

@@ -1,0 +1,107 @@
+"""How long does it take from the endpoint's first token to the first word on the screen?
+
+    QT_QPA_PLATFORM=offscreen python benchmarks/first_token.py [--answers N]
+
+The real window over a library of its own asks a real server on this computer, over HTTP, which
+begins its answers after a pause as a model does. Taken is the time from the server's writing of the
+first piece to the moment the window has painted it. Prints a table and, on the last line, JSON;
+exit code 1 when a bar is missed.
+"""
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from bars import Bar, at_most, reported, table
+
+from desktop_rag.core.paths import Home
+from desktop_rag.core.settings import AnswerSettings, Settings, save_settings
+from tests.chat_server import ChatServer
+
+_ANSWERS = 30
+_LIMIT_MS = 100.0
+_PAUSE_S = 0.15
+_WAIT_S = 60.0
+_LOOK_EVERY_S = 0.002
+_TEXT = "The lamp of the lighthouse is lit at dusk by the keeper. " * 40
+_ANSWER = "The lamp is lit at dusk [1]. It burns oil."
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--answers", type=int, default=_ANSWERS)
+    arguments = parser.parse_args()
+    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    with tempfile.TemporaryDirectory() as scratch, ChatServer(_ANSWER) as server:
+        server.pause_s = _PAUSE_S
+        home = Home(Path(scratch) / "home")
+        home.root.mkdir()
+        # Nothing else is asked of the server, which tells one time only.
+        after = AnswerSettings(suggests_questions=False)
+        settings = Settings(endpoint=server.endpoint(), answers=after)
+        save_settings(home.settings, settings)
+        folder = Path(scratch) / "papers"
+        folder.mkdir()
+        (folder / "lamp.md").write_text(_TEXT)
+        times_ms = sorted(measure(home, folder, server, arguments.answers))
+    bars = bars_of(times_ms)
+    print("\n".join(table(bars)))
+    print(json.dumps([bar.to_json() for bar in bars]))
+    sys.exit(any(bar.is_met is False for bar in bars))
+
+
+def bars_of(times_ms: list[float]) -> list[Bar]:
+    """The figures beside their limit."""
+    return [
+        reported("first word shown after, median ms", times_ms[len(times_ms) // 2]),
+        at_most("first word shown after, slowest ms", _LIMIT_MS, times_ms[-1]),
+    ]
+
+
+def measure(home: Home, folder: Path, server: ChatServer, answers: int) -> list[float]:
+    """Milliseconds from the first piece sent to the first word painted, one an answer."""
+    from PySide6.QtWidgets import QApplication
+
+    from desktop_rag.app import WindowApp
+    from desktop_rag.ui.segment_view import SegmentView
+
+    qt = QApplication(sys.argv[:1])
+    opened = WindowApp(home)
+    opened.open()
+    opened.services.library.add_source(folder)
+    assert opened.services.library.wait_until_quiet(_WAIT_S)
+    page = opened.window.chat_page
+
+    def until_shown(count: int) -> float:
+        """When so many answers had a word on the screen."""
+        give_up_at = time.monotonic() + _WAIT_S
+        while time.monotonic() < give_up_at:
+            qt.processEvents()
+            time.sleep(_LOOK_EVERY_S)  # the interpreter is everybody's
+            views = [v for v in page.findChildren(SegmentView) if v.isVisible()]
+            if sum(bool(view.toPlainText()) for view in views) >= count:
+                page.grab()
+                return time.monotonic()
+        raise TimeoutError("no answer was shown")
+
+    times_ms: list[float] = []
+    for number in range(answers):
+        page.new_chat()
+        qt.processEvents()
+        page.ask(f"When is the lamp lit, for the {number}. time?")
+        shown_at = until_shown(1)
+        times_ms.append(1000 * (shown_at - server.first_sent_at))
+        while page.is_answering:
+            qt.processEvents()
+            time.sleep(_LOOK_EVERY_S)
+    opened.shut_down()
+    return times_ms
+
+
+if __name__ == "__main__":
+    main()

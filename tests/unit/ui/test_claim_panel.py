@@ -1,0 +1,182 @@
+"""Badges in an answer, and the panel that says why a claim got its own."""
+
+import pytest
+from PySide6.QtWidgets import QPushButton
+from pytestqt.qtbot import QtBot
+
+from desktop_rag.core.anchors import Anchor
+from desktop_rag.core.answer_claims import Claim, unchecked
+from desktop_rag.core.claims import (
+    CheckedClaim,
+    Difference,
+    DifferenceKind,
+    Evidence,
+    Verdict,
+)
+from desktop_rag.core.conversation import SourceRef
+from desktop_rag.core.settings import AnswerSettings, Settings
+from desktop_rag.ui.claim_marks import summary, with_marks, worst
+from desktop_rag.ui.claim_panel import ClaimPanel
+from desktop_rag.ui.markdown import Look, render_html
+from desktop_rag.ui.marked_text import MarkedText
+from desktop_rag.ui.segment_view import SegmentView
+from desktop_rag.ui.theme import Theme
+from tests.chat_server import ChatServer
+from tests.unit.ui.chat_room import QUESTION, Room, ask, named, use
+from tests.unit.ui.rooms import button, texts
+
+SAID = "It burns 40 litres of oil a night."
+SOURCE = SourceRef(
+    1, "d", "/lamp.md", "Lamp & <b>oil</b>", Anchor(page=3),
+    "The lamp is lit at dusk. It burns 20 litres of oil a night.", 1.0, "lit at dusk", 112, 123,
+)  # fmt: skip
+DIFFERENCES = (Difference(DifferenceKind.NUMBER, (9, 11), (34, 36)),)
+WRONG = Claim(
+    0,
+    38,
+    CheckedClaim(
+        SAID, Verdict.CONTRADICTED, 0.1, Evidence(0, 25, 59), DIFFERENCES,
+        "The source says 20, the answer <i>40</i>.",
+    ),
+    1,
+)  # fmt: skip
+RIGHT = Claim(
+    39, 60, CheckedClaim("Lit at dusk.", Verdict.SUPPORTED, 0.9, Evidence(0, 0, 24), (), ""), 1
+)
+MISSING = Claim(61, 80, CheckedClaim("By the cook.", Verdict.NOT_IN_SOURCES, 0.1, None, (), ""))
+
+
+@pytest.fixture
+def panel(theme: Theme, qtbot: QtBot) -> ClaimPanel:
+    panel = ClaimPanel(theme)
+    qtbot.addWidget(panel)
+    panel.show_claims((WRONG, RIGHT, MISSING), (SOURCE,))
+    return panel
+
+
+def marked(text: MarkedText) -> list[str]:
+    """The words that are marked."""
+    cursor, found = text.textCursor(), list[str]()
+    for place in range(len(text.toPlainText())):
+        cursor.setPosition(place + 1)
+        if cursor.charFormat().background().style().value:
+            found.append(text.toPlainText()[place])
+    return "".join(found).split()
+
+
+def press(panel: ClaimPanel, words: str) -> None:
+    next(b for b in panel.findChildren(QPushButton) if b.text().startswith(words)).click()
+
+
+def test_claim_and_evidence_stand_side_by_side_with_what_differs_marked(panel: ClaimPanel) -> None:
+    panel.open_at(0)
+    said, evidence = panel.findChildren(MarkedText)
+    assert said.toPlainText() == SAID
+    assert evidence.toPlainText() == "It burns 20 litres of oil a night."
+    assert (marked(said), marked(evidence)) == (["40"], ["20"])
+    shown = texts(panel)
+    assert "Contradicted by a source" in shown
+    assert "The source says 20, the answer <i>40</i>." in shown
+    assert any("Lamp & <b>oil</b>" in text for text in shown)
+
+
+def test_the_evidence_opens_at_its_place(panel: ClaimPanel, qtbot: QtBot) -> None:
+    panel.open_at(0)
+    with qtbot.waitSignal(panel.view_requested) as asked:
+        press(panel, "Show it in the document")
+    assert asked.args is not None
+    [place] = asked.args
+    passage_start = 112 - SOURCE.text.index("lit at dusk")
+    assert (place.start, place.end) == (passage_start + 25, passage_start + 59)
+    assert place.quote == "It burns 20 litres of oil a night."
+
+
+def test_what_is_not_backed_asks_where_to_verify_it(panel: ClaimPanel, qtbot: QtBot) -> None:
+    panel.open_at(1)
+    with qtbot.assertNotEmitted(panel.place_wanted, wait=10):
+        panel.open_at(1)
+    with qtbot.waitSignal(panel.place_wanted):
+        panel.open_at(2)
+    assert panel.findChildren(MarkedText)[1].toPlainText() == "No source says anything like it."
+    panel.show_place(WRONG, SOURCE)
+    verify = [b for b in panel.findChildren(QPushButton) if b.text().startswith("To verify")]
+    assert not verify, "that was asked for another claim"
+    panel.show_place(MISSING, SOURCE)
+    with qtbot.waitSignal(panel.view_requested) as asked:
+        press(panel, "To verify, open: Lamp && <b>oil</b>")
+    assert asked.args == [SOURCE]
+
+
+def test_steps_through_the_claims_and_follows_what_becomes_known(panel: ClaimPanel) -> None:
+    panel.show_claims((RIGHT, Claim(0, 9, unchecked("Not yet."))), (SOURCE,))
+    panel.open_at(1)
+    assert "Not checked yet" in texts(panel)
+    panel.show_claims((RIGHT, MISSING), (SOURCE,))
+    assert "Not in the sources" in texts(panel)
+    panel.show_claims((), ())
+    assert panel.isHidden()
+
+
+def test_the_answer_has_a_badge_of_its_own() -> None:
+    assert summary(()) == ("", "")
+    assert summary((RIGHT, RIGHT)) == ("Backed by the sources", "success")
+    assert summary((RIGHT, MISSING)) == ("1 of 2 sentences backed by the sources", "warning")
+    assert summary((WRONG, MISSING)) == ("One sentence contradicts the sources", "danger")
+    assert summary((RIGHT, Claim(0, 9, unchecked("No."))))[0].startswith("Checking")
+    assert worst((RIGHT, MISSING, WRONG)) == 2
+    assert worst((RIGHT, RIGHT)) == 0
+
+
+def test_a_mark_becomes_a_badge_in_text_only(theme: Theme) -> None:
+    mark = with_marks("x", (Claim(0, 1, unchecked("x")),))[-1]
+    look = Look(theme.colours)
+    badges = {0: Verdict.CONTRADICTED}
+    assert 'href="claim:0"' in render_html(f"Yes.{mark}", (), look, badges)
+    for written in (f"`a{mark}`", f"```\na{mark}\n```", f"[a](http://a.example/{mark}b)"):
+        html = render_html(written, (), look, badges)
+        assert "claim:0" not in html, written
+        assert mark not in html, written
+    assert "claim:" not in render_html(f"Yes.{chr(ord(mark) + 7)}", (), look, badges)
+
+
+def test_a_model_can_not_write_marks_itself() -> None:
+    mark = chr(0x100000)
+    assert with_marks(f"Yes{mark}. No{mark}.", ()) == "Yes. No."
+
+
+def test_an_answer_gets_its_badges_and_a_press_opens_the_panel(
+    room: Room, server: ChatServer, qtbot: QtBot
+) -> None:
+    server.answer = (
+        "The lamp is lit at dusk [1]. The lamp is lit at dusk by seven cooks from Vienna [1]."
+    )
+    use(room, server)
+    ask(room, qtbot)
+    view = next(v for v in room.page.findChildren(SegmentView) if v.isVisible())
+    qtbot.waitUntil(lambda: "✓" in view.toPlainText())
+    assert "…" not in view.toPlainText()
+    [badge] = [b for b in room.page.findChildren(QPushButton, "claimSummary") if b.isVisible()]
+    badge.click()
+    [panel] = [p for p in room.page.findChildren(ClaimPanel) if p.isVisible()]
+    assert panel.claim.checked.claim == "The lamp is lit at dusk by seven cooks from Vienna."
+    qtbot.waitUntil(
+        lambda: any("To verify, open: Lamp" in b.text() for b in panel.findChildren(QPushButton))
+    )
+    [close] = named(room, "Close the check")
+    close.click()
+    assert panel.isHidden()
+
+
+def test_an_answer_that_nothing_backs_is_hidden_where_that_is_wished(
+    room: Room, server: ChatServer, qtbot: QtBot
+) -> None:
+    server.answer = "Seven cooks from Vienna bought the parliament a ferry in 1874 [1]."
+    use(room, server)
+    wished = Settings(endpoint=server.endpoint(), answers=AnswerSettings(hides_unsupported=True))
+    room.page.apply(wished)
+    room.page.ask(QUESTION)
+    qtbot.waitUntil(lambda: any(text.startswith("Hidden:") for text in room.words()))
+    assert room.answers() == []
+    button(room.page, "Show it anyway").click()
+    assert "Seven cooks" in room.answers()[0]
+    assert not any(text.startswith("Hidden:") for text in room.words())
