@@ -14,6 +14,7 @@ import os
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from bars import Bar, at_most, reported, table
@@ -77,28 +78,26 @@ def measure(home: Home, folder: Path, server: ChatServer, answers: int) -> list[
     assert opened.services.library.wait_until_quiet(_WAIT_S)
     page = opened.window.chat_page
 
-    def until_shown(count: int) -> float:
-        """When so many answers had a word on the screen."""
+    def wait_for(is_so: Callable[[], bool]) -> None:
         give_up_at = time.monotonic() + _WAIT_S
-        while time.monotonic() < give_up_at:
+        while not is_so():
+            assert time.monotonic() < give_up_at, "the window does not get on"
             qt.processEvents()
             time.sleep(_LOOK_EVERY_S)  # the interpreter is everybody's
-            views = [v for v in page.findChildren(SegmentView) if v.isVisible()]
-            if sum(bool(view.toPlainText()) for view in views) >= count:
-                page.grab()
-                return time.monotonic()
-        raise TimeoutError("no answer was shown")
+
+    def has_words() -> bool:
+        views = page.findChildren(SegmentView)
+        return any(view.isVisible() and bool(view.toPlainText()) for view in views)
 
     times_ms: list[float] = []
-    for number in range(answers):
+    for _ in range(answers):
         page.new_chat()
-        qt.processEvents()
-        page.ask(f"When is the lamp lit, for the {number}. time?")
-        shown_at = until_shown(1)
-        times_ms.append(1000 * (shown_at - server.first_sent_at))
-        while page.is_answering:
-            qt.processEvents()
-            time.sleep(_LOOK_EVERY_S)
+        wait_for(lambda: not has_words())
+        page.ask("When is the lamp of the lighthouse lit?")
+        wait_for(has_words)
+        page.grab()
+        times_ms.append(1000 * (time.monotonic() - server.first_sent_at))
+        wait_for(lambda: not page.is_answering)
     opened.shut_down()
     return times_ms
 
