@@ -18,7 +18,8 @@ from PySide6.QtWidgets import (
 )
 
 from desktop_rag.core.paths import Home
-from desktop_rag.core.settings import EndpointSettings, LaterSources, Settings
+from desktop_rag.core.settings import AnswerSettings, EndpointSettings, LaterSources, Settings
+from desktop_rag.ui.answers_form import AnswersForm
 from desktop_rag.ui.bridge import Bridge
 from desktop_rag.ui.controls import ElidedLabel, PlainLabel, TextButton
 from desktop_rag.ui.endpoint_form import EndpointForm
@@ -93,6 +94,7 @@ class SettingsPage(QWidget):
         """Show settings that were changed elsewhere; nothing is applied."""
         self._settings = settings
         self._endpoint.show_endpoint(settings.endpoint)
+        self._answers.show_answers(settings.answers)
         self._schemes[settings.appearance.scheme].setChecked(True)
         show_number(self._passages, settings.retrieval.passages)
         show_number(self._source_tokens, settings.retrieval.source_tokens)
@@ -116,6 +118,7 @@ class SettingsPage(QWidget):
         self._endpoint = EndpointForm(
             self._bridge, self._chat, self._settings.endpoint, self._guard
         )
+        self._answers = AnswersForm()
         body = QWidget()
         body.setProperty("kind", "page")
         sections = QVBoxLayout()
@@ -124,6 +127,7 @@ class SettingsPage(QWidget):
             self._endpoint,
             self._build_appearance(),
             self._build_retrieval(),
+            self._answers,
             self._build_indexing(),
             self._build_about(),
         ):
@@ -245,6 +249,7 @@ class SettingsPage(QWidget):
 
     def _connect(self) -> None:
         self._endpoint.changed.connect(self._on_endpoint_changed)
+        self._answers.changed.connect(self._on_answers_changed)
         for button in (*self._schemes.values(), *self._later.values()):
             # The one that is left toggles too: one change is enough.
             button.clicked.connect(self._on_edited)
@@ -263,6 +268,10 @@ class SettingsPage(QWidget):
     @Slot(object)
     def _on_endpoint_changed(self, endpoint: EndpointSettings) -> None:
         self._change_to(replace(self._settings, endpoint=endpoint))
+
+    @Slot(object)
+    def _on_answers_changed(self, answers: AnswerSettings) -> None:
+        self._change_to(replace(self._settings, answers=answers))
 
     @Slot()
     def _on_edited(self) -> None:

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QLineEdit, QSlider,
 from pytestqt.qtbot import QtBot
 
 from desktop_rag.core.paths import Home
-from desktop_rag.core.settings import AppearanceSettings, LaterSources, Settings
+from desktop_rag.core.settings import AnswerSettings, AppearanceSettings, LaterSources, Settings
 from desktop_rag.ui.bridge import Bridge
 from desktop_rag.ui.settings_page import SettingsPage
 from desktop_rag.ui.theme import Theme
@@ -58,6 +58,24 @@ def test_the_sources_of_later_questions_are_chosen(page: SettingsPage, applied: 
     button(page, "Undo").click()
     assert applied[-1] == Settings()
     assert button(page, "Sources of later questions: search anew").isChecked()
+
+
+def test_what_is_done_about_answers_is_chosen(page: SettingsPage, applied: Applied) -> None:
+    checks = button(page, "Compare each sentence with the sources")
+    by_model = button(page, "Have the model compare too")
+    by_model.click()
+    button(page, "Hide what nothing supports").click()
+    button(page, "Suggest what to ask next").click()
+    wished = AnswerSettings(
+        checks_with_model=True, hides_unsupported=True, suggests_questions=False
+    )
+    assert applied[-1].answers == wished
+    checks.click()
+    assert not by_model.isEnabled(), "there is nothing to compare"
+    button(page, "Undo").click()
+    assert applied[-1].answers == wished
+    assert by_model.isEnabled()
+    assert by_model.isChecked()
 
 
 def test_the_model_for_meaning_is_a_folder_or_an_address(

@@ -1,0 +1,62 @@
+"""What is done about an answer once it stands, as settings. Qt thread."""
+
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtWidgets import QCheckBox, QWidget
+
+from desktop_rag.core.settings import AnswerSettings
+from desktop_rag.ui.settings_fields import SettingsSection, note, show_checked
+
+_CHECK_NOTE = (
+    "Each sentence gets a badge. Done on this computer by comparing words and numbers: a hint, not a"
+    " proof."
+)
+_MODEL_NOTE = "Slower, and one more request for each sentence."
+_HIDE_NOTE = "An answer of which no sentence is supported is shown on request only."
+_QUESTION_NOTE = "Takes one short request after an answer; without a model, headings are offered."
+
+
+class AnswersForm(SettingsSection):
+    """`changed` carries the AnswerSettings as they are now."""
+
+    changed = Signal(object)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__("Answers", parent=parent)
+        self._checks = QCheckBox("Compare each sentence with the sources")
+        self._checks_with_model = QCheckBox("Have the model compare too")
+        self._hides = QCheckBox("Hide what nothing supports")
+        self._suggests = QCheckBox("Suggest what to ask next")
+        for label, box, words in (
+            ("Checks", self._checks, _CHECK_NOTE),
+            ("", self._checks_with_model, _MODEL_NOTE),
+            ("", self._hides, _HIDE_NOTE),
+            ("Questions", self._suggests, _QUESTION_NOTE),
+        ):
+            self.add_row(label, box)
+            self.add_note(note(words))
+            box.toggled.connect(self._on_toggled)
+
+    def show_answers(self, answers: AnswerSettings) -> None:
+        """Show settings; nothing is told."""
+        show_checked(self._checks, answers.checks_claims)
+        show_checked(self._checks_with_model, answers.checks_with_model)
+        show_checked(self._hides, answers.hides_unsupported)
+        show_checked(self._suggests, answers.suggests_questions)
+        self._show_what_counts()
+
+    @Slot()
+    def _on_toggled(self) -> None:
+        self._show_what_counts()
+        self.changed.emit(
+            AnswerSettings(
+                checks_claims=self._checks.isChecked(),
+                checks_with_model=self._checks_with_model.isChecked(),
+                hides_unsupported=self._hides.isChecked(),
+                suggests_questions=self._suggests.isChecked(),
+            )
+        )
+
+    def _show_what_counts(self) -> None:
+        """Without checks there is nothing to have compared or to hide."""
+        for box in (self._checks_with_model, self._hides):
+            box.setEnabled(self._checks.isChecked())
