@@ -69,7 +69,7 @@ def _named(heading: Heading, places: Places, title: str) -> str:
     if len(_telling(text)) < _LEAST_TELLING:
         # "Installation" may be of anything.
         above = [_plain(name) for name in places.path(heading.offset)[:-1]]
-        text = f"{(above or [_plain(title)])[-1]}: {text}"
+        text = f"{(above or [_plain(title)])[-1]} – {text}"
     says_something = len(_telling(text)) >= _LEAST_TELLING
     return text if says_something and len(text) <= _LONGEST_CHARS else ""
 

@@ -39,7 +39,7 @@ def source(text: str, document_id: str = "d", start: int = 0) -> SourceRef:
 def test_other_headings_of_the_document_are_topics_the_nearest_first() -> None:
     cited = source("At dusk by the keeper.", start=TEXT.index("At dusk"))
     found = [topic.text for topic in topics([cited], lambda _: (TEXT, PLACES))]
-    assert found == ["Lighthouse: Installation", "Cleaning the lens"]
+    assert found == ["Lighthouse – Installation", "Cleaning the lens"]
 
 
 def test_phrases_that_are_names_or_said_twice_are_topics() -> None:
