@@ -79,6 +79,7 @@ class ChatServer:
     ) -> None:
         self.answer = answer
         self.first_answers: list[str] = []  # to the first requests, before `answer`
+        self.answer_to: Callable[[str], str] | None = None  # a prompt, in place of `answer`
         self.mode: Mode = mode
         self.models: tuple[str, ...] = ("test-model",)
         # In these modes the list of models misbehaves like the chat.
@@ -298,9 +299,15 @@ class _Handler(BaseHTTPRequestHandler):
         message = {"role": "assistant", "content": self.script.answer}
         return {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
 
+    def _usual_answer(self) -> str:
+        if self.script.answer_to is None:
+            return self.script.answer
+        turns = self.script.chats[-1]["messages"]
+        return self.script.answer_to("\n".join(turn["content"] for turn in turns))
+
     def _texts(self) -> list[bytes]:
         script = self.script
-        text = script.first_answers.pop(0) if script.first_answers else script.answer
+        text = script.first_answers.pop(0) if script.first_answers else self._usual_answer()
         step = script.piece_chars
         return [_delta(content=text[at : at + step]) for at in range(0, len(text), step)]
 

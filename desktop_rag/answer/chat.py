@@ -28,6 +28,7 @@ from desktop_rag.answer.passages import numbered, place_of
 from desktop_rag.answer.retrieval import Retriever
 from desktop_rag.answer.rewrites import Rewrites
 from desktop_rag.answer.source_finder import SourceFinder
+from desktop_rag.answer.whole_library import MOST_FILES, WholeLibrary
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import (
     AnswerChanged,
@@ -78,6 +79,7 @@ class Chat:
         self._conversations = conversations
         self._documents = documents
         self._finder = SourceFinder(retriever, documents, embedder)
+        self._whole_library = WholeLibrary(self._finder, documents, embedder)
         self._embedder = embedder
         self._settings = settings
         self._answers = ModelGate()
@@ -135,13 +137,16 @@ class Chat:
         )
         self._conversations.add_message(asked)
         yield QuestionStored(conversation, asked)
-        yield from self._answer(question, conversation, history, collection_id, cancel, replaced="")
+        yield from self._answer(question, conversation, history, cancel)
 
-    def retry(self, conversation_id: str, *, cancel: Event) -> Iterator[AnswerEvent]:
+    def retry(
+        self, conversation_id: str, *, every_file: bool = False, cancel: Event
+    ) -> Iterator[AnswerEvent]:
         """Answer the last question again, in place of its last answer if it had one.
 
-        It searches the same documents as before. Yields as `ask` does, without QuestionStored.
-        AppError when nothing was asked yet.
+        It searches the same documents as before, or asks `every_file` of them by itself and then
+        yields FileAsked too. Yields as `ask` does, without QuestionStored. AppError when nothing
+        was asked yet.
         """
         conversation = self._conversations.get(conversation_id)
         messages = self._conversations.messages(conversation_id)
@@ -153,10 +158,19 @@ class Chat:
             messages[last].text,
             conversation,
             messages[:last],
-            conversation.collection_id,
             cancel,
-            replaced,
+            replaced=replaced,
+            every_file=every_file,
         )
+
+    def files_to_ask(self, conversation_id: str) -> tuple[int, str]:
+        """How many files the last question would be asked of, and the model, "" for none."""
+        conversation = self._conversations.get(conversation_id)
+        messages = self._conversations.messages(conversation_id)
+        asked = [message.text for message in messages if message.role is Role.USER]
+        model = self.models.main()
+        count = self._finder.count_files(asked[-1], MOST_FILES, conversation.collection_id)
+        return count, model.name if model else ""
 
     def go_on(self, answer: Message, *, cancel: Event) -> Iterator[AnswerChanged]:
         """Check the claims of an answer and find what may be asked next; nobody waits for it.
@@ -216,12 +230,15 @@ class Chat:
         question: str,
         conversation: Conversation,
         history: Sequence[Message],
-        collection_id: str,
         cancel: Event,
-        replaced: str,
+        *,
+        replaced: str = "",
+        every_file: bool = False,
     ) -> Iterator[AnswerEvent]:
         with self._answers.question():
-            done = yield from self._drafted(question, conversation, history, collection_id, cancel)
+            done = yield from self._drafted(
+                question, conversation, history, cancel, every_file=every_file
+            )
             if replaced:
                 self._conversations.replace_message(replaced, done)
             else:
@@ -233,9 +250,11 @@ class Chat:
         question: str,
         conversation: Conversation,
         history: Sequence[Message],
-        collection_id: str,
         cancel: Event,
+        *,
+        every_file: bool,
     ) -> Generator[AnswerEvent, None, Message]:
+        collection_id = conversation.collection_id
         draft = Draft(conversation.conversation_id, began_at=time.monotonic())
         try:
             model = self.models.main()
@@ -244,7 +263,11 @@ class Chat:
                 draft, question, history, wanted,
                 collection_id=collection_id, model=self.models.helper(), cancel=cancel,
             )  # fmt: skip
-            if not draft.sources:
+            if every_file:
+                yield from self._whole_library.answer(
+                    draft, wanted, collection_id=collection_id, model=model, cancel=cancel
+                )
+            elif not draft.sources:
                 yield from self._from_nothing(draft, collection_id)
             elif model:
                 yield from answer_with(

@@ -59,6 +59,7 @@ def build_turns(
     context_tokens: int,
     count_tokens: CountTokens,
     fence: str,
+    instructions: str = INSTRUCTIONS,
 ) -> tuple[list[ChatTurn], tuple[SourceRef, ...]]:
     """The turns to send and the sources that are in them.
 
@@ -69,7 +70,7 @@ def build_turns(
     be; a very long question is cut too.
     """
     counter = _Counter(count_tokens)
-    budget = int(context_tokens * (1 - ANSWER_SHARE)) - counter.tokens(INSTRUCTIONS)
+    budget = int(context_tokens * (1 - ANSWER_SHARE)) - counter.tokens(instructions)
     budget = max(budget, 0)
     asked = counter.cut(harmless(question, fence), int(budget * _LONGEST_QUESTION_SHARE))
     frame = _user_text(asked, [""] if sources else [], fence)
@@ -79,7 +80,7 @@ def build_turns(
         history, min(left - used, int(budget * _LONGEST_HISTORY_SHARE)), counter, fence
     )
     last = ChatTurn("user", _user_text(asked, shown, fence))
-    return [ChatTurn("system", INSTRUCTIONS), *turns, last], tuple(sent)
+    return [ChatTurn("system", instructions), *turns, last], tuple(sent)
 
 
 class _Counter:

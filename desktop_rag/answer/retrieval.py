@@ -80,13 +80,31 @@ class Retriever:
         """
         # Background work would take the cores from every step, not only from the embedding.
         with self._gate.question():
-            return self._search(parse_query(query), mode, limit, collection_id, lexical_weight)
+            return self._search(
+                parse_query(query), mode, limit, _of_collection(collection_id), lexical_weight
+            )
+
+    def best_of(
+        self, document_id: str, query: str, *, limit: int, lexical_weight: float = 0.5
+    ) -> Found:
+        """The best passages of one document, as `search` finds them."""
+        only = Scope(document_ids=(document_id,))
+        with self._gate.question():
+            return self._search(parse_query(query), "hybrid", limit, only, lexical_weight)
+
+    def documents(self, query: str, limit: int, collection_id: str = "") -> list[Passage]:
+        """The first passage of each document that a query with its filters may find, newest first.
+
+        `limit` is how many documents there may be.
+        """
+        scope, _ = self._scope(parse_query(query), _of_collection(collection_id))
+        return self.lexical.passages(self.lexical.newest(limit, scope))
 
     def inside(
         self, document_ids: Collection[str], query: str, collection_id: str = ""
     ) -> set[str]:
         """Those of the documents that a query with its filters may find."""
-        scope, _ = self._scope(parse_query(query), collection_id)
+        scope, _ = self._scope(parse_query(query), _of_collection(collection_id))
         narrowed = scope.of_documents(tuple(document_ids))
         if narrowed is None:
             return set()
@@ -94,9 +112,9 @@ class Retriever:
         return {passage.document_id for passage in self.lexical.passages(first)}
 
     def _search(
-        self, asked: Query, mode: SearchMode, limit: int, collection_id: str, preference: float
+        self, asked: Query, mode: SearchMode, limit: int, where: Scope, preference: float
     ) -> Found:
-        scope, exact = self._scope(asked, collection_id)
+        scope, exact = self._scope(asked, where)
         if asked.is_only_filters:
             return Found(self._first(limit, exact, lambda depth: self.lexical.newest(depth, scope)))
         if not asked.has_words:
@@ -196,18 +214,22 @@ class Retriever:
             if i in chunk_ids
         }
 
-    def _scope(self, asked: Query, collection_id: str) -> tuple[Scope, "_Exact"]:
-        """What may be found, and what is left to look for in the passages themselves."""
+    def _scope(self, asked: Query, where: Scope) -> tuple[Scope, "_Exact"]:
+        """What may be found there, and what is left to look for in the passages themselves."""
         terms_of = self.reader.alternatives
         single = {word: found for word in asked.excluded if len(found := terms_of(word)) == 1}
-        scope = Scope(
-            collection_ids=(collection_id,) if collection_id else None,
+        scope = replace(
+            where,
             filters=asked.filters,
             required=terms_of(" ".join(asked.phrases)),
             excluded=tuple(terms for found in single.values() for terms in found),
         )
         left = tuple(word for word in asked.excluded if word not in single)
         return scope, _Exact(asked.phrases, left)
+
+
+def _of_collection(collection_id: str) -> Scope:
+    return Scope(collection_ids=(collection_id,) if collection_id else None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from desktop_rag.answer.standalone import (
     written_out,
 )
 from desktop_rag.core.conversation import Message, SearchNotes, SearchResult, SourceRef
-from desktop_rag.core.domain import SearchMode
+from desktop_rag.core.domain import Passage, SearchMode
 from desktop_rag.core.query import parse_query
 from desktop_rag.core.search_syntax import hints_for, limits_in_words
 from desktop_rag.core.settings import LaterSources, RetrievalSettings
@@ -69,6 +69,30 @@ class SourceFinder:
         notes = SearchNotes(found.repaired, filters, count, hints) if is_said else None
         is_relevant = any(p.relevance >= IRRELEVANT_BELOW for p in found.passages)
         return SearchResult(tuple(found.passages), notes, is_relevant)
+
+    def files(self, asked: str, first: int, most: int, collection_id: str = "") -> list[Passage]:
+        """A passage of each file that may be found, those that match best first.
+
+        Of the others, after the `first` passages, the newest first; up to `most` together.
+        """
+        best = self._retriever.search(asked, limit=first, collection_id=collection_id).passages
+        every = self._retriever.documents(asked, most, collection_id)
+        firsts = {passage.document_id: passage for passage in reversed([*best, *every])}
+        order = dict.fromkeys(passage.document_id for passage in (*best, *every))
+        return [firsts[document_id] for document_id in order][:most]
+
+    def count_files(self, asked: str, most: int, collection_id: str = "") -> int:
+        """How many files a question may find, up to `most`."""
+        return len(self._retriever.documents(asked, most, collection_id))
+
+    def best_of(
+        self, document_id: str, asked: str, settings: RetrievalSettings, *, limit: int
+    ) -> list[Passage]:
+        """The passages of one document that are about the question, best first."""
+        found = self._retriever.best_of(
+            document_id, asked, limit=limit, lexical_weight=settings.lexical_weight
+        )
+        return [p for p in found.passages if p.relevance >= IRRELEVANT_BELOW]
 
     def give(
         self,

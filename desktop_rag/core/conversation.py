@@ -197,6 +197,16 @@ class SourcesFound:
 
 
 @dataclass(frozen=True, slots=True)
+class FileAsked:
+    """A file is asked by itself, after `done` of `total`, of which `found` had something."""
+
+    done: int
+    total: int
+    found: int
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
 class ThinkingDelta:
     """More of the model's thinking, kept apart from the answer."""
 
@@ -228,4 +238,4 @@ class AnswerChanged:
     message: Message
 
 
-AnswerEvent = QuestionStored | SourcesFound | ThinkingDelta | TextDelta | AnswerDone
+AnswerEvent = QuestionStored | FileAsked | SourcesFound | ThinkingDelta | TextDelta | AnswerDone

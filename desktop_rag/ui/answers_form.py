@@ -7,8 +7,8 @@ from desktop_rag.core.settings import AnswerSettings
 from desktop_rag.ui.settings_fields import SettingsSection, note, show_checked
 
 _CHECK_NOTE = (
-    "Each sentence gets a badge. Done on this computer by comparing words and numbers: a hint, not a"
-    " proof."
+    "Each sentence gets a badge. Done on this computer by comparing words and numbers: a hint,"
+    " not a proof."
 )
 _MODEL_NOTE = "Slower, and one more request for each sentence."
 _HIDE_NOTE = "An answer of which no sentence is supported is shown on request only."

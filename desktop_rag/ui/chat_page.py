@@ -125,6 +125,9 @@ class ChatPage(QWidget):
         self._composer.edited.connect(self._on_question_edited)
         self._composer.stop_requested.connect(self.stop)
         self._messages.retry_requested.connect(self._on_retry_requested)
+        self._messages.every_file_requested.connect(
+            lambda: self._actions.ask_every_file(self._session)
+        )
         self._messages.settings_requested.connect(self.settings_requested)
         self._messages.sources_requested.connect(self._on_sources_requested)
         self._messages.edit_requested.connect(self._composer.edit)

@@ -97,8 +97,11 @@ class ChatSession(QObject):
         self.model.begin_question(question)
         self._send_question(question)
 
-    def retry(self) -> None:
-        """Answer the last question again. One that was never stored is asked anew."""
+    def retry(self, *, every_file: bool = False) -> None:
+        """Answer the last question again, or from every file by itself.
+
+        One that was never stored is asked anew.
+        """
         if self.is_busy:
             return
         last = self.model.turn(-1).message
@@ -108,7 +111,9 @@ class ChatSession(QObject):
             self._send_question(self.model.last_question)
             return
         conversation_id = self.conversation_id
-        self._start(lambda cancel: self._chat.retry(conversation_id, cancel=cancel))
+        self._start(
+            lambda cancel: self._chat.retry(conversation_id, every_file=every_file, cancel=cancel)
+        )
 
     def give_feedback(self, message: Message, feedback: Feedback) -> None:
         """Note what the person thinks of an answer."""

@@ -7,22 +7,30 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Signal
-from PySide6.QtWidgets import QFileDialog, QWidget
+from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
 from desktop_rag.core.conversation import Conversation, Message
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import Notice
 from desktop_rag.ui.bridge import Bridge
+from desktop_rag.ui.chat_session import ChatSession
 from desktop_rag.ui.claim_panel import ClaimPanel
 from desktop_rag.ui.conversation_list import title_of
 from desktop_rag.ui.rewrite_dialog import RewriteDialog
+from desktop_rag.ui.wording import one_line
 
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
 
 _FORMS = {"Markdown (*.md)": "md", "Web page (*.html)": "html", "JSON (*.json)": "json"}
 _LONGEST_NAME = 60
+# More requests than these are not sent without a question.
+_FEW_FILES = 25
+_MANY_FILES = (
+    "Ask {count:,} files?\n\nEach that may hold something takes a request to {model}. You can stop"
+    " at any time and keep what was found until then."
+)
 
 Copied = Callable[[Conversation, list[Message]], None]
 
@@ -56,6 +64,27 @@ class ConversationActions(QObject):
             lambda: self._history.put_back(message, in_place_of=message_id),
             lambda _nothing: done(),
         )
+
+    def ask_every_file(self, session: ChatSession) -> None:
+        """Answer from every file by itself, after a question when that takes many requests."""
+        conversation_id = session.conversation_id
+
+        def ask(count_and_model: tuple[int, str]) -> None:
+            count, model = count_and_model
+            if not model or count <= _FEW_FILES:
+                session.retry(every_file=True)
+                return
+            box = QMessageBox(self._window)
+            box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+            box.setTextFormat(Qt.TextFormat.PlainText)
+            box.setWindowTitle("Ask every file")
+            box.setText(_MANY_FILES.format(count=count, model=one_line(model)))
+            go = box.addButton("Ask them", QMessageBox.ButtonRole.AcceptRole)
+            box.addButton(QMessageBox.StandardButton.Cancel)
+            go.clicked.connect(lambda: session.retry(every_file=True))
+            box.open()
+
+        self._bridge.run(session, lambda: self._chat.files_to_ask(conversation_id), ask)
 
     def find_place(self, panel: ClaimPanel) -> None:
         """Look where all documents say most about the claim that a panel shows."""

@@ -165,6 +165,7 @@ class AnswerItem(QWidget):
     citation_clicked = Signal(int)
     address_clicked = Signal(str)
     retry_requested = Signal()
+    every_file_requested = Signal()
     settings_requested = Signal()
     sources_requested = Signal()
     fork_requested = Signal()
@@ -193,7 +194,8 @@ class AnswerItem(QWidget):
         self._thinking = ThinkingFold(self._theme)
         self._body = AnswerBody(self._theme)
         self._failure = FailureCard(self._theme)
-        self._status = PlainLabel(tone="muted")
+        # A file's title is foreign and may be long.
+        self._status = ElidedLabel(tone="muted")
         self._notes = PlainLabel(tone="muted", scale="small", wrap=True, selectable=True)
         self._notes.setObjectName("searchNotes")
         # A model's name is foreign and may be long: it must not widen the window.
@@ -206,6 +208,7 @@ class AnswerItem(QWidget):
         self._sources = TextButton("", kind="quiet", icon="quote:accent", theme=self._theme)
         self._copy = IconButton(self._theme, "copy:muted", "Copy the answer")
         self._retry = IconButton(self._theme, "retry:muted", "Answer again")
+        self._every_file = IconButton(self._theme, "library:muted", "Ask every file")
         self._rewrite = IconButton(self._theme, "pencil:muted", "Rewrite the answer")
         self._fork = IconButton(self._theme, "branch:muted", "Go on from here in a copy")
         footer = QHBoxLayout()
@@ -220,6 +223,7 @@ class AnswerItem(QWidget):
             footer.addWidget(button)
         footer.addWidget(self._rewrite)
         footer.addWidget(self._fork)
+        footer.addWidget(self._every_file)
         footer.addWidget(self._retry)
         footer.addWidget(self._copy)
         column = QVBoxLayout(self)
@@ -245,6 +249,7 @@ class AnswerItem(QWidget):
         self._failure.retry_requested.connect(self.retry_requested)
         self._failure.settings_requested.connect(self.settings_requested)
         self._retry.clicked.connect(self.retry_requested)
+        self._every_file.clicked.connect(self.every_file_requested)
         self._sources.clicked.connect(self.sources_requested)
         self._copy.clicked.connect(self._on_copy_clicked)
         self._fork.clicked.connect(self.fork_requested)
@@ -270,7 +275,7 @@ class AnswerItem(QWidget):
         self._thinking.show_thinking(message.thinking, is_thinking=turn.phase is Phase.THINKING)
         self._body.show_text(message.text, message.sources, message.claims, is_live=turn.is_live)
         self._show_claims(message)
-        self._status.setText(_PHASES.get(turn.phase, ""))
+        self._status.set_full_text(one_line(turn.progress) or _PHASES.get(turn.phase, ""))
         self._status.setVisible(turn.is_live and turn.phase is not Phase.WRITING)
         self._failure.show_failure(message)
         self._byline.set_full_text("" if turn.is_live else one_line(byline(message)))
@@ -307,6 +312,7 @@ class AnswerItem(QWidget):
         # A failed one has Retry in its card.
         has_failed = message.state is MessageState.FAILED
         self._retry.setVisible(self._is_last and is_over and not has_failed)
+        self._every_file.setVisible(self._is_last and is_over and not has_failed)
 
     @Slot()
     def _on_check_clicked(self) -> None:

@@ -13,6 +13,7 @@ from desktop_rag.core.conversation import (
     AnswerDone,
     AnswerEvent,
     Feedback,
+    FileAsked,
     Message,
     MessageState,
     QuestionStored,
@@ -42,10 +43,14 @@ class Phase(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One row: the message as far as it is known, and what is being done about it."""
+    """One row: the message as far as it is known, and what is being done about it.
+
+    `progress` says in words how far that is, where there is more to say than the phase.
+    """
 
     message: Message
     phase: Phase = Phase.DONE
+    progress: str = ""
 
     @property
     def is_live(self) -> bool:
@@ -111,6 +116,10 @@ class MessageModel(QAbstractListModel):
         match event:
             case QuestionStored(message=message):
                 self._replace(-2, Turn(message))
+            case FileAsked():
+                said = f"Asking file {event.done + 1:,} of {event.total:,}"
+                said += f" ({event.found:,} had something): {event.title}"
+                self._replace(-1, Turn(self._live, Phase.READING, said))
             case SourcesFound(sources=sources, notes=notes):
                 self._update(Phase.READING, sources=sources, notes=notes)
             case ThinkingDelta(text=text):
