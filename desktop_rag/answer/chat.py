@@ -74,7 +74,7 @@ class Chat:
         check: CheckClaim,
         settings: Settings,
     ) -> None:
-        self.history = History(conversations, rewrites)
+        self.history = History(conversations, documents, rewrites)
         self.models = models
         self._conversations = conversations
         self._documents = documents

@@ -15,6 +15,10 @@ from markdown_it import MarkdownIt
 
 from desktop_rag.core.conversation import Conversation, Message, MessageState, Role, SourceRef
 
+# What `imports` knows a file of ours by.
+FORMAT = "desktop-rag chat"
+VERSION = 1
+
 _parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
 _parser.disable(["image", "html_block", "html_inline", "reference"])
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|])")
@@ -106,9 +110,12 @@ def _html_message(message: Message) -> Iterator[str]:
 
 
 def _as_json(conversation: Conversation, messages: Sequence[Message]) -> str:
+    """Everything, so that `imports` makes the same of it."""
     document = {
+        "format": FORMAT,
+        "version": VERSION,
         "title": conversation.title,
-        "updated_at": _moment(conversation.updated_at),
+        "updated_at": _exactly(conversation.updated_at),
         "messages": [_json_message(message) for message in messages],
     }
     return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
@@ -118,15 +125,33 @@ def _json_message(message: Message) -> dict[str, Any]:
     fields: dict[str, Any] = {
         "role": message.role.value,
         "text": message.text,
-        "created_at": _moment(message.created_at),
+        "created_at": _exactly(message.created_at),
     }
-    if message.role is Role.ASSISTANT:
-        fields |= {"state": message.state.value, "model": message.model}
-        fields["feedback"] = message.feedback.value
-        fields["sources"] = [
-            asdict(source) | {"anchor": source.anchor.to_json()} for source in message.sources
-        ]
-    return fields
+    if message.role is Role.USER:
+        return fields
+    return fields | {
+        "state": message.state.value,
+        "model": message.model,
+        "is_excerpts": message.is_excerpts,
+        "seconds": message.seconds,
+        "error_title": message.error_title,
+        "error_hint": message.error_hint,
+        "thinking": message.thinking,
+        "feedback": message.feedback.value,
+        "notes": message.notes.to_json() if message.notes else None,
+        "follow_ups": list(message.follow_ups),
+        "sources": [_json_source(source) for source in message.sources],
+        "nearest": [_json_source(source) for source in message.nearest],
+    }
+
+
+def _json_source(source: SourceRef) -> dict[str, Any]:
+    return asdict(source) | {"anchor": source.anchor.to_json()}
+
+
+def _exactly(seconds: float) -> str:
+    """A moment to the microsecond, with its time zone."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat()
 
 
 # --- in words --------------------------------------------------------------------------------

@@ -6,9 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from desktop_rag.answer.export import exported
+from desktop_rag.answer.imports import read_conversation
 from desktop_rag.answer.rewrites import Rewrites, is_of
-from desktop_rag.core.conversation import Conversation, Feedback, Message
+from desktop_rag.core.conversation import Conversation, Feedback, Message, SourceRef
 from desktop_rag.core.errors import AppError
+from desktop_rag.store.contract.documents import DocumentStore
 from desktop_rag.store.contract.records import ConversationStore
 
 _COPY = "{title} (copy)"
@@ -17,8 +19,11 @@ _COPY = "{title} (copy)"
 class History:
     """What the chat keeps, and what a person can do with it."""
 
-    def __init__(self, conversations: ConversationStore, rewrites: Rewrites) -> None:
+    def __init__(
+        self, conversations: ConversationStore, documents: DocumentStore, rewrites: Rewrites
+    ) -> None:
         self._conversations = conversations
+        self._documents = documents
         self._rewrites = rewrites
 
     def all(self) -> list[Conversation]:
@@ -100,6 +105,38 @@ class History:
         """The conversation with its sources as the text of a file: .md, .html or .json."""
         conversation = self._conversations.get(conversation_id)
         return exported(conversation, self.messages(conversation_id), ending)
+
+    def import_file(self, path: Path) -> Conversation:
+        """A new conversation, as the file says that was exported as JSON. AppError when it is none.
+
+        Where a source's document is not in the library, or no longer, the file's word for where
+        it lies is only shown: nothing is ever opened there.
+        """
+        found = read_conversation(path)
+        conversation = self._conversations.add(found.title, "")
+        for message in found.messages:
+            self._conversations.add_message(
+                replace(
+                    message,
+                    conversation_id=conversation.conversation_id,
+                    sources=self._known(message.sources),
+                    nearest=self._known(message.nearest),
+                )
+            )
+            if message.feedback:
+                self._conversations.add_feedback(message.message_id, message.feedback)
+        return self._conversations.get(conversation.conversation_id)
+
+    def _known(self, sources: Sequence[SourceRef]) -> tuple[SourceRef, ...]:
+        """The sources with their places as the library knows them, or no document at all."""
+        ids = {source.document_id for source in sources}
+        documents = {found.document_id: found for found in self._documents.get(sorted(ids))}
+        return tuple(
+            replace(source, path=str(document.path), url=document.url, part=document.part)
+            if (document := documents.get(source.document_id))
+            else replace(source, document_id="")
+            for source in sources
+        )
 
     def _copy(self, conversation_id: str, messages: Sequence[Message]) -> Conversation:
         original = self._conversations.get(conversation_id)

@@ -19,7 +19,8 @@ class SourceRef:
 
     `quote` is the exact words of the passage that the citing sentence rests on, at [start, end)
     of the document's text; empty while the source is listed but not cited. `also_in` says where
-    else the same text stands, as paths or addresses.
+    else the same text stands, as paths or addresses. `document_id` is empty when the document is
+    not in the library, as it may be in a conversation that was imported.
     """
 
     n: int
@@ -36,6 +37,11 @@ class SourceRef:
     part: str = ""
     url: str = ""
     also_in: tuple[str, ...] = ()
+
+    @property
+    def is_in_library(self) -> bool:
+        """Whether there is, or was, a document to go to."""
+        return bool(self.document_id)
 
     def narrowed(self, start: int, end: int) -> "SourceRef":
         """The same source with [start, end) of its passage as what is quoted."""

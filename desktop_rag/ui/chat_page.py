@@ -111,7 +111,9 @@ class ChatPage(QWidget):
         self._list.pinned.connect(self._feed.set_pinned)
         self._list.find_requested.connect(self._feed.find)
         self._feed.found.connect(self._list.show_found)
+        self._list.import_requested.connect(self._actions.ask_what_to_import)
         self._actions.told.connect(self.told)
+        self._actions.imported.connect(self._show_copy)
         self._header.list_toggled.connect(self._sides.toggle_left)
         self._header.sources_toggled.connect(self._sides.toggle_right)
         self._header.rename_requested.connect(self._list.rename_current)
@@ -131,7 +133,7 @@ class ChatPage(QWidget):
         self._messages.settings_requested.connect(self.settings_requested)
         self._messages.sources_requested.connect(self._on_sources_requested)
         self._messages.edit_requested.connect(self._composer.edit)
-        self._messages.fork_requested.connect(self._on_fork_requested)
+        self._messages.fork_requested.connect(lambda m: self._actions.fork(m, self._show_copy))
         self._messages.feedback_given.connect(self._on_feedback_given)
         self._messages.rewrite_requested.connect(self._on_rewrite_requested)
         self._messages.follow_up_chosen.connect(self.ask)
@@ -206,7 +208,8 @@ class ChatPage(QWidget):
     @Slot(object)
     def open_source(self, source: SourceRef) -> None:
         """Open the file of a source at its place."""
-        self._opener.open(Path(source.path), source.url, source.anchor)
+        if source.is_in_library:
+            self._opener.open(Path(source.path), source.url, source.anchor)
 
     @Slot(object)
     def view_source(self, source: SourceRef) -> None:
@@ -310,10 +313,6 @@ class ChatPage(QWidget):
         else:
             self._actions.fork_before(message, ask)
 
-    @Slot(object)
-    def _on_fork_requested(self, message: Message) -> None:
-        self._actions.fork(message, self._show_copy)
-
     @Slot(object, object)
     def _on_feedback_given(self, message: Message, feedback: Feedback) -> None:
         self._session.give_feedback(message, feedback)
@@ -323,6 +322,7 @@ class ChatPage(QWidget):
         session = self._session
         self._actions.ask_to_rewrite(message, lambda: self._reload(session))
 
+    @Slot(object, object)
     def _show_copy(self, copy: Conversation, messages: list[Message]) -> None:
         session = self._new_session(copy)
         session.model.load(messages)

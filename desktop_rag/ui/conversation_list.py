@@ -25,7 +25,7 @@ from PySide6.QtWidgets import (
 )
 
 from desktop_rag.core.conversation import Conversation
-from desktop_rag.ui.controls import TextButton, plain_tooltip
+from desktop_rag.ui.controls import IconButton, TextButton, plain_tooltip
 from desktop_rag.ui.theme import Theme
 from desktop_rag.ui.wording import moment_in_words, one_line
 
@@ -127,6 +127,7 @@ class ConversationList(QWidget):
     """
 
     new_requested = Signal()
+    import_requested = Signal()
     opened = Signal(object)
     renamed = Signal(str, str)
     pinned = Signal(str, bool)
@@ -149,6 +150,7 @@ class ConversationList(QWidget):
         self._new = TextButton("New chat", icon="plus", theme=self._theme)
         self._new.setObjectName("newChatButton")
         self._new.setToolTip(plain_tooltip("New chat (Ctrl+N)"))
+        self._import = IconButton(self._theme, "import:muted", "Import a chat…")
         self._find = QLineEdit()
         self._find.setObjectName("conversationFilter")
         self._find.setPlaceholderText("Find a chat")
@@ -170,7 +172,8 @@ class ConversationList(QWidget):
             action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
             self._view.addAction(action)
         top = QHBoxLayout()
-        top.addWidget(self._new)
+        top.addWidget(self._new, 1)
+        top.addWidget(self._import)
         column = QVBoxLayout(self)
         column.setContentsMargins(10, 12, 10, 8)
         column.setSpacing(8)
@@ -180,6 +183,7 @@ class ConversationList(QWidget):
 
     def _connect(self) -> None:
         self._new.clicked.connect(self.new_requested)
+        self._import.clicked.connect(self.import_requested)
         self._find.textChanged.connect(self._on_find_changed)
         self._view.clicked.connect(self._on_activated)
         self._view.activated.connect(self._on_activated)

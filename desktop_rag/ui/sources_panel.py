@@ -26,6 +26,7 @@ from desktop_rag.ui.wording import count_of, one_line
 
 _BUDGET_S = 0.008
 _MOST_COPIES = 2
+_MISSING = "Not in your library"
 # Between passages of one document, and how much more between others.
 _GAP_PX = 4
 _WIDER_PX = 6
@@ -77,6 +78,8 @@ class SourceCard(Card):
         buttons.setSpacing(0)
         for button in (self._copy, self._view, self._open):
             buttons.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
+        for button in (self._view, self._open):
+            button.setVisible(source.is_in_library)
         head.addLayout(buttons)
         column = QVBoxLayout(self)
         column.setContentsMargins(12, 10, 10, 10)
@@ -102,7 +105,8 @@ class SourceCard(Card):
         words = QVBoxLayout()
         words.setSpacing(1)
         said = [""]
-        for line in (place,) if self._follows else (title, place, file):
+        missing = _muted("" if source.is_in_library else _MISSING, Qt.TextElideMode.ElideRight)
+        for line in (place,) if self._follows else (title, place, file, missing):
             if line.full_text not in said:
                 said.append(line.full_text)
                 words.addWidget(line)
@@ -256,7 +260,8 @@ class SourcesPanel(QWidget):
             widget = PlainLabel(item, tone="muted", scale="small")
             self._last_document_id = ""
         else:
-            follows = item.document_id == self._last_document_id and bool(item.anchor.label())
+            is_same = item.is_in_library and item.document_id == self._last_document_id
+            follows = is_same and bool(item.anchor.label())
             widget = self._cards[item.n] = SourceCard(self._theme, item, follows=follows)
             self._last_document_id = item.document_id
             widget.open_requested.connect(self.open_requested)

@@ -3,7 +3,9 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtWidgets import QFileDialog, QPlainTextEdit
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QAbstractButton, QFileDialog, QPlainTextEdit
 from pytestqt.qtbot import QtBot
 
 from desktop_rag.core.conversation import Conversation, Feedback, Role
@@ -11,6 +13,8 @@ from desktop_rag.ui.chat_header import ChatHeader
 from desktop_rag.ui.composer import Composer
 from desktop_rag.ui.conversation_list import ConversationList
 from desktop_rag.ui.rewrite_dialog import RewriteDialog
+from desktop_rag.ui.segment_view import SegmentView
+from desktop_rag.ui.sources_panel import SourceCard
 from tests.chat_server import ChatServer
 from tests.unit.ui.chat_room import (
     QUESTION,
@@ -22,7 +26,7 @@ from tests.unit.ui.chat_room import (
     named,
     use,
 )
-from tests.unit.ui.rooms import button
+from tests.unit.ui.rooms import button, listening_desktop
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -148,6 +152,58 @@ def test_a_pinned_chat_is_written_to_a_file(room: Room, qtbot: QtBot, tmp_path: 
     dialog.reject()
     qtbot.waitUntil(lambda: [n.title for n in told] == [f"Exported to {target}."])
     assert "lit at dusk" in target.read_text(encoding="utf-8")
+
+
+def test_an_exported_chat_is_imported(room: Room, qtbot: QtBot, tmp_path: Path) -> None:
+    ask(room, qtbot)
+    [original] = room.chat.history.all()
+    path = tmp_path / "chat.json"
+    path.write_text(room.chat.history.export(original.conversation_id, ".json"), encoding="utf-8")
+    [before] = room.answers()
+    room.page.new_chat()
+    button(room.page, "Import a chat…").click()
+    dialog = room.page.findChildren(QFileDialog, "importDialog")[0]
+    dialog.fileSelected.emit(str(path))
+    dialog.reject()
+    qtbot.waitUntil(lambda: room.answers() == [before])
+    chats = room.page.findChildren(ConversationList)[0]
+    qtbot.waitUntil(lambda: conversation_titles(chats) == [QUESTION, QUESTION])
+
+
+def test_a_source_of_an_imported_chat_that_is_not_here_opens_nothing(
+    room: Room, qtbot: QtBot, tmp_path: Path
+) -> None:
+    ask(room, qtbot)
+    [original] = room.chat.history.all()
+    text = room.chat.history.export(original.conversation_id, ".json")
+    path = tmp_path / "chat.json"
+    (tmp_path / "other.md").write_text("Nobody asked for this.")
+    text = text.replace('"document_id": "', '"document_id": "no ')
+    text = text.replace(str(room.file), str(tmp_path / "other.md"))
+    path.write_text(text, encoding="utf-8")
+    room.page.new_chat()
+    with listening_desktop() as desktop:
+        button(room.page, "Import a chat…").click()
+        dialog = room.page.findChildren(QFileDialog, "importDialog")[0]
+        dialog.fileSelected.emit(str(path))
+        dialog.reject()
+        qtbot.waitUntil(lambda: bool(room.answers()))
+        shown_view(room).citation_clicked.emit(1)
+        qtbot.waitUntil(lambda: "Not in your library" in room.words())
+        card = room.page.findChildren(SourceCard)[0]
+        shown = [b.accessibleName() for b in card.findChildren(QAbstractButton) if b.isVisible()]
+        assert not [name for name in shown if "Open" in name or "Show source" in name]
+        QTest.mouseDClick(card, Qt.MouseButton.LeftButton)
+        # One of the chat that was exported does open: what was asked for before would be there too.
+        room.page.open_conversation(original)
+        qtbot.waitUntil(lambda: bool(room.answers()))
+        shown_view(room).citation_clicked.emit(1)
+        qtbot.waitUntil(lambda: str(room.file) in desktop.opened)
+        assert desktop.opened == [str(room.file)]
+
+
+def shown_view(room: Room) -> SegmentView:
+    return next(v for v in room.page.findChildren(SegmentView) if v.isVisible())
 
 
 def said(room: Room, conversation: Conversation) -> list[str]:
