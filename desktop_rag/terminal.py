@@ -4,6 +4,7 @@ Results go to stdout, progress and errors to stderr.
 """
 
 import json
+import re
 import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
@@ -14,6 +15,10 @@ from desktop_rag.core.log import start_logging
 from desktop_rag.core.paths import find_home
 
 T = TypeVar("T")
+
+# What a terminal would obey, or what turns the order of reading.
+_ORDERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_BOX = "\N{WHITE SQUARE}"
 
 
 @contextmanager
@@ -33,11 +38,20 @@ def open_services() -> Generator[app.Services]:
 
 def print_document(document: T, lines: Callable[[T], Sequence[str]], *, as_json: bool) -> None:
     """One JSON document, or what `lines` makes of it for people."""
-    text = json.dumps(document, ensure_ascii=False) if as_json else "\n".join(lines(document))
+    if as_json:
+        text = json.dumps(document, ensure_ascii=False)
+        text = _ORDERS.sub(lambda order: f"\\u{ord(order[0]):04x}", text)
+    else:
+        text = _harmless("\n".join(lines(document)))
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
 
 
 def say(text: str) -> None:
     """A line of progress, or of what went wrong."""
-    sys.stderr.write(text + "\n")
+    sys.stderr.write(_harmless(text) + "\n")
+
+
+def _harmless(text: str) -> str:
+    """Text of documents, models and names, with what is no text as boxes."""
+    return _ORDERS.sub(_BOX, text.replace("\r\n", "\n"))
