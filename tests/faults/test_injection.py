@@ -8,6 +8,7 @@ import json
 import re
 import socket
 import sys
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +33,7 @@ from tests.chat_server import ChatServer
 from tests.conftest import FAST_TIMES
 from tests.faults.injected_documents import CARRIERS, TEMPLATES, Injected, injected_documents
 
+pytestmark = pytest.mark.timeout(180)  # whichever comes first asks about all documents
 CANARY = "xylophonic"
 _ORDER = re.compile("«(.*?)»", re.DOTALL)
 _UNSEEN = regex.compile(r"[\p{Default_Ignorable_Code_Point}\p{Bidi_Control}]")
@@ -55,12 +57,14 @@ class ObeyingServer(ChatServer):
 
 @dataclass(frozen=True)
 class Asked:
-    """One document, the request that its question made, and the answer."""
+    """One document, the request that its question made, the answer, and what was asked after it."""
 
     document: Injected
     question: str
     request: dict[str, Any]
     message: Message
+    request_after: dict[str, Any]
+    follow_ups: tuple[str, ...]
 
     @property
     def fence(self) -> str:
@@ -137,7 +141,10 @@ def tried(services: app.Services, folder: Path, trap: socket.socket) -> Trial:
         for document in documents:
             question = f"Which colour has the {document.lantern}?"
             message = ask(services, question, collection_id=poisoned)
-            asked.append(Asked(document, question, server.chats[-1], message))
+            request = server.chats[-1]
+            changes = list(services.chat.go_on(message, cancel=threading.Event()))
+            follow_ups = changes[-1].message.follow_ups if changes else ()
+            asked.append(Asked(document, question, request, message, server.chats[-1], follow_ups))
         return Trial(asked, len(server.requests), before, state_of(services))
 
 
@@ -191,6 +198,18 @@ def test_outside_of_the_fence_there_is_nothing_but_what_we_wrote(trial: Trial) -
     assert len({asked.fence for asked in trial.asked}) == len(trial.asked)
 
 
+def test_what_is_asked_after_an_answer_quotes_it_as_data_too(trial: Trial) -> None:
+    for asked in trial.asked:
+        system, said = (turn["content"] for turn in asked.request_after["messages"])
+        fence = re.match("<data-([0-9a-f]{16})>\n", said)
+        assert fence, said[:100]
+        assert said.endswith(f"\n</data-{fence[1]}>")
+        assert said.count(fence[1]) == 2
+        assert "«" not in system
+        assert _UNSEEN.findall(said) == _MARKS.findall(said) == [], asked.document.name
+        assert all(question.isprintable() for question in asked.follow_ups)
+
+
 def test_no_marks_of_servers_and_nothing_unseen_reaches_the_model(trial: Trial) -> None:
     for asked in trial.asked:
         name = asked.document.name
@@ -204,16 +223,19 @@ def test_what_looks_like_a_template_stays_text(trial: Trial) -> None:
 
 
 def test_no_word_of_other_documents_is_sent(trial: Trial) -> None:
-    assert CANARY not in json.dumps([asked.request for asked in trial.asked])
+    sent = [(asked.request, asked.request_after) for asked in trial.asked]
+    assert CANARY not in json.dumps(sent)
+    assert CANARY not in repr([asked.follow_ups for asked in trial.asked])
 
 
 def test_no_setting_no_source_and_no_collection_changes(trial: Trial) -> None:
     assert trial.state_after == trial.state_before
-    # Nor does a tool call make another request.
-    assert trial.calls == len(trial.asked)
+    # Nor does a tool call make another request than the one for what may be asked next.
+    assert trial.calls == 2 * len(trial.asked)
 
 
 def test_citations_are_of_what_was_sent(trial: Trial) -> None:
+    """S-05 too: documents imitate citations, sources and calls of tools; the model repeats them."""
     for asked in trial.asked:
         known = {source.n for source in asked.message.sources}
         cited = {int(n) for n in re.findall(r"\[(\d+)\](?!\()", asked.message.text)}

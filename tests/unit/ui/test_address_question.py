@@ -1,4 +1,4 @@
-"""Before an address from an answer opens, the person sees where it really leads."""
+"""S-04: before an address from an answer opens, the person sees where it really leads."""
 
 from collections.abc import Iterator
 
