@@ -111,9 +111,8 @@ class ChatPage(QWidget):
         self._list.pinned.connect(self._feed.set_pinned)
         self._list.find_requested.connect(self._feed.find)
         self._feed.found.connect(self._list.show_found)
-        self._list.import_requested.connect(self._actions.ask_what_to_import)
+        self._list.import_requested.connect(lambda: self._actions.import_into(self._show_copy))
         self._actions.told.connect(self.told)
-        self._actions.imported.connect(self._show_copy)
         self._header.list_toggled.connect(self._sides.toggle_left)
         self._header.sources_toggled.connect(self._sides.toggle_right)
         self._header.rename_requested.connect(self._list.rename_current)
@@ -322,7 +321,6 @@ class ChatPage(QWidget):
         session = self._session
         self._actions.ask_to_rewrite(message, lambda: self._reload(session))
 
-    @Slot(object, object)
     def _show_copy(self, copy: Conversation, messages: list[Message]) -> None:
         session = self._new_session(copy)
         session.model.load(messages)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Qt, Signal, Slot
+from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
 from desktop_rag.core.conversation import Conversation, Message
@@ -36,10 +36,9 @@ Copied = Callable[[Conversation, list[Message]], None]
 
 
 class ConversationActions(QObject):
-    """`told` carries a Notice of what was done, `imported` a conversation with its messages."""
+    """`told` carries a Notice of what was done."""
 
     told = Signal(object)
-    imported = Signal(object, object)
 
     def __init__(self, bridge: Bridge, chat: "Chat", parent: QWidget) -> None:
         super().__init__(parent)
@@ -151,20 +150,17 @@ class ConversationActions(QObject):
             self, write, lambda _nothing: self.told.emit(Notice(f"Exported to {path}."))
         )
 
-    @Slot()
-    def ask_what_to_import(self) -> None:
+    def import_into(self, copied: Copied) -> None:
         """Let the person choose a file, then make a conversation of it."""
         dialog = QFileDialog(self._window, "Import a chat")
         dialog.setObjectName("importDialog")
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
         dialog.setNameFilter("Exported chats (*.json)")
-        dialog.fileSelected.connect(lambda path: self.import_file(Path(path)))
+        dialog.fileSelected.connect(
+            lambda path: self._copy(lambda: self._history.import_file(Path(path)), copied)
+        )
         dialog.finished.connect(dialog.deleteLater)
         dialog.open()
-
-    def import_file(self, path: Path) -> None:
-        """Make a conversation of a file that was exported as JSON."""
-        self._copy(lambda: self._history.import_file(path), self.imported.emit)
 
     def _copy(self, make: Callable[[], Conversation], copied: Copied) -> None:
         def work() -> tuple[Conversation, list[Message]]:
