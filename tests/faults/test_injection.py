@@ -25,6 +25,7 @@ from desktop_rag.core.conversation import Message
 from desktop_rag.core.paths import HOME_VARIABLE, Home, resources_dir
 from desktop_rag.core.settings import Settings, save_settings
 from desktop_rag.ui.answer_body import AnswerBody
+from desktop_rag.ui.claim_marks import claim_index
 from desktop_rag.ui.markdown import cited_number, safe_address
 from desktop_rag.ui.segment_view import SegmentView
 from desktop_rag.ui.theme import Theme
@@ -64,7 +65,6 @@ class Asked:
     request: dict[str, Any]
     message: Message
     request_after: dict[str, Any]
-    follow_ups: tuple[str, ...]
 
     @property
     def fence(self) -> str:
@@ -143,8 +143,8 @@ def tried(services: app.Services, folder: Path, trap: socket.socket) -> Trial:
             message = ask(services, question, collection_id=poisoned)
             request = server.chats[-1]
             changes = list(services.chat.go_on(message, cancel=threading.Event()))
-            follow_ups = changes[-1].message.follow_ups if changes else ()
-            asked.append(Asked(document, question, request, message, server.chats[-1], follow_ups))
+            message = changes[-1].message if changes else message
+            asked.append(Asked(document, question, request, message, server.chats[-1]))
         return Trial(asked, len(server.requests), before, state_of(services))
 
 
@@ -207,7 +207,7 @@ def test_what_is_asked_after_an_answer_quotes_it_as_data_too(trial: Trial) -> No
         assert said.count(fence[1]) == 2
         assert "«" not in system
         assert _UNSEEN.findall(said) == _MARKS.findall(said) == [], asked.document.name
-        assert all(question.isprintable() for question in asked.follow_ups)
+        assert all(question.isprintable() for question in asked.message.follow_ups)
 
 
 def test_no_marks_of_servers_and_nothing_unseen_reaches_the_model(trial: Trial) -> None:
@@ -225,7 +225,7 @@ def test_what_looks_like_a_template_stays_text(trial: Trial) -> None:
 def test_no_word_of_other_documents_is_sent(trial: Trial) -> None:
     sent = [(asked.request, asked.request_after) for asked in trial.asked]
     assert CANARY not in json.dumps(sent)
-    assert CANARY not in repr([asked.follow_ups for asked in trial.asked])
+    assert CANARY not in repr([asked.message.follow_ups for asked in trial.asked])
 
 
 def test_no_setting_no_source_and_no_collection_changes(trial: Trial) -> None:
@@ -254,14 +254,15 @@ def test_nothing_is_fetched_and_only_web_addresses_can_be_clicked(
         text, sources = asked.message.text, asked.message.sources
         for end in (len(text) // 3, len(text) // 2):
             body.show_text(text[:end], sources, is_live=True)
-        body.show_text(text, sources)
+        body.show_text(text, sources, asked.message.claims)
         qtbot.waitUntil(lambda: body.is_rendered)
         body.grab()
         for view in body.findChildren(SegmentView):
             assert "\N{OBJECT REPLACEMENT CHARACTER}" not in view.toPlainText()
             for href in re.findall('href="([^"]*)"', view.toHtml()):
                 is_ours = cited_number(href) in {source.n for source in sources}
-                assert is_ours or safe_address(href) is not None, href
+                is_badge = claim_index(href, asked.message.claims) is not None
+                assert is_ours or is_badge or safe_address(href) is not None, href
     theme.setParent(None)
     with pytest.raises(BlockingIOError):
         trap.accept()

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
+    QAbstractButton,
     QApplication,
     QDialog,
     QFileDialog,
@@ -129,7 +130,7 @@ def test_a_widget_that_forgets_is_found(make: Callable[[], QWidget], qtbot: QtBo
 def test_the_folder_that_is_added(person: Person, folder: Path) -> None:
     person.lets_go_of(folder)
     person.waits_until(lambda: bool(dialogs(person)))
-    shows("tooltip", "window title")
+    shows("window title")
     dialogs(person)[0].reject()
 
 
@@ -170,6 +171,9 @@ def test_a_chat_about_it(indexed: Person, server: ChatServer) -> None:
     indexed.asks(f"When is {WORSE} lamp lit?")
     indexed.sees("Cited · 1")
     shows("label", "tooltip", "row", "text")
+    indexed.waits_until(lambda: any(check.isVisible() for check in checks(indexed)))
+    next(check for check in checks(indexed) if check.isVisible()).click()
+    shows("label", "text")
     indexed.clicks("Rewrite the answer")
     indexed.waits_until(lambda: bool(dialogs(indexed)))
     shows("text")
@@ -213,6 +217,11 @@ def test_a_chat_of_that_name(indexed: Person, tmp_path: Path) -> None:
     exported(indexed, tmp_path / f"{MARK}.md")
     indexed.sees(f"Exported to {tmp_path / MARK}.md")
     shows("label")
+
+
+def checks(person: Person) -> list[QAbstractButton]:
+    """The lines below answers that say what came of checking them."""
+    return person.window.findChildren(QAbstractButton, "claimSummary")
 
 
 def exported(person: Person, path: Path) -> None:
