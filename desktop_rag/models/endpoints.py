@@ -25,6 +25,7 @@ _FINAL = frozenset(
         Fault.PROXY,
         Fault.NOT_HTTP,
         Fault.SILENT,
+        Fault.SLOW,
         Fault.NO_KEY,
         Fault.BAD_KEY,
         Fault.ODD_KEY,

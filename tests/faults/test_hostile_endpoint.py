@@ -383,6 +383,14 @@ def test_nothing_that_the_server_hands_out_comes_back_to_it(door: Door) -> None:
         }  # fmt: skip
 
 
+def test_a_probe_gives_up_once_a_server_only_drips() -> None:
+    with HostileServer(lambda: chain([head(kind="application/json")], forever(b" "))) as server:
+        server.pause_s = 0.02
+        report = probe_endpoint(server.endpoint(timeout_s=0.05), CANARY)
+        assert report.title == "The endpoint did not get to an answer."
+        assert len(server.asked) == 1
+
+
 def test_a_probe_of_a_hostile_endpoint_reports_it() -> None:
     with HostileServer(lambda: chain([head()], forever(event(content=" " * 10_000)))) as server:
         report = probe_endpoint(server.endpoint(), CANARY)
