@@ -138,6 +138,11 @@ def build_services(home: Home, *, times: WatchTimes | None = None) -> Services:
     )
 
 
+def make_claim_checker() -> ClaimChecker:
+    """What holds the claims of answers against their sources; it needs no store."""
+    return ClaimChecker()
+
+
 def _make_dense(engine: Engine, settings: IndexSettings, keys: KeyStore) -> DenseIndexes:
     return DenseIndexes(
         engine.models,

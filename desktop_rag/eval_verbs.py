@@ -1,6 +1,6 @@
-"""The verbs that measure quality: `eval retrieval` and `eval runs`.
+"""The verbs that measure quality: `eval retrieval`, `eval grounding` and `eval runs`.
 
-What is measured lives in a scratch home that is removed; the figures are kept in the person's own
+What is searched lives in a scratch home that is removed; the figures are kept in the person's own
 library.
 """
 
@@ -18,7 +18,7 @@ from desktop_rag import app
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import Home, find_home
 from desktop_rag.core.settings import Settings, load_settings, save_settings
-from desktop_rag.evaluate import pages, retrieval, runs, sets, spans
+from desktop_rag.evaluate import grounding, pages, retrieval, runs, sets, spans
 from desktop_rag.evaluate.measured import MODES, Measured
 from desktop_rag.terminal import open_services, print_document, say
 from desktop_rag.ui.single_instance import ask_running_app
@@ -48,6 +48,11 @@ def add_evals(parser: argparse.ArgumentParser, positive: Callable[[str], int]) -
     added.add_argument("-k", "--k", type=positive, help=f"passages asked for ({counts})")
     text = "write what was found for each query and mode"
     added.add_argument("--per-query", type=Path, metavar="FILE.jsonl", help=text)
+    added.add_argument("--json", action="store_true", help="print one JSON document")
+    text = "how well supported and unsupported claims are told apart"
+    added = evals.add_parser("grounding", help=text, description=text)
+    added.set_defaults(run=_grounding)
+    added.add_argument("file", help="a .jsonl file of rows {source, claim, label}")
     added.add_argument("--json", action="store_true", help="print one JSON document")
     text = "List the measurements made so far, or one with its queries."
     added = evals.add_parser("runs", help=text, description=text)
@@ -155,6 +160,31 @@ def _written_later(path: Path | None) -> Generator[TextIO | None]:
         yield file
 
 
+# --- eval grounding ----------------------------------------------------------------------------
+
+
+def _grounding(arguments: argparse.Namespace) -> int:
+    file = Path(arguments.file)
+    claims = grounding.load_claims(file)
+    settings, _ = load_settings(find_home().settings)
+    began_at = time.monotonic()
+    figures = grounding.evaluate(claims, app.make_claim_checker(), say)
+    results = figures.to_json()
+    # Sets of claims often have files of the same name, in folders that say what they are.
+    path = file.resolve()
+    run = runs.run_of(
+        figures,
+        f"{path.parent.name}/{path.name}",
+        settings,
+        {"file": str(path)},
+        results=[results],
+        seconds=time.monotonic() - began_at,
+    )
+    _keep(run)
+    print_document(results, _figure_lines, as_json=arguments.json)
+    return 0
+
+
 # --- runs --------------------------------------------------------------------------------------
 
 
@@ -212,6 +242,11 @@ def _result_lines(rows: list[dict[str, Any]]) -> list[str]:
     return [*lines, index]
 
 
+def _figure_lines(figures: dict[str, Any]) -> list[str]:
+    width = max(map(len, figures))
+    return [f"{key:<{width}}  {value}" for key, value in figures.items()]
+
+
 def _run_lines(found: list[dict[str, Any]]) -> list[str]:
     if not found:
         return ["No runs yet. Make one with: desktop-rag eval retrieval DIR"]
@@ -223,6 +258,6 @@ def _run_lines(found: list[dict[str, Any]]) -> list[str]:
         for row in run["results"]:
             left_out = ("mode", *_INDEX_KEYS)
             figures = ", ".join(f"{k} {v}" for k, v in row.items() if k not in left_out)
-            lines.append(f"    {row['mode']:<8} {figures}")
+            lines.append(f"    {row.get('mode', ''):<8} {figures}")
         lines += [json.dumps(row, ensure_ascii=False) for row in run.get("queries", [])]
     return lines

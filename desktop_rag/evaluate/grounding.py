@@ -87,10 +87,10 @@ class GroundingFigures:
         return [judged.to_json() for judged in self.claims]
 
 
-def load_claims(path: Path, limit: int | None = None) -> list[LabelledClaim]:
+def load_claims(path: Path) -> list[LabelledClaim]:
     """Read a file with a row {source, claim, label} a line; AppError naming the first bad line.
 
-    The label is "supported" or "unsupported", and both must occur, also among the first `limit`.
+    The label is "supported" or "unsupported", and both must occur.
     """
     try:
         with path.open(encoding="utf-8") as file:
@@ -98,7 +98,7 @@ def load_claims(path: Path, limit: int | None = None) -> list[LabelledClaim]:
     except (OSError, UnicodeDecodeError) as exc:
         why = exc.strerror if isinstance(exc, OSError) else "It is no text in UTF-8"
         raise AppError(f"{path} cannot be read.", f"{why}.") from exc
-    claims = [_claim(path, number, line) for number, line in numbered[:limit]]
+    claims = [_claim(path, number, line) for number, line in numbered]
     if len({claim.is_supported for claim in claims}) < len(_LABELS):
         why = "It needs supported and unsupported claims: nothing can be told from one kind."
         raise AppError(f"{path} is no set of claims.", why)

@@ -7,18 +7,30 @@ import time
 import uuid
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from typing import Any, Protocol
 
 from desktop_rag.core.settings import Settings
-from desktop_rag.evaluate.measured import Measured
 from desktop_rag.store.contract.records import Evaluation, EvaluationStore
 
 # What of the settings search does not depend on.
 _LEFT_OUT = ("endpoint", "appearance")
 
 
+class Measurement(Protocol):
+    """What was measured, and what was found for each query or claim."""
+
+    @property
+    def kind(self) -> str:
+        """One word for its kind."""
+        ...
+
+    def query_rows(self) -> list[dict[str, Any]]:
+        """An object for each."""
+        ...
+
+
 def run_of(
-    measured: Measured,
+    measured: Measurement,
     name: str,
     settings: Settings,
     options: dict[str, Any],

@@ -90,7 +90,7 @@ def _compare_gap(claim_text: str, index: SourceIndex, gap: Gap, found: _Found) -
     in_place = len(gap.claim) <= _MOST_IN_PLACE and len(gap.evidence) <= _MOST_IN_PLACE
     for kind, tokens in of_claim.items():
         others = of_source.get(kind, []) if in_place else []
-        if kind is DifferenceKind.WORD and len(others) != len(tokens):
+        if kind is DifferenceKind.WORD and not (gap.is_close and len(tokens) == len(others) == 1):
             others = []
         for token, other in zip_longest(tokens, others[: len(tokens)]):
             if kind is DifferenceKind.WORD and not other and token.stem in index.stems:
@@ -165,8 +165,10 @@ def _is_another(token: Token, other: Token, index: SourceIndex) -> bool:
 
     36 and 36,000 may be one number that was taken apart, 7 and 7.5 one that was rounded.
     """
+    if token.stem in index.stems:
+        return False
     one, two = (_NOT_DIGIT.sub("", number.stem) for number in (token, other))
-    return token.stem not in index.stems and not (one.startswith(two) or two.startswith(one))
+    return not (one and two) or not (one.startswith(two) or two.startswith(one))
 
 
 def _joined(differences: Sequence[Difference]) -> list[Difference]:
@@ -208,7 +210,8 @@ def _by_kind(tokens: Sequence[Token], text: str) -> dict[DifferenceKind, list[To
 def _kind(token: Token, text: str) -> DifferenceKind | None:
     """What kind of difference it makes; None for what an answer may say in its own way."""
     written = text[token.start : token.end]
-    if token.word in word_lists().months or _DATE.fullmatch(written) or _YEAR.fullmatch(written):
+    is_month = token.word in word_lists().months and written[0].isupper()
+    if is_month or _DATE.fullmatch(written) or _YEAR.fullmatch(written):
         return DifferenceKind.DATE
     if token.role in (Role.FUNCTION, Role.FRAMING):
         return None
