@@ -101,6 +101,7 @@ class ChatPage(QWidget):
         self._stop_key.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
 
     def _connect(self) -> None:
+        self._connect_messages()
         self.askable.known.connect(self._on_library_known)
         self._feed.listed.connect(self._on_listed)
         self._feed.restored.connect(self.open_conversation)
@@ -125,6 +126,12 @@ class ChatPage(QWidget):
         self._composer.submitted.connect(self._on_submitted)
         self._composer.edited.connect(self._on_question_edited)
         self._composer.stop_requested.connect(self.stop)
+        self._stop_key.activated.connect(self.stop)
+        self._panel.close_requested.connect(self._sides.toggle_right)
+        self._panel.open_requested.connect(self.open_source)
+        self._panel.view_requested.connect(self.view_source)
+
+    def _connect_messages(self) -> None:
         self._messages.retry_requested.connect(self._on_retry_requested)
         self._messages.every_file_requested.connect(
             lambda: self._actions.ask_every_file(self._session)
@@ -140,10 +147,6 @@ class ChatPage(QWidget):
         self._messages.place_wanted.connect(self._actions.find_place)
         self._messages.citation_clicked.connect(self._on_citation_clicked)
         self._messages.address_clicked.connect(self._on_address_clicked)
-        self._stop_key.activated.connect(self.stop)
-        self._panel.close_requested.connect(self._sides.toggle_right)
-        self._panel.open_requested.connect(self.open_source)
-        self._panel.view_requested.connect(self.view_source)
 
     # --- what the window calls ------------------------------------------------------------------
 
