@@ -41,6 +41,7 @@ class After:
     history: Sequence[Message]
     collection_id: str
     settings: Settings
+    asks_model: bool = True
 
 
 class Afterwards:

@@ -172,7 +172,9 @@ class Chat:
         count = self._finder.count_files(asked[-1], MOST_FILES, conversation.collection_id)
         return count, model.name if model else ""
 
-    def go_on(self, answer: Message, *, cancel: Event) -> Iterator[AnswerChanged]:
+    def go_on(
+        self, answer: Message, *, asks_model: bool = True, cancel: Event
+    ) -> Iterator[AnswerChanged]:
         """Check the claims of an answer and find what may be asked next; nobody waits for it.
 
         It begins once no answer is on its way. An answer that is gone has nothing after it.
@@ -182,7 +184,7 @@ class Chat:
         places = [n for n, m in enumerate(messages) if m.message_id == answer.message_id]
         if places:
             place = places[0]
-            after = After(messages[:place], conversation.collection_id, self._settings)
+            after = After(messages[:place], conversation.collection_id, self._settings, asks_model)
             yield from self._afterwards.about(messages[place], after, cancel)
 
     def search(

@@ -244,8 +244,8 @@ class ChatPage(QWidget):
         self._drop_idle_sessions()
 
     def _drop_idle_sessions(self) -> None:
-        idle = [s for s in self._sessions if s is not self._session and not s.is_busy]
-        for session in idle:
+        others = [s for s in self._sessions if s is not self._session]
+        for session in [s for s in others if not (s.is_busy or s.is_checking)]:
             self._sessions.remove(session)
             session.deleteLater()
 
@@ -360,7 +360,7 @@ class ChatPage(QWidget):
         conversation_id = conversation.conversation_id
         for session in self._sessions:
             if session.conversation_id == conversation_id:
-                session.stop()
+                session.leave()
         if self._session.conversation_id == conversation_id:
             self._show_session(self._new_session(None))
         self._feed.delete(conversation)

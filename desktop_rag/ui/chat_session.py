@@ -54,6 +54,7 @@ class ChatSession(QObject):
         self._conversation = conversation
         self._job: Job | None = None
         self._later: Job | None = None
+        self._checked_id = ""
         self._former: Message | None = None
         self._is_question_stored = conversation is not None
         self._collection_id = conversation.collection_id if conversation else ""
@@ -75,6 +76,11 @@ class ChatSession(QObject):
         return self._collection_id
 
     @property
+    def is_checking(self) -> bool:
+        """Whether more is being found out about its last answer."""
+        return self._later is not None
+
+    @property
     def is_busy(self) -> bool:
         """Whether an answer is on its way."""
         return self._job is not None
@@ -85,9 +91,10 @@ class ChatSession(QObject):
 
     def load(self) -> None:
         """Fetch the stored messages."""
+        self._drop_later()
         if conversation_id := self.conversation_id:
             self._bridge.run(
-                self, lambda: self._chat.history.messages(conversation_id), self.model.load
+                self, lambda: self._chat.history.messages(conversation_id), self._on_loaded
             )
 
     def ask(self, question: str, collection_id: str) -> None:
@@ -124,6 +131,11 @@ class ChatSession(QObject):
             lambda _nothing: self.model.set_feedback(message_id, feedback),
         )
 
+    def leave(self) -> None:
+        """End everything: the conversation is deleted."""
+        self.stop()
+        self._drop_later()
+
     def stop(self) -> None:
         """End the answer early; what has arrived of it is kept."""
         if self._job:
@@ -140,18 +152,39 @@ class ChatSession(QObject):
             )
         )
 
-    def _go_on(self, answer: Message) -> None:
-        """Let more be found about an answer, until another one is asked for."""
+    def _on_loaded(self, messages: list[Message]) -> None:
+        self.model.load(messages)
+        if messages and not self.is_busy:
+            # The app may have been closed before the last answer was checked.
+            self._go_on(messages[-1], asks_model=False)
+
+    def _go_on(self, answer: Message, *, asks_model: bool = True) -> None:
+        """Let more be found about an answer, until there is another one."""
+        self._drop_later()
+        self._checked_id = answer.message_id
         self._later = self._bridge.stream(
-            self, lambda cancel: self._chat.go_on(answer, cancel=cancel), self._on_changed
+            self,
+            lambda cancel: self._chat.go_on(answer, asks_model=asks_model, cancel=cancel),
+            self._on_changed,
+            self._end_later,
+            # Nobody asked for it: what went wrong is in the log.
+            failed=lambda _error: self._end_later(),
         )
+        self.model.show_checking(self._checked_id, is_checking=True)
 
     def _on_changed(self, event: AnswerChanged) -> None:
         self.model.change(event.message)
 
-    def _start(self, make_events: _MakeEvents) -> None:
+    def _drop_later(self) -> None:
         if self._later:
             self._later.cancel()
+            self._end_later()
+
+    def _end_later(self) -> None:
+        self._later = None
+        self.model.show_checking(self._checked_id, is_checking=False)
+
+    def _start(self, make_events: _MakeEvents) -> None:
         # AnswerDone ends it, not the end of the stream a moment later: what the person does in
         # between, say a click on Retry, must count.
         self._job = self._bridge.stream(self, make_events, self._on_event, failed=self._on_failed)

@@ -72,12 +72,12 @@ def worst(claims: Sequence[Claim]) -> int:
     return min(range(len(claims)), key=lambda n: order.index(claims[n].verdict))
 
 
-def summary(claims: Sequence[Claim]) -> tuple[str, str]:
+def summary(claims: Sequence[Claim], *, is_checking: bool = False) -> tuple[str, str]:
     """What the claims come to, in words, and the tone of it; "" without any."""
     verdicts = [claim.verdict for claim in claims]
     if not verdicts:
         return "", ""
-    if Verdict.NOT_CHECKED in verdicts:
+    if is_checking:
         return "Checking against the sources…", "muted"
     backed, total = verdicts.count(Verdict.SUPPORTED), len(verdicts)
     if Verdict.CONTRADICTED in verdicts:

@@ -287,7 +287,7 @@ class AnswerItem(QWidget):
         set_property(self, "live", turn.is_live)
 
     def _show_claims(self, message: Message) -> None:
-        words, tone = summary(message.claims)
+        words, tone = summary(message.claims, is_checking=self._turn.is_checking)
         self._check.setText(words)
         self._check.setVisible(bool(words))
         set_property(self._check, "tone", tone)

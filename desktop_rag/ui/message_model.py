@@ -46,11 +46,13 @@ class Turn:
     """One row: the message as far as it is known, and what is being done about it.
 
     `progress` says in words how far that is, where there is more to say than the phase.
+    `is_checking`: the answer stands, and more is being found out about it.
     """
 
     message: Message
     phase: Phase = Phase.DONE
     progress: str = ""
+    is_checking: bool = False
 
     @property
     def is_live(self) -> bool:
@@ -147,7 +149,14 @@ class MessageModel(QAbstractListModel):
                     "feedback": turn.message.feedback,
                     "is_rewritten": turn.message.is_rewritten,
                 }
-                self._replace(row, Turn(dataclasses.replace(message, **kept)))
+                fresh = dataclasses.replace(message, **kept)
+                self._replace(row, dataclasses.replace(turn, message=fresh))
+
+    def show_checking(self, message_id: str, *, is_checking: bool) -> None:
+        """Show that more is being found out about an answer, or no longer."""
+        for row, turn in enumerate(self._turns):
+            if turn.message.message_id == message_id and turn.is_checking != is_checking:
+                self._replace(row, dataclasses.replace(turn, is_checking=is_checking))
 
     def fail(self, error: AppError) -> None:
         """End the answer that is being written with an error; what has arrived of it stays."""
