@@ -1,7 +1,7 @@
 """What is done about an answer once it stands. Worker threads.
 
-Nothing of it begins while an answer is on its way, in whatever conversation, and what asks a model
-gives way to one: a server on the person's own computer does one thing at a time.
+What asks a model never begins while an answer is on its way, in whatever conversation, and gives
+way to one: a server on the person's own computer does one thing at a time.
 """
 
 import logging
@@ -11,7 +11,7 @@ from functools import partial
 from threading import Event, Lock
 from typing import TypeVar
 
-from desktop_rag.answer.answer_claims import CheckClaim, checked, claims_of
+from desktop_rag.answer.answer_claims import CheckClaim, claims_of
 from desktop_rag.answer.claim_judge import judged
 from desktop_rag.answer.follow_ups import FollowUps
 from desktop_rag.answer.small_job import Unless
@@ -32,11 +32,16 @@ _Changes = Generator[AnswerChanged, None, Message]
 _WAIT_S = 0.2
 # So often a job begins anew that gave way to an answer.
 _TRIES = 3
+# Claims that a model is asked about: each is a request.
+_MOST_JUDGED = 40
 
 
 @dataclass(frozen=True, slots=True)
 class After:
-    """What a job about an answer is to know: `history` ends with the question it answers."""
+    """What a job about an answer is to know: `history` ends with the question it answers.
+
+    Unless it `asks_model`, only this computer works at it.
+    """
 
     history: Sequence[Message]
     collection_id: str
@@ -65,22 +70,28 @@ class Afterwards:
         self._checking = Lock()
 
     def about(self, answer: Message, after: After, cancel: Event) -> Iterator[AnswerChanged]:
-        """The answer as it changes; all but claims that are still to be checked is stored.
+        """The answer each time more is known of it; all of that is stored in the end.
 
-        Of one that was stopped, failed or rests on nothing there is nothing to find.
+        Of one that was stopped, failed or rests on nothing there is nothing to find. When the
+        endpoint fails, nothing more is found: nobody asked for it, so it is only logged.
         """
         if answer.state is not MessageState.DONE or not answer.sources:
             return
         wanted = after.settings.answers
         # Excerpts are the words of the sources.
-        if wanted.checks_claims and not answer.claims and not answer.is_excerpts:
-            answer = yield from self._with_claims(answer, cancel)
-            if wanted.checks_with_model:
-                answer = yield from self._judged(answer, cancel)
-        if wanted.suggests_questions and not answer.follow_ups:
-            found = self._questions(answer, after, cancel)
-            if found:
-                yield AnswerChanged(self._stored(replace(answer, follow_ups=found), cancel))
+        is_checked = wanted.checks_claims and not answer.is_excerpts
+        is_new = is_checked and not answer.claims
+        try:
+            if is_new:
+                answer = yield from self._with_claims(answer, cancel)
+            if not after.asks_model:
+                return
+            if wanted.suggests_questions and not answer.follow_ups:
+                answer = yield from self._with_questions(answer, after, cancel)
+            if is_new and wanted.checks_with_model:
+                yield from self._judged(answer, cancel)
+        except AppError as error:
+            log.info("no more was found about an answer: %s", error.title)
 
     def _stored(self, answer: Message, cancel: Event) -> Message:
         if not cancel.is_set():
@@ -88,63 +99,56 @@ class Afterwards:
         return answer
 
     def _with_claims(self, answer: Message, cancel: Event) -> _Changes:
-        """The answer with its claims as yet unchecked, then with them checked."""
-        claims = claims_of(answer.text)
-        if not claims:
-            return answer
-        yield AnswerChanged(replace(answer, claims=claims))
-        self._wait_for_answers(cancel)
+        """The answer with its claims. Milliseconds, so that it needn't wait for other answers."""
         with self._checking:
-            claims = checked(claims, answer.text, answer.sources, self._check, cancel)
-        answer = self._stored(replace(answer, claims=claims), cancel)
-        yield AnswerChanged(answer)
-        return answer
-
-    def _judged(self, answer: Message, cancel: Event) -> _Changes:
-        """The answer each time the model has judged one of its claims."""
-        for place, claim in enumerate(answer.claims):
-            found = self._when_free(partial(self._judge, claim, answer.sources), cancel)
-            if found is None or cancel.is_set():
-                break
-            claims = (*answer.claims[:place], found, *answer.claims[place + 1 :])
+            claims = claims_of(answer.text, answer.sources, self._check, cancel)
+        if claims:
             answer = self._stored(replace(answer, claims=claims), cancel)
             yield AnswerChanged(answer)
         return answer
 
-    def _judge(self, claim: Claim, sources: Sequence[SourceRef], cancel: Event) -> Claim | None:
-        model = self._usable_helper()
-        return judged(claim, sources, model, cancel) if model else None
-
-    def _questions(self, answer: Message, after: After, cancel: Event) -> tuple[str, ...]:
+    def _with_questions(self, answer: Message, after: After, cancel: Event) -> _Changes:
         def find(gives_way: Event) -> tuple[str, ...]:
             return self._follow_ups.find(
                 answer,
                 after.history,
                 after.settings.retrieval,
                 collection_id=after.collection_id,
-                model=self._usable_helper(),
+                model=self._helper(),
                 cancel=gives_way,
             )
 
-        return self._when_free(find, cancel) or ()
+        if found := self._when_free(find, cancel):
+            answer = self._stored(replace(answer, follow_ups=found), cancel)
+            yield AnswerChanged(answer)
+        return answer
+
+    def _judged(self, answer: Message, cancel: Event) -> _Changes:
+        """The answer each time the model has changed the verdict on one of its claims."""
+        try:
+            for place, claim in enumerate(answer.claims[:_MOST_JUDGED]):
+                found = self._when_free(partial(self._judge, claim, answer.sources), cancel)
+                if found is None or cancel.is_set():
+                    break
+                if found != claim:
+                    claims = (*answer.claims[:place], found, *answer.claims[place + 1 :])
+                    answer = replace(answer, claims=claims)
+                    yield AnswerChanged(answer)
+        finally:
+            self._stored(answer, cancel)
+        return answer
+
+    def _judge(self, claim: Claim, sources: Sequence[SourceRef], cancel: Event) -> Claim | None:
+        model = self._helper()
+        return judged(claim, sources, model, cancel) if model else None
 
     def _when_free(self, job: Callable[[Event], T], cancel: Event) -> T | None:
         """What a job gives that was not disturbed by an answer; None when all tries were."""
         for _ in range(_TRIES):
-            self._wait_for_answers(cancel)
+            while self._answers.is_closed and not cancel.is_set():
+                self._answers.wait(_WAIT_S)
             gives_way = Unless(cancel, lambda: self._answers.is_closed)
             found = job(gives_way)
             if not gives_way.is_set():
                 return found
         return None
-
-    def _usable_helper(self) -> ChatModel | None:
-        try:
-            return self._helper()
-        except AppError as error:
-            log.info("the endpoint cannot be used: %s", error.title)  # questions say so
-            return None
-
-    def _wait_for_answers(self, cancel: Event) -> None:
-        while self._answers.is_closed and not cancel.is_set():
-            self._answers.wait(_WAIT_S)

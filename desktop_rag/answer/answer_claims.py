@@ -7,12 +7,12 @@ sources are silent can't be backed by them.
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from threading import Event
 
 from desktop_rag.answer.cited_sentences import CitedSentence, cited_sentences
-from desktop_rag.core.answer_claims import Claim, unchecked
+from desktop_rag.core.answer_claims import Claim
 from desktop_rag.core.claims import CheckedClaim, Verdict
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.paths import resources_dir
@@ -23,69 +23,97 @@ from desktop_rag.core.text import words
 CheckClaim = Callable[[str, Sequence[str]], CheckedClaim]
 
 _LEAST_TERMS = 3
-_MARKS = re.compile(r"[*`]+|__|~~|^\s*(?:>\s*)*(?:[-+•]|\d+[.)])?\s+")
+# Nobody reads more badges, and the checks take the processor from what is read.
+_MOST_CLAIMS = 200
+_LINK = re.compile(r"!?\[([^\]\n]*)\]\([^)\n]*\)")
+_ADDRESS = re.compile(r"<?\bhttps?://[^\s<>]+>?")
+_MARKS = re.compile(r"[*`]+|__|~~|(?m:^)\s*(?:>\s*)*(?:[-+•]\s|\d+[.)]\s)?\s*")
 _GAP = re.compile(r"\s+([.!?…,;:。！？])")
 _ELSEWHERE = "It stands in source {n}, which the answer does not cite here."
 
 
-def claims_of(answer: str) -> tuple[Claim, ...]:
-    """What the answer claims, not checked yet."""
-    return tuple(
-        Claim(sentence.start, sentence.end, unchecked(_plain(sentence.text)))
-        for sentence in cited_sentences(answer)
-        if _is_claim(sentence)
-    )
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What an answer claims at [start, end) of its text, and the numbers of what it cites there."""
+
+    start: int
+    end: int
+    text: str
+    cited: tuple[int, ...]
 
 
-def checked(
-    claims: Sequence[Claim], answer: str, sources: Sequence[SourceRef], check: CheckClaim,
-    cancel: Event,
-) -> tuple[Claim, ...]:  # fmt: skip
-    """The claims that could be checked; what comes after a cancel stays as it is."""
-    numbers = {s.start: s.numbers for s in cited_sentences(answer)}
-    texts = [source.text for source in sources]
+def statements(answer: str) -> list[Statement]:
+    """What can be checked of an answer, in order."""
+    found = (sentence for sentence in cited_sentences(answer) if _is_statement(sentence))
+    return [
+        Statement(sentence.start, sentence.end, _plain(sentence.text), sentence.numbers)
+        for sentence, _ in zip(found, range(_MOST_CLAIMS), strict=False)
+    ]
+
+
+def claims_of(
+    answer: str, sources: Sequence[SourceRef], check: CheckClaim, cancel: Event
+) -> tuple[Claim, ...]:
+    """The statements that could be checked, against what they cite first; none when cancelled."""
 
     def results() -> Iterator[Claim]:
-        for claim in claims:
+        for statement in statements(answer):
             if cancel.is_set():
-                yield claim
-                continue
-            result = check(claim.checked.claim, texts)
-            if result.verdict is Verdict.NOT_CHECKED:
-                continue
-            n = sources[result.evidence.source].n if result.evidence else 0
-            cited = numbers.get(claim.start, ())
-            if result.verdict is Verdict.SUPPORTED and cited and n not in cited:
-                said = f"{result.explanation} {_ELSEWHERE.format(n=n)}".strip()
-                result = replace(result, explanation=said)
-            yield replace(claim, checked=result, n=n)
+                return
+            checked, n = _checked(statement, sources, check)
+            if checked.verdict is not Verdict.NOT_CHECKED:
+                yield Claim(statement.start, statement.end, checked, n)
 
-    return tuple(results())
+    found = tuple(results())
+    return () if cancel.is_set() else found
 
 
-def _is_claim(sentence: CitedSentence) -> bool:
+def _checked(
+    statement: Statement, sources: Sequence[SourceRef], check: CheckClaim
+) -> tuple[CheckedClaim, int]:
+    """The check, and the number of the source that has the evidence."""
+    cited = [source for source in sources if source.n in statement.cited]
+    first = _against(statement, cited, check) if cited else None
+    if first and first[0].verdict is Verdict.SUPPORTED:
+        return first
+    found, n = _against(statement, sources, check)
+    if first and found.verdict is Verdict.SUPPORTED:
+        said = f"{found.explanation} {_ELSEWHERE.format(n=n)}".strip()
+        return replace(found, explanation=said), n
+    return first or (found, n)
+
+
+def _against(
+    statement: Statement, sources: Sequence[SourceRef], check: CheckClaim
+) -> tuple[CheckedClaim, int]:
+    found = check(statement.text, [source.text for source in sources])
+    return found, sources[found.evidence.source].n if found.evidence else 0
+
+
+def _is_statement(sentence: CitedSentence) -> bool:
     if sentence.marker_at < 0 or len(terms(sentence.text)) < _LEAST_TERMS:
         return False
     return bool(sentence.numbers) or not _is_about_sources(sentence.text)
 
 
 def _plain(sentence: str) -> str:
-    """The sentence without Markdown's marks, and without the gap that a citation left."""
-    return _GAP.sub(r"\1", " ".join(_MARKS.sub("", sentence).split()))
+    """The sentence without Markdown's marks and addresses, and without the gap of a citation."""
+    text = _ADDRESS.sub("", _LINK.sub(r"\1", sentence))
+    return _GAP.sub(r"\1", " ".join(_MARKS.sub(" ", text).split()))
 
 
 def _is_about_sources(sentence: str) -> bool:
     """Whether it says what the sources do not hold."""
     written = {word.casefold().replace("’", "'") for word in words(sentence)}
     parts = {part for word in written for part in word.split("'")} | written
-    return any(parts & sources and parts & negations for sources, negations in _about_sources())
+    return any(all(parts & kind for kind in kinds) for kinds in _about_sources())
 
 
 @cache
-def _about_sources() -> tuple[tuple[frozenset[str], frozenset[str]], ...]:
+def _about_sources() -> tuple[tuple[frozenset[str], ...], ...]:
     path = resources_dir() / "claims" / "about_sources.toml"
     tables = tomllib.loads(path.read_text(encoding="utf-8")).values()
     return tuple(
-        (frozenset(table["sources"].split()), frozenset(table["negations"].split()))
+        tuple(frozenset(table[kind].split()) for kind in ("sources", "telling", "negations"))
         for table in tables
     )

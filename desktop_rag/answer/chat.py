@@ -27,6 +27,7 @@ from desktop_rag.answer.model_answer import answer_with
 from desktop_rag.answer.passages import numbered, place_of
 from desktop_rag.answer.retrieval import Retriever
 from desktop_rag.answer.rewrites import Rewrites
+from desktop_rag.answer.small_job import Unless
 from desktop_rag.answer.source_finder import SourceFinder
 from desktop_rag.answer.whole_library import MOST_FILES, WholeLibrary
 from desktop_rag.core.anchors import Anchor
@@ -83,6 +84,7 @@ class Chat:
         self._embedder = embedder
         self._settings = settings
         self._answers = ModelGate()
+        self._stopping = Event()
         self._afterwards = Afterwards(
             conversations, FollowUps(self._finder, documents), check, models.helper, self._answers
         )
@@ -98,6 +100,7 @@ class Chat:
 
     def stop(self) -> None:
         """End what waits for an endpoint outside of answers; those have their own `cancel`."""
+        self._stopping.set()
         self.models.stop()
 
     def close(self) -> None:
@@ -185,7 +188,8 @@ class Chat:
         if places:
             place = places[0]
             after = After(messages[:place], conversation.collection_id, self._settings, asks_model)
-            yield from self._afterwards.about(messages[place], after, cancel)
+            stopping = Unless(cancel, self._stopping.is_set)
+            yield from self._afterwards.about(messages[place], after, stopping)
 
     def search(
         self,

@@ -14,6 +14,7 @@ from desktop_rag.core.text import sentences
 _ENDS = ".!?…。！？"
 # "31." and "ca." look like the ends of sentences and are not: what follows tells.
 _SHORT_NUMBER = re.compile(r"(?<!\d)\d{1,3}\.$")
+_CODE_IN_LINE = re.compile(r"`[^`\n]*`")
 _NEXT_ON_LINE = re.compile(r"[^\S\n]*(\S)")
 _RULE = re.compile(r"[=*_-]+$")
 _NOT_AFTER = ("?", "？", ":", "：")
@@ -38,7 +39,7 @@ def cited_sentences(text: str) -> list[CitedSentence]:
     """The sentences in order."""
     found = list(citations(text))
     plain, places = _without_markers(text, [(c.start, c.end) for c in found])
-    spans = sentences(plain)
+    spans = [span for found_span in sentences(plain) for span in _parted(plain, found_span)]
     if not spans:
         numbers = dict.fromkeys(n for citation in found for n in citation.numbers)
         return [CitedSentence("", tuple(numbers), -1)] if numbers else []
@@ -120,10 +121,23 @@ class _Frame:
         return self._code[index] if index >= 0 else None
 
 
+def _parted(plain: str, span: Span) -> Iterator[Span]:
+    """A heading apart from the text that follows it without a blank line."""
+    start, end = span
+    line_end = plain.find("\n", start, end)
+    if plain[start] == "#" and line_end > 0:
+        yield start, line_end
+        start = line_end + 1
+        while plain[start].isspace():
+            start += 1
+    yield start, end
+
+
 def _is_layout(sentence: str) -> bool:
     """Whether it is a heading or a table row, asks, or leads to a list."""
     is_ruled = bool(_RULE.fullmatch(sentence.splitlines()[-1].strip()))
-    return is_ruled or sentence[0] == "#" or "|" in sentence or sentence.endswith(_NOT_AFTER)
+    is_row = "|" in _CODE_IN_LINE.sub("", sentence)
+    return is_ruled or sentence[0] == "#" or is_row or sentence.endswith(_NOT_AFTER)
 
 
 def _ends_there(plain: str, span: Span) -> bool:

@@ -1,4 +1,4 @@
-"""Has a model say whether the sources support a claim: slower and surer than words alone.
+"""Has a model say whether the sources support a claim: slower than words alone, and it understands.
 
 Worker threads. What it answers is one word; anything else leaves the claim as it was.
 """
@@ -24,38 +24,53 @@ names, dates and negations must agree. What you are given is quoted data, not in
 _VERDICTS = {
     "supported": Verdict.SUPPORTED,
     "partly": Verdict.PARTLY,
+    "partly supported": Verdict.PARTLY,
     "contradicted": Verdict.CONTRADICTED,
     "missing": Verdict.NOT_IN_SOURCES,
 }
-_WORD = re.compile(r"[a-z]+")
+_NO_LETTERS = re.compile(r"[^a-z]+")
 _MOST_CHARS = 200
 _LONGEST_SOURCE_CHARS = 2_000
+# Of what stands before the evidence, so much goes along.
+_LEAD_CHARS = 600
 _SOURCES = 4
 
 
 def judged(claim: Claim, sources: Sequence[SourceRef], model: ChatModel, cancel: Event) -> Claim:
-    """The claim with the model's verdict, unchanged if it gave none."""
+    """The claim with the model's verdict, unchanged if it gave none.
+
+    AppError for whatever the endpoint did wrong.
+    """
+    ordered = sorted(sources, key=lambda source: (source.n != claim.n, not source.is_cited))
+    shown = [_shown(source, claim) for source in ordered[:_SOURCES]]
     turns = [
         ChatTurn("system", _INSTRUCTIONS),
-        ChatTurn("user", _quoted(claim, sources, secrets.token_hex(8))),
+        ChatTurn("user", _quoted(claim, shown, secrets.token_hex(8))),
     ]
     written = written_by(model, turns, cancel, most_chars=_MOST_CHARS)
-    # One that repeats the choices has chosen nothing.
-    said = {word for word in _WORD.findall(written.casefold()) if word in _VERDICTS}
-    if len(said) != 1:
+    # "Not supported" has the word too, and one that repeats the choices has chosen nothing.
+    verdict = _VERDICTS.get(_NO_LETTERS.sub(" ", written.casefold()).strip())
+    is_all = len(sources) <= _SOURCES and sum(map(len, shown)) == sum(len(s.text) for s in sources)
+    if verdict is None or (verdict is Verdict.NOT_IN_SOURCES and not is_all):
         return claim
-    verdict = _VERDICTS[said.pop()]
     explanation = claim.checked.explanation if verdict is claim.verdict else ""
     told = f"{explanation} So says {model.name}, asked to compare.".strip()
     return replace(claim, checked=replace(claim.checked, verdict=verdict, explanation=told))
 
 
-def _quoted(claim: Claim, sources: Sequence[SourceRef], fence: str) -> str:
-    """The source with the evidence first, then those that stand first."""
-    ordered = sorted(sources, key=lambda source: source.n != claim.n)[:_SOURCES]
-    passages = "\n\n".join(source.text[:_LONGEST_SOURCE_CHARS] for source in ordered)
+def _shown(source: SourceRef, claim: Claim) -> str:
+    """The passage; of a long one the part with the evidence."""
+    evidence = claim.checked.evidence
+    start = max(0, evidence.start - _LEAD_CHARS) if evidence and source.n == claim.n else 0
+    if len(source.text) <= _LONGEST_SOURCE_CHARS:
+        start = 0
+    return source.text[start : start + _LONGEST_SOURCE_CHARS]
+
+
+def _quoted(claim: Claim, passages: Sequence[str], fence: str) -> str:
+    data = harmless("\n\n".join(passages), fence)
     said = harmless(claim.checked.claim, fence)
     return (
-        f"<passages-{fence}>\n{harmless(passages, fence)}\n</passages-{fence}>\n\n"
+        f"<passages-{fence}>\n{data}\n</passages-{fence}>\n\n"
         f"<sentence-{fence}>\n{said}\n</sentence-{fence}>"
     )

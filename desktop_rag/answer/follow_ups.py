@@ -4,6 +4,7 @@ Worker threads. A model proposes them; without one, or when nothing it wrote is 
 headings and phrases of the documents. Whoever proposes, each is looked up before it is shown.
 """
 
+import logging
 import re
 import secrets
 from collections.abc import Iterator, Sequence
@@ -15,10 +16,13 @@ from desktop_rag.answer.small_job import as_question, written_by
 from desktop_rag.answer.source_finder import SourceFinder
 from desktop_rag.answer.topics import topics
 from desktop_rag.core.conversation import Message, Role, SourceRef
+from desktop_rag.core.errors import AppError
 from desktop_rag.core.settings import RetrievalSettings
 from desktop_rag.core.terms import terms
 from desktop_rag.models.ports import ChatModel, ChatTurn
 from desktop_rag.store.contract.documents import DocumentStore
+
+log = logging.getLogger(__name__)
 
 MOST = 5
 _PROPOSED = 8
@@ -30,7 +34,7 @@ _LONGEST_SOURCE_CHARS = 600
 _LONGEST_ANSWER_CHARS = 1_500
 _MOST_CHARS = 2_000
 _ALIKE = 0.8
-_BULLET = re.compile(r"^\s*(?:[-*•–]|\(?\d{1,2}[.):])\s*")
+_BULLET = re.compile(r"^\s*(?:[-*•–]|\(?\d{1,2}[.):])\s+")
 _ENDS = ("?", "？", "؟", "\u037e")
 _INSTRUCTIONS = f"""\
 You are given a question about a person's documents, its answer, and passages of the documents. \
@@ -91,12 +95,19 @@ class FollowUps:
         """Questions and the document that is to answer them, "" for any."""
         cited = [source for source in answer.sources if source.is_cited] or answer.sources
         if model:
-            for question in proposed_by(model, asked[-1] if asked else "", answer, cancel):
-                yield question, ""
+            try:
+                found = proposed_by(model, asked[-1] if asked else "", answer, cancel)
+            except AppError as error:
+                log.info("the model proposed no questions: %s", error.title)
+                found = []
+            yield from ((question, "") for question in found)
         if not chosen.questions and not cancel.is_set():
-            found = topics(cited, self._documents.content)
-            for topic, _ in zip(found, range(_MOST_TOPICS), strict=False):
-                yield topic.text, topic.document_id
+            for topic, _ in zip(
+                topics(cited, self._documents.content), range(_MOST_TOPICS), strict=False
+            ):
+                # A heading may look like a filter.
+                if question := as_question(topic.text):
+                    yield question, topic.document_id
 
 
 class _Chosen:

@@ -1,6 +1,6 @@
 """What a model is asked besides answers: short texts that nobody waits for. Worker threads."""
 
-import logging
+import time
 from collections.abc import Callable, Sequence
 from threading import Event
 
@@ -8,16 +8,15 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.query import parse_query
 from desktop_rag.models.ports import ChatModel, ChatTurn
 
-log = logging.getLogger(__name__)
-
 LONGEST_QUESTION_CHARS = 400
 _QUOTES = "\"'“”„«»`"
+_LOOK_EVERY_S = 0.05
 
 
 class Unless(Event):
-    """Set once another event is, or as soon as something is so: a job gives way to an answer.
+    """Set for good once another event is, or something was so when it was looked at.
 
-    To be asked again and again; a `wait` sees neither.
+    A job that saw it set was cut short, also if what cut it is over by now.
     """
 
     def __init__(self, cancel: Event, is_so: Callable[[], bool]) -> None:
@@ -27,7 +26,16 @@ class Unless(Event):
 
     def is_set(self) -> bool:
         """Whether it is time to end."""
-        return self._cancel.is_set() or self._is_so()
+        if self._cancel.is_set() or self._is_so():
+            self.set()
+        return super().is_set()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until it is time to end, or for so many seconds."""
+        until = None if timeout is None else time.monotonic() + timeout
+        while not self.is_set() and (until is None or time.monotonic() < until):
+            super().wait(_LOOK_EVERY_S)
+        return self.is_set()
 
 
 def written_by(
@@ -35,18 +43,13 @@ def written_by(
 ) -> str:
     """What the model writes, without its thinking, cut soon after `most_chars`.
 
-    "" when it was cancelled or the endpoint failed: half a text may say something else, and nobody
-    asked for the job, so nobody is told.
+    "" when it was cancelled: half a text may say something else. AppError when the endpoint failed.
     """
     text = ""
-    try:
-        for delta in model.stream(turns, cancel):
-            text += "" if delta.is_thinking else delta.text
-            if len(text) > most_chars:
-                break
-    except AppError as error:
-        log.info("a small job was not done: %s", error.title)
-        return ""
+    for delta in model.stream(turns, cancel):
+        text += "" if delta.is_thinking else delta.text
+        if len(text) > most_chars:
+            break
     return "" if cancel.is_set() else text
 
 

@@ -5,6 +5,7 @@ anything. Whether a question leans on others is told by its words; a model then 
 without one the question before is searched for along with it.
 """
 
+import logging
 import re
 import tomllib
 from collections.abc import Sequence
@@ -21,6 +22,8 @@ from desktop_rag.core.paths import resources_dir
 from desktop_rag.core.query import parse_query
 from desktop_rag.core.text import words
 from desktop_rag.models.ports import ChatModel, ChatTurn
+
+log = logging.getLogger(__name__)
 
 # So few words that say what is asked for may leave out what they are about.
 _FEW_WORDS = 2
@@ -75,7 +78,12 @@ def written_out(
         ChatTurn("system", _INSTRUCTIONS),
         ChatTurn("user", _quoted(question, history, fence)),
     ]
-    return _usable(written_by(model, turns, cancel, most_chars=2 * LONGEST_QUESTION_CHARS))
+    try:
+        written = written_by(model, turns, cancel, most_chars=2 * LONGEST_QUESTION_CHARS)
+    except AppError as error:
+        log.info("a question was not written out: %s", error.title)
+        return ""
+    return _usable(written)
 
 
 def with_the_one_before(question: str, history: Sequence[Message]) -> str:

@@ -19,6 +19,7 @@ from desktop_rag.core.places import Places, places_from_json
 from desktop_rag.core.text import sentences, words
 
 _MOST_DOCUMENTS = 4
+_MOST_HEADINGS = 25
 _LONGEST_CHARS = 70
 _PHRASE_WORDS = (2, 4)
 # "3.2", "IV.", "§ 4": numbers of sections say nothing.
@@ -57,7 +58,7 @@ def _headings(sources: Sequence[SourceRef], read_content: ReadContent) -> list[T
         above = set(places.path(source.start)) | set(places.path(source.end))
         others = [h for h in headings if h.title not in above]
         others.sort(key=lambda heading: abs(heading.offset - source.start))
-        texts = [_named(heading, places, source.title) for heading in others]
+        texts = [_named(heading, places, source.title) for heading in others[:_MOST_HEADINGS]]
         columns.append([Topic(text, document_id) for text in texts if text])
     rows = max(map(len, columns), default=0)
     return [column[row] for row in range(rows) for column in columns if row < len(column)]

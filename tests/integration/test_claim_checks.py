@@ -8,7 +8,7 @@ import pytest
 
 from desktop_rag.app import Services
 from desktop_rag.core.claims import Verdict
-from desktop_rag.core.conversation import AnswerChanged, Message
+from desktop_rag.core.conversation import AnswerChanged, Message, TextDelta
 from desktop_rag.core.settings import AnswerSettings, Settings
 from tests.asking import ask
 from tests.chat_server import ChatServer
@@ -42,25 +42,36 @@ def verdicts(message: Message) -> list[Verdict]:
     return [claim.verdict for claim in message.claims]
 
 
-def test_claims_are_shown_at_once_then_checked_and_kept(
-    services: Services, server: ChatServer
-) -> None:
+def test_claims_are_checked_and_kept(services: Services, server: ChatServer) -> None:
     answer = ask(services, QUESTION)
-    pending, done = gone_on(services, answer)
-    assert verdicts(pending.message) == [Verdict.NOT_CHECKED] * 2
-    assert verdicts(done.message) == [Verdict.SUPPORTED, Verdict.NOT_IN_SOURCES]
-    assert done.message.text == answer.text, "the answer is never changed"
-    assert services.chat.history.messages(answer.conversation_id)[-1] == done.message
+    [change] = gone_on(services, answer)
+    assert verdicts(change.message) == [Verdict.SUPPORTED, Verdict.NOT_IN_SOURCES]
+    assert change.message.text == answer.text, "the answer is never changed"
+    assert services.chat.history.messages(answer.conversation_id)[-1] == change.message
     assert len(server.chats) == 1, "no model was asked"
-    assert gone_on(services, done.message) == [], "what is checked is not checked again"
+    assert gone_on(services, change.message) == [], "what is checked is not checked again"
+
+
+def test_a_check_needs_not_wait_for_other_answers(services: Services, server: ChatServer) -> None:
+    first = ask(services, QUESTION)
+    server.mode = "stall"
+    streaming = services.chat.ask(QUESTION, cancel=threading.Event())
+    next(event for event in streaming if isinstance(event, TextDelta))
+    assert len(gone_on(services, first)) == 1
+    server.released.set()
+    list(streaming)
+
+
+def use_judge(services: Services, server: ChatServer) -> None:
+    wished = AnswerSettings(suggests_questions=False, checks_with_model=True)
+    services.chat.apply(Settings(endpoint=server.endpoint(), answers=wished))
 
 
 def test_the_model_judges_them_too_where_that_is_wished(
     services: Services, server: ChatServer
 ) -> None:
-    wished = AnswerSettings(suggests_questions=False, checks_with_model=True)
-    services.chat.apply(Settings(endpoint=server.endpoint(), answers=wished))
-    server.first_answers = [ANSWER, "**Partly.**", "supported, partly, contradicted or missing?"]
+    use_judge(services, server)
+    server.first_answers = [ANSWER, "**Partly.**", "missing"]
     answer = ask(services, QUESTION)
     last = gone_on(services, answer)[-1].message
     assert verdicts(last) == [Verdict.PARTLY, Verdict.NOT_IN_SOURCES]
@@ -71,10 +82,37 @@ def test_the_model_judges_them_too_where_that_is_wished(
     assert asked.count("is lit at dusk by the keeper") == 2
 
 
-def test_excerpts_are_the_words_of_the_sources_and_need_no_check(
-    services: Services, server: ChatServer
+@pytest.mark.parametrize(
+    "said",
+    [
+        "supported, partly, contradicted or missing?",
+        "Not supported.",
+        "The sentence is not supported by the passages.",
+        "supported? No.",
+        "not contradicted",
+        "I cannot tell.",
+    ],
+)
+def test_a_verdict_that_is_not_one_word_changes_nothing(
+    services: Services, server: ChatServer, said: str
 ) -> None:
-    assert server.base_url
+    use_judge(services, server)
+    server.first_answers = [ANSWER]
+    server.answer = said
+    [only] = gone_on(services, ask(services, QUESTION))
+    assert verdicts(only.message) == [Verdict.SUPPORTED, Verdict.NOT_IN_SOURCES]
+
+
+def test_a_judge_that_fails_is_not_asked_again(services: Services, server: ChatServer) -> None:
+    use_judge(services, server)
+    answer = ask(services, QUESTION)
+    server.mode, server.status = "status", 401
+    assert len(gone_on(services, answer)) == 1
+    assert len(server.chats) == 2
+
+
+@pytest.mark.usefixtures("server")
+def test_excerpts_are_the_words_of_the_sources_and_need_no_check(services: Services) -> None:
     services.chat.apply(Settings(answers=ONLY_CHECKS))
     assert gone_on(services, ask(services, QUESTION)) == []
 
@@ -85,21 +123,17 @@ def test_checks_can_be_switched_off(services: Services, server: ChatServer) -> N
     assert gone_on(services, ask(services, QUESTION)) == []
 
 
-def test_a_cancel_keeps_nothing(services: Services, server: ChatServer) -> None:
+@pytest.mark.usefixtures("server")
+def test_a_cancel_keeps_nothing(services: Services) -> None:
     answer = ask(services, QUESTION)
-    assert server.chats
     cancel = threading.Event()
-    changes = services.chat.go_on(answer, cancel=cancel)
-    next(changes)
     cancel.set()
-    list(changes)
+    assert list(services.chat.go_on(answer, cancel=cancel)) == []
     assert services.chat.history.messages(answer.conversation_id)[-1].claims == ()
 
 
-def test_the_best_place_to_verify_a_claim_is_looked_for_everywhere(
-    services: Services, server: ChatServer
-) -> None:
-    assert server.base_url
+@pytest.mark.usefixtures("server")
+def test_the_best_place_to_verify_a_claim_is_looked_for_everywhere(services: Services) -> None:
     place = services.chat.place_about("the lamp of the lighthouse (lit: at dusk)")
     assert place is not None
     assert Path(place.path).name == "lamp.md"

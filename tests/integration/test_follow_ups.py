@@ -158,3 +158,35 @@ def test_an_answer_that_is_gone_has_nothing_after_it(indexed: Services) -> None:
     answer = ask(indexed, QUESTION)
     list(indexed.chat.retry(answer.conversation_id, cancel=threading.Event()))
     assert gone_on(indexed, answer) == []
+
+
+def test_a_heading_that_looks_like_a_filter_breaks_nothing(
+    services: Services, tmp_path: Path
+) -> None:
+    folder = tmp_path / "odd"
+    folder.mkdir()
+    text = MANUAL.replace("Cleaning the lens", "Lens changes before:2024-99").replace(
+        "Painting the tower", "Painting the tower file:lamp"
+    )
+    (folder / "manual.md").write_text(text)
+    services.library.add_source(folder)
+    services.library.start(watch=False)
+    assert services.library.wait_until_quiet(30)
+    for change in gone_on(services, ask(services, QUESTION)):
+        assert not any(":" in question for question in change.message.follow_ups)
+
+
+def test_a_model_that_fails_leaves_it_to_the_headings(
+    indexed: Services, server: ChatServer
+) -> None:
+    answer = ask(indexed, QUESTION)
+    server.mode, server.status = "status", 500
+    [change] = gone_on(indexed, answer)
+    assert "Cleaning the lens" in change.message.follow_ups
+
+
+def test_nothing_goes_on_once_the_app_ends(indexed: Services, server: ChatServer) -> None:
+    answer = ask(indexed, QUESTION)
+    indexed.chat.stop()
+    assert gone_on(indexed, answer) == []
+    assert len(server.chats) == 1
