@@ -43,6 +43,7 @@ from desktop_rag.ingest.worker_protocol import Limits
 from desktop_rag.models.gate import ModelGate
 from desktop_rag.models.keys import KeyStore
 from desktop_rag.models.opening import EmbedderOpener
+from desktop_rag.models.profiles import ProfileBook
 from desktop_rag.models.remote_embedding import is_address
 from desktop_rag.store.contract.documents import DocumentStore
 from desktop_rag.store.contract.engine import Engine
@@ -119,7 +120,7 @@ def build_services(home: Home, *, times: WatchTimes | None = None) -> Services:
         rewrites = Rewrites(home.rewrites, partial(_make_searchable, library))
         chat = Chat(
             engine.conversations, engine.documents, retriever, embedder,
-            ChatModels(keys, settings), rewrites,
+            ChatModels(keys, settings, ProfileBook(home.model_profiles)), rewrites,
             check=ClaimChecker().check, settings=settings,
         )  # fmt: skip
         faults = [Notice(error.title, error.hint) for error in (dense.fault,) if error]
@@ -275,7 +276,10 @@ class WindowApp:
         self.window = MainWindow(
             self.bridge, library, chat, theme, settings, home, self._save_settings
         )
-        self._unsubscribe = library.subscribe(self.bridge.post)
+        self._unsubscribe = [
+            library.subscribe(self.bridge.post),
+            chat.models.subscribe(self.bridge.post),
+        ]
         self._previous_hook = sys.excepthook
         sys.excepthook = self._on_bug
         threading.excepthook = lambda failed: self._on_bug(
@@ -313,7 +317,8 @@ class WindowApp:
         """Undo the constructor, last things first. What is unfinished is taken up next time."""
         if self._server:
             self._server.close()
-        self._unsubscribe()
+        for unsubscribe in self._unsubscribe:
+            unsubscribe()
         # First what the bridge's work may be waiting for, then the bridge, then the rest.
         self.services.chat.stop()
         self.services.library.close()

@@ -22,11 +22,13 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 from desktop_rag.core.settings import EndpointSettings
+from tests.model_dialects import Dialect
 
 Mode = Literal[
     "answer",  # the answer, streamed in pieces
     "whole",  # as one JSON body, though a stream was asked for
     "think_tags",  # `thinking` in <think> tags before the answer
+    "think_end",  # `thinking`, and only </think> before the answer
     "think_fields",  # `thinking` in reasoning_content
     "silence",  # takes the request and never says anything
     "stall",  # half of the answer, then silence
@@ -81,6 +83,7 @@ class ChatServer:
         self.first_answers: list[str] = []  # to the first requests, before `answer`
         self.answer_to: Callable[[str], str] | None = None  # a prompt, in place of `answer`
         self.mode: Mode = mode
+        self.dialect = Dialect(counts_usage=False)
         self.models: tuple[str, ...] = ("test-model",)
         # In these modes the list of models misbehaves like the chat.
         self.modes_of_list: set[Mode] = {"html", "redirect", "silence", "close", "not_http"}
@@ -121,7 +124,9 @@ class ChatServer:
         return [request.body for request in self.requests if request.method == "POST"]
 
     def embed(self, texts: list[str], /) -> object:
-        """The body for a request of vectors: there are none here."""
+        """The body for a request of vectors."""
+        if self.dialect.embeds:
+            return {"data": [{"embedding": [0.6, 0.8]} for _ in texts]}
         return {"error": {"message": f"No vectors here for {len(texts)} texts."}}
 
     def endpoint(self, *, model: str = "test-model", timeout_s: float = 5.0) -> EndpointSettings:
@@ -193,6 +198,9 @@ class _Handler(BaseHTTPRequestHandler):
         self._record(json.loads(self.rfile.read(size)))
         self.script.has_asked.set()
         if self._is_key_wrong():
+            return
+        if said := self.script.dialect.refusal(self.script.chats[-1]):
+            self._send_json(400, {"error": {"message": said}})
             return
         if self.script.misbehaves_times is not None:
             self.script.misbehaves_times -= 1
@@ -308,6 +316,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _texts(self) -> list[bytes]:
         script = self.script
         text = script.first_answers.pop(0) if script.first_answers else self._usual_answer()
+        text = script.dialect.answer(script.chats[-1], text)
         step = script.piece_chars
         return [_delta(content=text[at : at + step]) for at in range(0, len(text), step)]
 
@@ -332,7 +341,10 @@ class _Handler(BaseHTTPRequestHandler):
             return
         yield from _FIRST.get(mode, list)()
         yield from texts if mode not in ("tools", "garbage", "deep") else []
-        yield from [_end("tool_calls" if mode == "tools" else "stop"), _DONE]
+        yield _end("tool_calls" if mode == "tools" else "stop")
+        if usage := self.script.dialect.usage(self.script.chats[-1], self.script.answer):
+            yield _event({"choices": [], "usage": usage})
+        yield _DONE
 
 
 def _event(fields: object) -> bytes:
@@ -370,6 +382,7 @@ _FIRST: dict[str, Callable[[], list[bytes]]] = {
         [_delta(content=part) for part in ("\n<thi", "nk>", THINKING, "</th")]
         + [_delta(content="ink>\n\n")]
     ),
+    "think_end": lambda: [_delta(content=f"{THINKING}\n</thi"), _delta(content="nk>\n\n")],
     "think_fields": lambda: [
         _delta(reasoning_content=THINKING[:9]),
         _delta(reasoning=THINKING[9:]),

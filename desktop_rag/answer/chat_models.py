@@ -4,17 +4,21 @@ Worker threads; the keyring and the network are asked here.
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from threading import Event
 
+from desktop_rag.answer.examiner import Examiner
 from desktop_rag.core.domain import EndpointReport
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.model_profile import ExaminationChanged, ModelProfile
 from desktop_rag.core.settings import EndpointSettings, Settings
 from desktop_rag.models.chat_client import ChatClient
 from desktop_rag.models.endpoints import probe_endpoint
 from desktop_rag.models.keys import KeyStore
 from desktop_rag.models.local_servers import LocalServer, running_servers
 from desktop_rag.models.ports import ChatModel
+from desktop_rag.models.precedence import Precedence
+from desktop_rag.models.profiles import ProfileBook
 
 log = logging.getLogger(__name__)
 
@@ -22,10 +26,18 @@ log = logging.getLogger(__name__)
 class ChatModels:
     """The model that answers, the one for small jobs, and what concerns their endpoints."""
 
-    def __init__(self, keys: KeyStore, settings: Settings) -> None:
+    def __init__(
+        self, keys: KeyStore, settings: Settings, profiles: ProfileBook | None = None
+    ) -> None:
+        """Without `profiles` what is found out about models is forgotten when the app ends."""
         self._keys = keys
         self._settings = settings
+        self._profiles = profiles or ProfileBook()
         self._stopping = Event()
+        self._precedence = Precedence()
+        self._listeners: list[Callable[[ExaminationChanged], None]] = []
+        self._examiner = Examiner(keys, self._profiles, self._precedence, self._tell)
+        self._examines_by_itself = False
         # All clients made so far, those in use last: an earlier one may still be answering.
         self._clients: list[tuple[EndpointSettings, str, ChatModel]] = []
 
@@ -36,14 +48,22 @@ class ChatModels:
     def main(self) -> ChatModel | None:
         """The model that answers questions; None when no endpoint is set."""
         endpoint = self._settings.endpoint
-        return self._client(endpoint) if endpoint.is_set else None
+        if not endpoint.is_set:
+            return None
+        if self._examines_by_itself:
+            self._examiner.begin(endpoint)
+        return self._client(endpoint)
 
     def helper(self) -> ChatModel | None:
         """The model for small jobs beside the answer: today the one that answers."""
         return self.main()
 
     def warm_up(self) -> None:
-        """Load the client of the endpoint, if one is set, before the first question needs it."""
+        """Load the client of the endpoint, if one is set, before the first question needs it.
+
+        From now on models that are used are examined in the background, once each.
+        """
+        self._examines_by_itself = True
         try:
             if model := self.main():
                 model.warm_up()
@@ -53,9 +73,11 @@ class ChatModels:
     def stop(self) -> None:
         """End what waits for an endpoint outside of answers; those have their own `cancel`."""
         self._stopping.set()
+        self._precedence.stop()
 
     def close(self) -> None:
         """Give up the connections to endpoints. No answer may be under way."""
+        self._examiner.close()
         for _, _, client in self._clients:
             client.close()
         self._clients.clear()
@@ -63,6 +85,23 @@ class ChatModels:
     def test_endpoint(self, endpoint: EndpointSettings, key: str = "") -> EndpointReport:
         """Ask the endpoint for its models and for a first word; an empty key means the stored."""
         return probe_endpoint(endpoint, key or self._keys.get(endpoint.base_url), self._stopping)
+
+    def examine(self, endpoint: EndpointSettings, key: str = "") -> ModelProfile:
+        """Measure what the model takes and gives, which takes seconds to minutes; kept.
+
+        Raises:
+            AppError: when it doesn't answer.
+        """
+        return self._examiner.examine(endpoint, key)
+
+    def profile(self, endpoint: EndpointSettings) -> ModelProfile:
+        """What is known of the endpoint's model."""
+        return self._profiles.get(endpoint.base_url, endpoint.model)
+
+    def subscribe(self, listener: Callable[[ExaminationChanged], None]) -> Callable[[], None]:
+        """Tell when an examination begins and ends, on its thread; returns how to end that."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
 
     def running_servers(self) -> Sequence[LocalServer]:
         """The model servers that run on this computer."""
@@ -84,6 +123,10 @@ class ChatModels:
         for known, known_key, client in reversed(self._clients):
             if (known, known_key) == (endpoint, key):
                 return client
-        client = ChatClient(endpoint, key)
+        client = ChatClient(endpoint, key, self._profiles, self._precedence)
         self._clients.append((endpoint, key, client))
         return client
+
+    def _tell(self, event: ExaminationChanged) -> None:
+        for listener in list(self._listeners):
+            listener(event)

@@ -13,9 +13,11 @@ from desktop_rag.core.conversation import (
     TextDelta,
     ThinkingDelta,
 )
-from desktop_rag.models.ports import ChatModel
+from desktop_rag.core.errors import AppError
+from desktop_rag.models.ports import ChatModel, Delta
 
 _HISTORY = 12
+_TRIES = 3
 
 
 def answer_with(
@@ -28,20 +30,36 @@ def answer_with(
 ) -> Iterator[AnswerEvent]:
     """Have the model answer from the draft's sources; what it writes grows in the draft.
 
+    When the model turns out to read less than was thought, it gets less.
+
     Raises:
         AppError: for whatever the endpoint did wrong; the draft keeps what had come by then.
     """
     draft.model = model.name
-    turns, draft.sources = build_turns(
-        question,
-        draft.sources,
-        history[-_HISTORY:],
-        context_tokens=model.context_tokens,
-        count_tokens=count_tokens,
-        fence=secrets.token_hex(8),
-    )
-    yield SourcesFound(draft.sources, draft.notes)
-    for delta in model.stream(turns, cancel):
+    found = draft.sources
+    for tries_left in reversed(range(_TRIES)):
+        context_tokens = model.context_tokens
+        turns, draft.sources = build_turns(
+            question,
+            found,
+            history[-_HISTORY:],
+            context_tokens=context_tokens,
+            count_tokens=count_tokens,
+            fence=secrets.token_hex(8),
+        )
+        yield SourcesFound(draft.sources, draft.notes)
+        try:
+            yield from _heard(model.stream(turns, cancel), draft)
+        except AppError:
+            has_begun = bool(draft.text or draft.thinking)
+            if has_begun or not tries_left or model.context_tokens >= context_tokens:
+                raise
+        else:
+            return
+
+
+def _heard(deltas: Iterator[Delta], draft: Draft) -> Iterator[AnswerEvent]:
+    for delta in deltas:
         if delta.is_thinking:
             draft.thinking += delta.text
             yield ThinkingDelta(delta.text)

@@ -29,6 +29,11 @@ class Home:
         return self.root / "settings.toml"
 
     @property
+    def model_profiles(self) -> Path:
+        """What was measured of chat models, JSON; lost, it is measured again."""
+        return self.root / "models.json"
+
+    @property
     def logs(self) -> Path:
         """Log files; they never hold document text, prompts or keys."""
         return self.root / "logs"

@@ -5,7 +5,6 @@ Keys of endpoints are not settings: they live in the keyring (`models/keys.py`).
 """
 
 import dataclasses
-import os
 import tomllib
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -16,15 +15,22 @@ import tomlkit
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import Notice
+from desktop_rag.core.whole_file import write_whole
+
+# How much a model reads of which nothing is known.
+ASSUMED_CONTEXT_TOKENS = 8192
 
 
 @dataclass(frozen=True, slots=True)
 class EndpointSettings:
-    """An OpenAI-compatible endpoint; with an empty `base_url` answers are excerpts."""
+    """An OpenAI-compatible endpoint; with an empty `base_url` answers are excerpts.
+
+    `context_tokens` 0 is as much as the model was measured to read.
+    """
 
     base_url: str = ""
     model: str = ""
-    context_tokens: int = 8192
+    context_tokens: int = 0
     timeout_s: float = 30.0
 
     @property
@@ -145,20 +151,10 @@ def save_settings(path: Path, settings: Settings) -> None:
         table.update(values)
     try:
         if text:
-            _write(_backup_of(path), text)
-        _write(path, tomlkit.dumps(document))
+            write_whole(_backup_of(path), text)
+        write_whole(path, tomlkit.dumps(document))
     except OSError as exc:
         raise AppError("The settings could not be saved.", f"{path}: {exc.strerror}.") from exc
-
-
-def _write(path: Path, text: str) -> None:
-    """Put the file in place only once all of it is on disk."""
-    temporary = path.with_suffix(path.suffix + ".new")
-    with temporary.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
 
 
 def _backup_of(path: Path) -> Path:

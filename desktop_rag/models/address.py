@@ -54,6 +54,11 @@ def is_this_computer(base_url: str) -> bool:
         return False
 
 
+def is_near(base_url: str) -> bool:
+    """Whether a normalised address leads to this computer or the local network."""
+    return _is_near(urlsplit(base_url).hostname or "")
+
+
 def with_version(base_url: str) -> str:
     """The address with `/v1`, which most servers want; empty if a version is in it already."""
     has_version = _VERSION.search(urlsplit(base_url).path)

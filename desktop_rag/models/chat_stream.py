@@ -6,7 +6,7 @@ Whatever a server sends is bounded and taken apart with care: it may be broken o
 import codecs
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from desktop_rag.core.query import storable
@@ -17,15 +17,30 @@ _LARGEST_EVENT_CHARS = 4_000_000
 _LARGEST_JSON_BYTES = 8 * 1024 * 1024
 DONE = "done"
 _OPEN, _CLOSE = "<think>", "</think>"
+_THINKING_FIELDS = ("reasoning_content", "reasoning")
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """The tokens that a server counted for one request."""
+
+    asked: int
+    answered: int
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """What one event of the stream brings."""
+    """What one event of the stream brings, or all of an answer that `is_whole`.
+
+    `thinking_field` is where its thinking stood.
+    """
 
     text: str = ""
     thinking: str = ""
     finish_reason: str = ""
+    thinking_field: str = ""
+    usage: Usage | None = None
+    is_whole: bool = False
 
 
 # Ends the pieces of an answer, however the server ended its stream.
@@ -146,7 +161,7 @@ def read_completion(body: bytes) -> Piece:
     piece = read_event(completion)
     if not isinstance(completion, dict) or "choices" not in completion:
         raise StreamError(Fault.UNREADABLE)
-    return piece
+    return replace(piece, is_whole=True)
 
 
 def read_event(event: object) -> Piece:
@@ -161,19 +176,30 @@ def read_event(event: object) -> Piece:
     if fields.get("error"):
         said, code = server_message(fields)
         raise StreamError(Fault.FAILED, said, code)
+    usage = _usage(fields.get("usage"))
     choices = fields.get("choices")
     choice = cast("list[Any]", choices)[0] if isinstance(choices, list) and choices else None
     if not isinstance(choice, dict):
-        return Piece()
+        return Piece(usage=usage)
     choice = cast("dict[str, Any]", choice)
     message = choice.get("delta") or choice.get("message")
     message = cast("dict[str, Any]", message) if isinstance(message, dict) else {}
     text, thinking = _contents(message.get("content"))
+    field = next((name for name in _THINKING_FIELDS if _text(message.get(name))), "")
     return Piece(
         text or _text(message.get("refusal")),
-        thinking or _text(message.get("reasoning_content")) or _text(message.get("reasoning")),
+        thinking or _text(message.get(field)),
         _text(choice.get("finish_reason")),
+        field,
+        usage,
     )
+
+
+def _usage(value: object) -> Usage | None:
+    fields = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    counts = fields.get("prompt_tokens"), fields.get("completion_tokens", 0)
+    asked, answered = (count if type(count) is int and count >= 0 else 0 for count in counts)
+    return Usage(asked, answered) if asked else None
 
 
 def _contents(content: object) -> tuple[str, str]:
@@ -198,16 +224,24 @@ def _text(value: object) -> str:
 class ThinkingSplitter:
     """Tells `<think>…</think>` at the start of a text from the answer after it.
 
-    Tags may come in pieces. A tag later in the text is part of the answer.
+    Tags may come in pieces. A tag later in the text is part of the answer. Some servers keep the
+    first tag to themselves: then the text `begins_inside`. Where that was not known,
+    `has_stray_end` tells of it afterwards.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, begins_inside: bool = False) -> None:
+        self.has_stray_end = False
         self._held = ""
-        self._is_thinking = False
+        self._is_thinking = begins_inside
         self._is_answer = False
+        self._had_thinking = begins_inside
+        self._tail = ""
 
     def feed(self, text: str) -> list[Delta]:
         """The pieces that are certain with this text."""
+        if not self._had_thinking:
+            self._tail = (self._tail + text)[-(len(text) + len(_CLOSE)) :]
+            self.has_stray_end = self.has_stray_end or _CLOSE in self._tail
         if self._is_answer:
             return [Delta(text)] if text else []
         self._held += text
@@ -221,7 +255,7 @@ class ThinkingSplitter:
             if _OPEN.startswith(self._held):
                 break
             if self._held.startswith(_OPEN):
-                self._is_thinking = True
+                self._is_thinking = self._had_thinking = True
                 self._held = self._held.removeprefix(_OPEN)
             else:
                 self._is_answer = True

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from desktop_rag.core.errors import AppError, Cancelled
-from desktop_rag.core.settings import EndpointSettings
+from desktop_rag.core.settings import ASSUMED_CONTEXT_TOKENS, EndpointSettings
 from desktop_rag.models.address import host_of, normalise_base_url, with_version
 from desktop_rag.models.faults import EndpointFaultError, Fault, StreamError, server_message
+from desktop_rag.models.length_limit import limit_in
 
 if TYPE_CHECKING:
     import openai
@@ -34,6 +35,7 @@ _MODEL_MESSAGE = re.compile(
 _LENGTH_MESSAGE = re.compile(
     r"(?i)context[_ ]length|context[_ ]size|context[_ ]window|maximum context"
     r"|prompt is too long|too large to process|too many tokens|exceeds the available context"
+    r"|too large for model with|input token count|max_new_tokens. must be <="
 )
 _CREDIT_MESSAGE = re.compile(r"(?i)insufficient[_ ](?:quota|balance|credits?)")
 
@@ -63,6 +65,7 @@ class _Found:
     said: str = ""
     status: int = 0
     wait_s: float | None = None
+    limit_tokens: int = 0
 
 
 def _find(exc: Exception, has_key: bool) -> _Found | None:
@@ -134,7 +137,8 @@ def _by_status(exc: "openai.APIStatusError", has_key: bool) -> _Found:
         fault = Fault.LOADING
     elif fault is None:
         fault = Fault.FAILED if status >= 500 else Fault.REJECTED  # noqa: PLR2004
-    return _Found(fault, said, status, wait_s)
+    limit = limit_in(said, exc.body) if fault is Fault.TOO_LONG else 0
+    return _Found(fault, said, status, wait_s, limit)
 
 
 _BY_STATUS = {
@@ -152,7 +156,7 @@ def _said_in_stream(exc: StreamError) -> _Found:
     if fault is Fault.FAILED:
         is_busy = exc.code in ("429", "rate_limit_exceeded")
         fault = _fault_named(f"{exc.code} {exc.said}") or (Fault.BUSY if is_busy else fault)
-    return _Found(fault, _without_page(exc.said))
+    return _Found(fault, _without_page(exc.said), limit_tokens=limit_in(exc.said))
 
 
 def _without_page(said: str) -> str:
@@ -179,6 +183,7 @@ def _in_words(found: _Found, endpoint: EndpointSettings, key: str) -> EndpointFa
     said = " ".join(said.split())
     if len(key) >= _SHORTEST_KEY_CHARS:
         said = said.replace(key.strip(), "…")
+    whole = said
     if len(said) > _LONGEST_MESSAGE_CHARS:
         said = said[:_LONGEST_MESSAGE_CHARS] + "…"
     if said and found.fault not in (Fault.REDIRECT, Fault.EMPTY):
@@ -189,7 +194,7 @@ def _in_words(found: _Found, endpoint: EndpointSettings, key: str) -> EndpointFa
         "host": host_of(url),
         "url": url,
         "model": endpoint.model,
-        "context_tokens": endpoint.context_tokens,
+        "context_tokens": endpoint.context_tokens or ASSUMED_CONTEXT_TOKENS,
         "connect_s": f"{CONNECT_TIMEOUT_S:g}",
         "silence_s": f"{endpoint.timeout_s:g}",
         "try_version": f"Most end in /v1: try {version}." if version else "",
@@ -197,7 +202,9 @@ def _in_words(found: _Found, endpoint: EndpointSettings, key: str) -> EndpointFa
         "said": said or ("that" if found.fault is Fault.REDIRECT else ""),
     }
     title, hint = (" ".join(text.format(**fields).split()) for text in found.fault.value)
-    return EndpointFaultError(found.fault, title, hint, found.wait_s)
+    return EndpointFaultError(
+        found.fault, title, hint, found.wait_s, said=whole, limit_tokens=found.limit_tokens
+    )
 
 
 def wait_s_of(header: str) -> float | None:

@@ -9,7 +9,10 @@ from desktop_rag.core.domain import EndpointReport
 from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.settings import EndpointSettings
 from desktop_rag.models.chat_client import ChatClient
+from desktop_rag.models.endpoint_errors import mapping_endpoint_errors
+from desktop_rag.models.endpoint_requests import EndpointRequests
 from desktop_rag.models.faults import EndpointFaultError, Fault
+from desktop_rag.models.model_list import model_names
 from desktop_rag.models.ports import ChatTurn
 
 _QUESTION = ChatTurn("user", "Reply with the word yes.")
@@ -35,14 +38,17 @@ _FINAL = frozenset(
 _NAMES_SHOWN = 5
 
 
-def list_models(endpoint: EndpointSettings, key: str = "") -> tuple[str, ...]:
+def list_models(endpoint: EndpointSettings, key: str, cancel: Event) -> tuple[str, ...]:
     """The names of the models that an endpoint offers; the model of the settings doesn't matter.
 
     Raises:
-        AppError: when it can't be reached or has no such list.
+        AppError: when it can't be reached or has no such list (`Fault.NOTHING_THERE` and others).
     """
-    with closing(ChatClient(endpoint, key)) as client:
-        return client.list_models(Event())
+    with (
+        closing(EndpointRequests(endpoint, key)) as requests,
+        mapping_endpoint_errors(endpoint, key),
+    ):
+        return model_names(requests.model_list(cancel))
 
 
 def probe_endpoint(
@@ -55,13 +61,14 @@ def probe_endpoint(
     `seconds` is the time until the model's first word.
     """
     models: tuple[str, ...] = ()
+    cancel = cancel or Event()
     try:
+        models = _models_or_none(endpoint, key, cancel)
+        if not endpoint.model:
+            return _without_model(models)
         with closing(ChatClient(endpoint, key)) as client:
-            models = _models_or_none(client, cancel or Event())
-            if not endpoint.model:
-                return _without_model(models)
             started = time.monotonic()
-            _hear_first_words(client, cancel or Event())
+            _hear_first_words(client, cancel)
             return _answered(endpoint.model, models, time.monotonic() - started)
     except AppError as exc:
         hint = exc.hint
@@ -70,9 +77,9 @@ def probe_endpoint(
         return EndpointReport(exc.title, hint, is_ok=False, models=models)
 
 
-def _models_or_none(client: ChatClient, cancel: Event) -> tuple[str, ...]:
+def _models_or_none(endpoint: EndpointSettings, key: str, cancel: Event) -> tuple[str, ...]:
     try:
-        return client.list_models(cancel)
+        return list_models(endpoint, key, cancel)
     except Cancelled:
         return ()
     except EndpointFaultError as exc:

@@ -140,12 +140,26 @@ _PASSING = frozenset({Fault.CLOSED, Fault.BUSY, Fault.LOADING})
 
 
 class EndpointFaultError(AppError):
-    """An AppError that still knows which fault it was, and when the server may be asked again."""
+    """An AppError that still knows which fault it was, and when the server may be asked again.
 
-    def __init__(self, fault: Fault, title: str, hint: str, wait_s: float | None = None) -> None:
+    `said` is what the server said, without the key; `limit_tokens` how much it says it reads.
+    """
+
+    def __init__(
+        self,
+        fault: Fault,
+        title: str,
+        hint: str,
+        wait_s: float | None = None,
+        *,
+        said: str = "",
+        limit_tokens: int = 0,
+    ) -> None:
         super().__init__(title, hint)
         self.fault = fault
         self.wait_s = wait_s
+        self.said = said
+        self.limit_tokens = limit_tokens
 
     @property
     def is_passing(self) -> bool:

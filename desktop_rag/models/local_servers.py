@@ -3,13 +3,12 @@
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import closing
 from dataclasses import dataclass
 from threading import Event
 
 from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.settings import EndpointSettings
-from desktop_rag.models.chat_client import ChatClient
+from desktop_rag.models.endpoints import list_models
 
 # Where they listen unless told otherwise.
 USUAL = {
@@ -52,7 +51,6 @@ def running_servers(cancel: Event, usual: Mapping[str, str] = USUAL) -> Sequence
 def _asked(cancel: Event, name: str, base_url: str) -> LocalServer | None:
     endpoint = EndpointSettings(base_url, timeout_s=_PATIENCE_S)
     try:
-        with closing(ChatClient(endpoint, "")) as client:
-            return LocalServer(name, base_url, client.list_models(cancel))
+        return LocalServer(name, base_url, list_models(endpoint, "", cancel))
     except (AppError, Cancelled):
         return None

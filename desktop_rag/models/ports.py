@@ -95,7 +95,10 @@ class ChatModel(Protocol):
 
     @property
     def context_tokens(self) -> int:
-        """How much it reads: conversation, question and answer together."""
+        """How much it reads: conversation, question and answer together.
+
+        Less than before after a request that was too long.
+        """
         ...
 
     def stream(self, turns: Sequence[ChatTurn], cancel: Event) -> Iterator[Delta]:

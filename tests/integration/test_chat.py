@@ -27,6 +27,7 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.settings import Settings
 from tests.asking import answer_of, events_of
 from tests.chat_server import THINKING, ChatServer
+from tests.model_dialects import Dialect
 
 QUESTION = "When is the lamp lit?"
 
@@ -288,3 +289,19 @@ def test_a_rewritten_answer_is_found_and_cited_by_later_questions(indexed: Servi
     own = [s for s in again.sources if s.path == str(path)]
     assert [s.title for s in own if s.is_cited] == [f"Your answer: {QUESTION}"]
     assert "lit at seven" in again.text
+
+
+def test_a_model_that_reads_less_than_thought_gets_less_and_answers(
+    indexed: Services, server: ChatServer, tmp_path: Path
+) -> None:
+    for n in range(8):
+        text = f"# Lamp {n}\n\nThe lamp is lit at dusk number {n}." + " It shines far out." * 90
+        (tmp_path / "papers" / f"lamp{n}.md").write_text(text)
+    indexed.library.rescan()
+    assert indexed.library.wait_until_quiet(30)
+    server.dialect = Dialect(context_tokens=900, counts_usage=False)
+    message = answer_of(ask(indexed))
+    assert message.state is MessageState.DONE
+    assert server.dialect.tokens(server.chats[0]) > 900 >= server.dialect.tokens(server.chats[-1])
+    assert len(message.sources) < 8
+    assert indexed.chat.models.profile(server.endpoint()).context_tokens == 900

@@ -1,0 +1,152 @@
+"""What is known of a model at an endpoint, measured or learned from what it refused. Pure.
+
+Every request is shaped by it (`models/request_shape.py`); what is not known is None, and then the
+most usual is assumed.
+"""
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+
+class Thinking(StrEnum):
+    """How a model's thinking comes apart from its answer."""
+
+    NONE = "none"
+    TAGS = "tags"  # <think>…</think> before the answer
+    END_TAG = "end_tag"  # the server keeps the first tag to itself: only </think> comes
+    REASONING_CONTENT = "reasoning_content"
+    REASONING = "reasoning"
+
+
+class LengthField(StrEnum):
+    """What the longest answer is called in a request."""
+
+    MAX_TOKENS = "max_tokens"
+    MAX_COMPLETION_TOKENS = "max_completion_tokens"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelProfile:
+    """`examined_at` is 0 while nothing was measured; single facts may be learned all the same.
+
+    `context_tokens` is the longest request that was read whole, 0 if not known; with
+    `is_context_open` longer ones were not tried. `stated_tokens` is what the server says of it.
+    """
+
+    examined_at: float = 0.0
+    streams: bool | None = None
+    takes_system: bool | None = None
+    must_alternate: bool | None = None
+    context_tokens: int = 0
+    is_context_open: bool = False
+    stated_tokens: int = 0
+    thinking: Thinking | None = None
+    length_field: LengthField | None = None
+    counts_usage: bool | None = None
+    takes_json: bool | None = None
+    takes_images: bool | None = None
+    embeds: bool | None = None
+
+    @property
+    def is_examined(self) -> bool:
+        """Whether it was measured, not only learned from."""
+        return self.examined_at > 0
+
+    def findings(self) -> tuple[str, ...]:
+        """What was found, in plain sentences, the most important first."""
+        answers = (
+            self._length_in_words(),
+            _said(self.takes_system, "", "Takes no system message: it is sent with the question."),
+            _said(self.must_alternate, "Wants question and answer in turn: turns are joined.", ""),
+            _said(self.streams, "", "Sends answers whole, not piece by piece."),
+            _THINKING.get(self.thinking, "") if self.thinking else "",
+            _said(self.counts_usage, "", "Does not count tokens: they are estimated."),
+            _said(self.takes_json, "Writes JSON on request.", "Has no JSON mode."),
+            _said(self.takes_images, "Sees images.", "Sees no images."),
+            _said(self.embeds, "Makes vectors too.", ""),
+        )
+        return tuple(answer for answer in answers if answer)
+
+    def _length_in_words(self) -> str:
+        if not self.context_tokens:
+            return ""
+        more = " or more" if self.is_context_open else ""
+        read = f"Reads {self.context_tokens:,} tokens{more}"
+        is_other = self.stated_tokens and self.stated_tokens != self.context_tokens
+        return f"{read}; the server states {self.stated_tokens:,}." if is_other else f"{read}."
+
+    def to_json(self) -> dict[str, Any]:
+        """What is known, as JSON fields; what is not is left out."""
+        empty = ModelProfile()
+        fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        return {name: value for name, value in fields.items() if value != getattr(empty, name)}
+
+    @classmethod
+    def from_json(cls, fields: Mapping[str, object]) -> "ModelProfile":
+        """The inverse of `to_json`; values of the wrong kind count as not known."""
+        known: dict[str, Any] = {}
+        for name, value in fields.items():
+            take = _KINDS.get(name)
+            if take and (taken := take(value)) is not None:
+                known[name] = taken
+        return cls(**known)
+
+
+@dataclass(frozen=True, slots=True)
+class ExaminationChanged:
+    """The examination of a model began, or ended."""
+
+    base_url: str
+    model: str
+    is_running: bool
+
+
+_THINKING = {
+    Thinking.TAGS: "Thinks aloud in <think> tags: kept apart from the answer.",
+    Thinking.END_TAG: "Thinks aloud up to </think>: kept apart from the answer.",
+    Thinking.REASONING_CONTENT: "Thinks aloud in a field of its own: kept apart from the answer.",
+    Thinking.REASONING: "Thinks aloud in a field of its own: kept apart from the answer.",
+}
+
+
+def _said(is_so: bool | None, yes: str, no: str) -> str:
+    return "" if is_so is None else yes if is_so else no
+
+
+def _flag(value: object) -> bool | None:
+    return value if isinstance(value, bool) else None
+
+
+def _count(value: object) -> int | None:
+    return value if type(value) is int and value >= 0 else None
+
+
+def _moment(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) else None
+
+
+def _thinking(value: object) -> Thinking | None:
+    return Thinking(value) if value in list(Thinking) else None
+
+
+def _length_field(value: object) -> LengthField | None:
+    return LengthField(value) if value in list(LengthField) else None
+
+
+_KINDS = {
+    "examined_at": _moment,
+    "context_tokens": _count,
+    "stated_tokens": _count,
+    "thinking": _thinking,
+    "length_field": _length_field,
+    **dict.fromkeys(
+        (
+            "streams", "takes_system", "must_alternate", "is_context_open", "counts_usage",
+            "takes_json", "takes_images", "embeds",
+        ),
+        _flag,
+    ),
+}  # fmt: skip

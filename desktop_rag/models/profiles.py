@@ -1,0 +1,63 @@
+"""What is known of models, remembered by address and model. Any thread.
+
+A file of its own beside the settings: the settings are what a person chose, this was measured and
+may be thrown away; and it is needed before, and without, the store.
+"""
+
+from dataclasses import replace
+from pathlib import Path
+from threading import RLock
+from typing import Any, cast
+
+from desktop_rag.core.model_profile import ModelProfile
+from desktop_rag.core.whole_file import read_object, write_object
+
+_Key = tuple[str, str]
+
+
+class ProfileBook:
+    """Profiles by normalised address and name of the model."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        """Without a file they are known until the app ends."""
+        self._path = path
+        self._lock = RLock()
+        self._profiles = _read(path) if path else {}
+
+    def get(self, base_url: str, model: str) -> ModelProfile:
+        """What is known of the model; an empty profile for one never met."""
+        with self._lock:
+            return self._profiles.get((base_url, model), ModelProfile())
+
+    def learn(self, base_url: str, model: str, **facts: object) -> ModelProfile:
+        """Take in what was found out, fields of ModelProfile, and keep it."""
+        fields: dict[str, Any] = facts
+        with self._lock:
+            known = self.get(base_url, model)
+            learned = replace(known, **fields)
+            if learned != known:
+                self.put(base_url, model, learned)
+        return learned
+
+    def put(self, base_url: str, model: str, profile: ModelProfile) -> None:
+        """Keep this in place of what was known."""
+        with self._lock:
+            self._profiles[base_url, model] = profile
+            if self._path:
+                write_object(self._path, {"models": [*map(_row, self._profiles.items())]})
+
+
+def _row(known: tuple[_Key, ModelProfile]) -> dict[str, Any]:
+    (base_url, model), profile = known
+    return {"base_url": base_url, "model": model, **profile.to_json()}
+
+
+def _read(path: Path) -> dict[_Key, ModelProfile]:
+    profiles: dict[_Key, ModelProfile] = {}
+    rows = read_object(path).get("models")
+    for row in cast("list[Any]", rows) if isinstance(rows, list) else []:
+        if isinstance(row, dict):
+            fields = cast("dict[str, object]", row)
+            key = str(fields.get("base_url", "")), str(fields.get("model", ""))
+            profiles[key] = ModelProfile.from_json(fields)
+    return profiles

@@ -1,0 +1,65 @@
+"""What servers and their models take and give beside plain answers, for the scripted server."""
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Literal
+
+
+@dataclass
+class Dialect:
+    """Everything is taken and counted unless said otherwise; a word is a token."""
+
+    refuses_system: str = ""  # the message of the refusal
+    ignores_system: bool = False
+    refuses_order: str = ""  # when two turns of one role follow each other
+    refuses_usage: bool = False  # does not know stream_options
+    counts_usage: bool = True
+    length_field: str = "max_tokens"
+    has_json: bool = True
+    sees_images: bool = True
+    embeds: bool = False
+    context_tokens: int = 0  # without a limit while 0
+    when_too_long: Literal["says", "refuses", "cuts"] = "says"
+
+    def refusal(self, body: dict[str, Any]) -> str:
+        """What the server says against the request; empty when it takes it."""
+        roles = [turn["role"] for turn in body.get("messages", [])]
+        others = {"max_tokens", "max_completion_tokens"} - {self.length_field}
+        tokens = self.tokens(body)
+        if self.refuses_system and "system" in roles:
+            return self.refuses_system
+        if self.refuses_order and any(a == b for a, b in pairwise(roles)):
+            return self.refuses_order
+        if self.refuses_usage and "stream_options" in body:
+            return "Unrecognized request argument supplied: stream_options"
+        if others & set(body):
+            return f"Unsupported parameter. Use '{self.length_field}' instead."
+        if not self.has_json and "response_format" in body:
+            return "'response_format.type' is not supported"
+        if not self.sees_images and "image_url" in str(body):
+            return "image input is not supported - hint: you may need to provide the mmproj"
+        if 0 < self.context_tokens < tokens and self.when_too_long != "cuts":
+            said = f"the request exceeds the available context size ({self.context_tokens} tokens)"
+            return said if self.when_too_long == "says" else "Bad request"
+        return ""
+
+    def tokens(self, body: dict[str, Any]) -> int:
+        """The words of the turns that are read."""
+        turns = body.get("messages", [])
+        read = [t for t in turns if not (self.ignores_system and t["role"] == "system")]
+        return sum(len(str(turn["content"]).split()) for turn in read)
+
+    def usage(self, body: dict[str, Any], answer: str) -> dict[str, int]:
+        """The counts that end the stream, if they were asked for and are kept."""
+        if not self.counts_usage or "stream_options" not in body:
+            return {}
+        asked, answered = self.tokens(body), len(answer.split())
+        if self.context_tokens and self.when_too_long == "cuts":
+            asked = min(asked, self.context_tokens)
+        return {"prompt_tokens": asked, "completion_tokens": answered}
+
+    def answer(self, body: dict[str, Any], answer: str) -> str:
+        """What the model says to this request."""
+        if "response_format" in body:
+            return '{"ok": true}'
+        return "Red." if "image_url" in str(body) else answer
