@@ -131,7 +131,7 @@ def _index(arguments: argparse.Namespace) -> int:
 
 
 def _doctor(arguments: argparse.Namespace) -> int:
-    request = {"repair": arguments.repair}
+    request = {"repair": arguments.repair, "examine": arguments.examine}
     is_answered, rows = ask_running_app(find_home(), "doctor", request)
     if not is_answered:
         try:
@@ -147,7 +147,10 @@ def _doctor(arguments: argparse.Namespace) -> int:
 
 
 def _examined(services: app.Services, request: dict[str, Any]) -> list[dict[str, Any]]:
-    return [finding.to_json() for finding in examine(services, repair=bool(request["repair"]))]
+    findings = examine(
+        services, repair=bool(request["repair"]), measures_anew=bool(request["examine"])
+    )
+    return [finding.to_json() for finding in findings]
 
 
 # --- waiting, printing ---------------------------------------------------------------------------
@@ -226,6 +229,9 @@ def _parser() -> argparse.ArgumentParser:
     added = verb("doctor", _doctor, "Check store, model, folders and endpoint.")
     added.add_argument(
         "--repair", action="store_true", help="remove passages that belong to no document"
+    )
+    added.add_argument(
+        "--examine", action="store_true", help="measure anew what the chat model takes and reads"
     )
     text = "Index the demo library and answer a first question."
     added = added_verbs.add_parser("demo", help=text, description=text)

@@ -29,14 +29,20 @@ class Finding:
         return {"check": self.check, "ok": self.is_ok, "title": self.title, "hint": self.hint}
 
 
-def examine(services: Services, *, repair: bool = False) -> list[Finding]:
-    """All checks in order; with `repair` orphaned passages are removed first."""
+def examine(
+    services: Services, *, repair: bool = False, measures_anew: bool = False
+) -> list[Finding]:
+    """All checks in order; with `repair` orphaned passages are removed first.
+
+    The chat model is examined if it never was, or with `measures_anew`.
+    """
     return [
         _check_settings(services),
         _check_store(services, repair=repair),
         _checked("model", lambda: _check_model(services.settings)),
         *_check_folders(services),
         _check_endpoint(services),
+        *_check_examination(services, anew=measures_anew),
     ]
 
 
@@ -78,11 +84,25 @@ def _check_folders(services: Services) -> list[Finding]:
 
 
 def _check_endpoint(services: Services) -> Finding:
-    endpoint = services.settings.endpoint
+    endpoint = services.chat.models.endpoint
     if not endpoint.is_set:
         return Finding("endpoint", True, "No endpoint is set: answers are excerpts.")
     report = services.chat.models.test_endpoint(endpoint)
     return Finding("endpoint", report.is_ok, report.title, report.hint)
+
+
+def _check_examination(services: Services, *, anew: bool) -> list[Finding]:
+    """What is known of the chat model, found out now if it was not or is to be found `anew`."""
+    models, endpoint = services.chat.models, services.chat.models.endpoint
+    if not endpoint.is_set:
+        return []
+    try:
+        profile = models.profile(endpoint)
+        if anew or not profile.is_examined:
+            profile = models.examine(endpoint)
+    except AppError:
+        return []  # the check of the endpoint says why
+    return [Finding("chat model", True, " ".join(profile.findings()))]
 
 
 def _checked(check: str, look: Callable[[], str]) -> Finding:

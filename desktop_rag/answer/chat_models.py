@@ -45,6 +45,11 @@ class ChatModels:
         """Use these settings from the next call on."""
         self._settings = settings
 
+    @property
+    def endpoint(self) -> EndpointSettings:
+        """The endpoint for answers, set or not."""
+        return self._settings.endpoint
+
     def main(self) -> ChatModel | None:
         """The model that answers questions; None when no endpoint is set."""
         endpoint = self._settings.endpoint

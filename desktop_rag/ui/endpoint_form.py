@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QComboBox, QLineEdit, QVBoxLayout, QWidget
 
 from desktop_rag.core.domain import EndpointReport
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.model_profile import ExaminationChanged
 from desktop_rag.core.settings import EndpointSettings
 from desktop_rag.models.address import host_of, is_this_computer, normalise_base_url
 from desktop_rag.models.local_servers import USUAL, LocalServer
@@ -21,6 +22,7 @@ from desktop_rag.ui.bridge import Bridge, Job
 from desktop_rag.ui.controls import Card, PlainLabel, TextButton, set_property
 from desktop_rag.ui.key_field import KeyField
 from desktop_rag.ui.local_servers import LocalServers
+from desktop_rag.ui.model_findings import ModelFindings
 from desktop_rag.ui.settings_fields import (
     SettingsSection,
     WheelGuard,
@@ -119,6 +121,11 @@ class EndpointForm(SettingsSection):
         show_number(self._timeout, round(endpoint.timeout_s))
         self._show_address_note()
         self._key.set_address(endpoint.base_url)
+        self._findings.show_endpoint(endpoint)
+
+    def on_examination_changed(self, event: ExaminationChanged) -> None:
+        """Show what is being found out about the model, or was."""
+        self._findings.on_examination_changed(event)
 
     # --- building --------------------------------------------------------------------------------
 
@@ -136,7 +143,9 @@ class EndpointForm(SettingsSection):
         self._model_name.setPlaceholderText("Test fills this list, or enter a name")
         self._model.setLineEdit(self._model_name)
         self._key = KeyField(self._bridge, self._chat, self)
-        self._context = whole_number(512, 2_000_000, 1024, " tokens")
+        self._findings = ModelFindings(self._bridge, self._chat, lambda: self._key.typed, self)
+        self._context = whole_number(0, 2_000_000, 1024, " tokens")
+        self._context.setSpecialValueText("As measured")
         self._timeout = whole_number(1, 3600, 5, " seconds")
         for field in (self._model, self._context, self._timeout):
             guard.guard(field)
@@ -148,6 +157,7 @@ class EndpointForm(SettingsSection):
         self.add_note(self._address_note)
         self.add_row("Model", self._model, self._test, is_wide=True)
         self.add_note(self._report)
+        self.add_row("Examination", self._findings, is_wide=True)
         self.add_row("Key", *self._key.fields, is_wide=True)
         self.add_note(self._key)
         self.add_row("Context size", self._context)
@@ -156,7 +166,8 @@ class EndpointForm(SettingsSection):
         self._order_stops()
 
     def _order_stops(self) -> None:
-        fields = (self._address, self._model, self._test, *self._key.fields)
+        tries = (self._test, self._findings.button)
+        fields = (self._address, self._model, *tries, *self._key.fields)
         stops = [*self._servers.buttons, *fields, self._context, self._timeout]
         for before, after in pairwise(stops):
             self.setTabOrder(before, after)

@@ -18,6 +18,7 @@ from desktop_rag.core.library_events import (
     SourceScanned,
     SourcesChanged,
 )
+from desktop_rag.core.model_profile import ExaminationChanged
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import Settings
 from desktop_rag.ui.bridge import Bridge
@@ -182,6 +183,8 @@ class MainWindow(QMainWindow):
                 self.library_page.on_library_event(event)
             case SourceScanned():
                 self.library_page.on_library_event(event)
+            case ExaminationChanged():
+                self.settings_page.on_examination_changed(event)
             case WindowRequested(question=question):
                 self.bring_up(question)
             case _:

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from desktop_rag.core.model_profile import ExaminationChanged
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import AnswerSettings, EndpointSettings, LaterSources, Settings
 from desktop_rag.ui.answers_form import AnswersForm
@@ -109,6 +110,10 @@ class SettingsPage(QWidget):
         show_checked(self._matches_finely, settings.index.makes_windows)
         show_checked(self._rests_on_battery, settings.index.pauses_on_battery)
         show_checked(self._reads_pictures, settings.index.reads_pictures)
+
+    def on_examination_changed(self, event: ExaminationChanged) -> None:
+        """Show what is being found out about a model, or was."""
+        self._endpoint.on_examination_changed(event)
 
     # --- building --------------------------------------------------------------------------------
 

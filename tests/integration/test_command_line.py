@@ -9,8 +9,11 @@ import pytest
 from desktop_rag.app import Services
 from desktop_rag.core.conversation import NEAREST
 from desktop_rag.core.paths import HOME_VARIABLE, Home
+from desktop_rag.core.settings import Settings, save_settings
 from desktop_rag.ui.single_instance import AppServer
+from tests.chat_server import ChatServer
 from tests.command_line import run, run_json
+from tests.model_dialects import Dialect
 
 
 @pytest.fixture
@@ -119,6 +122,22 @@ def test_search_says_that_nothing_is_relevant_and_shows_the_nearest_on_request(
     assert done.stderr == refused
     assert json.loads(done.stdout)
     assert not run_json("search", off_topic, "--notes")["is_relevant"]
+
+
+def test_doctor_tells_what_the_chat_model_takes_and_measures_anew_on_request(home: Home) -> None:
+    with ChatServer("Yes.") as server:
+        server.dialect = Dialect(context_tokens=5000, refuses_system="System role not supported")
+        home.create()
+        save_settings(home.settings, Settings(endpoint=server.endpoint()))
+
+        def told(*arguments: str) -> str:
+            rows = run_json("doctor", *arguments)
+            return next(row["title"] for row in rows if row["check"] == "chat model")
+
+        assert told().startswith("Reads 5,000 tokens. Takes no system message")
+        server.dialect = Dialect(context_tokens=3000)
+        assert told().startswith("Reads 5,000 tokens.")
+        assert told("--examine").startswith("Reads 3,000 tokens.")
 
 
 def test_doctor_finds_a_damaged_model(home: Home, tmp_path: Path) -> None:

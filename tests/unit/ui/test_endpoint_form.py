@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QComboBox, QLineEdit, QSpinBox
 from pytestqt.qtbot import QtBot
 
 from desktop_rag.answer.chat import Chat
+from desktop_rag.core.model_profile import ExaminationChanged
 from desktop_rag.core.settings import EndpointSettings
 from desktop_rag.models.local_servers import USUAL
 from desktop_rag.ui.bridge import Bridge
@@ -17,6 +18,7 @@ from desktop_rag.ui.endpoint_form import EndpointForm, where_it_goes
 from desktop_rag.ui.settings_fields import WheelGuard
 from desktop_rag.ui.theme import Theme
 from tests.chat_server import ChatServer
+from tests.model_dialects import Dialect
 from tests.unit.ui.rooms import MemoryKeyring, button, field, make_chat, opened_store, texts
 
 CANARY = "sk-canary-81c2f0"
@@ -226,3 +228,46 @@ def test_a_typed_key_is_used_by_the_test_and_is_no_setting(
     qtbot.waitUntil(lambda: "Stored in the keyring of this computer." in texts(form))
     assert chat.models.has_key(server.base_url)
     assert CANARY not in repr(told) + " ".join(texts(form)) + key.text()
+
+
+def test_an_examination_says_what_it_found(
+    form: EndpointForm, server: ChatServer, chat: Chat, qtbot: QtBot
+) -> None:
+    server.wanted_key = CANARY
+    server.dialect = Dialect(context_tokens=5000, refuses_system="System role not supported")
+    assert not button(form, "Examine").isEnabled()
+    form.show_endpoint(server.endpoint())
+    qtbot.keyClicks(field(form, QLineEdit, "Key"), CANARY)
+    button(form, "Examine").click()
+    assert any("Being examined" in text for text in texts(form))
+    assert not button(form, "Examining…").isEnabled()
+    qtbot.waitUntil(lambda: any("Reads 5,000 tokens." in text for text in texts(form)))
+    assert any("Takes no system message" in text for text in texts(form))
+    assert button(form, "Examine again").isEnabled()
+    form.show_endpoint(server.endpoint(model="another"))
+    assert any("Not examined yet" in text for text in texts(form))
+    form.show_endpoint(server.endpoint())
+    qtbot.waitUntil(lambda: any("Reads 5,000 tokens." in text for text in texts(form)))
+
+
+def test_an_examination_that_fails_says_why(
+    form: EndpointForm, server: ChatServer, qtbot: QtBot
+) -> None:
+    server.mode, server.status = "status", 401
+    form.show_endpoint(server.endpoint())
+    button(form, "Examine").click()
+    qtbot.waitUntil(lambda: any("The endpoint wants a key." in text for text in texts(form)))
+    assert button(form, "Examine").isEnabled()
+
+
+def test_an_examination_in_the_background_is_shown(
+    form: EndpointForm, server: ChatServer, chat: Chat, qtbot: QtBot
+) -> None:
+    form.show_endpoint(server.endpoint())
+    form.on_examination_changed(ExaminationChanged(server.base_url, "another", True))
+    assert any("Not examined yet" in text for text in texts(form))
+    form.on_examination_changed(ExaminationChanged(server.base_url, "test-model", True))
+    assert any("Being examined" in text for text in texts(form))
+    chat.models.examine(server.endpoint())
+    form.on_examination_changed(ExaminationChanged(server.base_url, "test-model", False))
+    qtbot.waitUntil(lambda: any("Reads 32,768 tokens" in text for text in texts(form)))
