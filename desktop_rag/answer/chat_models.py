@@ -52,16 +52,19 @@ class ChatModels:
 
     def main(self) -> ChatModel | None:
         """The model that answers questions; None when no endpoint is set."""
-        endpoint = self._settings.endpoint
+        return self._used(self._settings.endpoint)
+
+    def helper(self) -> ChatModel | None:
+        """The model for small jobs beside the answer; None when no endpoint answers either."""
+        settings = self._settings
+        return self._used(settings.helping_endpoint) if settings.endpoint.is_set else None
+
+    def _used(self, endpoint: EndpointSettings) -> ChatModel | None:
         if not endpoint.is_set:
             return None
         if self._examines_by_itself:
             self._examiner.begin(endpoint)
         return self._client(endpoint)
-
-    def helper(self) -> ChatModel | None:
-        """The model for small jobs beside the answer: today the one that answers."""
-        return self.main()
 
     def warm_up(self) -> None:
         """Load the client of the endpoint, if one is set, before the first question needs it.
@@ -89,7 +92,15 @@ class ChatModels:
 
     def test_endpoint(self, endpoint: EndpointSettings, key: str = "") -> EndpointReport:
         """Ask the endpoint for its models and for a first word; an empty key means the stored."""
-        return probe_endpoint(endpoint, key or self._keys.get(endpoint.base_url), self._stopping)
+        key = key or self._keys.get(endpoint.base_url)
+        report = probe_endpoint(endpoint, key, self._stopping)
+        if report.models:
+            self._profiles.put_offer(endpoint.base_url, report.models)
+        return report
+
+    def offered(self, base_url: str) -> Sequence[str]:
+        """The models that the endpoint offered when it was last tested."""
+        return self._profiles.offer(base_url)
 
     def examine(self, endpoint: EndpointSettings, key: str = "") -> ModelProfile:
         """Measure what the model takes and gives, which takes seconds to minutes; kept.

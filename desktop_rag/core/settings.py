@@ -6,16 +6,22 @@ Keys of endpoints are not settings: they live in the keyring (`models/keys.py`).
 
 import dataclasses
 import tomllib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+from urllib.parse import urlsplit
 
 import tomlkit
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import Notice
 from desktop_rag.core.whole_file import write_whole
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+_Section = TypeVar("_Section", bound="DataclassInstance")
 
 # How much a model reads of which nothing is known.
 ASSUMED_CONTEXT_TOKENS = 8192
@@ -25,13 +31,20 @@ ASSUMED_CONTEXT_TOKENS = 8192
 class EndpointSettings:
     """An OpenAI-compatible endpoint; with an empty `base_url` answers are excerpts.
 
-    `context_tokens` 0 is as much as the model was measured to read.
+    Its normalised address tells it from others. `context_tokens` 0 is as much as the model was
+    measured to read.
     """
 
     base_url: str = ""
     model: str = ""
     context_tokens: int = 0
     timeout_s: float = 30.0
+    name: str = ""
+
+    @property
+    def label(self) -> str:
+        """What the person calls it, else its host."""
+        return self.name or urlsplit(self.base_url).netloc
 
     @property
     def is_set(self) -> bool:
@@ -105,14 +118,77 @@ class AppearanceSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class HelperSettings:
+    """The model for small jobs beside an answer, at one of the endpoints; empty: the same one."""
+
+    base_url: str = ""
+    model: str = ""
+
+    @property
+    def is_set(self) -> bool:
+        """Whether another model than the one that answers was named."""
+        return bool(self.base_url and self.model)
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything that can be set."""
+    """Everything that can be set. `endpoint` answers questions, `other_endpoints` could."""
 
     endpoint: EndpointSettings = field(default_factory=EndpointSettings)
+    other_endpoints: tuple[EndpointSettings, ...] = ()
+    helper: HelperSettings = field(default_factory=HelperSettings)
     index: IndexSettings = field(default_factory=IndexSettings)
     retrieval: RetrievalSettings = field(default_factory=RetrievalSettings)
     answers: AnswerSettings = field(default_factory=AnswerSettings)
     appearance: AppearanceSettings = field(default_factory=AppearanceSettings)
+
+    @property
+    def endpoints(self) -> tuple[EndpointSettings, ...]:
+        """All endpoints with an address, by what they are called."""
+        known = [e for e in (self.endpoint, *self.other_endpoints) if e.base_url]
+        return tuple(sorted(known, key=lambda e: (e.label.casefold(), e.base_url)))
+
+    @property
+    def helping_endpoint(self) -> EndpointSettings:
+        """The endpoint with its model for small jobs; that of the answers unless one is named."""
+        for endpoint in self.endpoints:
+            if self.helper.is_set and endpoint.base_url == self.helper.base_url:
+                return replace(endpoint, model=self.helper.model)
+        return self.endpoint
+
+    def with_endpoint(self, base_url: str, endpoint: EndpointSettings) -> "Settings":
+        """With this in place of the endpoint at an address; added where none is there.
+
+        The first one answers questions. One that has lost its address is left out.
+        """
+        helper = self.helper
+        if base_url and helper.base_url == base_url:
+            helper = replace(helper, base_url=endpoint.base_url)
+        if base_url == self.endpoint.base_url and (base_url or not self.other_endpoints):
+            return replace(self, endpoint=endpoint, helper=helper)
+        others = [endpoint if e.base_url == base_url else e for e in self.other_endpoints]
+        if all(e.base_url != base_url for e in self.other_endpoints):
+            others.append(endpoint)
+        kept = tuple(other for other in others if other.base_url)
+        return replace(self, other_endpoints=kept, helper=helper)
+
+    def using(self, base_url: str, model: str = "") -> "Settings":
+        """With the endpoint at this address, and its model, for answers; "" for excerpts."""
+        chosen = next((e for e in self.endpoints if e.base_url == base_url), EndpointSettings())
+        others = tuple(e for e in self.endpoints if e.base_url != base_url)
+        chosen = replace(chosen, model=model or chosen.model)
+        return replace(self, endpoint=chosen, other_endpoints=others)
+
+    def without(self, base_url: str) -> "Settings":
+        """Without the endpoint at this address; another one does not take its place by itself."""
+        helper = HelperSettings() if self.helper.base_url == base_url else self.helper
+        is_used = self.endpoint.base_url == base_url
+        return replace(
+            self,
+            endpoint=EndpointSettings() if is_used else self.endpoint,
+            other_endpoints=tuple(e for e in self.other_endpoints if e.base_url != base_url),
+            helper=helper,
+        )
 
 
 def load_settings(path: Path) -> tuple[Settings, list[Notice]]:
@@ -145,6 +221,9 @@ def save_settings(path: Path, settings: Settings) -> None:
     except (OSError, ValueError):
         text, document = "", tomlkit.document()
     for section, values in dataclasses.asdict(settings).items():
+        if isinstance(values, tuple):
+            _put_tables(document, section, cast("tuple[dict[str, Any], ...]", values))
+            continue
         table = document.get(section)
         if not isinstance(table, dict):
             document[section] = table = tomlkit.table()
@@ -155,6 +234,19 @@ def save_settings(path: Path, settings: Settings) -> None:
         write_whole(path, tomlkit.dumps(document))
     except OSError as exc:
         raise AppError("The settings could not be saved.", f"{path}: {exc.strerror}.") from exc
+
+
+def _put_tables(
+    document: tomlkit.TOMLDocument, section: str, rows: tuple[dict[str, Any], ...]
+) -> None:
+    document.pop(section, None)
+    if rows:
+        tables = tomlkit.aot()
+        for row in rows:
+            table = tomlkit.table()
+            table.update(row)
+            tables.append(table)
+        document[section] = tables
 
 
 def _backup_of(path: Path) -> Path:
@@ -173,20 +265,30 @@ def _from_tables(tables: dict[str, Any], path: Path) -> tuple[Settings, list[Not
     wrong: list[str] = []
     for section in dataclasses.fields(Settings):
         default = getattr(Settings(), section.name)
-        table = tables.get(section.name, {})
-        if not isinstance(table, dict):
-            wrong.append(section.name)
-            table = {}
-        values = {f.name: getattr(default, f.name) for f in dataclasses.fields(default)}
-        for name, fallback in values.items():
-            value = table.get(name, fallback)
-            if _is_of_the_kind_of(value, fallback):
-                values[name] = type(fallback)(value)
-            else:
-                wrong.append(f"{section.name}.{name}")
-        sections[section.name] = type(default)(**values)
+        given = tables.get(section.name)
+        if not isinstance(default, tuple):
+            sections[section.name] = _from_table(given, default, section.name, wrong)
+            continue
+        rows = cast("list[Any]", given) if isinstance(given, list) else []
+        read = [_from_table(row, EndpointSettings(), section.name, wrong) for row in rows]
+        sections[section.name] = tuple(endpoint for endpoint in read if endpoint.base_url)
     notices = [Notice(f"Settings of the wrong kind were ignored: {', '.join(wrong)}.", str(path))]
     return Settings(**sections), notices if wrong else []
+
+
+def _from_table(table: object, default: _Section, name: str, wrong: list[str]) -> _Section:
+    """The section as the table has it; names of what is of the wrong kind go to `wrong`."""
+    if table is not None and not isinstance(table, dict):
+        wrong.append(name)
+    given = cast("dict[str, Any]", table) if isinstance(table, dict) else {}
+    values: dict[str, Any] = {f.name: getattr(default, f.name) for f in dataclasses.fields(default)}
+    for field_name, fallback in values.items():
+        value = given.get(field_name, fallback)
+        if _is_of_the_kind_of(value, fallback):
+            values[field_name] = type(fallback)(value)
+        else:
+            wrong.append(f"{name}.{field_name}")
+    return type(default)(**values)
 
 
 def _is_of_the_kind_of(value: object, example: object) -> bool:

@@ -13,7 +13,7 @@ from desktop_rag.core.settings import Settings
 from desktop_rag.store.contract.records import Evaluation, EvaluationStore
 
 # What of the settings search does not depend on.
-_LEFT_OUT = ("endpoint", "appearance")
+_LEFT_OUT = ("endpoint", "other_endpoints", "helper", "appearance")
 
 
 class Measurement(Protocol):

@@ -4,11 +4,12 @@ from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QToolButton, QWidget
 
 from desktop_rag.ui.controls import ElidedLabel, IconButton
+from desktop_rag.ui.model_choice import ModelChoice
 from desktop_rag.ui.theme import Theme
 
 
 class ChatHeader(QWidget):
-    """Title, a menu of what can be done, and the switches of the panels on both sides."""
+    """Title, the model that answers, a menu, and the switches of the panels on both sides."""
 
     list_toggled = Signal()
     sources_toggled = Signal()
@@ -17,7 +18,7 @@ class ChatHeader(QWidget):
     export_requested = Signal()
     delete_requested = Signal()
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, models: ModelChoice, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._title = ElidedLabel()
         self._title.setObjectName("chatTitle")
@@ -39,6 +40,7 @@ class ChatHeader(QWidget):
         row.setSpacing(4)
         row.addWidget(chats)
         row.addWidget(self._title, 1)
+        row.addWidget(models)
         row.addWidget(self._menu_button)
         row.addWidget(self._sources)
 

@@ -28,6 +28,7 @@ from desktop_rag.ui.conversation_list import UNTITLED, ConversationList, title_o
 from desktop_rag.ui.document_view import PlaceInDocument
 from desktop_rag.ui.empty_chat import EmptyChat
 from desktop_rag.ui.message_view import MessageView
+from desktop_rag.ui.model_choice import ModelChoice
 from desktop_rag.ui.place_opener import PlaceOpener
 from desktop_rag.ui.side_panels import SidePanels
 from desktop_rag.ui.sources_panel import SourcesPanel
@@ -42,7 +43,7 @@ _COMPOSER_PX = 780
 
 class ChatPage(QWidget):
     """Connects the conversation list, the messages, the composer and the sources. `askable` is
-    what there is to ask.
+    what there is to ask, `models` which one answers.
 
     `undo_offered` carries a Notice and what undoes it, `told` a Notice.
     """
@@ -75,7 +76,8 @@ class ChatPage(QWidget):
 
     def _build(self) -> None:
         self._list = ConversationList(self._theme)
-        self._header = ChatHeader(self._theme)
+        self.models = ModelChoice(self._theme, self._bridge, self._chat)
+        self._header = ChatHeader(self._theme, self.models)
         self._empty = EmptyChat(self._theme)
         self._messages = MessageView(self._theme)
         self._composer = Composer(self._theme)
@@ -152,6 +154,7 @@ class ChatPage(QWidget):
 
     def apply(self, settings: Settings) -> None:
         """Take over settings that concern what is shown here."""
+        self.models.show_settings(settings)
         self._empty.show_endpoint(is_set=settings.endpoint.is_set)
         self._messages.hide_unsupported(is_wanted=settings.answers.hides_unsupported)
 

@@ -20,6 +20,7 @@ from desktop_rag.models.address import host_of, is_this_computer, normalise_base
 from desktop_rag.models.local_servers import USUAL, LocalServer
 from desktop_rag.ui.bridge import Bridge, Job
 from desktop_rag.ui.controls import Card, PlainLabel, TextButton, set_property
+from desktop_rag.ui.endpoint_choice import EndpointChoice
 from desktop_rag.ui.key_field import KeyField
 from desktop_rag.ui.local_servers import LocalServers
 from desktop_rag.ui.model_findings import ModelFindings
@@ -39,8 +40,8 @@ _INTRO = (
     "are excerpts: the best sentences of your documents, word for word. With one, only the prompt "
     "is sent to it: your question, the conversation so far and the passages found for it."
 )
-
-
+_TAKEN = "Another endpoint has this address already: choose it above."
+_LONGEST_NAME = 40
 _NOBODY = EndpointReport(
     "No server was found on this computer.",
     f"Asked for were {', '.join(USUAL)}, where they usually listen. Start one and look again, or"
@@ -103,25 +104,39 @@ class EndpointForm(SettingsSection):
         self._bridge = bridge
         self._chat = chat
         self._endpoint = endpoint
+        self._taken: frozenset[str] = frozenset()
         self._test_job: Job | None = None
         self._build(guard)
         self.show_endpoint(endpoint)
         self._connect()
 
-    def show_endpoint(self, endpoint: EndpointSettings) -> None:
-        """Show other settings than before, without telling that they changed."""
+    def show_endpoint(
+        self, endpoint: EndpointSettings, *, taken: frozenset[str] = frozenset()
+    ) -> None:
+        """Show other settings than before, without telling that they changed.
+
+        `taken` are the addresses of other endpoints.
+        """
         is_elsewhere = endpoint.base_url != self._endpoint.base_url
-        self._endpoint = endpoint
+        self._endpoint, self._taken = endpoint, taken
         self._address.setText(endpoint.base_url)
         if is_elsewhere:
+            self._stop_test()
             self._model.clear()
             self._report.hide()
+        self._name.setText(endpoint.name)
+        self._name.setPlaceholderText(endpoint.label or "What you call it")
         self._model.setEditText(endpoint.model)
         show_number(self._context, endpoint.context_tokens)
         show_number(self._timeout, round(endpoint.timeout_s))
         self._show_address_note()
         self._key.set_address(endpoint.base_url)
         self._findings.show_endpoint(endpoint)
+
+    def show_choice(self, *, is_visible: bool) -> None:
+        """Show the row of endpoints, or not while there is none."""
+        for widget in (self._choice_label, self.choice, self._name_label, self._name):
+            widget.setVisible(is_visible)
 
     def on_examination_changed(self, event: ExaminationChanged) -> None:
         """Show what is being found out about the model, or was."""
@@ -130,6 +145,9 @@ class EndpointForm(SettingsSection):
     # --- building --------------------------------------------------------------------------------
 
     def _build(self, guard: WheelGuard) -> None:
+        self.choice = EndpointChoice(self)
+        self._name = QLineEdit(self)
+        self._name.setMaxLength(_LONGEST_NAME)
         self._address = QLineEdit(self)
         self._address.setPlaceholderText(
             "http://localhost:11434/v1   or   https://api.example.com/v1"
@@ -147,11 +165,13 @@ class EndpointForm(SettingsSection):
         self._context = whole_number(0, 2_000_000, 1024, " tokens")
         self._context.setSpecialValueText("As measured")
         self._timeout = whole_number(1, 3600, 5, " seconds")
-        for field in (self._model, self._context, self._timeout):
+        for field in (self._model, self._context, self._timeout, self.choice.list):
             guard.guard(field)
         self._test = TextButton("Test", kind="primary")
         self._report = ReportLine(self)
         self._servers = LocalServers(self._bridge, self._chat, self)
+        self._choice_label = self.add_row("Endpoint", self.choice, is_wide=True)
+        self._name_label = self.add_row("Name", self._name, is_wide=True)
         self.add_row("On this computer", self._servers)
         self.add_row("Address", self._address, is_wide=True)
         self.add_note(self._address_note)
@@ -168,13 +188,15 @@ class EndpointForm(SettingsSection):
     def _order_stops(self) -> None:
         tries = (self._test, self._findings.button)
         fields = (self._address, self._model, *tries, *self._key.fields)
-        stops = [*self._servers.buttons, *fields, self._context, self._timeout]
+        chosen = (self.choice.list, *self.choice.buttons, self._name)
+        stops = [*chosen, *self._servers.buttons, *fields, self._context, self._timeout]
         for before, after in pairwise(stops):
             self.setTabOrder(before, after)
 
     def _connect(self) -> None:
         self._servers.chosen.connect(self._on_server_chosen)
         self._servers.looked.connect(self._on_looked)
+        self._name.editingFinished.connect(self._on_field_edited)
         self._address.editingFinished.connect(self._on_address_edited)
         self._model_name.editingFinished.connect(self._on_field_edited)
         self._model.activated.connect(self._on_field_edited)
@@ -203,17 +225,24 @@ class EndpointForm(SettingsSection):
         try:
             base_url = normalise_base_url(typed) if typed else ""
         except AppError as error:
-            set_property(self._address, "state", "wrong")
-            self._address_note.set_tone("danger")
-            self._address_note.setText(f"{error.title} {error.hint}")
+            self._refuse_address(f"{error.title} {error.hint}")
+            return
+        if base_url in self._taken:
+            self._refuse_address(_TAKEN)
             return
         self._tell(replace(self._endpoint, base_url=base_url))
+
+    def _refuse_address(self, why: str) -> None:
+        set_property(self._address, "state", "wrong")
+        self._address_note.set_tone("danger")
+        self._address_note.setText(why)
 
     @Slot()
     def _on_field_edited(self) -> None:
         self._tell(
             replace(
                 self._endpoint,
+                name=self._name.text().strip(),
                 model=self._model.currentText().strip(),
                 context_tokens=self._context.value(),
                 timeout_s=float(self._timeout.value()),
@@ -225,7 +254,7 @@ class EndpointForm(SettingsSection):
         if endpoint.base_url != self._endpoint.base_url:
             self._stop_test()
         if is_other or endpoint.base_url != self._address.text():
-            self.show_endpoint(endpoint)
+            self.show_endpoint(endpoint, taken=self._taken)
         else:
             self._show_address_note()
         if is_other:

@@ -110,6 +110,8 @@ class MainWindow(QMainWindow):
         self.chat_page.undo_offered.connect(self._on_undo_offered)
         self.chat_page.told.connect(self._notices.show_notice)
         self.chat_page.settings_requested.connect(self._on_settings_requested)
+        self.chat_page.models.settings_requested.connect(self._on_settings_requested)
+        self.chat_page.models.chosen.connect(self.settings_page.use_model)
         self.chat_page.folder_requested.connect(self._on_folder_requested)
         self.library_page.endpoint_asked.connect(self._on_settings_requested)
         self.library_page.demo_asked.connect(self.demo_requested)

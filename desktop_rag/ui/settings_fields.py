@@ -120,7 +120,7 @@ class SettingsSection(Card):
 
     def add_row(
         self, label: str, *fields: QWidget, is_wide: bool = False, spacing_px: int = 8
-    ) -> None:
+    ) -> PlainLabel:
         """A row. Its label names the first field, which grows with the page if `is_wide`."""
         name = PlainLabel(label)
         name.setBuddy(fields[0])
@@ -136,6 +136,7 @@ class SettingsSection(Card):
         self._grid.setRowMinimumHeight(place - 1, _ROW_GAP_PX)
         self._grid.addWidget(name, place, 0, Qt.AlignmentFlag.AlignVCenter)
         self._grid.addLayout(row, place, 1)
+        return name
 
     def add_note(self, below: QWidget) -> None:
         """Something that belongs to the row above, under its fields."""

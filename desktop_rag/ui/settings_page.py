@@ -19,13 +19,13 @@ from PySide6.QtWidgets import (
 
 from desktop_rag.core.model_profile import ExaminationChanged
 from desktop_rag.core.paths import Home
-from desktop_rag.core.settings import AnswerSettings, EndpointSettings, LaterSources, Settings
+from desktop_rag.core.settings import AnswerSettings, LaterSources, Settings
 from desktop_rag.ui.answers_form import AnswersForm
 from desktop_rag.ui.bridge import Bridge
 from desktop_rag.ui.controls import ElidedLabel, PlainLabel, TextButton
-from desktop_rag.ui.endpoint_form import EndpointForm
 from desktop_rag.ui.file_opening import FileOpener
 from desktop_rag.ui.model_field import MODEL_NOTE, ModelField
+from desktop_rag.ui.models_form import ModelsForm
 from desktop_rag.ui.settings_fields import (
     SettingsSection,
     WheelGuard,
@@ -94,7 +94,7 @@ class SettingsPage(QWidget):
     def show_settings(self, settings: Settings) -> None:
         """Show settings that were changed elsewhere; nothing is applied."""
         self._settings = settings
-        self._endpoint.show_endpoint(settings.endpoint)
+        self._models.show_settings(settings)
         self._answers.show_answers(settings.answers)
         self._schemes[settings.appearance.scheme].setChecked(True)
         show_number(self._passages, settings.retrieval.passages)
@@ -113,23 +113,27 @@ class SettingsPage(QWidget):
 
     def on_examination_changed(self, event: ExaminationChanged) -> None:
         """Show what is being found out about a model, or was."""
-        self._endpoint.on_examination_changed(event)
+        self._models.on_examination_changed(event)
+
+    def use_model(self, base_url: str, model: str) -> None:
+        """Have this model of an endpoint answer; excerpts where both are empty."""
+        chosen = self._settings.using(base_url, model)
+        self._models.show_settings(chosen)
+        self._change_to(chosen)
 
     # --- building --------------------------------------------------------------------------------
 
     def _build(self) -> None:
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setProperty("kind", "page")
-        self._endpoint = EndpointForm(
-            self._bridge, self._chat, self._settings.endpoint, self._guard
-        )
+        self._models = ModelsForm(self._bridge, self._chat, self._guard)
         self._answers = AnswersForm()
         body = QWidget()
         body.setProperty("kind", "page")
         sections = QVBoxLayout()
         sections.setSpacing(14)
         for section in (
-            self._endpoint,
+            self._models,
             self._build_appearance(),
             self._build_retrieval(),
             self._answers,
@@ -253,7 +257,7 @@ class SettingsPage(QWidget):
         return section
 
     def _connect(self) -> None:
-        self._endpoint.changed.connect(self._on_endpoint_changed)
+        self._models.changed.connect(self._change_to)
         self._answers.changed.connect(self._on_answers_changed)
         for button in (*self._schemes.values(), *self._later.values()):
             # The one that is left toggles too: one change is enough.
@@ -269,10 +273,6 @@ class SettingsPage(QWidget):
         self._open_home.clicked.connect(self._on_open_home_clicked)
 
     # --- changes ---------------------------------------------------------------------------------
-
-    @Slot(object)
-    def _on_endpoint_changed(self, endpoint: EndpointSettings) -> None:
-        self._change_to(replace(self._settings, endpoint=endpoint))
 
     @Slot(object)
     def _on_answers_changed(self, answers: AnswerSettings) -> None:
@@ -307,6 +307,7 @@ class SettingsPage(QWidget):
             )
         )
 
+    @Slot(object)
     def _change_to(self, settings: Settings) -> None:
         if settings != self._settings:
             self._earlier.append(self._settings)

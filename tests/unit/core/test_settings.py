@@ -5,6 +5,7 @@ import pytest
 
 from desktop_rag.core.settings import (
     EndpointSettings,
+    HelperSettings,
     LaterSources,
     RetrievalSettings,
     Settings,
@@ -72,3 +73,85 @@ def test_values_of_the_wrong_kind_are_told_and_the_others_stand(path: Path) -> N
     assert settings.endpoint.context_tokens == EndpointSettings().context_tokens
     assert "endpoint.context_tokens" in notice.title
     assert "index" in notice.title
+
+
+HERE = EndpointSettings("http://localhost:1/v1", "small", name="Desk")
+THERE = EndpointSettings("https://api.example.com/v1", "large")
+TWO = Settings(endpoint=HERE, other_endpoints=(THERE,))
+
+
+def test_several_endpoints_and_the_helper_are_saved(path: Path) -> None:
+    helper = HelperSettings(THERE.base_url, "tiny")
+    third = replace(HERE, base_url="http://localhost:3/v1", timeout_s=5.0)
+    settings = replace(TWO, other_endpoints=(THERE, third), helper=helper)
+    save_settings(path, settings)
+    assert load_settings(path) == (settings, [])
+    save_settings(path, HERE_ALONE)
+    assert load_settings(path) == (HERE_ALONE, [])
+
+
+HERE_ALONE = Settings(endpoint=HERE)
+
+
+def test_the_single_endpoint_of_an_earlier_version_stays(path: Path) -> None:
+    path.write_text(
+        '[endpoint]\nbase_url = "http://localhost:1/v1"\nmodel = "small"\n'
+        "context_tokens = 16384\ntimeout_s = 60.0\n"
+    )
+    settings, notices = load_settings(path)
+    assert notices == []
+    assert settings.endpoint == EndpointSettings("http://localhost:1/v1", "small", 16384, 60.0)
+    assert settings.endpoints == (settings.endpoint,)
+
+
+def test_what_is_wrong_with_one_endpoint_leaves_the_others(path: Path) -> None:
+    path.write_text(
+        '[[other_endpoints]]\nbase_url = "http://a/v1"\nmodel = 5\n'
+        '[[other_endpoints]]\nmodel = "without an address"\n'
+        '[[other_endpoints]]\nbase_url = "http://b/v1"\nmodel = "b"\n'
+    )
+    settings, [notice] = load_settings(path)
+    assert [(e.base_url, e.model) for e in settings.other_endpoints] == [
+        ("http://a/v1", ""),
+        ("http://b/v1", "b"),
+    ]
+    assert "other_endpoints.model" in notice.title
+
+
+def test_endpoints_are_listed_by_what_they_are_called() -> None:
+    assert [e.label for e in TWO.endpoints] == ["api.example.com", "Desk"]
+    assert Settings().endpoints == ()
+
+
+def test_another_endpoint_is_used_and_the_first_is_kept() -> None:
+    used = TWO.using(THERE.base_url, "larger")
+    assert used.endpoint == replace(THERE, model="larger")
+    assert used.other_endpoints == (HERE,)
+    excerpts = used.using("")
+    assert not excerpts.endpoint.is_set
+    assert len(excerpts.endpoints) == 2
+    assert excerpts.using(HERE.base_url).endpoint == HERE
+
+
+def test_endpoints_are_added_changed_and_removed() -> None:
+    assert Settings().with_endpoint("", HERE) == HERE_ALONE
+    assert HERE_ALONE.with_endpoint("", THERE) == TWO
+    renamed = replace(THERE, name="Cloud")
+    assert TWO.with_endpoint(THERE.base_url, renamed).other_endpoints == (renamed,)
+    assert TWO.with_endpoint(THERE.base_url, EndpointSettings()).other_endpoints == ()
+    assert TWO.without(THERE.base_url) == HERE_ALONE
+    left = TWO.without(HERE.base_url)
+    assert not left.endpoint.is_set
+    assert left.endpoints == (THERE,)
+    # While answers are excerpts by choice, a new endpoint does not change that.
+    assert not left.with_endpoint("", HERE).endpoint.is_set
+
+
+def test_the_helper_is_the_one_that_answers_unless_another_is_named() -> None:
+    assert TWO.helping_endpoint == HERE
+    named = replace(TWO, helper=HelperSettings(THERE.base_url, "tiny"))
+    assert named.helping_endpoint == replace(THERE, model="tiny")
+    assert replace(TWO, helper=HelperSettings(THERE.base_url)).helping_endpoint == HERE
+    assert named.without(THERE.base_url).helping_endpoint == HERE
+    moved = replace(THERE, base_url="http://new/v1")
+    assert named.with_endpoint(THERE.base_url, moved).helping_endpoint.base_url == "http://new/v1"

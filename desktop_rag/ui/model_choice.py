@@ -1,0 +1,113 @@
+"""The button in the chat that says which model answers, and offers the others. Qt thread."""
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QMenu, QToolButton, QWidget
+
+from desktop_rag.core.settings import EndpointSettings, Settings
+from desktop_rag.ui.bridge import Bridge
+from desktop_rag.ui.theme import Theme
+from desktop_rag.ui.wording import one_line
+
+if TYPE_CHECKING:
+    from desktop_rag.answer.chat import Chat
+
+_EXCERPTS = "Excerpts, no model"
+_MOST_MODELS = 12
+_LONGEST_NAME = 40
+
+
+class ModelChoice(QToolButton):
+    """`chosen` carries an endpoint's address and a model; both are empty for excerpts."""
+
+    chosen = Signal(str, str)
+    settings_requested = Signal()
+
+    def __init__(
+        self, theme: Theme, bridge: Bridge, chat: "Chat", parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._bridge = bridge
+        self._chat = chat
+        self._settings = Settings()
+        self._offers: dict[str, list[str]] = {}
+        self.setObjectName("modelChoice")
+        self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
+        theme.set_icon(self, "chevron-down:muted")
+        self._menu = QMenu(self)
+        self._menu.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
+        self.setMenu(self._menu)
+        self._menu.aboutToShow.connect(self._look_up_offers)
+        self._menu.triggered.connect(self._on_triggered)
+
+    def show_settings(self, settings: Settings) -> None:
+        """Show which model answers by these settings."""
+        self._settings = settings
+        endpoint = settings.endpoint
+        self.setText(_shortened(endpoint.model if endpoint.is_set else "Excerpts"))
+        says = f"Answers: {endpoint.model} at {endpoint.label}" if endpoint.is_set else _EXCERPTS
+        self.setAccessibleName(f"{one_line(says)}. Choose another")
+        self.setVisible(bool(settings.endpoints))
+        self._look_up_offers()
+
+    @Slot()
+    def _look_up_offers(self) -> None:
+        addresses = [endpoint.base_url for endpoint in self._settings.endpoints]
+        self._fill()
+        self._bridge.run(
+            self,
+            lambda: {url: list(self._chat.models.offered(url)) for url in addresses},
+            self._on_offers,
+        )
+
+    def _on_offers(self, offers: dict[str, list[str]]) -> None:
+        if offers != self._offers:
+            self._offers = offers
+            self._fill()
+
+    def _fill(self) -> None:
+        self._menu.clear()
+        for endpoint in self._settings.endpoints:
+            self._menu.addAction(_literal(endpoint.label)).setEnabled(False)
+            for model in self._models_of(endpoint):
+                self._add(model, endpoint.base_url, model)
+            self._menu.addSeparator()
+        self._add(_EXCERPTS, "", "")
+        self._menu.addAction("Settings…").setData(None)
+
+    def _models_of(self, endpoint: EndpointSettings) -> list[str]:
+        """Its own model first, and some of those that it offered."""
+        own = [endpoint.model] if endpoint.model else []
+        offered = [name for name in self._offers.get(endpoint.base_url, []) if name not in own]
+        return (own + offered)[:_MOST_MODELS]
+
+    def _add(self, words: str, base_url: str, model: str) -> None:
+        action = self._menu.addAction(_literal(words))
+        action.setData((base_url, model))
+        action.setCheckable(True)
+        used = self._settings.endpoint
+        now = (used.base_url, used.model) if used.is_set else ("", "")
+        action.setChecked((base_url, model) == now)
+
+    @Slot(QAction)
+    def _on_triggered(self, action: QAction) -> None:
+        data = action.data()
+        if data is None:
+            self.settings_requested.emit()
+            return
+        base_url, model = data
+        self.chosen.emit(base_url, model)
+
+
+def _shortened(text: str) -> str:
+    line = one_line(text)
+    return _literal(line if len(line) <= _LONGEST_NAME else f"{line[: _LONGEST_NAME - 1]}…")
+
+
+def _literal(text: str) -> str:
+    """As it is written: a button takes a single & for the mark of a key."""
+    return one_line(text).replace("&", "&&")
