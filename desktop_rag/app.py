@@ -40,6 +40,7 @@ from desktop_rag.ingest.read.names import is_readable_name
 from desktop_rag.ingest.watcher import WatchTimes
 from desktop_rag.ingest.worker import ParserProcess
 from desktop_rag.ingest.worker_protocol import Limits
+from desktop_rag.models.allowance import Allowances
 from desktop_rag.models.gate import ModelGate
 from desktop_rag.models.keys import KeyStore
 from desktop_rag.models.opening import EmbedderOpener
@@ -120,7 +121,7 @@ def build_services(home: Home, *, times: WatchTimes | None = None) -> Services:
         rewrites = Rewrites(home.rewrites, partial(_make_searchable, library))
         chat = Chat(
             engine.conversations, engine.documents, retriever, embedder,
-            ChatModels(keys, settings, ProfileBook(home.model_profiles)), rewrites,
+            _make_models(home, settings, keys), rewrites,
             check=ClaimChecker().check, settings=settings,
         )  # fmt: skip
         faults = [Notice(error.title, error.hint) for error in (dense.fault,) if error]
@@ -142,6 +143,11 @@ def build_services(home: Home, *, times: WatchTimes | None = None) -> Services:
 def make_claim_checker() -> ClaimChecker:
     """What holds the claims of answers against their sources; it needs no store."""
     return ClaimChecker()
+
+
+def _make_models(home: Home, settings: Settings, keys: KeyStore) -> ChatModels:
+    profiles, allowances = ProfileBook(home.model_profiles), Allowances(home.spending)
+    return ChatModels(keys, settings, profiles, allowances)
 
 
 def _make_dense(engine: Engine, settings: IndexSettings, keys: KeyStore) -> DenseIndexes:

@@ -12,6 +12,7 @@ from desktop_rag.core.domain import EndpointReport
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.model_profile import ExaminationChanged, ModelProfile
 from desktop_rag.core.settings import EndpointSettings, Settings
+from desktop_rag.models.allowance import Allowances
 from desktop_rag.models.chat_client import ChatClient
 from desktop_rag.models.endpoints import probe_endpoint
 from desktop_rag.models.keys import KeyStore
@@ -27,16 +28,23 @@ class ChatModels:
     """The model that answers, the one for small jobs, and what concerns their endpoints."""
 
     def __init__(
-        self, keys: KeyStore, settings: Settings, profiles: ProfileBook | None = None
+        self,
+        keys: KeyStore,
+        settings: Settings,
+        profiles: ProfileBook | None = None,
+        allowances: Allowances | None = None,
     ) -> None:
-        """Without `profiles` what is found out about models is forgotten when the app ends."""
+        """Without `profiles` and `allowances` what they hold is forgotten when the app ends."""
         self._keys = keys
         self._settings = settings
         self._profiles = profiles or ProfileBook()
         self._stopping = Event()
         self._precedence = Precedence()
         self._listeners: list[Callable[[ExaminationChanged], None]] = []
-        self._examiner = Examiner(keys, self._profiles, self._precedence, self._tell)
+        self._allowances = allowances or Allowances()
+        self._examiner = Examiner(
+            keys, self._profiles, self._precedence, self._allowances, self._tell
+        )
         self._examines_by_itself = False
         # All clients made so far, those in use last: an earlier one may still be answering.
         self._clients: list[tuple[EndpointSettings, str, ChatModel]] = []
@@ -114,6 +122,10 @@ class ChatModels:
         """What is known of the endpoint's model."""
         return self._profiles.get(endpoint.base_url, endpoint.model)
 
+    def spent_today(self, base_url: str) -> float:
+        """What the endpoint cost today, by the prices that were entered."""
+        return self._allowances.spent_today(base_url)
+
     def subscribe(self, listener: Callable[[ExaminationChanged], None]) -> Callable[[], None]:
         """Tell when an examination begins and ends, on its thread; returns how to end that."""
         self._listeners.append(listener)
@@ -139,7 +151,7 @@ class ChatModels:
         for known, known_key, client in reversed(self._clients):
             if (known, known_key) == (endpoint, key):
                 return client
-        client = ChatClient(endpoint, key, self._profiles, self._precedence)
+        client = ChatClient(endpoint, key, self._profiles, self._precedence, self._allowances)
         self._clients.append((endpoint, key, client))
         return client
 

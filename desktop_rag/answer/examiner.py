@@ -11,6 +11,7 @@ from contextlib import closing
 from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.model_profile import ExaminationChanged, ModelProfile
 from desktop_rag.core.settings import EndpointSettings
+from desktop_rag.models.allowance import Allowances
 from desktop_rag.models.endpoint_requests import EndpointRequests
 from desktop_rag.models.examination import Examination
 from desktop_rag.models.keys import KeyStore
@@ -28,12 +29,14 @@ class Examiner:
         keys: KeyStore,
         profiles: ProfileBook,
         precedence: Precedence,
+        allowances: Allowances,
         told: Callable[[ExaminationChanged], None],
     ) -> None:
         """`told` hears, on the examining thread, when one begins and when it ends."""
         self._keys = keys
         self._profiles = profiles
         self._precedence = precedence
+        self._allowances = allowances
         self._told = told
         self._turn = threading.Lock()
         self._lock = threading.Lock()
@@ -60,7 +63,9 @@ class Examiner:
             self._tell(endpoint, is_running=True)
             try:
                 key = key or self._keys.get(endpoint.base_url)
-                with closing(EndpointRequests(endpoint, key)) as requests:
+                with closing(
+                    EndpointRequests(endpoint, key, self._allowances, is_patient=True)
+                ) as requests:
                     profile = Examination(requests, self._precedence).run()
                 self._profiles.put(endpoint.base_url, endpoint.model, profile)
             finally:

@@ -8,6 +8,7 @@ from desktop_rag.answer.draft import Draft
 from desktop_rag.answer.prompt import CountTokens, build_turns
 from desktop_rag.core.conversation import (
     AnswerEvent,
+    AnswerWaits,
     Message,
     SourcesFound,
     TextDelta,
@@ -60,7 +61,9 @@ def answer_with(
 
 def _heard(deltas: Iterator[Delta], draft: Draft) -> Iterator[AnswerEvent]:
     for delta in deltas:
-        if delta.is_thinking:
+        if delta.status:
+            yield AnswerWaits(delta.status)
+        elif delta.is_thinking:
             draft.thinking += delta.text
             yield ThinkingDelta(delta.text)
         else:

@@ -213,6 +213,13 @@ class FileAsked:
 
 
 @dataclass(frozen=True, slots=True)
+class AnswerWaits:
+    """Nothing comes just now; `reason` says in a sentence what is waited for."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class ThinkingDelta:
     """More of the model's thinking, kept apart from the answer."""
 
@@ -244,4 +251,6 @@ class AnswerChanged:
     message: Message
 
 
-AnswerEvent = QuestionStored | FileAsked | SourcesFound | ThinkingDelta | TextDelta | AnswerDone
+AnswerEvent = (
+    QuestionStored | FileAsked | SourcesFound | AnswerWaits | ThinkingDelta | TextDelta | AnswerDone
+)

@@ -34,6 +34,11 @@ class Home:
         return self.root / "models.json"
 
     @property
+    def spending(self) -> Path:
+        """What each endpoint cost today, JSON."""
+        return self.root / "spending.json"
+
+    @property
     def logs(self) -> Path:
         """Log files; they never hold document text, prompts or keys."""
         return self.root / "logs"

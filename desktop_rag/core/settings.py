@@ -32,7 +32,7 @@ class EndpointSettings:
     """An OpenAI-compatible endpoint; with an empty `base_url` answers are excerpts.
 
     Its normalised address tells it from others. `context_tokens` 0 is as much as the model was
-    measured to read.
+    measured to read. Limits are none while they are 0; prices are for a million tokens.
     """
 
     base_url: str = ""
@@ -40,6 +40,11 @@ class EndpointSettings:
     context_tokens: int = 0
     timeout_s: float = 30.0
     name: str = ""
+    requests_per_minute: int = 0
+    tokens_per_minute: int = 0
+    price_in: float = 0.0
+    price_out: float = 0.0
+    spend_per_day: float = 0.0
 
     @property
     def label(self) -> str:

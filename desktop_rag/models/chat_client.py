@@ -1,6 +1,7 @@
 """The chat model behind an OpenAI-compatible endpoint. Runs on the worker thread that asks."""
 
 import logging
+import math
 from collections.abc import Generator, Sequence
 from contextlib import closing
 from threading import Event
@@ -9,10 +10,12 @@ from desktop_rag.core.errors import Cancelled
 from desktop_rag.core.model_profile import ModelProfile, Thinking
 from desktop_rag.core.settings import ASSUMED_CONTEXT_TOKENS, EndpointSettings
 from desktop_rag.core.text import rough_token_counts
+from desktop_rag.models.allowance import Allowances
 from desktop_rag.models.chat_stream import DONE, LAST, ThinkingSplitter
 from desktop_rag.models.endpoint_errors import mapping_endpoint_errors
 from desktop_rag.models.endpoint_requests import EndpointRequests
 from desktop_rag.models.faults import EndpointFaultError, Fault, StreamError
+from desktop_rag.models.pauses import pause
 from desktop_rag.models.ports import ChatTurn, Delta
 from desktop_rag.models.precedence import Precedence
 from desktop_rag.models.profiles import ProfileBook
@@ -23,7 +26,9 @@ log = logging.getLogger(__name__)
 LONGEST_ANSWER_CHARS = 400_000
 # Pauses before asking again unasked; a server that wants a longer one is reported instead.
 _PAUSES_S = (0.5, 2.0)
-_LONGEST_PAUSE_S = 5.0
+_LONGEST_PAUSE_S = 20.0
+# Nobody is kept waiting for these where work waits by itself; a person's question is tried again.
+_OFTEN_PASSING = frozenset({Fault.FAILED, Fault.REFUSED, Fault.UNREACHABLE})
 # What is left of a request that was too long, where the server doesn't say how much it reads.
 _SHORTER = 0.7
 _SHORTEST_CONTEXT_TOKENS = 512
@@ -42,12 +47,13 @@ class ChatClient:
         key: str = "",
         profiles: ProfileBook | None = None,
         precedence: Precedence | None = None,
+        allowances: Allowances | None = None,
     ) -> None:
         self._endpoint = endpoint
         self._key = key
         self._profiles = profiles or ProfileBook()
         self._precedence = precedence or Precedence()
-        self._requests = EndpointRequests(endpoint, key)
+        self._requests = EndpointRequests(endpoint, key, allowances)
 
     def __repr__(self) -> str:
         return f"ChatClient({self.name!r})"
@@ -79,8 +85,8 @@ class ChatClient:
         """Pieces of the answer as they arrive; ends early, connection closed, once `cancel` is set.
 
         The server is asked again by itself only before anything of the answer has come: in
-        another shape if it says that this one is wrong, or after a pause of a few seconds if it
-        asks to wait or drops the connection.
+        another shape if it says that this one is wrong, or after a pause of a few seconds, told in
+        a status, if it asks to wait, fails or can't be reached.
 
         Raises:
             AppError: for whatever the endpoint or the network did wrong, also in mid-stream.
@@ -98,7 +104,7 @@ class ChatClient:
                     closing(self._answer(turns, cancel)) as answer,
                 ):
                     for delta in answer:
-                        has_begun = True
+                        has_begun = has_begun or not delta.status
                         yield delta
                         if cancel.is_set():
                             break
@@ -109,13 +115,16 @@ class ChatClient:
                 if self._has_learned(exc, turns) and not has_begun:
                     continue
                 pause_s = next(pauses_s, None)
-                if has_begun or pause_s is None or not exc.is_passing:
+                is_passing = exc.is_passing or exc.fault in _OFTEN_PASSING
+                if has_begun or pause_s is None or not is_passing:
                     raise
                 pause_s = pause_s if exc.wait_s is None else exc.wait_s
                 if pause_s > _LONGEST_PAUSE_S:
                     raise
                 log.info("Endpoint: %s Asking again in %.1f s.", exc.title, pause_s)
-            cancel.wait(pause_s)
+                status = f"{exc.title} It is asked again in {math.ceil(pause_s)} s."
+            yield Delta("", status=status)
+            pause(pause_s, cancel)
 
     def _has_learned(self, exc: EndpointFaultError, turns: Sequence[ChatTurn]) -> bool:
         """Whether a refusal taught how to ask the same in another shape."""
@@ -148,6 +157,8 @@ class ChatClient:
         left_chars = LONGEST_ANSWER_CHARS
         body = chat_body(self._endpoint.model, turns, profile)
         for piece in self._requests.pieces(body, cancel):
+            if piece.status:
+                yield Delta("", status=piece.status)
             reason = piece.finish_reason if piece.finish_reason not in ("", DONE) else reason
             reason = reason or piece.finish_reason
             deltas = [Delta(piece.thinking, is_thinking=True)] if piece.thinking else []

@@ -32,7 +32,7 @@ class Usage:
 class Piece:
     """What one event of the stream brings, or all of an answer that `is_whole`.
 
-    `thinking_field` is where its thinking stood.
+    `thinking_field` is where its thinking stood; `status` says what is waited for.
     """
 
     text: str = ""
@@ -41,6 +41,7 @@ class Piece:
     thinking_field: str = ""
     usage: Usage | None = None
     is_whole: bool = False
+    status: str = ""
 
 
 # Ends the pieces of an answer, however the server ended its stream.

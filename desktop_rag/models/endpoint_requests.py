@@ -4,6 +4,7 @@ openai and its HTTP layer take more than a second to import, so they load with t
 """
 
 import logging
+import math
 import time
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack, suppress
@@ -12,18 +13,22 @@ from typing import TYPE_CHECKING, Any
 
 from desktop_rag.core.errors import Cancelled
 from desktop_rag.core.settings import EndpointSettings
+from desktop_rag.core.text import rough_token_counts
 from desktop_rag.models.address import host_of, normalise_base_url
+from desktop_rag.models.allowance import Allowances, limits_in_words
 from desktop_rag.models.chat_stream import (
     DONE,
     LAST,
     EventDecoder,
     Piece,
+    Usage,
     load_json,
     read_completion,
     read_whole,
 )
 from desktop_rag.models.endpoint_errors import mapping_endpoint_errors
 from desktop_rag.models.faults import Fault, StreamError
+from desktop_rag.models.pauses import pause
 from desktop_rag.models.ports import Vectors
 from desktop_rag.models.remote_vectors import read_vectors
 
@@ -50,9 +55,22 @@ class EndpointRequests:
     soon after its `cancel` is set; the connection is closed then.
     """
 
-    def __init__(self, endpoint: EndpointSettings, key: str = "") -> None:
+    def __init__(
+        self,
+        endpoint: EndpointSettings,
+        key: str = "",
+        allowances: Allowances | None = None,
+        *,
+        is_patient: bool = False,
+    ) -> None:
+        """With `allowances` the endpoint's limits are kept, and what it costs is counted.
+
+        What `is_patient` lets others go before it where there is a limit.
+        """
+        self._is_patient = is_patient
         self.endpoint = endpoint
         self.key = key
+        self._allowances = allowances or Allowances()
         self._lock = Lock()
         self._opened: tuple[OpenAI, Interruption] | None = None
 
@@ -69,7 +87,37 @@ class EndpointRequests:
             opened[0].close()
 
     def pieces(self, body: dict[str, Any], cancel: Event) -> Generator[Piece]:
-        """What a chat request with this body brings, and LAST at the end."""
+        """What a chat request with this body brings, and LAST at the end.
+
+        Where a limit asks for a short wait, pieces with a status come first.
+        """
+        asked = sum(rough_token_counts([str(turn["content"]) for turn in body["messages"]]))
+        yield from self._wait_for_allowance(asked, cancel)
+        counted: Usage | None = None
+        answer_chars = 0
+        try:
+            for piece in self._sent(body, cancel):
+                counted = piece.usage or counted
+                answer_chars += len(piece.text) + len(piece.thinking)
+                yield piece
+        finally:
+            answered = sum(rough_token_counts([" " * answer_chars]))
+            # A request that was refused costs nothing.
+            estimate = Usage(asked, answered) if answered else Usage(0, 0)
+            self._allowances.finish(self.endpoint, counted or estimate, asked)
+
+    def _wait_for_allowance(self, tokens: int, cancel: Event) -> Generator[Piece]:
+        while pause_s := self._allowances.pause_s(
+            self.endpoint, tokens, is_patient=self._is_patient
+        ):
+            limits = limits_in_words(self.endpoint)
+            yield Piece(status=f"The limit is {limits}: it goes on in {math.ceil(pause_s)} s.")
+            pause(pause_s, cancel)
+            if cancel.is_set():
+                raise Cancelled
+        self._allowances.begin(self.endpoint, tokens)
+
+    def _sent(self, body: dict[str, Any], cancel: Event) -> Generator[Piece]:
         limit_s = _SILENCES_FOR_TEXT * self.endpoint.timeout_s
         with mapping_endpoint_errors(self.endpoint, self.key), ExitStack() as stack:
             client, interruption = self._client()

@@ -157,9 +157,10 @@ class Examination:
             log.info("the endpoint has no list of models")
 
     def _measure_context(self) -> None:
-        bounds = (
-            context_probe.NEAR if is_near(self._requests.endpoint.base_url) else context_probe.FAR
-        )
+        endpoint = self._requests.endpoint
+        bounds = context_probe.NEAR if is_near(endpoint.base_url) else context_probe.FAR
+        if most := endpoint.tokens_per_minute // 2:
+            bounds = replace(bounds, first=min(bounds.first, most), most=min(bounds.most, most))
 
         def attempt(words: int) -> Attempt:
             turn = _turn("user", f"{filler(words)}\n\n{_SAY_YES}")

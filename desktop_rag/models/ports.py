@@ -79,10 +79,14 @@ class ChatTurn:
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """A piece of a streamed answer; `is_thinking` pieces are not part of the answer."""
+    """A piece of a streamed answer; `is_thinking` pieces are not part of the answer.
+
+    One without text says in its `status` what is waited for.
+    """
 
     text: str
     is_thinking: bool = False
+    status: str = ""
 
 
 class ChatModel(Protocol):

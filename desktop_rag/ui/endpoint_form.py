@@ -21,6 +21,7 @@ from desktop_rag.models.local_servers import USUAL, LocalServer
 from desktop_rag.ui.bridge import Bridge, Job
 from desktop_rag.ui.controls import Card, PlainLabel, TextButton, set_property
 from desktop_rag.ui.endpoint_choice import EndpointChoice
+from desktop_rag.ui.endpoint_limits import EndpointLimits
 from desktop_rag.ui.key_field import KeyField
 from desktop_rag.ui.local_servers import LocalServers
 from desktop_rag.ui.model_findings import ModelFindings
@@ -129,6 +130,7 @@ class EndpointForm(SettingsSection):
         self._model.setEditText(endpoint.model)
         show_number(self._context, endpoint.context_tokens)
         show_number(self._timeout, round(endpoint.timeout_s))
+        self._limits.show_endpoint(endpoint)
         self._show_address_note()
         self._key.set_address(endpoint.base_url)
         self._findings.show_endpoint(endpoint)
@@ -183,13 +185,16 @@ class EndpointForm(SettingsSection):
         self.add_row("Context size", self._context)
         self.add_row("Give up after", self._timeout)
         self.add_note(note("Without a sign of life. Big models on small computers need longer."))
+        self._limits = EndpointLimits(self._bridge, self._chat, self)
+        self._limits.guard(guard)
         self._order_stops()
 
     def _order_stops(self) -> None:
         tries = (self._test, self._findings.button)
         fields = (self._address, self._model, *tries, *self._key.fields)
         chosen = (self.choice.list, *self.choice.buttons, self._name)
-        stops = [*chosen, *self._servers.buttons, *fields, self._context, self._timeout]
+        numbers = (self._context, self._timeout, *self._limits.fields)
+        stops = [*chosen, *self._servers.buttons, *fields, *numbers]
         for before, after in pairwise(stops):
             self.setTabOrder(before, after)
 
@@ -202,6 +207,7 @@ class EndpointForm(SettingsSection):
         self._model.activated.connect(self._on_field_edited)
         self._context.valueChanged.connect(self._on_field_edited)
         self._timeout.valueChanged.connect(self._on_field_edited)
+        self._limits.changed.connect(self._on_field_edited)
         self._test.clicked.connect(self._on_test_clicked)
 
     # --- address, model and limits ---------------------------------------------------------------
@@ -241,7 +247,7 @@ class EndpointForm(SettingsSection):
     def _on_field_edited(self) -> None:
         self._tell(
             replace(
-                self._endpoint,
+                self._limits.limited(self._endpoint),
                 name=self._name.text().strip(),
                 model=self._model.currentText().strip(),
                 context_tokens=self._context.value(),

@@ -12,6 +12,7 @@ from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistent
 from desktop_rag.core.conversation import (
     AnswerDone,
     AnswerEvent,
+    AnswerWaits,
     Feedback,
     FileAsked,
     Message,
@@ -45,7 +46,8 @@ class Phase(StrEnum):
 class Turn:
     """One row: the message as far as it is known, and what is being done about it.
 
-    `progress` says in words how far that is, where there is more to say than the phase.
+    `progress` says in words how far that is, or what it waits for, where there is more to say than
+    the phase.
     `is_checking`: the answer stands, and more is being found out about it.
     """
 
@@ -124,6 +126,8 @@ class MessageModel(QAbstractListModel):
                 self._replace(-1, Turn(self._live, Phase.READING, said))
             case SourcesFound(sources=sources, notes=notes):
                 self._update(Phase.READING, sources=sources, notes=notes)
+            case AnswerWaits(reason=reason):
+                self._replace(-1, Turn(self._live, Phase.READING, reason))
             case ThinkingDelta(text=text):
                 self._update(Phase.THINKING, thinking=self._live.thinking + text)
             case TextDelta(text=text):

@@ -7,6 +7,7 @@ from PySide6.QtWidgets import (
     QButtonGroup,
     QCheckBox,
     QComboBox,
+    QDoubleSpinBox,
     QGridLayout,
     QHBoxLayout,
     QLineEdit,
@@ -46,10 +47,25 @@ def whole_number(least: int, most: int, step: int, unit: str) -> QSpinBox:
     return field
 
 
-def show_number(field: QSpinBox, value: int) -> None:
+def amount(prefix: str, most: float) -> QDoubleSpinBox:
+    """A field for an amount of money that tells of a change once it is complete."""
+    field = QDoubleSpinBox()
+    field.setRange(0.0, most)
+    field.setDecimals(2)
+    field.setPrefix(prefix)
+    field.setGroupSeparatorShown(True)
+    field.setKeyboardTracking(False)
+    field.lineEdit().setTextMargins(_TEXT_MARGIN_PX, 0, 0, 0)
+    return field
+
+
+def show_number(field: QSpinBox | QDoubleSpinBox, value: float) -> None:
     """Set a number without telling that it changed."""
     field.blockSignals(True)
-    field.setValue(value)
+    if isinstance(field, QSpinBox):
+        field.setValue(int(value))
+    else:
+        field.setValue(value)
     field.blockSignals(False)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QComboBox, QLineEdit, QSpinBox
+from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QLineEdit, QSpinBox
 from pytestqt.qtbot import QtBot
 
 from desktop_rag.answer.chat import Chat
@@ -271,3 +271,31 @@ def test_an_examination_in_the_background_is_shown(
     chat.models.examine(server.endpoint())
     form.on_examination_changed(ExaminationChanged(server.base_url, "test-model", False))
     qtbot.waitUntil(lambda: any("Reads 32,768 tokens" in text for text in texts(form)))
+
+
+def test_limits_are_out_of_the_way_until_they_are_wanted(
+    form: EndpointForm, server: ChatServer, qtbot: QtBot
+) -> None:
+    told: list[EndpointSettings] = []
+    form.changed.connect(told.append)
+    form.show_endpoint(server.endpoint())
+    requests = field(form, QSpinBox, "Requests a minute")
+    assert not requests.isVisible()
+    button(form, "Set limits and prices").click()
+    assert requests.isVisible()
+    assert requests.text() == "no limit"
+    requests.setValue(20)
+    field(form, QDoubleSpinBox, "Price of a million tokens in").setValue(2.5)
+    field(form, QDoubleSpinBox, "Spend a day").setValue(1.0)
+    expected = (20, 0, 2.5, 0.0, 1.0)
+    now = told[-1]
+    assert expected == (
+        now.requests_per_minute, now.tokens_per_minute, now.price_in, now.price_out,
+        now.spend_per_day,
+    )  # fmt: skip
+    qtbot.waitUntil(lambda: "Today so far: 0.00" in texts(form))
+    form.show_endpoint(EndpointSettings())
+    assert not requests.isVisible()
+    form.show_endpoint(now)
+    assert requests.isVisible()
+    assert requests.value() == 20

@@ -8,6 +8,7 @@ from pytestqt.qtbot import QtBot
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import (
     AnswerDone,
+    AnswerWaits,
     Conversation,
     Message,
     MessageState,
@@ -119,3 +120,12 @@ def test_a_retry_without_an_answer_adds_one(model: MessageModel) -> None:
 def test_an_empty_conversation_has_no_last_question(model: MessageModel) -> None:
     assert model.last_question == ""
     assert model.live_turn is None
+
+
+def test_what_is_waited_for_is_shown_until_something_comes(model: MessageModel) -> None:
+    model.begin_question("Why?")
+    model.apply(AnswerWaits("It goes on in 5 s."))
+    assert model.turn(-1).is_live
+    assert model.turn(-1).progress == "It goes on in 5 s."
+    model.apply(TextDelta("Because"))
+    assert model.turn(-1).progress == ""
