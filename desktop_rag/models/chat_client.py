@@ -112,7 +112,7 @@ class ChatClient:
             except Cancelled:
                 return
             except EndpointFaultError as exc:
-                if self._has_learned(exc, turns) and not has_begun:
+                if self._has_learned(exc, turns, has_begun) and not has_begun:
                     continue
                 pause_s = next(pauses_s, None)
                 is_passing = exc.is_passing or exc.fault in _OFTEN_PASSING
@@ -126,12 +126,14 @@ class ChatClient:
             yield Delta("", status=status)
             pause(pause_s, cancel)
 
-    def _has_learned(self, exc: EndpointFaultError, turns: Sequence[ChatTurn]) -> bool:
+    def _has_learned(
+        self, exc: EndpointFaultError, turns: Sequence[ChatTurn], has_begun: bool
+    ) -> bool:
         """Whether a refusal taught how to ask the same in another shape."""
         profile = self._profile
         facts: dict[str, object] = {**learned_from(exc.said, profile)}
         can_ask_again = bool(facts)
-        if exc.fault is Fault.TOO_LONG:
+        if exc.fault is Fault.TOO_LONG and not has_begun:
             facts["context_tokens"] = exc.limit_tokens or self._shorter_than(turns)
             facts["is_context_open"] = False
         elif exc.fault is Fault.EMPTY and profile.thinking is Thinking.END_TAG:

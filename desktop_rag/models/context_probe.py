@@ -9,6 +9,7 @@ import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum, auto
 
 # Short, frequent and without an inner life: one token each, and nothing to compress.
 _WORDS = (
@@ -23,6 +24,14 @@ _GRAIN_TOKENS = 256
 _LEAST_READ_SHARE = 0.85
 
 
+class Outcome(Enum):
+    """How a request ended; unknown when the server was silent for too long, say."""
+
+    READ = auto()
+    REFUSED = auto()
+    UNKNOWN = auto()
+
+
 @dataclass(frozen=True, slots=True)
 class Attempt:
     """What became of one request: `counted` tokens by the server, 0 if it doesn't count.
@@ -30,7 +39,7 @@ class Attempt:
     A refused one names the `limit` in tokens, 0 if it doesn't.
     """
 
-    is_accepted: bool
+    outcome: Outcome
     counted: int = 0
     limit: int = 0
     seconds: float = 0.0
@@ -79,7 +88,9 @@ def measure(
     for _ in range(bounds.requests):
         words = max(1, int(size / per_word))
         found = attempt(words)
-        if not found.is_accepted:
+        if found.outcome is Outcome.UNKNOWN:
+            break
+        if found.outcome is Outcome.REFUSED:
             if found.limit:
                 return Measured(found.limit, is_open=False)
             refused = size
@@ -95,4 +106,4 @@ def measure(
         if refused and refused - read <= max(_GRAIN_TOKENS, read // 16):
             break
         size = (read + refused) // 2 if refused else min(2 * size, bounds.most)
-    return Measured(read, is_open=not refused)
+    return Measured(read, is_open=bool(read) and not refused)

@@ -69,14 +69,14 @@ class EndpointRequests:
         """
         self._is_patient = is_patient
         self.endpoint = endpoint
-        self.key = key
+        self._key = key
         self._allowances = allowances or Allowances()
         self._lock = Lock()
         self._opened: tuple[OpenAI, Interruption] | None = None
 
     def open(self) -> None:
         """Import the library, which takes more than a second, and make the client."""
-        with mapping_endpoint_errors(self.endpoint, self.key):
+        with mapping_endpoint_errors(self.endpoint, self._key):
             self._client()
 
     def close(self) -> None:
@@ -119,7 +119,7 @@ class EndpointRequests:
 
     def _sent(self, body: dict[str, Any], cancel: Event) -> Generator[Piece]:
         limit_s = _SILENCES_FOR_TEXT * self.endpoint.timeout_s
-        with mapping_endpoint_errors(self.endpoint, self.key), ExitStack() as stack:
+        with mapping_endpoint_errors(self.endpoint, self._key), ExitStack() as stack:
             client, interruption = self._client()
             required = {name: body[name] for name in ("model", "messages", "stream")}
             others = {name: value for name, value in body.items() if name not in required}
@@ -145,7 +145,7 @@ class EndpointRequests:
 
         Servers without one give `Fault.NOTHING_THERE` and others.
         """
-        with mapping_endpoint_errors(self.endpoint, self.key), ExitStack() as stack:
+        with mapping_endpoint_errors(self.endpoint, self._key), ExitStack() as stack:
             client, interruption = self._client()
             with interruption.within(_SILENCES_FOR_LIST * self.endpoint.timeout_s, cancel):
                 response = stack.enter_context(client.models.with_streaming_response.list())
@@ -153,7 +153,7 @@ class EndpointRequests:
 
     def vectors(self, texts: Sequence[str], cancel: Event) -> Vectors:
         """The vectors that the model makes of the texts, one a row."""
-        with mapping_endpoint_errors(self.endpoint, self.key), ExitStack() as stack:
+        with mapping_endpoint_errors(self.endpoint, self._key), ExitStack() as stack:
             client, interruption = self._client()
             with interruption.within(_SILENCES_FOR_TEXT * self.endpoint.timeout_s, cancel):
                 response = stack.enter_context(
@@ -171,7 +171,7 @@ class EndpointRequests:
         with self._lock:
             if self._opened is None:
                 interruption = Interruption()
-                client = open_client(self.endpoint, self.key, interruption)
+                client = open_client(self.endpoint, self._key, interruption)
                 log.info("Endpoint: %s", host_of(normalise_base_url(self.endpoint.base_url)))
                 self._opened = client, interruption
             return self._opened

@@ -18,9 +18,9 @@ from typing import Any, TypeVar
 from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.model_profile import LengthField, ModelProfile, Thinking
 from desktop_rag.models import context_probe
-from desktop_rag.models.address import is_near
+from desktop_rag.models.address import is_near, normalise_base_url
 from desktop_rag.models.chat_stream import Usage
-from desktop_rag.models.context_probe import Attempt, filler
+from desktop_rag.models.context_probe import Attempt, Outcome, filler
 from desktop_rag.models.endpoint_requests import EndpointRequests
 from desktop_rag.models.faults import EndpointFaultError, Fault, StreamError
 from desktop_rag.models.model_list import stated_tokens
@@ -158,7 +158,8 @@ class Examination:
 
     def _measure_context(self) -> None:
         endpoint = self._requests.endpoint
-        bounds = context_probe.NEAR if is_near(endpoint.base_url) else context_probe.FAR
+        is_free = is_near(normalise_base_url(endpoint.base_url))
+        bounds = context_probe.NEAR if is_free else context_probe.FAR
         if most := endpoint.tokens_per_minute // 2:
             bounds = replace(bounds, first=min(bounds.first, most), most=min(bounds.most, most))
 
@@ -167,18 +168,16 @@ class Examination:
             try:
                 heard = self._ask([turn], 1, **self._usage_option())
             except EndpointFaultError as exc:
-                if exc.fault not in _REFUSALS:
-                    raise
-                return Attempt(is_accepted=False, limit=exc.limit_tokens)
+                if exc.fault in _REFUSALS:
+                    return Attempt(Outcome.REFUSED, limit=exc.limit_tokens)
+                return Attempt(Outcome.UNKNOWN)
+            except AppError as error:
+                log.info("the context is not measured further: %s", error.title)
+                return Attempt(Outcome.UNKNOWN)
             counted = heard.usage.asked if heard.usage else 0
-            return Attempt(is_accepted=True, counted=counted, seconds=heard.seconds)
+            return Attempt(Outcome.READ, counted=counted, seconds=heard.seconds)
 
-        try:
-            measured = context_probe.measure(attempt, bounds, self._tokens_a_word)
-        except AppError as error:
-            # Silent for too long, or asked to wait.
-            log.info("the context could not be measured: %s", error.title)
-            return
+        measured = context_probe.measure(attempt, bounds, self._tokens_a_word)
         self._know(context_tokens=measured.tokens, is_context_open=measured.is_open)
 
     # --- asking ----------------------------------------------------------------------------------

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 _NONE = "no limit"
 _NOTE = (
-    "A question waits up to 20 seconds for its turn; beyond that it says why. Prices are in any"
-    " currency, as your provider lists them."
+    "A question waits up to 20 seconds for its turn; beyond that it says why. Prices are those of a"
+    " million tokens, as your provider lists them, in any currency."
 )
 
 
@@ -56,15 +56,16 @@ class EndpointLimits(QWidget):
         for name, field in named.items():
             field.setAccessibleName(name)
             field.valueChanged.connect(self.changed)
-        for field in (self._requests, self._tokens, self._spend):
-            field.setSpecialValueText(_NONE)
+        self._requests.setSpecialValueText(f"requests: {_NONE}")
+        self._tokens.setSpecialValueText(f"tokens: {_NONE}")
+        self._spend.setSpecialValueText(_NONE)
         self._open = TextButton("Set limits and prices", kind="quiet")
         self._open.clicked.connect(self._on_open_clicked)
         self._closed = [section.add_row("Limits", self._open), self._open]
         explained = note(_NOTE)
         self._opened: list[QWidget] = [
             section.add_row("At most", self._requests, self._tokens),
-            section.add_row("A million tokens", self._price_in, self._price_out),
+            section.add_row("Price per million", self._price_in, self._price_out),
             section.add_row("Spend a day", self._spend, self._spent),
             *named.values(), explained, self._spent,
         ]  # fmt: skip

@@ -13,7 +13,7 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.model_profile import ExaminationChanged, ModelProfile
 from desktop_rag.core.settings import EndpointSettings
 from desktop_rag.ui.bridge import Bridge, Job
-from desktop_rag.ui.controls import PlainLabel, TextButton
+from desktop_rag.ui.controls import PlainLabel, TextButton, plain_tooltip
 
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
@@ -47,6 +47,7 @@ class ModelFindings(QWidget):
         self._words.setAccessibleName("What was found out about the model")
         self.button = TextButton("Examine")
         self.button.setAccessibleDescription(_COST)
+        self.button.setToolTip(plain_tooltip(_COST))
         self.button.clicked.connect(self._on_clicked)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)

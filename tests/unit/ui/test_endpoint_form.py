@@ -283,7 +283,7 @@ def test_limits_are_out_of_the_way_until_they_are_wanted(
     assert not requests.isVisible()
     button(form, "Set limits and prices").click()
     assert requests.isVisible()
-    assert requests.text() == "no limit"
+    assert requests.text() == "requests: no limit"
     requests.setValue(20)
     field(form, QDoubleSpinBox, "Price of a million tokens in").setValue(2.5)
     field(form, QDoubleSpinBox, "Spend a day").setValue(1.0)
