@@ -1,0 +1,64 @@
+"""Two endpoints: the one that answers is switched in the chat, and stays so after a restart."""
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QComboBox
+
+from desktop_rag.core.paths import Home
+from desktop_rag.core.settings import Settings, load_settings, save_settings
+from desktop_rag.ui.model_choice import ModelChoice
+from tests.chat_server import ChatServer
+from tests.model_dialects import Dialect
+from tests.stories.conftest import Person
+
+QUESTION = "When is the lamp lit?"
+
+
+@pytest.fixture
+def second() -> ChatServer:
+    return ChatServer("At dusk, says the second [1].")
+
+
+@pytest.fixture
+def two_endpoints(home: Home, server: ChatServer, second: ChatServer) -> None:
+    home.create()
+    server.dialect = Dialect(context_tokens=5000)
+    settings = Settings(endpoint=server.endpoint(), other_endpoints=(second.endpoint(model="two"),))
+    save_settings(home.settings, settings)
+
+
+def test_another_model_answers(
+    two_endpoints: None,
+    person: Person,
+    papers: Path,
+    server: ChatServer,
+    second: ChatServer,
+    home: Home,
+) -> None:
+    with second:
+        person.drops(papers)
+        person.sees("2 searchable")
+        person.presses("Ctrl+1")
+        person.asks(QUESTION)
+        person.sees("The lamp is lit at dusk")
+
+        [choice] = person.window.findChildren(ModelChoice)
+        assert choice.text() == "test-model"
+        next(a for a in choice.menu().actions() if a.text() == "two").trigger()
+        assert choice.text() == "two"
+        models = person.app.services.chat.models
+        person.waits_until(lambda: models.endpoint.model == "two")
+        person.asks(QUESTION)
+        person.sees("At dusk, says the second")
+        person.waits_until(lambda: load_settings(home.settings)[0].endpoint.model == "two")
+
+        # The first was examined meanwhile, unasked.
+        person.presses("Ctrl+3")
+        box = person.field("Endpoint")
+        assert isinstance(box, QComboBox)
+        place = box.findData(server.base_url)
+        box.setCurrentIndex(place)
+        box.activated.emit(place)
+        person.sees("Reads 5,000 tokens.")
+        person.closes_the_window()
