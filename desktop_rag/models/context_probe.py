@@ -8,7 +8,7 @@ by the tokens it counts. Nearly every tokenizer has one token for each of the wo
 import itertools
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 
 # Short, frequent and without an inner life: one token each, and nothing to compress.
@@ -28,6 +28,7 @@ class Outcome(Enum):
     """How a request ended; unknown when the server was silent for too long, say."""
 
     READ = auto()
+    CUT = auto()
     REFUSED = auto()
     UNKNOWN = auto()
 
@@ -68,42 +69,60 @@ NEAR = Bounds(first=2048, most=32_768, requests=12, longest_s=20.0)
 FAR = Bounds(first=16_384, most=16_384, requests=3, longest_s=math.inf)
 
 
-def filler(words: int) -> str:
-    """So many words of text; a longer one begins like a shorter one, so that servers reuse it."""
+def filler(words: int, first: int = 0) -> str:
+    """So many words of text, beginning with the one of this number.
+
+    A longer text begins like a shorter one, so that servers reuse their work on it.
+    """
     known = _WORDS.split()
     count = len(known)
-    order = (known[(n * _STEP + n // count) % count] for n in itertools.count())
+    order = (known[(n * _STEP + n // count) % count] for n in itertools.count(first))
     return " ".join(itertools.islice(order, words))
 
 
 def measure(
-    attempt: Callable[[int], Attempt], bounds: Bounds, tokens_a_word: float = 1.0
+    attempt: Callable[[int, int], Attempt], bounds: Bounds, tokens_a_word: float = 1.0
 ) -> Measured:
-    """Send requests of so many words with `attempt` until the limit is known, or the bounds are.
+    """Send requests until the limit is known, or the bounds are reached.
 
-    Doubles while requests are accepted, then halves what is uncertain.
+    `attempt` is called with how many words to send and the number of the first. Doubles while
+    requests are accepted, then halves what is uncertain.
     """
     read, refused = 0, 0
     size, per_word = bounds.first, tokens_a_word
     for _ in range(bounds.requests):
         words = max(1, int(size / per_word))
-        found = attempt(words)
-        if found.outcome is Outcome.UNKNOWN:
-            break
-        if found.outcome is Outcome.REFUSED:
-            if found.limit:
-                return Measured(found.limit, is_open=False)
-            refused = size
-        else:
-            if found.counted and found.counted < _LEAST_READ_SHARE * words * per_word:
-                # It was cut: this is what is left of it.
+        found = _certain(attempt, words, _LEAST_READ_SHARE * words * per_word)
+        match found.outcome:
+            case Outcome.UNKNOWN:
+                break
+            case Outcome.CUT:
                 return Measured(found.counted, is_open=False)
-            if found.counted:
-                per_word = found.counted / words
-            read = max(size, found.counted // _GRAIN_TOKENS * _GRAIN_TOKENS)
-        if read >= bounds.most or (not refused and 2 * found.seconds > bounds.longest_s):
-            break
-        if refused and refused - read <= max(_GRAIN_TOKENS, read // 16):
+            case Outcome.REFUSED if found.limit:
+                return Measured(found.limit, is_open=False)
+            case Outcome.REFUSED:
+                refused = size
+            case Outcome.READ:
+                per_word = found.counted / words if found.counted else per_word
+                read = max(size, found.counted // _GRAIN_TOKENS * _GRAIN_TOKENS)
+        if _is_enough(read, refused, found.seconds, bounds):
             break
         size = (read + refused) // 2 if refused else min(2 * size, bounds.most)
     return Measured(read, is_open=bool(read) and not refused)
+
+
+def _certain(attempt: Callable[[int, int], Attempt], words: int, least: float) -> Attempt:
+    """The attempt, made a second time if it seems to have been cut below `least` tokens."""
+    found = attempt(words, 0)
+    if found.outcome is Outcome.READ and 0 < found.counted < least:
+        # Some servers don't count what they still know from before: of these words, nothing.
+        found = attempt(words, 1)
+        if found.outcome is Outcome.READ and found.counted < least:
+            return replace(found, outcome=Outcome.CUT)
+    return found
+
+
+def _is_enough(read: int, refused: int, seconds: float, bounds: Bounds) -> bool:
+    if refused:
+        return refused - read <= max(_GRAIN_TOKENS, read // 16)
+    return read >= bounds.most or 2 * seconds > bounds.longest_s

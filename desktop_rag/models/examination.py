@@ -33,8 +33,10 @@ _T = TypeVar("_T")
 # What a server says no with; anything else says nothing about the model.
 _REFUSALS = frozenset({
     Fault.REJECTED, Fault.FAILED, Fault.TOO_LONG, Fault.NOTHING_THERE, Fault.UNKNOWN_MODEL,
-    Fault.FORBIDDEN, Fault.WEB_PAGE, Fault.UNREADABLE, Fault.EMPTY,
+    Fault.FORBIDDEN, Fault.WEB_PAGE, Fault.UNREADABLE,
 })  # fmt: skip
+# Of these another shape of the same request may be free.
+_SHAPE_REFUSALS = frozenset({Fault.REJECTED, Fault.FAILED})
 _SAY_YES = "Reply with the word yes."
 _SAY_JSON = 'Reply with this JSON object and nothing else: {"ok": true}'
 _NAME_COLOUR = "Which colour is this picture? Reply with one word."
@@ -96,7 +98,8 @@ class Examination:
             try:
                 heard = self._ask([*asked, _turn("user", _SAY_YES)], _ANSWER_TOKENS, **more)
             except EndpointFaultError as exc:
-                if exc.fault not in _REFUSALS or (counts_usage, takes_system) == shapes[-1]:
+                is_last = (counts_usage, takes_system) == shapes[-1]
+                if exc.fault not in _SHAPE_REFUSALS or is_last:
                     raise
                 continue
             is_read = takes_system and (not heard.usage or heard.usage.asked >= _SYSTEM_WORDS)
@@ -163,8 +166,8 @@ class Examination:
         if most := endpoint.tokens_per_minute // 2:
             bounds = replace(bounds, first=min(bounds.first, most), most=min(bounds.most, most))
 
-        def attempt(words: int) -> Attempt:
-            turn = _turn("user", f"{filler(words)}\n\n{_SAY_YES}")
+        def attempt(words: int, first: int) -> Attempt:
+            turn = _turn("user", f"{filler(words, first)}\n\n{_SAY_YES}")
             try:
                 heard = self._ask([turn], 1, **self._usage_option())
             except EndpointFaultError as exc:
@@ -199,6 +202,9 @@ class Examination:
             ask()
         except EndpointFaultError as exc:
             return False if exc.fault in _REFUSALS else None
+        except AppError as error:
+            log.info("not found out: %s", error.title)
+            return None
         return True
 
     def _in_turn(self, call: Callable[[], _T]) -> _T:

@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 _INTRO = (
     "Any server that speaks OpenAI's protocol, on this computer or elsewhere. Without one, answers "
     "are excerpts: the best sentences of your documents, word for word. With one, only the prompt "
-    "is sent to it: your question, the conversation so far and the passages found for it."
+    "is sent to it: your question, the conversation so far and the passages found for it. Once, it "
+    "is also measured with common words."
 )
 _TAKEN = "Another endpoint has this address already: choose it above."
 _LONGEST_NAME = 40

@@ -41,7 +41,7 @@ def test_another_model_answers(
         person.sees("2 searchable")
         person.presses("Ctrl+1")
         person.asks(QUESTION)
-        person.sees("The lamp is lit at dusk")
+        person.sees("test-model · ")
 
         [choice] = person.window.findChildren(ModelChoice)
         assert choice.text() == "test-model"

@@ -24,6 +24,7 @@ class Model:
         says: bool = False,
         cuts: bool = False,
         seconds_a_token: float = 0.0,
+        forgets: bool = False,
     ) -> None:
         self.context_tokens = context_tokens
         self.tokens_a_word = tokens_a_word
@@ -31,9 +32,11 @@ class Model:
         self.says = says
         self.cuts = cuts
         self.seconds_a_token = seconds_a_token
+        self.forgets = forgets  # to count what it knows from the request before
+        self._known = 0
         self.asked: list[int] = []
 
-    def __call__(self, words: int) -> Attempt:
+    def __call__(self, words: int, first: int) -> Attempt:
         tokens = int(words * self.tokens_a_word) + 30
         self.asked.append(tokens)
         if tokens > self.context_tokens and not self.cuts:
@@ -41,6 +44,8 @@ class Model:
             return Attempt(Outcome.REFUSED, limit=limit)
         read = min(tokens, self.context_tokens)
         counted = read if self.counts else 0
+        if self.forgets and first == 0:
+            counted, self._known = read - self._known, read
         return Attempt(Outcome.READ, counted=counted, seconds=tokens * self.seconds_a_token)
 
 
@@ -66,6 +71,13 @@ def test_a_silent_cut_is_seen_in_the_count(tokens_a_word: float) -> None:
     assert measure(model, NEAR, tokens_a_word) == Measured(4096, is_open=False)
 
 
+def test_a_server_that_counts_only_what_is_new_does_not_seem_to_cut() -> None:
+    model = Model(1_000_000, forgets=True)
+    assert measure(model, NEAR) == Measured(32_768, is_open=True)
+    model = Model(20_000, forgets=True, says=True)
+    assert measure(model, NEAR) == Measured(20_000, is_open=False)
+
+
 def test_far_endpoints_get_one_long_request_if_it_is_read() -> None:
     model = Model(1_000_000)
     assert measure(model, FAR) == Measured(16_384, is_open=True)
@@ -87,8 +99,8 @@ def test_a_slow_model_is_not_asked_for_ever_more() -> None:
 
 def test_what_was_read_before_the_server_fell_silent_counts() -> None:
     answers = [Attempt(Outcome.READ), Attempt(Outcome.UNKNOWN)]
-    assert measure(lambda _: answers.pop(0), NEAR) == Measured(2048, is_open=True)
-    assert measure(lambda _: Attempt(Outcome.UNKNOWN), NEAR) == Measured(0, is_open=False)
+    assert measure(lambda *_: answers.pop(0), NEAR) == Measured(2048, is_open=True)
+    assert measure(lambda *_: Attempt(Outcome.UNKNOWN), NEAR) == Measured(0, is_open=False)
 
 
 def test_requests_are_bounded() -> None:
