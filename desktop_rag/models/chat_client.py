@@ -28,7 +28,8 @@ LONGEST_ANSWER_CHARS = 400_000
 _PAUSES_S = (0.5, 2.0)
 _LONGEST_PAUSE_S = 20.0
 # Nobody is kept waiting for these where work waits by itself; a person's question is tried again.
-_OFTEN_PASSING = frozenset({Fault.FAILED, Fault.REFUSED, Fault.UNREACHABLE})
+_OFTEN_PASSING = frozenset({Fault.REFUSED, Fault.UNREACHABLE})
+_SERVER_FAILED = range(500, 600)
 # What is left of a request that was too long, where the server doesn't say how much it reads.
 _SHORTER = 0.7
 _SHORTEST_CONTEXT_TOKENS = 512
@@ -115,8 +116,7 @@ class ChatClient:
                 if self._has_learned(exc, turns, has_begun) and not has_begun:
                     continue
                 pause_s = next(pauses_s, None)
-                is_passing = exc.is_passing or exc.fault in _OFTEN_PASSING
-                if has_begun or pause_s is None or not is_passing:
+                if has_begun or pause_s is None or not _may_pass(exc):
                     raise
                 pause_s = pause_s if exc.wait_s is None else exc.wait_s
                 if pause_s > _LONGEST_PAUSE_S:
@@ -174,6 +174,11 @@ class ChatClient:
         if splitter.has_stray_end:
             self._learn(thinking=Thinking.END_TAG)
         _check_ending(reason, has_answer)
+
+
+def _may_pass(exc: EndpointFaultError) -> bool:
+    is_theirs = exc.fault is Fault.FAILED and exc.status in _SERVER_FAILED
+    return exc.is_passing or exc.fault in _OFTEN_PASSING or is_theirs
 
 
 def _check_ending(reason: str, has_answer: bool) -> None:

@@ -203,7 +203,13 @@ def _in_words(found: _Found, endpoint: EndpointSettings, key: str) -> EndpointFa
     }
     title, hint = (" ".join(text.format(**fields).split()) for text in found.fault.value)
     return EndpointFaultError(
-        found.fault, title, hint, found.wait_s, said=whole, limit_tokens=found.limit_tokens
+        found.fault,
+        title,
+        hint,
+        found.wait_s,
+        said=whole,
+        limit_tokens=found.limit_tokens,
+        status=found.status,
     )
 
 

@@ -38,7 +38,9 @@ _FINAL = frozenset(
 _NAMES_SHOWN = 5
 
 
-def list_models(endpoint: EndpointSettings, key: str, cancel: Event) -> tuple[str, ...]:
+def list_models(
+    endpoint: EndpointSettings, key: str = "", cancel: Event | None = None
+) -> tuple[str, ...]:
     """The names of the models that an endpoint offers; the model of the settings doesn't matter.
 
     Raises:
@@ -48,7 +50,7 @@ def list_models(endpoint: EndpointSettings, key: str, cancel: Event) -> tuple[st
         closing(EndpointRequests(endpoint, key)) as requests,
         mapping_endpoint_errors(endpoint, key),
     ):
-        return model_names(requests.model_list(cancel))
+        return model_names(requests.model_list(cancel or Event()))
 
 
 def probe_endpoint(

@@ -142,7 +142,8 @@ _PASSING = frozenset({Fault.CLOSED, Fault.BUSY, Fault.LOADING})
 class EndpointFaultError(AppError):
     """An AppError that still knows which fault it was, and when the server may be asked again.
 
-    `said` is what the server said, without the key; `limit_tokens` how much it says it reads.
+    `said` is what the server said, without the key; `limit_tokens` how much it says it reads;
+    `status` that of its answer, 0 where the fault came before or after it.
     """
 
     def __init__(
@@ -154,12 +155,14 @@ class EndpointFaultError(AppError):
         *,
         said: str = "",
         limit_tokens: int = 0,
+        status: int = 0,
     ) -> None:
         super().__init__(title, hint)
         self.fault = fault
         self.wait_s = wait_s
         self.said = said
         self.limit_tokens = limit_tokens
+        self.status = status
 
     @property
     def is_passing(self) -> bool:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from threading import Event
 
 import pytest
 
@@ -21,7 +20,7 @@ def server() -> Iterator[ChatServer]:
 
 
 def test_the_list_of_models(server: ChatServer) -> None:
-    assert endpoints.list_models(server.endpoint(model=""), "", Event()) == server.models
+    assert endpoints.list_models(server.endpoint(model="")) == server.models
 
 
 @pytest.mark.parametrize(
@@ -34,14 +33,14 @@ def test_the_list_of_models(server: ChatServer) -> None:
 )
 def test_lists_of_other_shapes(server: ChatServer, body: object) -> None:
     server.model_list = body
-    assert endpoints.list_models(server.endpoint(), "", Event()) == ("a", "b")
+    assert endpoints.list_models(server.endpoint()) == ("a", "b")
 
 
 @pytest.mark.parametrize("body", [{"data": None}, "text", {"id": 1}, ["x" * 9_000_000]])
 def test_what_is_no_list(server: ChatServer, body: object) -> None:
     server.model_list = body
     with pytest.raises(AppError) as caught:
-        endpoints.list_models(server.endpoint(), "", Event())
+        endpoints.list_models(server.endpoint())
     assert caught.value.title == "The endpoint's answer could not be read."
 
 
@@ -114,7 +113,7 @@ def test_nobody_listens() -> None:
     report = endpoints.probe_endpoint(gone, "")
     assert (report.is_ok, report.title) == (False, "The endpoint refused the connection.")
     with pytest.raises(AppError):
-        endpoints.list_models(gone, "", Event())
+        endpoints.list_models(gone)
 
 
 def test_a_silent_server_is_waited_for_once(server: ChatServer) -> None:

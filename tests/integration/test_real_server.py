@@ -19,8 +19,11 @@ from desktop_rag.core.conversation import AnswerDone, MessageState, TextDelta
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.settings import EndpointSettings, Settings
 from desktop_rag.models.chat_client import ChatClient
+from desktop_rag.models.endpoint_requests import EndpointRequests
 from desktop_rag.models.endpoints import list_models, probe_endpoint
+from desktop_rag.models.examination import Examination
 from desktop_rag.models.ports import ChatTurn
+from desktop_rag.models.precedence import Precedence
 from desktop_rag.models.remote_embedding import RemoteEmbedder
 from tests.asking import answer_of, events_of
 from tests.llama_server import MODEL, LlamaServer
@@ -63,6 +66,15 @@ def test_its_models_are_listed_and_it_can_be_tried_out(server: LlamaServer) -> N
     assert report.models == (MODEL,)
     report = probe_endpoint(replace(endpoint(server), model=""), KEY)
     assert f"“{MODEL}”" in report.hint
+
+
+def test_it_is_examined(server: LlamaServer) -> None:
+    with closing(EndpointRequests(endpoint(server), KEY)) as requests:
+        found = Examination(requests, Precedence()).run()
+    assert (found.context_tokens, found.is_context_open) == (CONTEXT, False)
+    assert (found.streams, found.takes_system, found.must_alternate) == (True, True, False)
+    assert (found.counts_usage, found.takes_json) == (True, True)
+    assert (found.takes_images, found.embeds) == (False, False)
 
 
 def test_an_answer_streams_from_it(server: LlamaServer, services: Services, tmp_path: Path) -> None:
