@@ -1,7 +1,7 @@
 """Which endpoint is shown in the settings, and which one answers. Qt thread."""
 
 from PySide6.QtCore import Signal, Slot
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QVBoxLayout, QWidget
 
 from desktop_rag.core.settings import Settings
 from desktop_rag.ui.controls import TextButton
@@ -29,12 +29,16 @@ class EndpointChoice(QWidget):
         self._add = TextButton("Add another")
         self._remove = TextButton("Remove", kind="quiet")
         self._remove.setAccessibleDescription("Forget this endpoint; its key stays in the keyring")
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
+        row = QHBoxLayout()
         row.setSpacing(8)
-        row.addWidget(self.list, 1)
         for button in (self._use, self._add, self._remove):
             row.addWidget(button)
+        row.addStretch(1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(6)
+        column.addWidget(self.list)
+        column.addLayout(row)
         self.list.activated.connect(self._on_chosen)
         self._use.clicked.connect(self._on_use_clicked)
         self._add.clicked.connect(self._on_add_clicked)

@@ -64,7 +64,8 @@ class EndpointLimits(QWidget):
         self._closed = [section.add_row("Limits", self._open), self._open]
         explained = note(_NOTE)
         self._opened: list[QWidget] = [
-            section.add_row("At most", self._requests, self._tokens),
+            section.add_row("At most", self._requests),
+            section.add_row("and", self._tokens),
             section.add_row("Price per million", self._price_in, self._price_out),
             section.add_row("Spend a day", self._spend, self._spent),
             *named.values(), explained, self._spent,

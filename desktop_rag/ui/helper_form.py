@@ -46,7 +46,8 @@ class HelperForm(SettingsSection):
         self._note = note()
         for field in (self._endpoints, self._model):
             guard.guard(field)
-        self.add_row("Done by", self._endpoints, self._model, is_wide=True)
+        self.add_row("Done by", self._endpoints, is_wide=True)
+        self._model_label = self.add_row("Its model", self._model, is_wide=True)
         self.add_note(self._note)
         self._endpoints.activated.connect(self._on_endpoint_chosen)
         self._model.activated.connect(self._on_model_edited)
@@ -66,7 +67,8 @@ class HelperForm(SettingsSection):
         self._endpoints.blockSignals(False)
         if is_elsewhere:
             self._list_models()
-        self._model.setVisible(bool(helper.base_url))
+        for widget in (self._model_label, self._model):
+            widget.setVisible(bool(helper.base_url))
         self._model.setEditText(helper.model)
         unnamed = "No model is named yet: the one that answers does it." if helper.base_url else ""
         self._note.setText("" if helper.model else unnamed)

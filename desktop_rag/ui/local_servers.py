@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Signal, Slot
-from PySide6.QtWidgets import QHBoxLayout, QWidget
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from desktop_rag.models.local_servers import USUAL, LocalServer
 from desktop_rag.ui.bridge import Bridge
@@ -30,16 +30,19 @@ class LocalServers(QWidget):
         self._look = TextButton("Look for running ones", kind="quiet")
         self._look.clicked.connect(self._on_look_clicked)
         self._uses = {name: TextButton(name) for name in USUAL}
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
+        row = QHBoxLayout()
         for name, button in self._uses.items():
             button.setAccessibleDescription(f"Use {USUAL[name]} and test it")
             button.clicked.connect(self._on_use_clicked)
             row.addWidget(button)
         for name in list(USUAL)[_SHOWN:]:
             self._uses[name].hide()
-        row.addWidget(self._look)
         row.addStretch(1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(6)
+        column.addLayout(row)
+        column.addWidget(self._look, 0, Qt.AlignmentFlag.AlignLeft)
 
     @property
     def buttons(self) -> list[TextButton]:

@@ -7,11 +7,25 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QWheelEvent
-from PySide6.QtWidgets import QAbstractButton, QApplication, QLineEdit, QSlider, QSpinBox
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QApplication,
+    QLineEdit,
+    QScrollArea,
+    QSlider,
+    QSpinBox,
+)
 from pytestqt.qtbot import QtBot
 
 from desktop_rag.core.paths import Home
-from desktop_rag.core.settings import AnswerSettings, AppearanceSettings, LaterSources, Settings
+from desktop_rag.core.settings import (
+    AnswerSettings,
+    AppearanceSettings,
+    EndpointSettings,
+    HelperSettings,
+    LaterSources,
+    Settings,
+)
 from desktop_rag.ui.bridge import Bridge
 from desktop_rag.ui.settings_page import SettingsPage
 from desktop_rag.ui.theme import Theme
@@ -169,4 +183,15 @@ def test_every_button_and_field_has_a_name(page: SettingsPage) -> None:
     assert all(b.text() or b.accessibleName() for b in ours)
     fields = [*page.findChildren(QSpinBox), *page.findChildren(QSlider)]
     assert all(f.accessibleName() for f in fields)
-    assert page.minimumSizeHint().width() <= 600
+
+
+def test_all_of_it_fits_into_the_smallest_window(page: SettingsPage) -> None:
+    everything = Settings(
+        endpoint=EndpointSettings("http://localhost:1/v1", "m", requests_per_minute=1),
+        other_endpoints=(EndpointSettings("http://localhost:2/v1", "m"),),
+        helper=HelperSettings("http://localhost:2/v1", "m"),
+    )
+    page.show_settings(everything)
+    body = page.findChildren(QScrollArea)[0].widget()
+    # What is beside the page's navigation in a window 680 pixels wide, less the scroll bar.
+    assert body.minimumSizeHint().width() <= 594
