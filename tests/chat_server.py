@@ -124,10 +124,7 @@ class ChatServer:
         return [request.body for request in self.requests if request.method == "POST"]
 
     def embed(self, texts: list[str], /) -> object:
-        """The body for a request of vectors."""
-        if self.dialect.embeds:
-            return {"data": [{"embedding": [0.6, 0.8]} for _ in texts]}
-        return {"error": {"message": f"No vectors here for {len(texts)} texts."}}
+        return self.dialect.vectors(texts)
 
     def endpoint(self, *, model: str = "test-model", timeout_s: float = 5.0) -> EndpointSettings:
         return EndpointSettings(base_url=self.base_url, model=model, timeout_s=timeout_s)
@@ -341,10 +338,8 @@ class _Handler(BaseHTTPRequestHandler):
             return
         yield from _FIRST.get(mode, list)()
         yield from texts if mode not in ("tools", "garbage", "deep") else []
-        yield _end("tool_calls" if mode == "tools" else "stop")
-        if usage := self.script.dialect.usage(self.script.chats[-1], self.script.answer):
-            yield _event({"choices": [], "usage": usage})
-        yield _DONE
+        usage = self.script.dialect.usage_events(self.script.chats[-1], self.script.answer)
+        yield from [_end(_ENDS.get(mode, "stop")), *map(_event, usage), _DONE]
 
 
 def _event(fields: object) -> bytes:
@@ -393,6 +388,7 @@ _FIRST: dict[str, Callable[[], list[bytes]]] = {
     "garbage": lambda: [b"data: {not json\n\n"],
     "deep": lambda: [b"data: " + b"[" * 100_000 + b"\n\n"],
 }
+_ENDS = {"tools": "tool_calls"}
 _AFTER_HALF: dict[str, list[bytes]] = {
     "stall": [],
     "cut": [],

@@ -49,14 +49,21 @@ class Dialect:
         read = [t for t in turns if not (self.ignores_system and t["role"] == "system")]
         return sum(len(str(turn["content"]).split()) for turn in read)
 
-    def usage(self, body: dict[str, Any], answer: str) -> dict[str, int]:
-        """The counts that end the stream, if they were asked for and are kept."""
+    def vectors(self, texts: list[str]) -> dict[str, Any]:
+        """The body for a request of vectors."""
+        if self.embeds:
+            return {"data": [{"embedding": [0.6, 0.8]} for _ in texts]}
+        return {"error": {"message": f"No vectors here for {len(texts)} texts."}}
+
+    def usage_events(self, body: dict[str, Any], answer: str) -> list[dict[str, Any]]:
+        """The counts before the end of the stream, if they were asked for and are kept."""
         if not self.counts_usage or "stream_options" not in body:
-            return {}
+            return []
         asked, answered = self.tokens(body), len(answer.split())
         if self.context_tokens and self.when_too_long == "cuts":
             asked = min(asked, self.context_tokens)
-        return {"prompt_tokens": asked, "completion_tokens": answered}
+        usage = {"prompt_tokens": asked, "completion_tokens": answered}
+        return [{"choices": [], "usage": usage}]
 
     def answer(self, body: dict[str, Any], answer: str) -> str:
         """What the model says to this request."""

@@ -53,13 +53,7 @@ class ChatPage(QWidget):
     settings_requested = Signal()
     folder_requested = Signal()
 
-    def __init__(
-        self,
-        bridge: Bridge,
-        library: "Library",
-        chat: "Chat",
-        theme: Theme,
-    ) -> None:
+    def __init__(self, bridge: Bridge, library: "Library", chat: "Chat", theme: Theme) -> None:
         super().__init__()
         self._bridge = bridge
         self._chat = chat

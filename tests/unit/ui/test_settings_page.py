@@ -193,5 +193,6 @@ def test_all_of_it_fits_into_the_smallest_window(page: SettingsPage) -> None:
     )
     page.show_settings(everything)
     body = page.findChildren(QScrollArea)[0].widget()
+    assert body
     # What is beside the page's navigation in a window 680 pixels wide, less the scroll bar.
     assert body.minimumSizeHint().width() <= 594
