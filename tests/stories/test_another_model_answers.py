@@ -54,7 +54,8 @@ def test_another_model_answers(
         person.waits_until(lambda: load_settings(home.settings)[0].endpoint.model == "two")
 
         # The first was examined meanwhile, unasked.
-        person.presses("Ctrl+3")
+        person.clicks("Settings")
+        person.sees("Small jobs")
         box = person.field("Endpoint")
         assert isinstance(box, QComboBox)
         place = box.findData(server.base_url)
