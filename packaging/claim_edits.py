@@ -92,7 +92,7 @@ class _Maker:
         self._degrees = _groups(_CHANGED_DEGREES)
         self._edits: tuple[Callable[[str, str, str], str | None], ...] = (
             self._number, self._name, self._degree, self._negation, self._addition, self._word,
-            self._swap,
+            self._swap, self._crossing,
         )  # fmt: skip
 
     def claims(self, number: int, passage: str, other: str) -> list[MadeClaim]:
@@ -233,10 +233,27 @@ class _Maker:
         either = re.compile(f"{re.escape(one)}|{re.escape(two)}")
         return either.sub(lambda match: two if match[0] == one else one, claim)
 
+    def _crossing(self, claim: str, passage: str, other: str) -> str | None:
+        """What it is about, with what another sentence of the passage says of something else."""
+        del other
+        found = _AUXILIARY.search(claim)
+        texts = [passage[start:end] for start, end in sentences(passage)]
+        rests = [text[match.end() :] for text in texts if (match := _AUXILIARY.search(text))]
+        known = set(_WORD.findall(claim))
+        # Not what the claim goes on with anyway.
+        rests = [rest for rest in rests if not _is_mostly(_WORD.findall(rest), known)]
+        if not found or not rests:
+            return None
+        return claim[: found.end()] + self.random.choice(rests)
+
 
 def _groups(text: str) -> dict[str, tuple[str, ...]]:
     groups = [group.split() for group in text.replace("\n", "|").split("|")]
     return {word: tuple(w for w in group if w != word) for group in groups for word in group}
+
+
+def _is_mostly(words: Sequence[str], known: set[str]) -> bool:
+    return 2 * sum(word in known for word in words) >= len(words)
 
 
 def _lower_first(sentence: str) -> str:

@@ -26,7 +26,6 @@ FEATURES: Mapping[str, int] = {
     "telling_missing": -1,
     "telling_missing_in_window": -1,
     "nouns_missing": -1,
-    "verbs_missing": 0,
     "framing_missing": 0,
     # Shares of their kind.
     "numbers_missing": -1,
@@ -47,7 +46,7 @@ FEATURES: Mapping[str, int] = {
     "not_aligned": -1,
     "copied": 0,
     "longest_run": 1,
-    "pieces": 0,
+    "pieces": -1,
     "replaced": -1,
     "length": 0,
 }
@@ -109,10 +108,10 @@ def _telling_words(claim: Sequence[Token], index: SourceIndex, window: Window) -
     telling = [token for token in claim if token.role in _TELLING]
     total = _weight(telling) or 1.0
     said = _weight(_content(claim))
-    plain = [
-        (token, _may_be_verb(claim, place))
+    nouns = [
+        token
         for place, token in enumerate(claim)
-        if token.role is Role.WORD and token.stem not in index.stems
+        if token.role is Role.WORD and not _may_be_verb(claim, place)
     ]
     outside = [token for token in _content(claim) if token.stem not in window.stems]
     framing = sum(t.role is Role.FRAMING and t.stem not in index.stems for t in claim)
@@ -121,8 +120,7 @@ def _telling_words(claim: Sequence[Token], index: SourceIndex, window: Window) -
         "telling_missing_in_window": _weight(t for t in telling if t.stem not in window.stems)
         / total,
         "rarest_missing_in_window": max((token.weight for token in outside), default=0.0),
-        "verbs_missing": _weight(token for token, may_be_verb in plain if may_be_verb) / said,
-        "nouns_missing": _weight(token for token, may_be_verb in plain if not may_be_verb) / said,
+        "nouns_missing": _weight(t for t in nouns if t.stem not in index.stems) / said,
         "framing_missing": framing / len(claim),
     }
 

@@ -7,7 +7,7 @@ one that tells something.
 import math
 import tomllib
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from itertools import product
 
 from desktop_rag.core.paths import resources_dir
@@ -26,6 +26,7 @@ _RAREST = 1.1
 _MOST_FREQUENT = 0.3
 _EVERYWHERE = 10
 _RANK_OF_ONE = 24_000
+_MOST_REMEMBERED = 50_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,7 @@ def word_lists() -> WordLists:
     return WordLists(**lists, units=units, antonyms=antonyms)
 
 
+@lru_cache(_MOST_REMEMBERED)
 def stem(word: str) -> str:
     """The search term of a word; number words give the number."""
     return NUMBER_WORDS.get(word.casefold()) or next(iter(terms(word)), word.casefold())
