@@ -11,6 +11,7 @@ from pathlib import Path
 
 from desktop_rag.answer.claims.differences import Differences, find_differences, words_of
 from desktop_rag.answer.claims.features import Comparison, compare
+from desktop_rag.answer.claims.languages import writing_of
 from desktop_rag.answer.claims.model import CheckerModel
 from desktop_rag.answer.claims.source_index import SourceIndex
 from desktop_rag.answer.claims.tokens import Token, tokenize_claim
@@ -23,6 +24,8 @@ _REMEMBERED_CHARACTERS = 1 << 20
 _MOST_TOKENS = 400
 # So many different words are named in an explanation.
 _MOST_NAMED = 4
+# Texts in one language have such a share of a claim's words in common, or may be in two.
+_LEAST_IN_COMMON = 0.6
 # A contradiction leaves at most such support.
 _CONTRADICTED_AT_MOST = 0.1
 # What no claim that is told as supported may have differently.
@@ -64,6 +67,9 @@ class ClaimChecker:
             return _not_checked(claim, "It says nothing that can be checked.")
         if not readable:
             return _not_checked(claim, "There is no source to check it against.")
+        readable = {n: i for n, i in readable.items() if not _is_foreign(claim, tokens, i)}
+        if not readable:
+            return _not_checked(claim, "Its sources are in another language.")
         best = max(
             (self._held_against(tokens, number, index) for number, index in readable.items()),
             key=lambda candidate: (candidate.support, -candidate.source),
@@ -113,6 +119,13 @@ class ClaimChecker:
             forgotten, _ = self._indexes.popitem(last=False)
             self._remembered -= len(forgotten)
         return index
+
+
+def _is_foreign(claim: str, tokens: Sequence[Token], index: SourceIndex) -> bool:
+    """Whether a source is in another language: few words in common, and that clearly."""
+    content = [token for token in tokens if token.is_content]
+    found = sum(token.stem in index.stems for token in content)
+    return found < _LEAST_IN_COMMON * len(content) and writing_of(claim).differs_from(index.writing)
 
 
 def _not_checked(claim: str, why: str) -> CheckedClaim:

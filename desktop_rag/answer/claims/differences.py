@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 
 from desktop_rag.answer.claims.alignment import Alignment, Gap
+from desktop_rag.answer.claims.numbers import is_rounded
 from desktop_rag.answer.claims.source_index import SourceIndex
 from desktop_rag.answer.claims.tokens import Role, Token
-from desktop_rag.answer.claims.words import word_lists
+from desktop_rag.answer.claims.words import is_month, word_lists
 from desktop_rag.core.claims import Difference, DifferenceKind
 
 Span = tuple[int, int]
@@ -165,7 +166,7 @@ def _is_another(token: Token, other: Token, index: SourceIndex) -> bool:
 
     36 and 36,000 may be one number that was taken apart, 7 and 7.5 one that was rounded.
     """
-    if token.stem in index.stems:
+    if token.stem in index.stems or is_rounded(token.stem, other.stem):
         return False
     one, two = (_NOT_DIGIT.sub("", number.stem) for number in (token, other))
     return not (one and two) or not (one.startswith(two) or two.startswith(one))
@@ -210,8 +211,7 @@ def _by_kind(tokens: Sequence[Token], text: str) -> dict[DifferenceKind, list[To
 def _kind(token: Token, text: str) -> DifferenceKind | None:
     """What kind of difference it makes; None for what an answer may say in its own way."""
     written = text[token.start : token.end]
-    is_month = token.word in word_lists().months and written[0].isupper()
-    if is_month or _DATE.fullmatch(written) or _YEAR.fullmatch(written):
+    if is_month(written) or _DATE.fullmatch(written) or _YEAR.fullmatch(written):
         return DifferenceKind.DATE
     if token.role in (Role.FUNCTION, Role.FRAMING):
         return None

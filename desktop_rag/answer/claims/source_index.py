@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
+from desktop_rag.answer.claims.languages import Writing, writing_of
 from desktop_rag.answer.claims.tokens import Token, tokenize
 from desktop_rag.core.text import sentences
 
@@ -72,6 +73,11 @@ class SourceIndex:
     def beginnings(self) -> frozenset[str]:
         """How its longer words begin."""
         return frozenset(stem[:_BEGINNING] for stem in self.stems if len(stem) >= _BEGINNING)
+
+    @cached_property
+    def writing(self) -> Writing:
+        """What it is written in."""
+        return writing_of(self.text)
 
     def has_form_of(self, stem: str) -> bool:
         """Whether it has a word that begins as a longer one does."""

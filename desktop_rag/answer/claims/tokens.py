@@ -2,11 +2,13 @@
 
 from dataclasses import dataclass, replace
 from enum import Enum, auto
+from functools import lru_cache
 from itertools import pairwise
 
 import regex
 
-from desktop_rag.answer.claims.words import NUMBER_WORDS, stem, telling, word_lists
+from desktop_rag.answer.claims.numbers import NUMBER_WORDS, whole_number
+from desktop_rag.answer.claims.words import month_names, stem, telling, word_lists
 from desktop_rag.core.function_words import function_words
 from desktop_rag.core.text import words
 
@@ -14,10 +16,22 @@ _UNSPACED = (
     r"[[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}ー]&&\p{L}]"
 )
 _TOKEN = regex.compile(
-    rf"(?V1)\p{{N}}++(?:[.,'’:/]\p{{N}}++)*+|{_UNSPACED}++"
+    rf"(?V1)\d{{4}}-\d\d-\d\d(?!\p{{N}})|\p{{N}}++(?:[.,'’:/]\p{{N}}++)*+|{_UNSPACED}++"
     rf"|[\p{{L}}--{_UNSPACED}](?:[[\p{{L}}\p{{M}}\p{{N}}]--{_UNSPACED}])*+(?:['’]\p{{L}}++)*+"
 )
 _IS_UNSPACED = regex.compile(rf"(?V1){_UNSPACED}")
+# Days written in figures whose order is known: 7.12.2025, 2025-12-07, and 25/12/2025.
+_DAYS = (
+    regex.compile(r"(?P<day>\d{1,2})\.(?P<month>\d{1,2})\.(?P<year>\d{4})"),
+    regex.compile(r"(?P<year>\d{4})-(?P<month>\d\d)-(?P<day>\d\d)"),
+    regex.compile(r"(?P<day>1[3-9]|2\d|3[01])/(?P<month>\d{1,2})/(?P<year>\d{4})"),
+    regex.compile(r"(?P<month>\d{1,2})/(?P<day>1[3-9]|2\d|3[01])/(?P<year>\d{4})"),
+)
+_MONTHS = 12
+_SHORTEST_DAY = len("1.1.2025")
+_MOST_REMEMBERED = 50_000
+# A number in words has at most so many of them.
+_MOST_NUMBER_WORDS = 12
 _SENTENCE_MARKS = frozenset('.!?…\n:;"“„')
 
 
@@ -72,22 +86,31 @@ def tokenize(text: str, offset: int = 0, *, functions: frozenset[str] = frozense
         start, end = match.span()
         if _IS_UNSPACED.match(match[0]):
             found += _pairs(match[0], offset + start)
+        elif end - start >= _SHORTEST_DAY and (day := _day(match[0], offset + start)):
+            found += day
         else:
             begins = not found or not _SENTENCE_MARKS.isdisjoint(text[ended_at:start])
             found.append(_token(match[0], offset + start, begins_sentence=begins))
             if match[0] in functions and found[-1].role in _PLAIN:
                 found[-1] = replace(found[-1], role=Role.FUNCTION, weight=_WEIGHTS[Role.FUNCTION])
         ended_at = end
-    return found
+    return _with_whole_numbers(found)
 
 
 def _token(written: str, start: int, *, begins_sentence: bool) -> Token:
+    word, stemmed, role, weight = _meaning(written, begins_sentence)
+    return Token(word, stemmed, role, weight, start, start + len(written))
+
+
+@lru_cache(_MOST_REMEMBERED)
+def _meaning(written: str, begins_sentence: bool) -> tuple[str, str, Role, float]:
+    """Of a word what a token says, but for its place."""
     word = written.casefold().replace("’", "'")
     role = _role(written, word, begins_sentence=begins_sentence)
     weight = _WEIGHTS.get(role)
     if weight is None:
         weight = telling(word.removesuffix("'s"))
-    return Token(word, stem(written), role, weight, start, start + len(written))
+    return word, stem(written), role, weight
 
 
 def _role(written: str, word: str, *, begins_sentence: bool) -> Role:
@@ -113,3 +136,45 @@ def _pairs(run: str, start: int) -> list[Token]:
         Token(pair, pair, Role.WORD, 1.0, start + place, start + place + len(pair))
         for place, pair in enumerate(pairs)
     ]
+
+
+def _day(written: str, start: int) -> list[Token]:
+    """Day, month and year of a day in figures, the month by its name; else nothing."""
+    if not written[0].isdecimal():
+        return []
+    for pattern in _DAYS:
+        match = pattern.fullmatch(written)
+        if match and 1 <= int(match["month"]) <= _MONTHS:
+            month = month_names()[int(match["month"]) - 1]
+            stems = {"day": str(int(match["day"])), "month": stem(month), "year": match["year"]}
+            return [
+                Token(
+                    match[part], stems[part], Role.NUMBER, _WEIGHTS[Role.NUMBER],
+                    start + match.start(part), start + match.end(part),
+                )
+                for part in sorted(stems, key=match.start)
+            ]  # fmt: skip
+    return []
+
+
+def _with_whole_numbers(tokens: list[Token]) -> list[Token]:
+    """The same with numbers of several words as one token."""
+    whole: list[Token] = []
+    place = 0
+    while place < len(tokens):
+        first = tokens[place]
+        used, value = 1, ""
+        if first.role is Role.NUMBER or first.word == "one":
+            parts = tokens[place : place + _MOST_NUMBER_WORDS]
+            read = [first.stem if first.role is Role.NUMBER else first.word]
+            read += [part.word for part in parts[1:]]
+            used, value = whole_number(read)
+        if used > 1:
+            last = tokens[place + used - 1]
+            word = " ".join(token.word for token in tokens[place : place + used])
+            weight = _WEIGHTS[Role.NUMBER]
+            whole.append(Token(word, value, Role.NUMBER, weight, first.start, last.end))
+        else:
+            whole.append(first)
+        place += max(used, 1)
+    return whole

@@ -7,31 +7,26 @@ one that tells something.
 import math
 import tomllib
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from itertools import product
 
+from desktop_rag.answer.claims.numbers import NUMBER_WORDS
 from desktop_rag.core.paths import resources_dir
 from desktop_rag.core.terms import terms
 
-# Words that stand for numbers.
-_COUNTED = (
-    "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-    "seventeen eighteen nineteen twenty"
-)
-NUMBER_WORDS = {word: str(number) for number, word in enumerate(_COUNTED.split(), 2)}
 _OPPOSING_PREFIXES = ("un", "in", "im", "dis", "non", "mis", "ir", "il")
 _LEAST_OPPOSED = 4
+_LEAST_SURE_MONTH = 5
 # A word tells the more the rarer it is; one that is not among the frequent ones tells most.
 _RAREST = 1.1
 _MOST_FREQUENT = 0.3
 _EVERYWHERE = 10
 _RANK_OF_ONE = 24_000
-_MOST_REMEMBERED = 50_000
 
 
 @dataclass(frozen=True, slots=True)
 class WordLists:
-    """Words by what they do, in small letters; the one name of each unit; antonyms by stem."""
+    """Words by what they do, in small letters; the one name of each month and unit."""
 
     negation: frozenset[str]
     plain_negation: frozenset[str]
@@ -40,30 +35,39 @@ class WordLists:
     framing: frozenset[str]
     limiting: frozenset[str]
     before_verb: frozenset[str]
-    months: frozenset[str]
+    months: dict[str, str]
     units: dict[str, str]
-    antonyms: dict[str, frozenset[str]]
 
 
 @cache
 def word_lists() -> WordLists:
     """The reviewed lists."""
-    path = resources_dir() / "claims" / "words.toml"
-    tables = tomllib.loads(path.read_text(encoding="utf-8"))
-    units = {
-        name.casefold(): line.split()[0]
-        for line in tables.pop("units").strip().splitlines()
-        for name in line.split()
-    }
-    antonyms = _antonyms(tables.pop("antonyms"))
+    tables = dict(_tables())
+    del tables["antonyms"]
+    units, months = (_first_of_line(tables.pop(name)) for name in ("units", "months"))
     lists = {name: frozenset(text.split()) for name, text in tables.items()}
-    return WordLists(**lists, units=units, antonyms=antonyms)
+    return WordLists(**lists, months=months, units=units)
 
 
-@lru_cache(_MOST_REMEMBERED)
 def stem(word: str) -> str:
-    """The search term of a word; number words give the number."""
-    return NUMBER_WORDS.get(word.casefold()) or next(iter(terms(word)), word.casefold())
+    """The search term of a word; number words give the number, names of months the English one."""
+    folded = word.casefold()
+    if folded in NUMBER_WORDS:
+        return NUMBER_WORDS[folded]
+    if is_month(word):
+        word = word_lists().months[folded]
+    return next(iter(terms(word)), folded)
+
+
+def is_month(word: str) -> bool:
+    """Whether a word as written is the name of a month; short ones are written large: May, Dec."""
+    is_sure = word[0].isupper() or len(word) >= _LEAST_SURE_MONTH
+    return is_sure and word.casefold() in word_lists().months
+
+
+def month_names() -> list[str]:
+    """The English names of the months in their order."""
+    return list(dict.fromkeys(word_lists().months.values()))
 
 
 def telling(word: str) -> float:
@@ -77,7 +81,7 @@ def telling(word: str) -> float:
 
 def has_opposite(stemmed: str, among: frozenset[str]) -> bool:
     """Whether the contrary of a stem is among other stems."""
-    if not word_lists().antonyms.get(stemmed, frozenset()).isdisjoint(among):
+    if not _antonyms().get(stemmed, frozenset()).isdisjoint(among):
         return True
     return any(
         (
@@ -94,14 +98,28 @@ def _is_long(stemmed: str, prefix: str) -> bool:
     return len(stemmed) - len(prefix) >= _LEAST_OPPOSED
 
 
-def _antonyms(text: str) -> dict[str, frozenset[str]]:
+def _first_of_line(text: str) -> dict[str, str]:
+    """Each word of a line → the first one of the line."""
+    lines = [line.split() for line in text.strip().splitlines()]
+    return {name.casefold(): names[0] for names in lines for name in names}
+
+
+@cache
+def _antonyms() -> dict[str, frozenset[str]]:
+    """The contraries of each stem."""
     found: dict[str, set[str]] = {}
-    for line in text.strip().splitlines():
+    for line in _tables()["antonyms"].strip().splitlines():
         left, right = ([stem(word) for word in side.split()] for side in line.split("|"))
         for one, other in product(left, right):
             found.setdefault(one, set()).add(other)
             found.setdefault(other, set()).add(one)
     return {word: frozenset(contrary) for word, contrary in found.items()}
+
+
+@cache
+def _tables() -> dict[str, str]:
+    path = resources_dir() / "claims" / "words.toml"
+    return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
 @cache

@@ -212,3 +212,49 @@ def test_a_check_says_the_same_whatever_was_checked_before(checker: ClaimChecker
         checker.check(claim, [f"Page {n}. " * 60_000])
     assert checker.check(claim, [LIGHTHOUSE, FERRY]) == first
     assert ClaimChecker().check(claim, [LIGHTHOUSE, FERRY]) == first
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "Der Leuchtturm in Skagen wurde von dem Architekten Niels Bindesbøll gebaut.",
+        "斯卡恩的旧灯塔建于1858年。",
+    ],
+)
+def test_what_is_in_another_language_than_its_sources_is_not_checked(
+    checker: ClaimChecker, claim: str
+) -> None:
+    checked = checker.check(claim, [LIGHTHOUSE, FERRY])
+    assert checked.verdict is Verdict.NOT_CHECKED
+    assert "another language" in checked.explanation
+    # A source in its own language is enough.
+    assert checker.check(claim, [LIGHTHOUSE, claim]).verdict is Verdict.SUPPORTED
+
+
+def test_numbers_in_words_and_figures_are_the_same(checker: ClaimChecker) -> None:
+    written, figures = (
+        checker.check(f"It carries {number} passengers and no cars.", [FERRY])
+        for number in ("two hundred", "200")
+    )
+    assert written.differences == figures.differences == ()
+    assert written.support == pytest.approx(figures.support)
+    assert written.verdict is Verdict.SUPPORTED
+
+
+def test_a_word_that_another_language_has_too_is_no_other_language(checker: ClaimChecker) -> None:
+    source = "Skagen's lamp boasts a 90 per cent share in light, said the keepers of the house."
+    claim = "Skagen lamp boasts a 90 per cent share in light."
+    assert checker.check(claim, [source]).verdict is not Verdict.NOT_CHECKED
+
+
+@pytest.mark.parametrize("day", ["7.12.2025", "2025-12-07", "Dec 7, 2025", "7. Dezember 2025"])
+def test_days_are_the_same_in_any_form(checker: ClaimChecker, day: str) -> None:
+    source = "The ferry to Vienna leaves the old harbour on 7 December 2025."
+    checked = checker.check(f"The ferry to Vienna leaves the old harbour on {day}.", [source])
+    assert not [d for d in checked.differences if d.kind is not DifferenceKind.WORD]
+
+
+def test_a_word_is_a_unit_only_where_both_sides_have_one(checker: ClaimChecker) -> None:
+    source = "The repair cost 4,860 pounds, of which the insurer will pay back 3,360 in 2026."
+    checked = checker.check("The insurer will pay back 3,360 pounds of the repair.", [source])
+    assert not [d for d in checked.differences if d.kind is DifferenceKind.UNIT]

@@ -1,0 +1,40 @@
+"""Whether two texts are clearly in different languages: then their words can't be compared. Pure.
+
+Told by the words that only join and point, and by the script; what is not clear is no difference.
+"""
+
+from dataclasses import dataclass
+
+import regex
+
+from desktop_rag.core.function_words import language_of
+from desktop_rag.core.text import words
+
+# So much of a text tells its language.
+_CHARACTERS = 4000
+_LETTER = regex.compile(r"\p{L}")
+_LATIN = regex.compile(r"\p{Latin}")
+_MOSTLY = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """The language by its code, "" when not clear; how many of the letters are Latin, 0 to 1."""
+
+    language: str
+    latin: float
+
+    def differs_from(self, other: "Writing") -> bool:
+        """Whether the other is clearly in another language."""
+        if self.language and other.language:
+            return self.language != other.language
+        shares = sorted((self.latin, other.latin))
+        return shares[0] <= 1 - _MOSTLY and shares[1] >= _MOSTLY
+
+
+def writing_of(text: str) -> Writing:
+    """The language of a text, by its beginning."""
+    text = text[:_CHARACTERS]
+    letters = len(_LETTER.findall(text))
+    latin = len(_LATIN.findall(text))
+    return Writing(language_of(words(text)), latin / letters if letters else 0.5)
