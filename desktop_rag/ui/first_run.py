@@ -72,8 +72,9 @@ class FirstRun(QWidget):
         self._folder = ChoiceCard(theme, "folder-plus:accent", _FOLDER, is_main=True)
         self._demo = ChoiceCard(theme, "library:accent", _DEMO)
         self._endpoint = ChoiceCard(theme, "server:accent", _ENDPOINT)
-        self._demo.setVisible(has_demo)
         self._build()
+        # Not before it stands in here: alone it would be a window for a moment.
+        self._demo.setVisible(has_demo)
         self._folder.chosen.connect(self.folder_asked)
         self._demo.chosen.connect(self.demo_asked)
         self._endpoint.chosen.connect(self.endpoint_asked)

@@ -66,7 +66,6 @@ class SourceCard(Card):
         number.setToolTip(plain_tooltip(f"Fits the question with a score of {source.score:.2f}"))
         self._passage = PassageText(self._theme, source.text, source.quote)
         self._fold = TextButton("Show more", kind="quiet")
-        self._fold.setVisible(self._passage.is_longer)
         self._open = IconButton(self._theme, "open:muted", f"Open source {source.n} at its place")
         self._view = IconButton(self._theme, "eye:muted", f"Show source {source.n} in its document")
         self._copy = IconButton(self._theme, "copy:muted", f"Copy the passage of source {source.n}")
@@ -78,8 +77,6 @@ class SourceCard(Card):
         buttons.setSpacing(0)
         for button in (self._copy, self._view, self._open):
             buttons.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
-        for button in (self._view, self._open):
-            button.setVisible(source.is_in_library)
         head.addLayout(buttons)
         column = QVBoxLayout(self)
         column.setContentsMargins(12, 10, 10, 10)
@@ -90,6 +87,10 @@ class SourceCard(Card):
             text, everywhere = _copies_in_words(also_in), "\n".join(also_in)
             column.addWidget(_muted(text, Qt.TextElideMode.ElideMiddle, everywhere))
         column.addWidget(self._fold, 0, Qt.AlignmentFlag.AlignLeft)
+        # Not before they stand in the card: alone they would be windows for a moment.
+        self._fold.setVisible(self._passage.is_longer)
+        for button in (self._view, self._open):
+            button.setVisible(source.is_in_library)
 
     def _build_words(self) -> QVBoxLayout:
         """Title, place and file, each where it says something new."""

@@ -28,6 +28,7 @@ from desktop_rag.ui.controls import ElidedLabel
 from desktop_rag.ui.segment_view import SegmentView
 from tests.chat_server import ChatServer
 from tests.conftest import FAST_TIMES
+from tests.stray_windows import StrayWindows
 
 Found = TypeVar("Found", bound=QWidget)
 _WAIT_MS = 20_000
@@ -190,6 +191,16 @@ def open_window(home: Home, qtbot: QtBot) -> Iterator[Callable[[], Person]]:
     yield start
     for person in people:
         person.closes_the_window()
+
+
+@pytest.fixture(autouse=True)
+def nothing_flashes(qapp: QApplication) -> Iterator[None]:
+    """No part of a window is ever shown as a window of its own."""
+    strays = StrayWindows()
+    qapp.installEventFilter(strays)
+    yield
+    qapp.removeEventFilter(strays)
+    assert not strays.found
 
 
 @pytest.fixture

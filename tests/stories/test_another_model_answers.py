@@ -54,7 +54,7 @@ def test_another_model_answers(
         person.waits_until(lambda: load_settings(home.settings)[0].endpoint.model == "two")
 
         # The first was examined meanwhile, unasked.
-        person.clicks("Settings")
+        person.presses("Ctrl+3")
         person.sees("Small jobs")
         box = person.field("Endpoint")
         assert isinstance(box, QComboBox)
