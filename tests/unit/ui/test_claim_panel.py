@@ -15,9 +15,8 @@ from desktop_rag.core.claims import (
 )
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.settings import AnswerSettings, Settings
-from desktop_rag.ui.claim_marks import summary, with_marks, worst
+from desktop_rag.ui.claim_marks import summary, worst
 from desktop_rag.ui.claim_panel import ClaimPanel
-from desktop_rag.ui.markdown import Look, render_html
 from desktop_rag.ui.marked_text import MarkedText
 from desktop_rag.ui.segment_view import SegmentView
 from desktop_rag.ui.theme import Theme
@@ -125,23 +124,6 @@ def test_the_answer_has_a_badge_of_its_own() -> None:
     assert summary((RIGHT, Claim(0, 9, unchecked("No."))))[0].startswith("Checking")
     assert worst((RIGHT, MISSING, WRONG)) == 2
     assert worst((RIGHT, RIGHT)) == 0
-
-
-def test_a_mark_becomes_a_badge_in_text_only(theme: Theme) -> None:
-    mark = with_marks("x", (Claim(0, 1, unchecked("x")),))[-1]
-    look = Look(theme.colours)
-    badges = {0: Verdict.CONTRADICTED}
-    assert 'href="claim:0"' in render_html(f"Yes.{mark}", (), look, badges)
-    for written in (f"`a{mark}`", f"```\na{mark}\n```", f"[a](http://a.example/{mark}b)"):
-        html = render_html(written, (), look, badges)
-        assert "claim:0" not in html, written
-        assert mark not in html, written
-    assert "claim:" not in render_html(f"Yes.{chr(ord(mark) + 7)}", (), look, badges)
-
-
-def test_a_model_can_not_write_marks_itself() -> None:
-    mark = chr(0x100000)
-    assert with_marks(f"Yes{mark}. No{mark}.", ()) == "Yes. No."
 
 
 def test_an_answer_gets_its_badges_and_a_press_opens_the_panel(
