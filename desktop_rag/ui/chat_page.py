@@ -152,7 +152,10 @@ class ChatPage(QWidget):
         """Take over settings that concern what is shown here."""
         self.models.show_settings(settings)
         self._empty.show_endpoint(is_set=settings.endpoint.is_set)
-        self._messages.hide_unsupported(is_wanted=settings.answers.hides_unsupported)
+        answers = settings.answers
+        self._messages.hide_unsupported(
+            is_wanted=answers.checks_claims and answers.hides_unsupported
+        )
 
     def show_examples(self, questions: Sequence[str]) -> None:
         """Offer questions to begin with."""

@@ -1,5 +1,7 @@
 """Badges in an answer, and the panel that says why a claim got its own."""
 
+from dataclasses import replace
+
 import pytest
 from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
@@ -21,7 +23,7 @@ from desktop_rag.ui.marked_text import MarkedText
 from desktop_rag.ui.segment_view import SegmentView
 from desktop_rag.ui.theme import Theme
 from tests.chat_server import ChatServer
-from tests.unit.ui.chat_room import QUESTION, Room, ask, named, use
+from tests.unit.ui.chat_room import QUESTION, Room, ask, click, named, use
 from tests.unit.ui.rooms import button, texts
 
 SAID = "It burns 40 litres of oil a night."
@@ -154,11 +156,21 @@ def test_an_answer_that_nothing_backs_is_hidden_where_that_is_wished(
 ) -> None:
     server.answer = "Seven cooks from Vienna bought the parliament a ferry in 1874 [1]."
     use(room, server)
-    wished = Settings(endpoint=server.endpoint(), answers=AnswerSettings(hides_unsupported=True))
-    room.page.apply(wished)
+    wished = AnswerSettings(hides_unsupported=True)
+    room.page.apply(Settings(endpoint=server.endpoint(), answers=wished))
     room.page.ask(QUESTION)
-    qtbot.waitUntil(lambda: any(text.startswith("Hidden:") for text in room.words()))
+    qtbot.waitUntil(lambda: is_hidden(room))
     assert room.answers() == []
+    room.page.apply(Settings(answers=replace(wished, checks_claims=False)))
+    assert not is_hidden(room), "what is not checked is not hidden"
+    room.page.apply(Settings(answers=wished))
     button(room.page, "Show it anyway").click()
+    room.page.apply(Settings(answers=wished))
+    assert not is_hidden(room), "it was shown on purpose"
     assert "Seven cooks" in room.answers()[0]
-    assert not any(text.startswith("Hidden:") for text in room.words())
+    click(room, qtbot, "Answer again", 0)
+    qtbot.waitUntil(lambda: is_hidden(room))
+
+
+def is_hidden(room: Room) -> bool:
+    return any(text.startswith("Hidden:") for text in room.words())
