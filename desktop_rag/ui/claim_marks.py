@@ -109,17 +109,23 @@ def worst(claims: Sequence[Claim]) -> int:
 
 
 def summary(claims: Sequence[Claim], *, is_checking: bool = False) -> tuple[str, str]:
-    """What the claims come to, in words, and the tone of it; "" without any."""
-    verdicts = [claim.verdict for claim in claims]
+    """What the claims come to so far, in words, and the tone of it; "" without any."""
+    verdicts = [claim.verdict for claim in claims if claim.verdict is not Verdict.NOT_CHECKED]
     if not verdicts:
-        return "", ""
-    if is_checking:
-        return "Checking against the sources…", "muted"
+        return ("Checking against the sources…", "muted") if claims and is_checking else ("", "")
+    said, tone = _in_sum(verdicts)
+    return said + (" · checking…" if is_checking else ""), tone
+
+
+def _in_sum(verdicts: Sequence[Verdict]) -> tuple[str, str]:
     backed, total = verdicts.count(Verdict.SUPPORTED), len(verdicts)
-    if Verdict.CONTRADICTED in verdicts:
-        count = verdicts.count(Verdict.CONTRADICTED)
+    if count := verdicts.count(Verdict.CONTRADICTED):
         said = "One sentence contradicts" if count == 1 else f"{count} sentences contradict"
         return f"{said} the sources", "danger"
     if backed == total:
         return "Backed by the sources", "success"
-    return f"{backed} of {total} sentences backed by the sources", "warning"
+    if not backed:
+        fully = "fully " if Verdict.PARTLY in verdicts else ""
+        return f"No sentence is {fully}backed by the sources", "warning"
+    are = "is" if backed == 1 else "are"
+    return f"{backed} of {total} sentences {are} backed by the sources", "warning"

@@ -290,6 +290,7 @@ class AnswerItem(QWidget):
     def _show_claims(self, message: Message) -> None:
         words, tone = summary(message.claims, is_checking=self._turn.is_checking)
         self._check.setText(words)
+        self._check.setAccessibleName(f"Check of the answer: {words}. Press to see why.")
         self._check.setVisible(bool(words))
         set_property(self._check, "tone", tone)
         self._claims.show_claims(message.claims, message.sources)

@@ -118,12 +118,38 @@ def test_steps_through_the_claims_and_follows_what_becomes_known(panel: ClaimPan
     assert panel.isHidden()
 
 
-def test_the_answer_has_a_badge_of_its_own() -> None:
-    assert summary(()) == ("", "")
-    assert summary((RIGHT, RIGHT)) == ("Backed by the sources", "success")
-    assert summary((RIGHT, MISSING)) == ("1 of 2 sentences backed by the sources", "warning")
-    assert summary((WRONG, MISSING)) == ("One sentence contradicts the sources", "danger")
-    assert summary((RIGHT, Claim(0, 9, unchecked("No."))))[0].startswith("Checking")
+PARTLY = replace(MISSING, checked=replace(MISSING.checked, verdict=Verdict.PARTLY))
+UNKNOWN = Claim(0, 9, unchecked("Not yet."))
+
+
+@pytest.mark.parametrize(
+    ("claims", "words", "tone"),
+    [
+        ((), "", ""),
+        ((UNKNOWN,), "", ""),
+        ((RIGHT, RIGHT), "Backed by the sources", "success"),
+        ((RIGHT, UNKNOWN), "Backed by the sources", "success"),
+        ((RIGHT, MISSING, PARTLY), "1 of 3 sentences is backed by the sources", "warning"),
+        ((RIGHT, RIGHT, MISSING), "2 of 3 sentences are backed by the sources", "warning"),
+        ((MISSING,), "No sentence is backed by the sources", "warning"),
+        ((MISSING, PARTLY), "No sentence is fully backed by the sources", "warning"),
+        ((WRONG, MISSING), "One sentence contradicts the sources", "danger"),
+        ((WRONG, WRONG), "2 sentences contradict the sources", "danger"),
+    ],
+)
+def test_what_the_claims_come_to(claims: tuple[Claim, ...], words: str, tone: str) -> None:
+    assert summary(claims) == (words, tone)
+
+
+def test_a_check_under_way_is_said_with_what_is_known_so_far() -> None:
+    assert summary((), is_checking=True) == ("", "")
+    assert summary((UNKNOWN,), is_checking=True) == ("Checking against the sources…", "muted")
+    assert summary((RIGHT, UNKNOWN), is_checking=True) == (
+        "Backed by the sources · checking…", "success",
+    )  # fmt: skip
+
+
+def test_the_claim_most_in_need_of_a_look() -> None:
     assert worst((RIGHT, MISSING, WRONG)) == 2
     assert worst((RIGHT, RIGHT)) == 0
 
@@ -140,6 +166,7 @@ def test_an_answer_gets_its_badges_and_a_press_opens_the_panel(
     qtbot.waitUntil(lambda: "✓" in view.toPlainText())
     assert "…" not in view.toPlainText()
     [badge] = [b for b in room.page.findChildren(QPushButton, "claimSummary") if b.isVisible()]
+    assert badge.accessibleName() == f"Check of the answer: {badge.text()}. Press to see why."
     badge.click()
     [panel] = [p for p in room.page.findChildren(ClaimPanel) if p.isVisible()]
     assert panel.claim.checked.claim == "The lamp is lit at dusk by seven cooks from Vienna."
