@@ -69,6 +69,12 @@ def marks_behind(text: str) -> str:
     return _BEFORE_CLOSING.sub(r"\2\1", text)
 
 
+def badges_in(piece: str, claims: Sequence[Claim]) -> dict[int, Verdict]:
+    """What the claims came to whose marks stand in a piece of an answer."""
+    indexes = (ord(mark) - _FIRST for mark in MARK.findall(piece))
+    return {index: claims[index].verdict for index in indexes}
+
+
 def badge_html(mark: str, badges: Badges, colours: Mapping[str, str]) -> str:
     """The badge in the place of a mark, nothing for one that is not known."""
     index = ord(mark) - _FIRST
