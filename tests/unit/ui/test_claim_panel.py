@@ -41,6 +41,7 @@ WRONG = Claim(
     ),
     1,
 )  # fmt: skip
+NOTHING = "No source says anything like it."
 RIGHT = Claim(
     39, 60, CheckedClaim("Lit at dusk.", Verdict.SUPPORTED, 0.9, Evidence(0, 0, 24), (), ""), 1
 )
@@ -65,19 +66,26 @@ def marked(text: MarkedText) -> list[str]:
     return "".join(found).split()
 
 
+def marked_text(panel: ClaimPanel, name: str) -> MarkedText:
+    """The text whose accessible name begins so."""
+    found = panel.findChildren(MarkedText)
+    return next(text for text in found if text.accessibleName().startswith(name))
+
+
 def press(panel: ClaimPanel, words: str) -> None:
     next(b for b in panel.findChildren(QPushButton) if b.text().startswith(words)).click()
 
 
 def test_claim_and_evidence_stand_side_by_side_with_what_differs_marked(panel: ClaimPanel) -> None:
     panel.open_at(0)
-    said, evidence = panel.findChildren(MarkedText)
+    said, evidence = marked_text(panel, "Sentence of"), marked_text(panel, "Evidence")
     assert said.toPlainText() == SAID
     assert evidence.toPlainText() == "It burns 20 litres of oil a night."
     assert (marked(said), marked(evidence)) == (["40"], ["20"])
     shown = texts(panel)
     assert "Contradicted by a source" in shown
-    assert "The source says 20, the answer <i>40</i>." in shown
+    found = marked_text(panel, "What the check found").toPlainText()
+    assert found == "The source says 20, the answer <i>40</i>."
     assert any("Lamp & <b>oil</b>" in text for text in shown)
 
 
@@ -98,24 +106,94 @@ def test_what_is_not_backed_asks_where_to_verify_it(panel: ClaimPanel, qtbot: Qt
         panel.open_at(1)
     with qtbot.waitSignal(panel.place_wanted):
         panel.open_at(2)
-    assert panel.findChildren(MarkedText)[1].toPlainText() == "No source says anything like it."
+    assert marked_text(panel, "Evidence").toPlainText() == NOTHING
     panel.show_place(WRONG, SOURCE)
     verify = [b for b in panel.findChildren(QPushButton) if b.text().startswith("To verify")]
     assert not verify, "that was asked for another claim"
     panel.show_place(MISSING, SOURCE)
     with qtbot.waitSignal(panel.view_requested) as asked:
-        press(panel, "To verify, open: Lamp && <b>oil</b>")
+        press(panel, "To verify, open: Lamp && <b>")
     assert asked.args == [SOURCE]
 
 
+@pytest.mark.parametrize(
+    ("verdict", "support", "is_shown"),
+    [
+        (Verdict.NOT_IN_SOURCES, 0.04, False),
+        (Verdict.NOT_IN_SOURCES, 0.2, True),
+        (Verdict.CONTRADICTED, 0.04, True),
+    ],
+)
+def test_what_has_nothing_to_do_with_a_claim_is_not_shown_as_what_a_source_says(
+    panel: ClaimPanel, verdict: Verdict, support: float, is_shown: bool
+) -> None:
+    checked = replace(WRONG.checked, verdict=verdict, support=support)
+    panel.show_claims((replace(WRONG, checked=checked),), (SOURCE,))
+    panel.open_at(0)
+    assert (marked_text(panel, "Evidence").toPlainText() != NOTHING) is is_shown
+    assert any(text.startswith("Source 1 says") for text in texts(panel)) is is_shown
+    view = button(panel, "Show it in the document")
+    assert view.isVisibleTo(panel) is is_shown
+
+
 def test_steps_through_the_claims_and_follows_what_becomes_known(panel: ClaimPanel) -> None:
-    panel.show_claims((RIGHT, Claim(0, 9, unchecked("Not yet."))), (SOURCE,))
+    panel.show_claims((RIGHT, replace(MISSING, checked=unchecked("Not yet."))), (SOURCE,))
     panel.open_at(1)
     assert "Not checked yet" in texts(panel)
     panel.show_claims((RIGHT, MISSING), (SOURCE,))
     assert "Not in the sources" in texts(panel)
     panel.show_claims((), ())
     assert panel.isHidden()
+
+
+def test_what_is_found_out_about_other_claims_leaves_the_open_one_alone(
+    panel: ClaimPanel, qtbot: QtBot
+) -> None:
+    panel.open_at(2)
+    panel.show_place(MISSING, SOURCE)
+    judged = replace(RIGHT, checked=replace(RIGHT.checked, support=0.8))
+    with qtbot.assertNotEmitted(panel.place_wanted, wait=10):
+        panel.show_claims((WRONG, judged, MISSING), (SOURCE,))
+    assert button(panel, "To verify, open: Lamp & <b>oil</b> · page 3").isVisibleTo(panel)
+    panel.show_claims((judged, MISSING), (SOURCE,))
+    assert panel.claim == MISSING
+    assert "2 of 2" in texts(panel)
+    panel.show_claims((judged,), (SOURCE,))
+    assert panel.isHidden()
+
+
+def test_a_badge_of_before_opens_nothing(panel: ClaimPanel) -> None:
+    panel.open_at(3)
+    assert panel.isHidden()
+    panel.open_at(1)
+    panel.open_at(3)
+    assert panel.claim == RIGHT
+
+
+def test_no_foreign_word_widens_the_panel(panel: ClaimPanel, qtbot: QtBot) -> None:
+    panel.open_at(0)
+    narrow = panel.minimumSizeHint().width()
+    wide = "\N{FULLWIDTH LATIN CAPITAL LETTER W}" * 300
+    checked = replace(WRONG.checked, claim=wide, explanation=f"So says {wide}, asked to compare.")
+    claim = replace(WRONG, checked=checked)
+    panel.show_claims((claim,), (replace(SOURCE, title=wide),))
+    panel.open_at(0)
+    panel.show_place(claim, replace(SOURCE, title=wide))
+    panel.resize(narrow, 600)
+    qtbot.waitUntil(lambda: panel.width() == narrow)
+    assert panel.minimumSizeHint().width() == narrow
+    [verify] = [b for b in panel.findChildren(QPushButton) if wide in b.accessibleName()]
+    assert verify.geometry().right() <= panel.width()
+
+
+def test_of_an_endless_claim_the_beginning_is_shown(panel: ClaimPanel) -> None:
+    differences = (Difference(DifferenceKind.WORD, (1_490, 1_600), None),)
+    checked = replace(WRONG.checked, claim="word " * 1_000, differences=differences)
+    panel.show_claims((replace(WRONG, checked=checked),), (SOURCE,))
+    panel.open_at(0)
+    said = marked_text(panel, "Sentence of")
+    assert len(said.toPlainText()) == 1_501
+    assert marked(said) == ["word", "word"]
 
 
 PARTLY = replace(MISSING, checked=replace(MISSING.checked, verdict=Verdict.PARTLY))
