@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from desktop_rag.core.answer_claims import Claim
 from desktop_rag.core.conversation import SourceRef
-from desktop_rag.ui.claim_marks import with_marks
+from desktop_rag.ui.claim_marks import badges_in, with_marks
 from desktop_rag.ui.controls import TextButton
 from desktop_rag.ui.markdown import Look, Segment, last_block_start, next_segment, render_html
 from desktop_rag.ui.segment_view import SegmentView
@@ -109,14 +109,15 @@ class AnswerBody(QWidget):
         self._offer_all()
 
     def _show_piece(self, position: int, source: str) -> None:
-        key = (source, self._sources, self._claims, self._theme.is_dark)
+        badges = badges_in(source, self._claims)
+        # Another verdict elsewhere must not take a selection away.
+        key = (source, self._sources, badges, self._theme.is_dark)
         if position == len(self._views):
             self._add_view()
         if self._shown[position] != key:
             self._shown[position] = key
             citations = frozenset(source.n for source in self._sources)
             look = Look(self._theme.colours, _code_font())
-            badges = {index: claim.verdict for index, claim in enumerate(self._claims)}
             written = render_html(source, citations, look, badges)
             self._views[position].show_html(written, self._sources, self._claims)
 

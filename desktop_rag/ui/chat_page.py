@@ -11,11 +11,12 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
-from desktop_rag.core.conversation import Conversation, Feedback, Message, Role, SourceRef
+from desktop_rag.core.conversation import Conversation, Feedback, Message, SourceRef
 from desktop_rag.core.domain import Collection
 from desktop_rag.core.library_events import Notice
 from desktop_rag.core.settings import Settings
 from desktop_rag.ui.address_question import ask_to_open
+from desktop_rag.ui.answer_sources import AnswerSources
 from desktop_rag.ui.askable import Askable
 from desktop_rag.ui.bridge import Bridge
 from desktop_rag.ui.chat_header import ChatHeader
@@ -89,6 +90,7 @@ class ChatPage(QWidget):
         column.addWidget(self._stack, 1)
         column.addLayout(composer_row)
         self._sides = SidePanels(self._list, centre, self._panel)
+        self._sources = AnswerSources(self._panel, self._sides)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.addWidget(self._sides)
@@ -150,7 +152,10 @@ class ChatPage(QWidget):
         """Take over settings that concern what is shown here."""
         self.models.show_settings(settings)
         self._empty.show_endpoint(is_set=settings.endpoint.is_set)
-        self._messages.hide_unsupported(is_wanted=settings.answers.hides_unsupported)
+        answers = settings.answers
+        self._messages.hide_unsupported(
+            is_wanted=answers.checks_claims and answers.hides_unsupported
+        )
 
     def show_examples(self, questions: Sequence[str]) -> None:
         """Offer questions to begin with."""
@@ -257,11 +262,8 @@ class ChatPage(QWidget):
     @Slot()
     def _on_messages_changed(self) -> None:
         model = self._session.model
-        rows = model.rowCount()
-        self._stack.setCurrentWidget(self._messages if rows else self._empty)
-        last = model.turn(-1).message if rows else None
-        is_answer = last is not None and last.role is Role.ASSISTANT
-        self._show_sources(last.sources if last and is_answer else ())
+        self._stack.setCurrentWidget(self._messages if model.rowCount() else self._empty)
+        self._sources.follow(model)
 
     @Slot(object)
     def _on_conversation_known(self, conversation: Conversation) -> None:
@@ -368,21 +370,14 @@ class ChatPage(QWidget):
 
     @Slot(object, int)
     def _on_citation_clicked(self, message: Message, n: int) -> None:
-        self._on_sources_requested(message)
+        self._sources.open(message)
         self._panel.choose(n)
         source = next(source for source in message.sources if source.n == n)
         self.open_source(source)
 
     @Slot(object)
     def _on_sources_requested(self, message: Message) -> None:
-        self._show_sources(message.sources, message.nearest)
-        self._sides.open_right()
-
-    def _show_sources(
-        self, sources: Sequence[SourceRef], nearest: Sequence[SourceRef] = ()
-    ) -> None:
-        self._panel.show_sources(sources, nearest)
-        self._sides.set_right_content(has_content=bool(sources or nearest))
+        self._sources.open(message)
 
     @Slot(str)
     def _on_address_clicked(self, address: str) -> None:

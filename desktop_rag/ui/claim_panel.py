@@ -10,6 +10,7 @@ from desktop_rag.core.claims import Verdict
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.ui.claim_marks import in_words, tone_of
 from desktop_rag.ui.controls import Card, ElidedLabel, IconButton, PlainLabel, TextButton
+from desktop_rag.ui.elided_button import ElidedButton
 from desktop_rag.ui.marked_text import MarkedText
 from desktop_rag.ui.theme import Theme
 from desktop_rag.ui.wording import one_line
@@ -17,7 +18,9 @@ from desktop_rag.ui.wording import one_line
 Span = tuple[int, int]
 
 _NOTHING = "No source says anything like it."
-_LONGEST_EVIDENCE_CHARS = 1_500
+_LONGEST_CHARS = 1_500
+# What comes nearest to a claim says nothing of it below this.
+_LEAST_SUPPORT = 0.1
 
 
 class ClaimPanel(Card):
@@ -52,7 +55,8 @@ class ClaimPanel(Card):
         head.addWidget(self._verdict, 1)
         for widget in (self._position, self._previous, self._next, self._close):
             head.addWidget(widget)
-        self._explanation = PlainLabel(wrap=True, selectable=True)
+        # Foreign words may be wider than the column: this breaks them.
+        self._explanation = MarkedText(self._theme, "What the check found", role="text")
         self._claim = MarkedText(self._theme, "Sentence of the answer")
         self._evidence = MarkedText(self._theme, "Evidence in the source")
         self._source = ElidedLabel(tone="muted", scale="small")
@@ -67,7 +71,7 @@ class ClaimPanel(Card):
             side.addStretch(1)
             sides.addLayout(side, 1)
         self._view = TextButton("Show it in the document", kind="quiet")
-        self._verify = TextButton("", kind="quiet")
+        self._verify = ElidedButton("", kind="quiet")
         buttons = QHBoxLayout()
         buttons.addWidget(self._view)
         buttons.addWidget(self._verify)
@@ -93,28 +97,38 @@ class ClaimPanel(Card):
         return self._claims[self._index]
 
     def show_claims(self, claims: Sequence[Claim], sources: Sequence[SourceRef]) -> None:
-        """Take over what is known now; what is open stays open."""
+        """Take over what is known now; the claim that is open is followed."""
         if claims == self._claims:
             return
+        is_open, former = not self.isHidden(), self._claims
         self._claims = claims
         self._sources = {source.n: source for source in sources}
-        if self._index >= len(claims):
+        if is_open:
+            self._follow(former[self._index])
+
+    def _follow(self, former: Claim) -> None:
+        starts = [claim.start for claim in self._claims]
+        if former.start not in starts:
             self.hide()
-        elif not self.isHidden():
+            return
+        self._index = starts.index(former.start)
+        if self.claim == former:
+            self._show_position()
+        else:
             self.open_at(self._index)
 
     def open_at(self, index: int) -> None:
-        """Show this claim."""
+        """Show this claim; a badge that is older than what is known may speak of none."""
+        if index >= len(self._claims):
+            return
         self._index = index
         claim, checked = self.claim, self.claim.checked
         self._verdict.setText(in_words(claim.verdict))
         self._verdict.set_tone(tone_of(claim.verdict))
-        self._position.setText(f"{index + 1} of {len(self._claims)}")
-        self._previous.setEnabled(index > 0)
-        self._next.setEnabled(index + 1 < len(self._claims))
-        self._explanation.setText(checked.explanation)
+        self._show_position()
+        self._explanation.show_marked(one_line(checked.explanation)[:_LONGEST_CHARS], [])
         self._explanation.setVisible(bool(checked.explanation))
-        self._claim.show_marked(checked.claim, _spans([d.in_claim for d in checked.differences]))
+        _show_cut(self._claim, checked.claim, _spans([d.in_claim for d in checked.differences]))
         self._show_evidence()
         self._place = None
         self._verify.hide()
@@ -128,12 +142,19 @@ class ClaimPanel(Card):
             return
         self._place = place
         where = " · ".join(filter(None, (place.title, place.anchor.label())))
-        # A single & would underline what follows.
-        self._verify.setText(f"To verify, open: {one_line(where)[:80]}".replace("&", "&&"))
+        self._verify.set_full_text(f"To verify, open: {one_line(where)}")
         self._verify.show()
+
+    def _show_position(self) -> None:
+        self._position.setText(f"{self._index + 1} of {len(self._claims)}")
+        self._previous.setEnabled(self._index > 0)
+        self._next.setEnabled(self._index + 1 < len(self._claims))
 
     def _show_evidence(self) -> None:
         evidence, source = self.claim.checked.evidence, self._sources.get(self.claim.n)
+        is_missing = self.claim.verdict is Verdict.NOT_IN_SOURCES
+        if is_missing and self.claim.checked.support < _LEAST_SUPPORT:
+            evidence = None
         self._view.setVisible(source is not None and evidence is not None)
         if source is None or evidence is None:
             self._source.set_full_text("The sources")
@@ -142,13 +163,9 @@ class ClaimPanel(Card):
         where = " · ".join(filter(None, (source.title, source.anchor.label())))
         self._source.set_full_text(one_line(f"Source {source.n} says ({where})"))
         first = evidence.start
-        shown = source.text[first : evidence.end][:_LONGEST_EVIDENCE_CHARS]
-        inside = [
-            (start - first, min(end - first, len(shown)))
-            for start, end in _spans([d.in_source for d in self.claim.checked.differences])
-            if first <= start < first + len(shown)
-        ]
-        self._evidence.show_marked(shown, inside)
+        spans = _spans([d.in_source for d in self.claim.checked.differences])
+        shown = source.text[first : evidence.end]
+        _show_cut(self._evidence, shown, [(start - first, end - first) for start, end in spans])
 
     @Slot()
     def _on_previous_clicked(self) -> None:
@@ -167,6 +184,15 @@ class ClaimPanel(Card):
     @Slot()
     def _on_verify_clicked(self) -> None:
         self.view_requested.emit(self._place)
+
+
+def _show_cut(shown: MarkedText, text: str, spans: Sequence[Span]) -> None:
+    """Show the beginning of a text, with those parts marked that begin in it."""
+    beginning = text[:_LONGEST_CHARS]
+    inside = [
+        (start, min(end, len(beginning))) for start, end in spans if 0 <= start < len(beginning)
+    ]
+    shown.show_marked(beginning + ("…" if beginning != text else ""), inside)
 
 
 def _spans(spans: Sequence[Span | None]) -> list[Span]:

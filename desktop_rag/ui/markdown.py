@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from desktop_rag.ui.claim_marks import MARK, Badges, badge_html
+from desktop_rag.ui.claim_marks import MARK, Badges, badge_html, marks_behind
 from desktop_rag.ui.code_colours import highlighted
 
 SEGMENT_CHARS = 3_000
@@ -117,6 +117,29 @@ def _parse(source: str) -> list[Token]:
     return tokens
 
 
+def _parse_with_marks(source: str) -> list[Token]:
+    """The tokens, with marks only where they change nothing: a badge costs nobody a formatting."""
+    marked = _parse(source)
+    if not MARK.search(source):
+        return marked
+    plain = _parse(MARK.sub("", source))
+    if _without_marks(marked) != _without_marks(plain):
+        return plain
+    for token, other in zip(marked, plain, strict=True):
+        if _without_marks(token.children or ()) != _without_marks(other.children or ()):
+            token.children = other.children
+    return marked
+
+
+def _without_marks(tokens: Sequence[Token]) -> list[tuple[str, ...]]:
+    """What tells one token from another, whatever marks stand in it."""
+    return [
+        (t.type, t.markup, str(t.attrs), MARK.sub("", t.info), MARK.sub("", t.content))
+        for t in tokens
+        if t.type != "text" or MARK.sub("", t.content)
+    ]
+
+
 def _open_fence(source: str) -> str:
     last = next((t for t in reversed(_parse_blocks(source)) if t.level == 0), None)
     if last is None or last.type != "fence":
@@ -132,7 +155,7 @@ def render_html(
 
     The mark of a claim (claim_marks.py) becomes its badge.
     """
-    return _Writer(citations, look, badges or {}).write(_parse(source))
+    return _Writer(citations, look, badges or {}).write(_parse_with_marks(source))
 
 
 def safe_address(href: str) -> str | None:
@@ -189,6 +212,8 @@ class _Writer:
         self._badges = badges
         self._look = look
         self._open_links: list[bool] = []
+        # Badges of what a link's text says: they stand behind it.
+        self._held: list[str] = []
         self._cited = 0
         # A token that is in no table is a bug: a KeyError.
         self._writers: dict[str, Callable[[Token], str]] = {
@@ -196,7 +221,7 @@ class _Writer:
             "text": self._text_with_badges,
             "text_special": lambda token: html.escape(token.content),
             "link_open": self._link_open,
-            "link_close": lambda _: "</a>" if self._open_links.pop() else "",
+            "link_close": self._link_close,
             "image": self._placeholder,
             "code_inline": self._code_in_line,
             "fence": self._code_block,
@@ -249,14 +274,14 @@ class _Writer:
         return f'<{token.tag} align="{alignment}"{ground}>'
 
     def _text_with_badges(self, token: Token) -> str:
-        parts = [self._text(part) for part in MARK.split(token.content)]
-        badges = [
-            badge_html(mark, self._badges, self._look.colours)
-            for mark in MARK.findall(token.content)
-        ]
-        return parts[0] + "".join(
-            badge + part for badge, part in zip(badges, parts[1:], strict=True)
-        )
+        content = marks_behind(token.content)
+        if any(self._open_links):
+            self._held += map(self._badge, MARK.findall(content))
+            content = MARK.sub("", content)
+        return MARK.sub(lambda mark: self._badge(mark[0]), self._text(content))
+
+    def _badge(self, mark: str) -> str:
+        return badge_html(mark, self._badges, self._look.colours)
 
     def _text(self, text: str) -> str:
         parts: list[str] = []
@@ -269,7 +294,7 @@ class _Writer:
             self._cited += len(numbers)
             before = text[written : match.start()]
             # Two citations in a row would look like one.
-            gap = _HAIR_SPACE if written and not before else ""
+            gap = _HAIR_SPACE if written and not MARK.sub("", before) else ""
             parts.append(html.escape(before) + gap)
             parts.append(_HAIR_SPACE.join(self._citation(n) for n in numbers))
             written = match.end()
@@ -285,15 +310,20 @@ class _Writer:
         )
 
     def _link_open(self, token: Token) -> str:
-        address = safe_address(MARK.sub("", str(token.attrs.get("href", ""))))
+        address = safe_address(str(token.attrs.get("href", "")))
         self._open_links.append(address is not None)
         if address is None:
             return ""
         return f'<a href="{html.escape(address)}" style="color:{self._look.colours["link"]};">'
 
+    def _link_close(self, _token: Token) -> str:
+        held, self._held = "".join(self._held), []
+        return ("</a>" if self._open_links.pop() else "") + held
+
     def _placeholder(self, token: Token) -> str:
-        name = MARK.sub("", html.escape(" ".join(token.content.split()) or "no description"))
-        return f'<span style="color:{self._look.colours["muted"]};">[image: {name}]</span>'
+        name = " ".join(MARK.sub("", token.content).split()) or "no description"
+        colour = self._look.colours["muted"]
+        return f'<span style="color:{colour};">[image: {html.escape(name)}]</span>'
 
     def _code_in_line(self, token: Token) -> str:
         colours = self._look.colours

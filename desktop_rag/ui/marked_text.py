@@ -13,9 +13,12 @@ from desktop_rag.ui.theme import Theme
 class MarkedText(QTextEdit):
     """Read-only plain text. The text is put in as text, so nothing in it can be HTML."""
 
-    def __init__(self, theme: Theme, name: str, parent: QWidget | None = None) -> None:
-        """`name` is the accessible name."""
+    def __init__(
+        self, theme: Theme, name: str, parent: QWidget | None = None, *, role: str = "muted"
+    ) -> None:
+        """`name` is the accessible name, `role` that of the colour of what is not marked."""
         super().__init__(parent)
+        self._role = role
         self._theme = theme
         self._text = ""
         self._spans: Sequence[tuple[int, int]] = ()
@@ -45,7 +48,7 @@ class MarkedText(QTextEdit):
 
     @Slot()
     def _write(self) -> None:
-        plain, marked = self._format("muted"), self._format("highlight_text")
+        plain, marked = self._format(self._role), self._format("highlight_text")
         marked.setBackground(self._theme.colour("highlight"))
         self.document().clear()
         cursor = QTextCursor(self.document())

@@ -181,6 +181,7 @@ class AnswerItem(QWidget):
         self._turn = turn
         self._is_last = False
         self._hides_unsupported = False
+        self._shown_anyway_id = ""
         self._build()
         self._connect()
         self.show_turn(turn)
@@ -289,10 +290,12 @@ class AnswerItem(QWidget):
     def _show_claims(self, message: Message) -> None:
         words, tone = summary(message.claims, is_checking=self._turn.is_checking)
         self._check.setText(words)
+        self._check.setAccessibleName(f"Check of the answer: {words}. Press to see why.")
         self._check.setVisible(bool(words))
         set_property(self._check, "tone", tone)
         self._claims.show_claims(message.claims, message.sources)
-        is_hidden = self._hides_unsupported and not is_backed(message.claims)
+        is_wanted = message.message_id == self._shown_anyway_id
+        is_hidden = self._hides_unsupported and not (is_wanted or is_backed(message.claims))
         self._hidden.setVisible(is_hidden)
         self._body.setVisible(not is_hidden)
 
@@ -324,7 +327,8 @@ class AnswerItem(QWidget):
 
     @Slot()
     def _on_shown_anyway(self) -> None:
-        self.hide_unsupported(is_wanted=False)
+        self._shown_anyway_id = self._turn.message.message_id
+        self._show_claims(self._turn.message)
 
     @Slot()
     def _on_place_wanted(self) -> None:

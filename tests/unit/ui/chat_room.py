@@ -1,5 +1,6 @@
 """A chat page on the real chat over a library of one file, and what a person does on it."""
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,7 +32,9 @@ class Room:
         return texts(self.page)
 
     def answers(self) -> list[str]:
-        return [v.toPlainText() for v in self.page.findChildren(SegmentView) if v.isVisible()]
+        """Without the badges of what was checked, which come when they come."""
+        views = [view for view in self.page.findChildren(SegmentView) if view.isVisible()]
+        return [re.sub("\u2060 .", "", view.toPlainText()) for view in views]
 
 
 def use(room: Room, server: ChatServer) -> None:
@@ -65,5 +68,5 @@ def click(room: Room, qtbot: QtBot, name: str, place: int) -> None:
 def named(room: Room, name: str) -> list[QAbstractButton]:
     """The buttons of this name that can be seen, from the top."""
     found = room.page.findChildren(QAbstractButton)
-    seen = [b for b in found if b.accessibleName() == name and b.isVisible()]
+    seen = [b for b in found if name in (b.accessibleName(), b.text()) and b.isVisible()]
     return sorted(seen, key=lambda b: b.mapToGlobal(b.rect().topLeft()).y())

@@ -1,12 +1,15 @@
 """The text of an answer: the same from a stream as from the store, and never rendered whole."""
 
 import time
+from dataclasses import replace
 
 import pytest
 from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
 from desktop_rag.core.anchors import Anchor
+from desktop_rag.core.answer_claims import Claim, unchecked
+from desktop_rag.core.claims import Verdict
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.ui.answer_body import SHOWN_CHARS, AnswerBody
 from desktop_rag.ui.segment_view import SegmentView
@@ -71,6 +74,29 @@ def test_an_answer_that_became_shorter_is_shown_shorter(body: AnswerBody) -> Non
     body.show_text("A wrong citation [7] here.\n\nMore", [SOURCE], is_live=True)
     body.show_text("A wrong citation here.", [SOURCE])
     assert shown(body) == ["A wrong citation here."]
+
+
+def test_another_verdict_changes_the_piece_that_it_stands_in_only(
+    body: AnswerBody, qtbot: QtBot
+) -> None:
+    text = "The lamp is lit at dusk.\n\n" + "It burns.\n\n" * 500 + "So it is.\n"
+    ends = (24, len(text) - 1)
+    right, wrong = (
+        [Claim(0, end, replace(unchecked(""), verdict=verdict)) for end in ends]
+        for verdict in (Verdict.SUPPORTED, Verdict.CONTRADICTED)
+    )
+    body.show_text(text, [], right)
+    qtbot.waitUntil(lambda: body.is_rendered)
+    first, last = shown(body)[0], shown(body)[-1]
+    view = body.findChildren(SegmentView)[0]
+    view.selectAll()
+    body.show_text(text, [], [right[0], wrong[1]])
+    qtbot.waitUntil(lambda: body.is_rendered)
+    assert last != shown(body)[-1]
+    assert view.textCursor().hasSelection()
+    body.show_text(text, [], wrong)
+    qtbot.waitUntil(lambda: body.is_rendered)
+    assert first != shown(body)[0]
 
 
 def test_another_theme_renders_again(body: AnswerBody, theme: Theme, qtbot: QtBot) -> None:

@@ -1,6 +1,7 @@
 """The chat page on the real chat: ask, stop, retry, other conversations, sources, opening."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,9 +10,11 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QAbstractButton
 from pytestqt.qtbot import QtBot
 
-from desktop_rag.core.conversation import MessageState, Role
+from desktop_rag.core.anchors import Anchor
+from desktop_rag.core.conversation import Message, MessageState, Role, SourceRef
 from desktop_rag.core.settings import Settings
 from desktop_rag.ui.bridge import Bridge
+from desktop_rag.ui.chat_session import ChatSession
 from desktop_rag.ui.composer import Composer
 from desktop_rag.ui.conversation_list import ConversationList
 from desktop_rag.ui.empty_chat import EmptyChat
@@ -24,6 +27,7 @@ from tests.unit.ui.chat_room import (
     ask,
     conversation_titles,
     is_answered,
+    named,
     use,
 )
 from tests.unit.ui.rooms import button
@@ -95,6 +99,26 @@ def test_a_citation_shows_its_card_and_opens_the_file(
     card = room.page.findChildren(SourceCard)[0]
     assert card.isVisible()
     assert card.property("chosen") is True
+
+
+def test_the_sources_of_an_earlier_answer_stay_while_more_is_found_about_the_last(
+    room: Room, qtbot: QtBot
+) -> None:
+    first = SourceRef(1, "d1", "/lamp.md", "Lamp", Anchor(), "Text.", 0.5)
+    second = replace(first, title="Oil")
+    asked = Message("m1", "c1", Role.USER, QUESTION, 1.0)
+    earlier = Message("m2", "c1", Role.ASSISTANT, "At dusk [1].", 2.0, sources=(first,))
+    last = replace(earlier, message_id="m4", sources=(second,))
+    [session] = room.page.findChildren(ChatSession)
+    session.model.load([asked, earlier, replace(asked, message_id="m3"), last])
+    panel = room.page.findChildren(SourcesPanel)[0]
+    assert panel.sources == (second,)
+    qtbot.waitUntil(lambda: len(named(room, "1 source")) == 2)
+    named(room, "1 source")[0].click()
+    session.model.change(replace(last, follow_ups=("And what does it burn?",)))
+    assert panel.sources == (first,)
+    session.model.change(replace(last, sources=(replace(second, is_cited=True),)))
+    assert panel.sources[0].title == "Oil"
 
 
 def test_a_source_that_is_gone_is_said(
