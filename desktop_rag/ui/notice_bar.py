@@ -26,9 +26,7 @@ class NoticeCard(Card):
         self._title = PlainLabel(notice.title, wrap=True, selectable=True)
         self._title.setObjectName("noticeTitle")
         self._hint = PlainLabel(notice.hint, wrap=True, selectable=True)
-        self._hint.setVisible(bool(notice.hint))
         self.action_button = TextButton(action, kind="quiet")
-        self.action_button.setVisible(bool(action))
         close = IconButton(theme, "close:muted", "Dismiss")
         close.clicked.connect(self.closed)
         words = QVBoxLayout()
@@ -42,6 +40,9 @@ class NoticeCard(Card):
         row.addLayout(words, 1)
         row.addWidget(self.action_button, 0, Qt.AlignmentFlag.AlignVCenter)
         row.addWidget(close, 0, Qt.AlignmentFlag.AlignTop)
+        # Not before they stand in the card: alone they would be windows for a moment.
+        self._hint.setVisible(bool(notice.hint))
+        self.action_button.setVisible(bool(action))
         if action:
             QTimer.singleShot(OFFER_MS, self, self.closed.emit)
 

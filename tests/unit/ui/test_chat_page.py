@@ -25,6 +25,7 @@ from tests.unit.ui.chat_room import (
     QUESTION,
     Room,
     ask,
+    click,
     conversation_titles,
     is_answered,
     named,
@@ -128,7 +129,7 @@ def test_a_source_that_is_gone_is_said(
     ask(room, qtbot)
     room.file.unlink()
     with qtbot.waitSignal(bridge.posted) as posted:
-        button(room.page, "Open source 1 at its place").click()
+        click(room, qtbot, "Open source 1 at its place", 0)
     assert posted.args
     assert "not there any more" in posted.args[0].title
 
