@@ -76,6 +76,8 @@ def measure(home: Home, folder: Path, server: ChatServer, answers: int) -> list[
     opened.open()
     opened.services.library.add_source(folder)
     assert opened.services.library.wait_until_quiet(_WAIT_S)
+    # The endpoint is examined when it is first used, once for good: not what is measured here.
+    opened.services.chat.models.examine(server.endpoint())
     page = opened.window.chat_page
 
     def wait_for(is_so: Callable[[], bool]) -> None:
