@@ -33,11 +33,6 @@ class Claim:
         return cls(fields["start"], fields["end"], _checked(fields["checked"]), fields["n"])
 
 
-def unchecked(sentence: str) -> CheckedClaim:
-    """A claim before it is checked."""
-    return CheckedClaim(sentence, Verdict.NOT_CHECKED, 0.0, None, (), "")
-
-
 def _checked(fields: dict[str, Any]) -> CheckedClaim:
     differences = tuple(
         Difference(DifferenceKind(d["kind"]), _span(d["in_claim"]), _span(d["in_source"]))

@@ -8,12 +8,13 @@ from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
 from desktop_rag.core.anchors import Anchor
-from desktop_rag.core.answer_claims import Claim, unchecked
+from desktop_rag.core.answer_claims import Claim
 from desktop_rag.core.claims import Verdict
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.ui.answer_body import SHOWN_CHARS, AnswerBody
 from desktop_rag.ui.segment_view import SegmentView
 from desktop_rag.ui.theme import Theme
+from tests.claims import unchecked
 
 SOURCE = SourceRef(1, "d1", "a.md", "A", Anchor(), "Text.", 0.5)
 TEXT = "One **two** [1].\n\n- three\n- four [9]\n\n```py\nx = 1\n```\n\nLast.\n"

@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from desktop_rag.core.answer_claims import Claim, unchecked
+from desktop_rag.core.answer_claims import Claim
 from desktop_rag.core.claims import Verdict
 from desktop_rag.core.paths import resources_dir
 from desktop_rag.ui.claim_marks import MARK, with_marks
 from desktop_rag.ui.markdown import Look, render_html
 from desktop_rag.ui.theme import load_scheme
+from tests.claims import unchecked
 
 LOOK = Look(load_scheme(resources_dir() / "themes" / "light.toml").roles)
 BADGE = re.compile('\u2060\u00a0<a href="claim:[^>]*>.</a>')

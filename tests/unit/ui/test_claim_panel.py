@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
 from desktop_rag.core.anchors import Anchor
-from desktop_rag.core.answer_claims import Claim, unchecked
+from desktop_rag.core.answer_claims import Claim
 from desktop_rag.core.claims import (
     CheckedClaim,
     Difference,
@@ -23,6 +23,7 @@ from desktop_rag.ui.marked_text import MarkedText
 from desktop_rag.ui.segment_view import SegmentView
 from desktop_rag.ui.theme import Theme
 from tests.chat_server import ChatServer
+from tests.claims import unchecked
 from tests.unit.ui.chat_room import QUESTION, Room, ask, click, named, use
 from tests.unit.ui.rooms import button, texts
 

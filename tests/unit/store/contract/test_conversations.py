@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from desktop_rag.core.anchors import Anchor
-from desktop_rag.core.answer_claims import Claim, unchecked
+from desktop_rag.core.answer_claims import Claim
 from desktop_rag.core.claims import (
     CheckedClaim,
     Difference,
@@ -21,6 +21,7 @@ from desktop_rag.core.conversation import (
 )
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.records import ConversationStore
+from tests.claims import unchecked
 
 SOURCE = SourceRef(
     1, "d", "/docs/a.pdf", "A", Anchor(page=3), "passage", 0.5, "quote", 4, 9, is_cited=True,
