@@ -151,10 +151,12 @@ class ClaimPanel(Card):
         self._next.setEnabled(self._index + 1 < len(self._claims))
 
     def _show_evidence(self) -> None:
-        evidence, source = self.claim.checked.evidence, self._sources.get(self.claim.n)
-        is_missing = self.claim.verdict is Verdict.NOT_IN_SOURCES
-        if is_missing and self.claim.checked.support < _LEAST_SUPPORT:
-            evidence = None
+        checked, source = self.claim.checked, self._sources.get(self.claim.n)
+        # Where words are told to differ, those of the source are to be seen.
+        is_compared = any(d.in_claim and d.in_source for d in checked.differences)
+        is_missing = checked.verdict is Verdict.NOT_IN_SOURCES and not is_compared
+        is_shown = not is_missing or checked.support >= _LEAST_SUPPORT
+        evidence = checked.evidence if is_shown else None
         self._view.setVisible(source is not None and evidence is not None)
         if source is None or evidence is None:
             self._source.set_full_text("The sources")

@@ -128,7 +128,7 @@ def test_what_is_not_backed_asks_where_to_verify_it(panel: ClaimPanel, qtbot: Qt
 def test_what_has_nothing_to_do_with_a_claim_is_not_shown_as_what_a_source_says(
     panel: ClaimPanel, verdict: Verdict, support: float, is_shown: bool
 ) -> None:
-    checked = replace(WRONG.checked, verdict=verdict, support=support)
+    checked = replace(WRONG.checked, verdict=verdict, support=support, differences=())
     panel.show_claims((replace(WRONG, checked=checked),), (SOURCE,))
     panel.open_at(0)
     assert (marked_text(panel, "Evidence").toPlainText() != NOTHING) is is_shown
@@ -280,3 +280,13 @@ def test_an_answer_that_nothing_backs_is_hidden_where_that_is_wished(
 
 def is_hidden(room: Room) -> bool:
     return any(text.startswith("Hidden:") for text in room.words())
+
+
+def test_words_that_are_told_to_differ_are_shown_on_both_sides(panel: ClaimPanel) -> None:
+    """The explanation may say “The source says 20, the answer 40” of a claim hardly supported."""
+    checked = replace(WRONG.checked, verdict=Verdict.NOT_IN_SOURCES, support=0.05)
+    panel.show_claims((replace(WRONG, checked=checked),), (SOURCE,))
+    panel.open_at(0)
+    shown = [text.toPlainText() for text in panel.findChildren(MarkedText)]
+    assert "It burns 20 litres of oil a night." in shown
+    assert NOTHING not in shown
