@@ -19,6 +19,7 @@ from desktop_rag.models.profiles import ProfileBook
 from tests.asking import answer_of, events_of
 from tests.chat_server import ChatServer
 from tests.model_dialects import Dialect
+from tests.standing_clock import Clock
 
 ANSWER = "The lamp is lit at dusk [1]."
 TURNS = (ChatTurn("system", "Be brief."), ChatTurn("user", "When is the lamp lit?"))
@@ -28,16 +29,6 @@ TURNS = (ChatTurn("system", "Be brief."), ChatTurn("user", "When is the lamp lit
 def server() -> Iterator[ChatServer]:
     with ChatServer(ANSWER) as server:
         yield server
-
-
-class Clock:
-    """Stands still until it is set."""
-
-    def __init__(self) -> None:
-        self.now = 1_700_000_000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 @pytest.fixture

@@ -7,20 +7,11 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.settings import EndpointSettings
 from desktop_rag.models.allowance import Allowances, cost_of
 from desktop_rag.models.chat_stream import Usage
+from tests.standing_clock import Clock
 
 ENDPOINT = EndpointSettings("https://api.example.com/v1", "m")
 PRICED = replace(ENDPOINT, price_in=2.0, price_out=10.0, spend_per_day=1.0)
 DAY_S = 86_400.0
-
-
-class Clock:
-    """Stands still until it is set."""
-
-    def __init__(self) -> None:
-        self.now = 1_700_000_000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 @pytest.fixture
