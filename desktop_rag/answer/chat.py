@@ -6,48 +6,36 @@ the database or the network, so they run on worker threads only.
 
 import time
 import uuid
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from threading import Event
 
 from desktop_rag.answer.afterwards import After, Afterwards
 from desktop_rag.answer.answer_claims import CheckClaim
+from desktop_rag.answer.answering import Answering, Asking
 from desktop_rag.answer.chat_models import ChatModels
-from desktop_rag.answer.draft import Draft
-from desktop_rag.answer.extract import (
-    NOTHING_FOUND,
-    NOTHING_RELEVANT,
-    NOTHING_RELEVANT_HERE,
-    NOTHING_THERE,
-    excerpts,
-)
 from desktop_rag.answer.follow_ups import FollowUps
 from desktop_rag.answer.history import History
-from desktop_rag.answer.model_answer import answer_with
-from desktop_rag.answer.passages import numbered, place_of
+from desktop_rag.answer.passages import numbered
 from desktop_rag.answer.retrieval import Retriever
 from desktop_rag.answer.rewrites import Rewrites
 from desktop_rag.answer.small_job import Unless
 from desktop_rag.answer.source_finder import SourceFinder
-from desktop_rag.answer.whole_library import MOST_FILES, WholeLibrary
-from desktop_rag.core.anchors import Anchor
+from desktop_rag.answer.whole_library import MOST_FILES
 from desktop_rag.core.conversation import (
     AnswerChanged,
     AnswerDone,
     AnswerEvent,
     Conversation,
     Message,
-    MessageState,
     QuestionStored,
     Role,
     SearchResult,
     SourceRef,
-    SourcesFound,
-    TextDelta,
 )
 from desktop_rag.core.domain import Passage, SearchMode
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.query import parse_query, storable
+from desktop_rag.core.query import storable
 from desktop_rag.core.settings import Settings
 from desktop_rag.core.text import words
 from desktop_rag.models.gate import ModelGate
@@ -80,8 +68,7 @@ class Chat:
         self._conversations = conversations
         self._documents = documents
         self._finder = SourceFinder(retriever, documents, embedder)
-        self._whole_library = WholeLibrary(self._finder, documents, embedder)
-        self._embedder = embedder
+        self._answering = Answering(self._finder, documents, embedder, models)
         self._settings = settings
         self._answers = ModelGate()
         self._stopping = Event()
@@ -140,7 +127,7 @@ class Chat:
         )
         self._conversations.add_message(asked)
         yield QuestionStored(conversation, asked)
-        yield from self._answer(question, conversation, history, cancel)
+        yield from self._answer(self._asking(question, conversation, history), cancel)
 
     def retry(
         self, conversation_id: str, *, every_file: bool = False, cancel: Event
@@ -157,14 +144,10 @@ class Chat:
         if last is None:
             raise AppError("There is no question to answer again.", "Ask one first.")
         replaced = messages[last + 1].message_id if last + 1 < len(messages) else ""
-        yield from self._answer(
-            messages[last].text,
-            conversation,
-            messages[:last],
-            cancel,
-            replaced=replaced,
-            every_file=every_file,
+        asking = self._asking(
+            messages[last].text, conversation, messages[:last], every_file=every_file
         )
+        yield from self._answer(asking, cancel, replaced=replaced)
 
     def files_to_ask(self, conversation_id: str) -> tuple[int, str]:
         """How many files the last question would be asked of, and the model, "" for none."""
@@ -232,95 +215,26 @@ class Chat:
     # --- answering -------------------------------------------------------------------------
 
     def _answer(
-        self,
-        question: str,
-        conversation: Conversation,
-        history: Sequence[Message],
-        cancel: Event,
-        *,
-        replaced: str = "",
-        every_file: bool = False,
+        self, asking: Asking, cancel: Event, *, replaced: str = ""
     ) -> Iterator[AnswerEvent]:
         with self._answers.question():
-            done = yield from self._drafted(
-                question, conversation, history, cancel, every_file=every_file
-            )
+            done = yield from self._answering.answer(asking, cancel)
             if replaced:
                 self._conversations.replace_message(replaced, done)
             else:
                 self._conversations.add_message(done)
         yield AnswerDone(done)
 
-    def _drafted(
+    def _asking(
         self,
         question: str,
         conversation: Conversation,
         history: Sequence[Message],
-        cancel: Event,
         *,
-        every_file: bool,
-    ) -> Generator[AnswerEvent, None, Message]:
-        collection_id = conversation.collection_id
-        draft = Draft(conversation.conversation_id, began_at=time.monotonic())
-        try:
-            model = self.models.main()
-            wanted = self._settings.retrieval
-            self._finder.give(
-                draft, question, history, wanted,
-                collection_id=collection_id, model=self.models.helper(), cancel=cancel,
-            )  # fmt: skip
-            if every_file:
-                yield from self._whole_library.answer(
-                    draft, wanted, collection_id=collection_id, model=model, cancel=cancel
-                )
-            elif not draft.sources:
-                yield from self._from_nothing(draft, collection_id)
-            elif model:
-                yield from answer_with(
-                    model, question, history, draft, self._finder.count_tokens, cancel
-                )
-            else:
-                yield from self._from_excerpts(draft, _said_before(question, draft, history))
-        except AppError as error:
-            done = draft.message(MessageState.FAILED, error.title, error.hint)
-        else:
-            state = MessageState.STOPPED if cancel.is_set() else MessageState.DONE
-            done = draft.message(state)
-        return replace(done, sources=self._placed(done.sources))
-
-    def _placed(self, sources: Sequence[SourceRef]) -> tuple[SourceRef, ...]:
-        """The sources with cited ones at the place of their quote: a row, not the whole table."""
-        return tuple(
-            replace(source, anchor=self._place(source)) if source.quote else source
-            for source in sources
-        )
-
-    def _place(self, source: SourceRef) -> Anchor:
-        places = self._documents.content(source.document_id)[1]
-        return place_of(places, source.start, source.end) or source.anchor
-
-    def _from_excerpts(self, draft: Draft, said: str) -> Iterator[AnswerEvent]:
-        draft.is_excerpts = True
-        yield SourcesFound(draft.sources, draft.notes)
-        asked = parse_query(draft.asked).text or draft.asked
-        asked = draft.notes.repair(asked) if draft.notes else asked
-        draft.text = excerpts(asked, draft.sources, self._embedder, said)
-        yield TextDelta(draft.text)
-
-    def _from_nothing(self, draft: Draft, collection_id: str) -> Iterator[AnswerEvent]:
-        """Say that there is nothing to answer from; no model is asked to make something up."""
-        yield SourcesFound((), draft.notes)
-        if draft.nearest:
-            draft.text = NOTHING_RELEVANT_HERE if collection_id else NOTHING_RELEVANT
-        else:
-            draft.text = NOTHING_FOUND if self._documents.counts().total else NOTHING_THERE
-        yield TextDelta(draft.text)
-
-
-def _said_before(question: str, draft: Draft, history: Sequence[Message]) -> str:
-    """The answer before, for a question that goes on from it and wants to know more."""
-    answers = [message.text for message in history if message.role is Role.ASSISTANT]
-    return answers[-1] if answers and draft.asked != question else ""
+        every_file: bool = False,
+    ) -> Asking:
+        retrieval = self._settings.retrieval
+        return Asking(question, conversation, history, retrieval, every_file=every_file)
 
 
 def _title_of(question: str) -> str:
