@@ -1,0 +1,145 @@
+"""Makes one answer: finds its sources, has them answered from, checks and places what is cited.
+
+Runs on the thread that answers.
+"""
+
+import time
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass, replace
+from threading import Event
+
+from desktop_rag.answer.chat_models import ChatModels
+from desktop_rag.answer.draft import Draft
+from desktop_rag.answer.extract import (
+    NOTHING_FOUND,
+    NOTHING_RELEVANT,
+    NOTHING_RELEVANT_HERE,
+    NOTHING_THERE,
+    excerpts,
+)
+from desktop_rag.answer.model_answer import answer_with
+from desktop_rag.answer.passages import place_of
+from desktop_rag.answer.source_finder import SourceFinder
+from desktop_rag.answer.whole_library import WholeLibrary
+from desktop_rag.core.anchors import Anchor
+from desktop_rag.core.conversation import (
+    AnswerEvent,
+    Conversation,
+    Message,
+    MessageState,
+    Role,
+    SourceRef,
+    SourcesFound,
+    TextDelta,
+)
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.query import parse_query
+from desktop_rag.core.settings import RetrievalSettings
+from desktop_rag.models.ports import Embedder
+from desktop_rag.store.contract.documents import DocumentStore
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """A question with everything that its answer depends on.
+
+    `history` are the messages before it.
+    """
+
+    question: str
+    conversation: Conversation
+    history: Sequence[Message]
+    settings: RetrievalSettings
+    every_file: bool = False
+
+    @property
+    def collection_id(self) -> str:
+        """What is asked; "" for all documents."""
+        return self.conversation.collection_id
+
+
+class Answering:
+    """Turns a question into the message that answers it."""
+
+    def __init__(
+        self,
+        finder: SourceFinder,
+        documents: DocumentStore,
+        embedder: Embedder | None,
+        models: ChatModels,
+    ) -> None:
+        """Without an embedder sentences are chosen by their words."""
+        self._finder = finder
+        self._documents = documents
+        self._embedder = embedder
+        self._models = models
+        self._whole_library = WholeLibrary(finder, documents, embedder)
+
+    def answer(self, asking: Asking, cancel: Event) -> Generator[AnswerEvent, None, Message]:
+        """The answer, not stored yet; yields what happens on the way.
+
+        Whatever the endpoint did wrong is told by the message.
+        """
+        draft = Draft(asking.conversation.conversation_id, began_at=time.monotonic())
+        try:
+            yield from self._drafted(draft, asking, cancel)
+        except AppError as error:
+            done = draft.message(MessageState.FAILED, error.title, error.hint)
+        else:
+            state = MessageState.STOPPED if cancel.is_set() else MessageState.DONE
+            done = draft.message(state)
+        return replace(done, sources=self._placed(done.sources))
+
+    def _drafted(self, draft: Draft, asking: Asking, cancel: Event) -> Iterator[AnswerEvent]:
+        model = self._models.main()
+        self._finder.give(
+            draft, asking.question, asking.history, asking.settings,
+            collection_id=asking.collection_id, model=self._models.helper(), cancel=cancel,
+        )  # fmt: skip
+        if asking.every_file:
+            yield from self._whole_library.answer(
+                draft, asking.settings,
+                collection_id=asking.collection_id, model=model, cancel=cancel,
+            )  # fmt: skip
+        elif not draft.sources:
+            yield from self._from_nothing(draft, asking.collection_id)
+        elif model:
+            yield from answer_with(
+                model, asking.question, asking.history, draft, self._finder.count_tokens, cancel
+            )
+        else:
+            yield from self._from_excerpts(draft, _said_before(draft, asking))
+
+    def _placed(self, sources: Sequence[SourceRef]) -> tuple[SourceRef, ...]:
+        """The sources with cited ones at the place of their quote: a row, not the whole table."""
+        return tuple(
+            replace(source, anchor=self._place(source)) if source.quote else source
+            for source in sources
+        )
+
+    def _place(self, source: SourceRef) -> Anchor:
+        places = self._documents.content(source.document_id)[1]
+        return place_of(places, source.start, source.end) or source.anchor
+
+    def _from_excerpts(self, draft: Draft, said: str) -> Iterator[AnswerEvent]:
+        draft.is_excerpts = True
+        yield SourcesFound(draft.sources, draft.notes)
+        asked = parse_query(draft.asked).text or draft.asked
+        asked = draft.notes.repair(asked) if draft.notes else asked
+        draft.text = excerpts(asked, draft.sources, self._embedder, said)
+        yield TextDelta(draft.text)
+
+    def _from_nothing(self, draft: Draft, collection_id: str) -> Iterator[AnswerEvent]:
+        """Say that there is nothing to answer from; no model is asked to make something up."""
+        yield SourcesFound((), draft.notes)
+        if draft.nearest:
+            draft.text = NOTHING_RELEVANT_HERE if collection_id else NOTHING_RELEVANT
+        else:
+            draft.text = NOTHING_FOUND if self._documents.counts().total else NOTHING_THERE
+        yield TextDelta(draft.text)
+
+
+def _said_before(draft: Draft, asking: Asking) -> str:
+    """The answer before, for a question that goes on from it and wants to know more."""
+    answers = [message.text for message in asking.history if message.role is Role.ASSISTANT]
+    return answers[-1] if answers and draft.asked != asking.question else ""
