@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 from desktop_rag.core.conversation import Conversation, Feedback, Message, SourceRef
 from desktop_rag.core.domain import Collection
 from desktop_rag.core.library_events import Notice
+from desktop_rag.core.question import Question
 from desktop_rag.core.settings import Settings
 from desktop_rag.ui.address_question import ask_to_open
 from desktop_rag.ui.answer_sources import AnswerSources
@@ -21,6 +22,7 @@ from desktop_rag.ui.askable import Askable
 from desktop_rag.ui.bridge import Bridge
 from desktop_rag.ui.chat_header import ChatHeader
 from desktop_rag.ui.chat_session import ChatSession
+from desktop_rag.ui.chat_sessions import ChatSessions
 from desktop_rag.ui.composer import Composer
 from desktop_rag.ui.controls import centred
 from desktop_rag.ui.conversation_actions import ConversationActions
@@ -62,12 +64,11 @@ class ChatPage(QWidget):
         self._opener = PlaceOpener(bridge, library, theme, self)
         self._feed = ConversationFeed(bridge, chat, self)
         self._actions = ConversationActions(bridge, chat, self)
-        self._sessions: list[ChatSession] = []
+        self._sessions = ChatSessions(bridge, chat, self)
         self.askable = Askable(bridge, library, self)
         self._build()
         self._connect()
-        self._session = self._new_session(None)
-        self._show_session(self._session)
+        self._sessions.show_current()
 
     def _build(self) -> None:
         self._list = ConversationList(self._theme)
@@ -100,6 +101,7 @@ class ChatPage(QWidget):
 
     def _connect(self) -> None:
         self._connect_messages()
+        self._connect_sessions()
         self.askable.known.connect(self._on_library_known)
         self._feed.listed.connect(self._on_listed)
         self._feed.restored.connect(self.open_conversation)
@@ -146,6 +148,14 @@ class ChatPage(QWidget):
         self._messages.citation_clicked.connect(self._on_citation_clicked)
         self._messages.address_clicked.connect(self._on_address_clicked)
 
+    def _connect_sessions(self) -> None:
+        self._sessions.shown.connect(self._on_session_shown)
+        self._sessions.messages_changed.connect(self._on_messages_changed)
+        self._sessions.conversation_known.connect(self._on_conversation_known)
+        self._sessions.busy_changed.connect(self._composer.set_busy)
+        self._sessions.answered.connect(self._feed.refresh)
+        self._sessions.replaced.connect(self._on_answer_replaced)
+
     # --- what the window calls ------------------------------------------------------------------
 
     def apply(self, settings: Settings) -> None:
@@ -170,7 +180,7 @@ class ChatPage(QWidget):
     def new_chat(self) -> None:
         """Begin a conversation; it is stored with its first question."""
         if self._session.conversation_id or self._session.is_busy:
-            self._show_session(self._new_session(None))
+            self._sessions.show_new()
         self.focus_composer()
 
     @Slot()
@@ -191,18 +201,12 @@ class ChatPage(QWidget):
     @Slot(object)
     def open_conversation(self, conversation: Conversation) -> None:
         """Show a stored conversation."""
-        for session in self._sessions:
-            if session.conversation_id == conversation.conversation_id:
-                self._show_session(session)
-                return
-        session = self._new_session(conversation)
-        self._show_session(session)
-        session.load()
+        self._sessions.show_conversation(conversation)
 
     @Slot(str)
     def ask(self, question: str) -> None:
         """Ask in the open conversation, of the documents that are chosen."""
-        self._on_submitted(question, self._composer.collection_id)
+        self._on_submitted(Question(question, self._composer.collection_id))
 
     def write_question(self, question: str) -> None:
         """Put a question into the composer of a new chat, to be sent by the person."""
@@ -222,34 +226,18 @@ class ChatPage(QWidget):
 
     # --- sessions -------------------------------------------------------------------------------
 
-    def _new_session(self, conversation: Conversation | None) -> ChatSession:
-        session = ChatSession(self._bridge, self._chat, conversation, self)
-        session.conversation_known.connect(self._on_conversation_known)
-        session.busy_changed.connect(self._on_busy_changed)
-        session.answered.connect(self._on_answered)
-        session.replaced.connect(self._on_answer_replaced)
-        session.model.modelReset.connect(self._on_messages_changed)
-        session.model.rowsInserted.connect(self._on_messages_changed)
-        session.model.dataChanged.connect(self._on_messages_changed)
-        self._sessions.append(session)
-        return session
+    @property
+    def _session(self) -> ChatSession:
+        return self._sessions.current
 
-    def _show_session(self, session: ChatSession) -> None:
-        self._session = session
+    @Slot(object)
+    def _on_session_shown(self, session: ChatSession) -> None:
         self._messages.set_model(session.model)
         self._composer.set_busy(session.is_busy)
         self._composer.choose_collection(session.collection_id)
         self._composer.end_editing()
         self._list.choose(session.conversation_id)
         self._show_header()
-        self._on_messages_changed()
-        self._drop_idle_sessions()
-
-    def _drop_idle_sessions(self) -> None:
-        others = [s for s in self._sessions if s is not self._session]
-        for session in [s for s in others if not (s.is_busy or s.is_checking)]:
-            self._sessions.remove(session)
-            session.deleteLater()
 
     def _show_header(self) -> None:
         conversation = self._session.conversation
@@ -267,19 +255,8 @@ class ChatPage(QWidget):
 
     @Slot(object)
     def _on_conversation_known(self, conversation: Conversation) -> None:
-        if self.sender() is self._session:
-            self._list.choose(conversation.conversation_id)
-            self._show_header()
-        self._feed.refresh()
-
-    @Slot(bool)
-    def _on_busy_changed(self, is_busy: bool) -> None:
-        if self.sender() is self._session:
-            self._composer.set_busy(is_busy)
-
-    @Slot()
-    def _on_answered(self) -> None:
-        self._drop_idle_sessions()
+        self._list.choose(conversation.conversation_id)
+        self._show_header()
         self._feed.refresh()
 
     @Slot(object)
@@ -292,25 +269,25 @@ class ChatPage(QWidget):
 
     # --- what the person does -------------------------------------------------------------------
 
-    @Slot(str, str)
-    def _on_submitted(self, question: str, collection_id: str) -> None:
+    @Slot(object)
+    def _on_submitted(self, question: Question) -> None:
         if not self._session.is_busy:
-            self._session.ask(question, collection_id)
+            self._session.ask(question)
             self._messages.scroll_to_end()
 
     @Slot()
     def _on_retry_requested(self) -> None:
         self._session.retry()
 
-    @Slot(object, str, str)
-    def _on_question_edited(self, message: Message, question: str, collection_id: str) -> None:
+    @Slot(object, object)
+    def _on_question_edited(self, message: Message, question: Question) -> None:
         def ask(copy: Conversation, messages: list[Message]) -> None:
             self._show_copy(copy, messages)
-            self._on_submitted(question, collection_id)
+            self._on_submitted(question)
 
         if self._session.model.turn(0).message == message:
-            self._show_session(self._new_session(None))
-            self._on_submitted(question, collection_id)
+            self._sessions.show_new()
+            self._on_submitted(question)
         else:
             self._actions.fork_before(message, ask)
 
@@ -321,28 +298,22 @@ class ChatPage(QWidget):
     @Slot(object)
     def _on_rewrite_requested(self, message: Message) -> None:
         session = self._session
-        self._actions.ask_to_rewrite(message, lambda: self._reload(session))
+        self._actions.ask_to_rewrite(message, lambda: self._sessions.reload(session))
 
     def _show_copy(self, copy: Conversation, messages: list[Message]) -> None:
-        session = self._new_session(copy)
-        session.model.load(messages)
-        self._show_session(session)
+        self._sessions.show_copy(copy, messages)
         self._feed.refresh()
         self.focus_composer()
 
-    @Slot(object, object)
-    def _on_answer_replaced(self, former: Message, present: Message) -> None:
-        session = self.sender()
-        assert isinstance(session, ChatSession)
+    @Slot(object, object, object)
+    def _on_answer_replaced(self, session: ChatSession, former: Message, present: Message) -> None:
+        def reload() -> None:
+            self._sessions.reload(session)
+
         self.undo_offered.emit(
             Notice("Answered again. The former answer was replaced."),
-            lambda: self._actions.put_back(former, present, lambda: self._reload(session)),
+            lambda: self._actions.put_back(former, present, reload),
         )
-
-    def _reload(self, session: ChatSession) -> None:
-        # One that nobody looks at any more is read anew when it is opened.
-        if session in self._sessions and not session.is_busy:
-            session.load()
 
     @Slot()
     def _on_pin_requested(self) -> None:
@@ -356,12 +327,7 @@ class ChatPage(QWidget):
 
     @Slot(object)
     def _on_delete_requested(self, conversation: Conversation) -> None:
-        conversation_id = conversation.conversation_id
-        for session in self._sessions:
-            if session.conversation_id == conversation_id:
-                session.leave()
-        if self._session.conversation_id == conversation_id:
-            self._show_session(self._new_session(None))
+        self._sessions.leave(conversation.conversation_id)
         self._feed.delete(conversation)
         notice = Notice(f"Deleted “{title_of(conversation)}”.")
         self.undo_offered.emit(notice, lambda: self._feed.restore(conversation))

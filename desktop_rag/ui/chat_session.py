@@ -21,6 +21,7 @@ from desktop_rag.core.conversation import (
     QuestionStored,
 )
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.question import Question
 from desktop_rag.ui.bridge import Bridge, Job
 from desktop_rag.ui.message_model import MessageModel
 
@@ -57,7 +58,7 @@ class ChatSession(QObject):
         self._checked_id = ""
         self._former: Message | None = None
         self._is_question_stored = conversation is not None
-        self._collection_id = conversation.collection_id if conversation else ""
+        self._question = Question("", conversation.collection_id if conversation else "")
         self.model = MessageModel(self)
 
     @property
@@ -73,7 +74,7 @@ class ChatSession(QObject):
     @property
     def collection_id(self) -> str:
         """What was last asked; empty for all documents."""
-        return self._collection_id
+        return self._question.collection_id
 
     @property
     def is_checking(self) -> bool:
@@ -97,12 +98,12 @@ class ChatSession(QObject):
                 self, lambda: self._chat.history.messages(conversation_id), self._on_loaded
             )
 
-    def ask(self, question: str, collection_id: str) -> None:
+    def ask(self, question: Question) -> None:
         """Send a question; its answer streams into the model."""
-        self._collection_id = collection_id
+        self._question = question
         self._is_question_stored = False
-        self.model.begin_question(question)
-        self._send_question(question)
+        self.model.begin_question(question.text)
+        self._send_question()
 
     def retry(self, *, every_file: bool = False) -> None:
         """Answer the last question again, or from every file by itself.
@@ -115,7 +116,7 @@ class ChatSession(QObject):
         self._former = last if last.text and last.state is MessageState.DONE else None
         self.model.begin_retry()
         if not self._is_question_stored:
-            self._send_question(self.model.last_question)
+            self._send_question()
             return
         conversation_id = self.conversation_id
         self._start(
@@ -141,13 +142,13 @@ class ChatSession(QObject):
         if self._job:
             self._job.stop()
 
-    def _send_question(self, question: str) -> None:
-        conversation_id, collection_id = self.conversation_id, self._collection_id
+    def _send_question(self) -> None:
+        conversation_id, question = self.conversation_id, self._question
         self._start(
             lambda cancel: self._chat.ask(
-                question,
+                question.text,
                 conversation_id=conversation_id,
-                collection_id=collection_id,
+                collection_id=question.collection_id,
                 cancel=cancel,
             )
         )

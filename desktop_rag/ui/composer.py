@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 
 from desktop_rag.core.conversation import Message
 from desktop_rag.core.domain import Collection
+from desktop_rag.core.question import Question
 from desktop_rag.core.search_syntax import SEARCH_SYNTAX
 from desktop_rag.ui.controls import Card, IconButton, PlainLabel, TextButton, set_property
 from desktop_rag.ui.theme import Theme
@@ -65,11 +66,11 @@ class QuestionField(QPlainTextEdit):
 class Composer(Card):
     """Tells what to ask and when to stop; while an answer is on its way nothing can be sent.
 
-    `submitted` carries the question and the collection, `edited` an earlier question before them.
+    `submitted` carries a Question, `edited` an earlier question's message before it.
     """
 
-    submitted = Signal(str, str)
-    edited = Signal(object, str, str)
+    submitted = Signal(object)
+    edited = Signal(object, object)
     stop_requested = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
@@ -197,15 +198,15 @@ class Composer(Card):
 
     @Slot()
     def _submit(self) -> None:
-        question = self.text.strip()
-        if self._is_busy or not question:
+        question = Question(self.text.strip(), self.collection_id)
+        if self._is_busy or not question.text:
             return
         self._field.clear()
         if message := self._instead_of:
             self.end_editing()
-            self.edited.emit(message, question, self.collection_id)
+            self.edited.emit(message, question)
         else:
-            self.submitted.emit(question, self.collection_id)
+            self.submitted.emit(question)
 
     @Slot(QAction)
     def _on_syntax_chosen(self, action: QAction) -> None:

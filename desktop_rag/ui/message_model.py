@@ -91,12 +91,6 @@ class MessageModel(QAbstractListModel):
         """The answer that is being written."""
         return self._turns[-1] if self._turns and self._turns[-1].is_live else None
 
-    @property
-    def last_question(self) -> str:
-        """The last thing the person asked."""
-        texts = (t.message.text for t in reversed(self._turns) if t.message.role is Role.USER)
-        return next(texts, "")
-
     def load(self, messages: Sequence[Message]) -> None:
         """Show a stored conversation instead."""
         self.beginResetModel()

@@ -8,6 +8,7 @@ from pytestqt.qtbot import QtBot
 
 from desktop_rag.answer.chat import Chat
 from desktop_rag.core.conversation import MessageState
+from desktop_rag.core.question import Question
 from desktop_rag.ui.bridge import Bridge
 from desktop_rag.ui.chat_session import ChatSession
 from tests.unit.ui.rooms import make_chat, opened_store
@@ -26,14 +27,14 @@ def test_a_question_that_cannot_be_stored_stays_and_is_asked_anew(
     bridge: Bridge, closed_chat: Chat, qtbot: QtBot
 ) -> None:
     session = ChatSession(bridge, closed_chat)
-    for attempt in (lambda: session.ask("Why?", ""), session.retry):
+    for attempt in (lambda: session.ask(Question("Why?")), session.retry):
         with qtbot.waitSignal(session.answered):
             attempt()
             assert session.is_busy
         assert not session.is_busy
         assert session.conversation_id == ""
         assert session.model.rowCount() == 2
-        assert session.model.last_question == "Why?"
+        assert session.model.turn(0).message.text == "Why?"
         answer = session.model.turn(-1).message
         assert answer.state is MessageState.FAILED
         assert answer.error_title == "The library is closed."
@@ -44,7 +45,7 @@ def test_a_second_retry_while_one_is_under_way_does_nothing(
 ) -> None:
     session = ChatSession(bridge, closed_chat)
     with qtbot.waitSignal(session.answered):
-        session.ask("Why?", "")
+        session.ask(Question("Why?"))
         session.retry()
     assert session.model.rowCount() == 2
 

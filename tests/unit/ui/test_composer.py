@@ -6,6 +6,7 @@ from PySide6.QtWidgets import QComboBox, QMenu
 from pytestqt.qtbot import QtBot
 
 from desktop_rag.core.domain import Collection
+from desktop_rag.core.question import Question
 from desktop_rag.ui.composer import ALL_DOCUMENTS, Composer, QuestionField
 from desktop_rag.ui.controls import IconButton
 from desktop_rag.ui.theme import Theme
@@ -36,7 +37,7 @@ def test_enter_sends_and_empties_the_field(composer: Composer, qtbot: QtBot) -> 
     qtbot.keyClicks(field(composer), "How high is it?")
     with qtbot.waitSignal(composer.submitted) as sent:
         qtbot.keyClick(field(composer), Qt.Key.Key_Return)
-    assert sent.args == ["How high is it?", ""]
+    assert sent.args == [Question("How high is it?")]
     assert composer.text == ""
 
 
@@ -93,7 +94,7 @@ def test_the_chosen_collection_is_asked(composer: Composer, qtbot: QtBot) -> Non
     composer.set_text("What?")
     with qtbot.waitSignal(composer.submitted) as sent:
         qtbot.keyClick(field(composer), Qt.Key.Key_Enter)
-    assert sent.args == ["What?", "k2"]
+    assert sent.args == [Question("What?", "k2")]
 
 
 def test_the_choice_survives_a_new_list_of_collections(composer: Composer) -> None:

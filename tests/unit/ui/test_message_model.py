@@ -114,11 +114,9 @@ def test_a_retry_without_an_answer_adds_one(model: MessageModel) -> None:
     model.load([QUESTION])
     model.begin_retry()
     assert texts(model) == ["Why?", ""]
-    assert model.last_question == "Why?"
 
 
-def test_an_empty_conversation_has_no_last_question(model: MessageModel) -> None:
-    assert model.last_question == ""
+def test_an_empty_conversation_has_no_answer_on_its_way(model: MessageModel) -> None:
     assert model.live_turn is None
 
 
