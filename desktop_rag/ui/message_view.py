@@ -11,9 +11,10 @@ from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
 
 from desktop_rag.core.conversation import Feedback, Message, Role
+from desktop_rag.ui.answer_item import AnswerItem
 from desktop_rag.ui.controls import TextButton, centred
-from desktop_rag.ui.message_items import AnswerItem, QuestionItem
 from desktop_rag.ui.message_model import MessageModel
+from desktop_rag.ui.question_item import QuestionItem
 from desktop_rag.ui.theme import Theme
 
 RENDER_EVERY_MS = 80

@@ -20,10 +20,11 @@ from desktop_rag.core.conversation import (
     TextDelta,
     ThinkingDelta,
 )
+from desktop_rag.ui.answer_item import EXCERPTS_BYLINE, AnswerItem, byline
 from desktop_rag.ui.controls import PlainLabel
-from desktop_rag.ui.message_items import EXCERPTS_BYLINE, AnswerItem, QuestionItem, byline
 from desktop_rag.ui.message_model import MessageModel
 from desktop_rag.ui.message_view import MessageView
+from desktop_rag.ui.question_item import QuestionItem
 from desktop_rag.ui.segment_view import SegmentView
 from desktop_rag.ui.theme import Theme
 

@@ -1,10 +1,10 @@
-"""One message as a person sees it: a question in its bubble, an answer with what belongs to it.
+"""An answer as a person sees it, with what belongs to it.
 
-Qt thread. Both only show a `Turn`; what is pressed goes up as signals.
+Qt thread. It only shows a `Turn`; what is pressed goes up as signals.
 """
 
 from PySide6.QtCore import QSize, Qt, Signal, Slot
-from PySide6.QtGui import QGuiApplication, QResizeEvent
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QHBoxLayout, QToolButton, QVBoxLayout, QWidget
 
 from desktop_rag.core.conversation import Feedback, Message, MessageState
@@ -25,9 +25,7 @@ from desktop_rag.ui.message_model import Phase, Turn
 from desktop_rag.ui.theme import Theme
 from desktop_rag.ui.wording import count_of, one_line
 
-_LONGEST_QUESTION_CHARS = 4_000
 _LONGEST_THINKING_CHARS = 20_000
-_BUBBLE_SHARE = 0.85
 _PHASES = {
     Phase.SEARCHING: "Looking through your documents…",
     Phase.READING: "Reading what was found…",
@@ -39,52 +37,6 @@ _OPINIONS = {
     Feedback.DISLIKED: ("thumb-down", "Dislike"),
 }
 EXCERPTS_BYLINE = "Excerpts from your documents (no endpoint set)"
-
-
-class QuestionItem(QWidget):
-    """What the person asked, on the right."""
-
-    edit_requested = Signal()
-
-    def __init__(self, theme: Theme, turn: Turn, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._edit = IconButton(theme, "pencil:muted", "Edit and ask again")
-        self._edit.clicked.connect(self.edit_requested)
-        self._bubble = Card(kind="bubble")
-        self._label = PlainLabel(wrap=True, selectable=True)
-        inner = QVBoxLayout(self._bubble)
-        inner.setContentsMargins(14, 9, 14, 9)
-        inner.addWidget(self._label)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 10, 0, 6)
-        row.addStretch(1)
-        row.addWidget(self._edit, alignment=Qt.AlignmentFlag.AlignVCenter)
-        row.addWidget(self._bubble)
-        self.show_turn(turn)
-
-    def show_turn(self, turn: Turn) -> None:
-        """Show the question; of a very long one the beginning."""
-        # One that is not stored yet has nothing before it to be copied.
-        self._edit.setVisible(bool(turn.message.message_id))
-        text = turn.message.text
-        hidden = len(text) - _LONGEST_QUESTION_CHARS
-        if hidden > 0:
-            text = f"{text[:_LONGEST_QUESTION_CHARS]}… ({hidden:,} more characters)"
-        self._label.setText(text)
-        self._label.setAccessibleName(f"You asked: {text}")
-        self._fit()
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._fit()
-
-    def _fit(self) -> None:
-        """As wide as its text, but not wider than most of the column."""
-        self._label.ensurePolished()
-        metrics = self._label.fontMetrics()
-        lines = self._label.text().splitlines() or [""]
-        natural = max(metrics.horizontalAdvance(line) for line in lines) + 4
-        self._label.setFixedWidth(min(natural, max(120, int(self.width() * _BUBBLE_SHARE))))
 
 
 class ThinkingFold(QWidget):
