@@ -34,7 +34,7 @@ from desktop_rag.core.conversation import (
 )
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.query import parse_query
-from desktop_rag.core.settings import RetrievalSettings
+from desktop_rag.core.settings import FEW_FILES, RetrievalSettings
 from desktop_rag.models.ports import Embedder
 from desktop_rag.store.contract.documents import DocumentStore
 
@@ -43,7 +43,8 @@ from desktop_rag.store.contract.documents import DocumentStore
 class Asking:
     """A question with everything that its answer depends on.
 
-    `history` are the messages before it.
+    `history` are the messages before it. Every file is asked by itself if `every_file`; few files
+    also when nothing was found, if `asks_few_files`.
     """
 
     question: str
@@ -51,6 +52,7 @@ class Asking:
     history: Sequence[Message]
     settings: RetrievalSettings
     every_file: bool = False
+    asks_few_files: bool = False
 
     @property
     def collection_id(self) -> str:
@@ -96,19 +98,30 @@ class Answering:
             draft, asking.question, asking.history, asking.settings,
             collection_id=asking.collection_id, model=self._models.helper(), cancel=cancel,
         )  # fmt: skip
-        if asking.every_file:
+        if asking.every_file or (model and self._is_worth_asking_all(draft, asking)):
             yield from self._whole_library.answer(
                 draft, asking.settings,
                 collection_id=asking.collection_id, model=model, cancel=cancel,
             )  # fmt: skip
-        elif not draft.sources:
-            yield from self._from_nothing(draft, asking.collection_id)
-        elif model:
+        elif draft.sources and model:
             yield from answer_with(
                 model, asking.question, asking.history, draft, self._finder.count_tokens, cancel
             )
-        else:
+        elif draft.sources:
             yield from self._from_excerpts(draft, _said_before(draft, asking))
+        if not (draft.sources or cancel.is_set()):
+            yield from self._from_nothing(draft, asking.collection_id)
+
+    def _is_worth_asking_all(self, draft: Draft, asking: Asking) -> bool:
+        """Nothing is about the question among all, but alone one of few files may have something.
+
+        More files take longer than anybody waits unasked. It takes a model to tell: without one,
+        of 143 questions about something else 13 were answered with words that happened to match.
+        """
+        if not (draft.nearest and asking.asks_few_files):
+            return False
+        count = self._finder.count_files(draft.asked, FEW_FILES + 1, asking.collection_id)
+        return 1 < count <= FEW_FILES
 
     def _placed(self, sources: Sequence[SourceRef]) -> tuple[SourceRef, ...]:
         """The sources with cited ones at the place of their quote: a row, not the whole table."""

@@ -233,8 +233,14 @@ class Chat:
         *,
         every_file: bool = False,
     ) -> Asking:
-        retrieval = self._settings.retrieval
-        return Asking(question, conversation, history, retrieval, every_file=every_file)
+        return Asking(
+            question,
+            conversation,
+            history,
+            self._settings.retrieval,
+            every_file=every_file,
+            asks_few_files=self._settings.answers.asks_few_files,
+        )
 
 
 def _title_of(question: str) -> str:

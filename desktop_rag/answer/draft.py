@@ -2,7 +2,7 @@
 
 import time
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from desktop_rag.answer.finish import finish_answer
 from desktop_rag.core.conversation import Message, MessageState, Role, SearchNotes, SourceRef
@@ -22,6 +22,13 @@ class Draft:
     nearest: tuple[SourceRef, ...] = ()
     notes: SearchNotes | None = None
     began_at: float = 0.0
+
+    def send(self, sources: tuple[SourceRef, ...]) -> None:
+        """Answer from these of the sources: those that have room in the prompt."""
+        self.sources = sources
+        if self.notes and self.notes.files:
+            read = len({source.document_id for source in sources})
+            self.notes = replace(self.notes, files=replace(self.notes.files, read=read))
 
     def message(self, state: MessageState, title: str = "", hint: str = "") -> Message:
         """The draft as it ends, with its citations checked and located."""

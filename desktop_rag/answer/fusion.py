@@ -8,9 +8,8 @@ No balance is best for all questions, so each question gets its own: logistic fu
 signals of the rankings. The numbers were fitted by `packaging/fit_fusion.py`.
 """
 
-import math
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -67,17 +66,21 @@ class Logistic:
     means: dict[str, float]
     deviations: dict[str, float]
 
-    def __call__(self, values: dict[str, float]) -> float:
+    def __call__(self, values: Mapping[str, float]) -> float:
         """A number between 0 and 1; values without a coefficient count nothing."""
-        total = self.intercept + sum(
-            coefficient * self._standardised(name, values[name])
-            for name, coefficient in self.coefficients.items()
-        )
-        return 1 / (1 + math.exp(-max(-30.0, min(30.0, total))))
+        return float(self.each({name: np.array(value) for name, value in values.items()}))
 
-    def _standardised(self, name: str, value: float) -> float:
-        distance = (value - self.means[name]) / self.deviations[name]
-        return max(-FURTHEST, min(FURTHEST, distance))
+    def each(self, values: Mapping[str, Scores]) -> Scores:
+        """The same of arrays of one shape, element by element."""
+        total = self.intercept + sum(
+            (coefficient * self._standardised(name, values[name])
+             for name, coefficient in self.coefficients.items()),
+            start=np.zeros(()),
+        )  # fmt: skip
+        return 1 / (1 + np.exp(-total.clip(-30, 30)))
+
+    def _standardised(self, name: str, value: Scores) -> Scores:
+        return ((value - self.means[name]) / self.deviations[name]).clip(-FURTHEST, FURTHEST)
 
 
 @dataclass(frozen=True, slots=True)

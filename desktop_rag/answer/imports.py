@@ -19,6 +19,7 @@ from desktop_rag.answer.export import FORMAT, VERSION
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import (
     Feedback,
+    FileCounts,
     Message,
     MessageState,
     Role,
@@ -274,4 +275,9 @@ def _notes(given: _Fields | None) -> SearchNotes | None:
         given.whole("searched"),
         given.texts("hints"),
         given.text("asked"),
+        _file_counts(given.part("files")),
     )
+
+
+def _file_counts(given: _Fields | None) -> FileCounts | None:
+    return FileCounts(given.whole("matched"), given.whole("read")) if given else None

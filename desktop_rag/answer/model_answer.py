@@ -40,7 +40,7 @@ def answer_with(
     found = draft.sources
     for tries_left in reversed(range(_TRIES)):
         context_tokens = model.context_tokens
-        turns, draft.sources = build_turns(
+        turns, sent = build_turns(
             question,
             found,
             history[-_HISTORY:],
@@ -48,6 +48,7 @@ def answer_with(
             count_tokens=count_tokens,
             fence=secrets.token_hex(8),
         )
+        draft.send(sent)
         yield SourcesFound(draft.sources, draft.notes)
         try:
             yield from _heard(model.stream(turns, cancel), draft)

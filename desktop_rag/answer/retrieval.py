@@ -1,10 +1,11 @@
 """Finds the passages for a question: words and meaning, fused. Any worker thread."""
 
-from collections.abc import Callable, Collection, Container, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 from desktop_rag.answer.fusion import (
     FEW,
+    IRRELEVANT_BELOW,
     FusionModel,
     company,
     fuse,
@@ -37,10 +38,14 @@ _DEEPEST = 40_000
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Passages, best first, and the words that were searched for in place of others."""
+    """Passages, best first, and the words that were searched for in place of others.
+
+    `matching` are the chunks of all passages in the race that seem to be about the question.
+    """
 
     passages: list[Passage]
     repaired: tuple[tuple[str, str], ...] = ()
+    matching: tuple[int, ...] = ()
 
 
 class Retriever:
@@ -92,6 +97,10 @@ class Retriever:
         with self._gate.question():
             return self._search(parse_query(query), "hybrid", limit, only, lexical_weight)
 
+    def count_files(self, chunk_ids: Sequence[int], others: Collection[str]) -> int:
+        """How many documents the chunks belong to, with the `others`."""
+        return len(self.lexical.documents_of(chunk_ids) | set(others))
+
     def documents(self, query: str, limit: int, collection_id: str = "") -> list[Passage]:
         """The first passage of each document that a query with its filters may find, newest first.
 
@@ -139,7 +148,10 @@ class Retriever:
         if exact.phrases:
             relevance = {}
         found = [replace(p, relevance=relevance.get(p.chunk_id, 1.0)) for p in passages[:limit]]
-        return Found(found, wanted.repaired)
+        # Where passages are looked at one by one, those that were are all that is known.
+        relevant = {p.chunk_id: p.relevance for p in found} if exact.is_anything else relevance
+        matching = tuple(i for i, value in relevant.items() if value >= IRRELEVANT_BELOW)
+        return Found(found, wanted.repaired, matching)
 
     def _narrowed(
         self, scope: Scope, exact: "_Exact", wanted: Wanted, known: Sequence[Passage]
@@ -194,25 +206,17 @@ class Retriever:
             together = self._fusion.company_weight(signals, len(pool.ids))
             fused += together * company(fused, pool.alike)
             fused += _NAMED_BONUS * pool.is_named
-        scores = ordered(pool.ids, fused, limit)
-        return scores, self._relevance(pool, scores)
+        return ordered(pool.ids, fused, limit), self._relevance(pool)
 
-    def _relevance(self, pool: Pool, chunk_ids: Container[int]) -> dict[int, float]:
-        standout = standardised(pool.lexical)
-        share = pool.lexical / (pool.greatest or 1.0)
+    def _relevance(self, pool: Pool) -> dict[int, float]:
         among_few = len(pool.ids) < FEW
         relevance = self._fusion.relevance_among_few if among_few else self._fusion.relevance
-        return {
-            i: relevance(
-                {
-                    "nearness": float(pool.near[place]),
-                    "standout": float(standout[place]),
-                    "share": float(share[place]),
-                }
-            )
-            for place, i in enumerate(pool.ids)
-            if i in chunk_ids
+        values = {
+            "nearness": pool.near,
+            "standout": standardised(pool.lexical),
+            "share": pool.lexical / (pool.greatest or 1.0),
         }
+        return dict(zip(pool.ids, relevance.each(values).tolist(), strict=True))
 
     def _scope(self, asked: Query, where: Scope) -> tuple[Scope, "_Exact"]:
         """What may be found there, and what is left to look for in the passages themselves."""

@@ -17,7 +17,7 @@ from desktop_rag.answer.standalone import (
     with_the_one_before,
     written_out,
 )
-from desktop_rag.core.conversation import Message, SearchNotes, SearchResult, SourceRef
+from desktop_rag.core.conversation import FileCounts, Message, SearchNotes, SearchResult, SourceRef
 from desktop_rag.core.domain import Passage, SearchMode
 from desktop_rag.core.query import parse_query
 from desktop_rag.core.search_syntax import hints_for, limits_in_words
@@ -68,7 +68,7 @@ class SourceFinder:
         count = len(found.passages)
         notes = SearchNotes(found.repaired, filters, count, hints) if is_said else None
         is_relevant = any(p.relevance >= IRRELEVANT_BELOW for p in found.passages)
-        return SearchResult(tuple(found.passages), notes, is_relevant)
+        return SearchResult(tuple(found.passages), notes, is_relevant, found.matching)
 
     def files(self, asked: str, first: int, most: int, collection_id: str = "") -> list[Passage]:
         """A passage of each file that may be found, those that match best first.
@@ -120,9 +120,6 @@ class SourceFinder:
             return self.look_up(asked, settings, limit=limit, collection_id=collection_id)
 
         draft.asked, found = _understood(question, history, look_up, model, cancel)
-        draft.notes = found.notes
-        if draft.asked != question:
-            draft.notes = replace(found.notes or SearchNotes(), asked=draft.asked)
         taken = sum(self.count_tokens([source.text for source in earlier]))
         sources = choose_sources(
             found.passages,
@@ -137,6 +134,16 @@ class SourceFinder:
             draft.sources = earlier
         else:
             draft.nearest = sources
+        draft.notes = replace(
+            found.notes or SearchNotes(),
+            asked=draft.asked if draft.asked != question else "",
+            files=self._counted(found.matching, draft.sources),
+        )
+
+    def _counted(self, matching: Sequence[int], sources: Sequence[SourceRef]) -> FileCounts:
+        """What is read has matched: a passage among the best, though alone it says little."""
+        read = {source.document_id for source in sources}
+        return FileCounts(self._retriever.count_files(matching, read), len(read))
 
     def _earlier(
         self,

@@ -12,7 +12,7 @@ from threading import Event
 
 from desktop_rag.answer.citations import citations
 from desktop_rag.answer.draft import Draft
-from desktop_rag.answer.extract import NOTHING_FOUND, excerpts
+from desktop_rag.answer.extract import excerpts
 from desktop_rag.answer.finish import finish_answer
 from desktop_rag.answer.harmless import harmless
 from desktop_rag.answer.passages import choose_sources
@@ -21,6 +21,7 @@ from desktop_rag.answer.source_finder import SourceFinder
 from desktop_rag.core.conversation import (
     AnswerEvent,
     FileAsked,
+    FileCounts,
     SearchNotes,
     SourceRef,
     SourcesFound,
@@ -75,8 +76,7 @@ class WholeLibrary:
         """
         files = self._finder.files(draft.asked, _FIRST, MOST_FILES, collection_id)
         findings = _Findings(draft)
-        draft.model, draft.is_excerpts = (model.name, False) if model else ("", True)
-        draft.sources = draft.nearest = ()
+        draft.sources = ()
         asked = 0
         try:
             for file in files:
@@ -87,14 +87,17 @@ class WholeLibrary:
                 if sources:
                     findings.add(*self._said(draft.asked, sources, model, cancel))
                 asked += 1
-            draft.notes = _told(draft.notes, asked, len(files), len(findings.texts))
             yield SourcesFound(draft.sources, draft.notes)
             if model and len(findings.texts) > 1 and not cancel.is_set():
                 yield from self._together(draft, findings, model, cancel)
         finally:
             # Also when the endpoint failed on the way: what was found is not lost.
-            listed = findings.listed() or NOTHING_FOUND
+            draft.notes = _told(draft.notes, asked, len(files), len(findings.texts))
+            listed = findings.listed()
             draft.text += listed
+            if listed:
+                draft.nearest = ()
+                draft.model, draft.is_excerpts = (model.name, False) if model else ("", True)
         yield TextDelta(listed)
 
     def _sources(
@@ -209,8 +212,8 @@ def _plain(title: str) -> str:
 
 
 def _told(notes: SearchNotes | None, asked: int, total: int, found: int) -> SearchNotes:
-    of_all = f"all {total:,}" if asked == total else f"{asked:,} of {total:,}"
-    files = f"{of_all} files" if total != 1 else "the only file"
-    said = f"Asked {files}; {found:,} had something."
     notes = notes or SearchNotes()
-    return replace(notes, hints=(*notes.hints, said))
+    hints = notes.hints
+    if asked < total:
+        hints = (*hints, f"Only {asked:,} of {total:,} files were asked.")
+    return replace(notes, hints=hints, files=FileCounts(found, asked))

@@ -1,7 +1,7 @@
 """Conversations, their messages, and the events of an answer on its way. Frozen values."""
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -55,13 +55,28 @@ class SourceRef:
 
 
 @dataclass(frozen=True, slots=True)
+class FileCounts:
+    """How many files hold something about a question, and how many of all its answer is from."""
+
+    matched: int
+    read: int
+
+    def in_words(self) -> str:
+        """`12 files matched, 4 read`."""
+        few = ("no file", "1 file")
+        matched = few[self.matched] if self.matched < len(few) else f"{self.matched:,} files"
+        return f"{matched} matched" + (f", {self.read:,} read" if self.read else "")
+
+
+@dataclass(frozen=True, slots=True)
 class SearchNotes:
     """What the search made of the question.
 
     `asked` is the question as it was understood, when it leaned on those before it, else empty.
     `repaired` has pairs of a word as written and as it was searched for. `filters` says in words
     what the search was limited to, without a full stop; `searched` is how many passages that left
-    to choose from. `hints` are sentences on what else may have been meant.
+    to choose from. `hints` are sentences on what else may have been meant. `files` is None where
+    they were not counted.
     """
 
     repaired: tuple[tuple[str, str], ...] = ()
@@ -69,6 +84,7 @@ class SearchNotes:
     searched: int = 0
     hints: tuple[str, ...] = ()
     asked: str = ""
+    files: FileCounts | None = None
 
     def in_words(self) -> str:
         """The same as plain sentences on one line; empty when the question was taken as it is."""
@@ -93,6 +109,7 @@ class SearchNotes:
             "searched": self.searched,
         }
         fields |= {"hints": list(self.hints)} if self.hints else {}
+        fields |= {"files": asdict(self.files)} if self.files else {}
         return fields | ({"asked": self.asked} if self.asked else {})
 
     @classmethod
@@ -101,20 +118,22 @@ class SearchNotes:
         repaired = tuple((written, used) for written, used in fields["repaired"])
         hints = tuple(fields.get("hints", ()))
         asked = fields.get("asked", "")
-        return cls(repaired, fields["filters"], fields["searched"], hints, asked)
+        files = FileCounts(**fields["files"]) if fields.get("files") else None
+        return cls(repaired, fields["filters"], fields["searched"], hints, asked, files)
 
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
     """What a search found, best first, and what it made of the query if there is anything to say.
 
-    When nothing seems to be about the query `is_relevant` is False, and the passages are those
-    that come nearest.
+    `matching` are the chunks of all passages that seem to be about the query. When none is,
+    `is_relevant` is False, and the passages are those that come nearest.
     """
 
     passages: tuple[Passage, ...]
     notes: SearchNotes | None
     is_relevant: bool
+    matching: tuple[int, ...] = ()
 
 
 class Role(StrEnum):

@@ -25,6 +25,8 @@ _Section = TypeVar("_Section", bound="DataclassInstance")
 
 # How much a model reads of which nothing is known.
 ASSUMED_CONTEXT_TOKENS = 8192
+# So many files are asked one by one without the person having agreed to it.
+FEW_FILES = 25
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,18 +103,20 @@ class RetrievalSettings:
 
 @dataclass(frozen=True, slots=True)
 class AnswerSettings:
-    """What is done about an answer once it stands.
+    """What is done about an answer once it stands, and when there is none.
 
     `checks_claims` compares its sentences with the sources, on this computer;
     `checks_with_model` then has the endpoint compare each of them too. `hides_unsupported` hides
     an answer of which no sentence is supported, until the person wants to see it.
     `suggests_questions` finds what may be asked next, which takes a short request to the endpoint.
+    `asks_few_files` asks each of up to FEW_FILES by itself when nothing was found among all.
     """
 
     checks_claims: bool = True
     checks_with_model: bool = False
     hides_unsupported: bool = False
     suggests_questions: bool = True
+    asks_few_files: bool = True
 
 
 @dataclass(frozen=True, slots=True)

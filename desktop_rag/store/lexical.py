@@ -59,6 +59,15 @@ class LexicalStore:
             ).fetchall()
         return frozenset(row[0] for row in rows)
 
+    def documents_of(self, chunk_ids: Sequence[int]) -> frozenset[str]:
+        """The documents that the chunks belong to."""
+        with self._database.read() as con:
+            rows = con.execute(
+                "SELECT DISTINCT document_id FROM chunks WHERE chunk_id IN (SELECT unnest(?))",
+                [list(chunk_ids)],
+            ).fetchall()
+        return frozenset(row[0] for row in rows)
+
     def newest(self, limit: int, scope: Scope) -> dict[int, float]:
         """The first chunks of the documents in the scope that changed last, scored by their age."""
         with self._database.read() as con:

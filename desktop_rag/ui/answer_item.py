@@ -317,6 +317,8 @@ def byline(message: Message) -> str:
         parts.insert(0, "stopped")
     if message.seconds:
         parts.append(f"{message.seconds:.1f} s")
+    if message.notes and message.notes.files:
+        parts.append(message.notes.files.in_words())
     if message.is_rewritten:
         parts.append("rewritten by you")
     return " · ".join(part for part in parts if part)

@@ -3,7 +3,7 @@
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QCheckBox, QWidget
 
-from desktop_rag.core.settings import AnswerSettings
+from desktop_rag.core.settings import FEW_FILES, AnswerSettings
 from desktop_rag.ui.settings_fields import SettingsSection, note, show_checked
 
 _CHECK_NOTE = (
@@ -13,6 +13,8 @@ _CHECK_NOTE = (
 _MODEL_NOTE = "Slower, and one more request for each sentence."
 _HIDE_NOTE = "An answer of which no sentence is supported is shown on request only."
 _QUESTION_NOTE = "Takes one short request after an answer; without a model, headings are offered."
+
+_FEW_NOTE = f"Up to {FEW_FILES} files; each that may hold something takes a request to the model."
 
 
 class AnswersForm(SettingsSection):
@@ -26,11 +28,13 @@ class AnswersForm(SettingsSection):
         self._checks_with_model = QCheckBox("Have the model compare too")
         self._hides = QCheckBox("Hide what nothing supports")
         self._suggests = QCheckBox("Suggest what to ask next")
+        self._asks_few = QCheckBox("Ask each file when nothing is found among all")
         for label, box, words in (
             ("Checks", self._checks, _CHECK_NOTE),
             ("", self._checks_with_model, _MODEL_NOTE),
             ("", self._hides, _HIDE_NOTE),
             ("Questions", self._suggests, _QUESTION_NOTE),
+            ("Nothing found", self._asks_few, _FEW_NOTE),
         ):
             self.add_row(label, box)
             self.add_note(note(words))
@@ -42,6 +46,7 @@ class AnswersForm(SettingsSection):
         show_checked(self._checks_with_model, answers.checks_with_model)
         show_checked(self._hides, answers.hides_unsupported)
         show_checked(self._suggests, answers.suggests_questions)
+        show_checked(self._asks_few, answers.asks_few_files)
         self._show_what_counts()
 
     @Slot()
@@ -53,6 +58,7 @@ class AnswersForm(SettingsSection):
                 checks_with_model=self._checks_with_model.isChecked(),
                 hides_unsupported=self._hides.isChecked(),
                 suggests_questions=self._suggests.isChecked(),
+                asks_few_files=self._asks_few.isChecked(),
             )
         )
 

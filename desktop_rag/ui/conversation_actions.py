@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 from desktop_rag.core.conversation import Conversation, Message
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import Notice
+from desktop_rag.core.settings import FEW_FILES
 from desktop_rag.ui.bridge import Bridge
 from desktop_rag.ui.chat_session import ChatSession
 from desktop_rag.ui.claim_panel import ClaimPanel
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
 
 _FORMS = {"Markdown (*.md)": "md", "Web page (*.html)": "html", "JSON (*.json)": "json"}
 _LONGEST_NAME = 60
-# More requests than these are not sent without a question.
-_FEW_FILES = 25
 _MANY_FILES = (
     "Ask {count:,} files?\n\nEach that may hold something takes a request to {model}. You can stop"
     " at any time and keep what was found until then."
@@ -71,7 +70,7 @@ class ConversationActions(QObject):
 
         def ask(count_and_model: tuple[int, str]) -> None:
             count, model = count_and_model
-            if not model or count <= _FEW_FILES:
+            if not model or count <= FEW_FILES:
                 session.retry(every_file=True)
                 return
             box = QMessageBox(self._window)

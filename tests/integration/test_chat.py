@@ -2,7 +2,7 @@
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,8 @@ from desktop_rag.app import Services
 from desktop_rag.core.conversation import (
     AnswerDone,
     AnswerEvent,
+    FileAsked,
+    FileCounts,
     MessageState,
     QuestionStored,
     Role,
@@ -72,18 +74,42 @@ def test_nothing_found_is_said(services: Services) -> None:
     assert "Add a folder" in message.text
 
 
-@pytest.fixture
-def far_off(indexed: Services, monkeypatch: pytest.MonkeyPatch) -> Services:
-    """Knows of everything it finds that it is about something else."""
-    search = indexed.retriever.search
+def far(search: Callable[..., Found]) -> Callable[..., Found]:
+    """The search, knowing of everything it finds that it is about something else."""
 
-    def far(query: str, **how: Any) -> Found:
-        found = search(query, **how)
+    def find(*asked: str, **how: Any) -> Found:
+        found = search(*asked, **how)
         passages = [replace(p, relevance=IRRELEVANT_BELOW / 2) for p in found.passages]
-        return replace(found, passages=passages)
+        return replace(found, passages=passages, matching=())
 
-    monkeypatch.setattr(indexed.retriever, "search", far)
+    return find
+
+
+@pytest.fixture
+def far_together(indexed: Services, monkeypatch: pytest.MonkeyPatch) -> Services:
+    """Nothing seems to be about a question among all passages."""
+    monkeypatch.setattr(indexed.retriever, "search", far(indexed.retriever.search))
     return indexed
+
+
+@pytest.fixture
+def far_off(far_together: Services, monkeypatch: pytest.MonkeyPatch) -> Services:
+    """Nor among those of one file."""
+    monkeypatch.setattr(far_together.retriever, "best_of", far(far_together.retriever.best_of))
+    return far_together
+
+
+def test_a_file_alone_may_have_what_was_not_found_among_all(
+    far_together: Services, server: ChatServer
+) -> None:
+    server.answer_to = lambda prompt: "At dusk [1]." if "lit at dusk" in prompt else "NOTHING"
+    events = ask(far_together)
+    assert any(isinstance(event, FileAsked) for event in events)
+    message = answer_of(events)
+    assert message.text == "**Lamp:** At dusk [1]."
+    assert message.nearest == ()
+    assert message.notes is not None
+    assert message.notes.files == FileCounts(matched=1, read=2)
 
 
 def test_nothing_about_the_question_is_said_and_the_nearest_kept_apart(
@@ -91,7 +117,7 @@ def test_nothing_about_the_question_is_said_and_the_nearest_kept_apart(
 ) -> None:
     events = ask(far_off)
     message = answer_of(events)
-    assert SourcesFound(()) in events
+    assert {e.sources for e in events if isinstance(e, SourcesFound)} == {()}
     assert message.text == NOTHING_RELEVANT
     assert (message.sources, message.model, message.is_excerpts) == ((), "", False)
     assert [s.n for s in message.nearest] == [1, 2]

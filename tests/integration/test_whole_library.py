@@ -1,18 +1,21 @@
 """Every file is asked by itself: each says what it has, and it is put together."""
 
+import json
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from desktop_rag.answer.extract import NOTHING_RELEVANT
 from desktop_rag.app import Services
-from desktop_rag.core.conversation import AnswerEvent, FileAsked, Message, MessageState
-from desktop_rag.core.settings import Settings
+from desktop_rag.core.conversation import AnswerEvent, FileAsked, FileCounts, Message, MessageState
+from desktop_rag.core.settings import AnswerSettings, Settings
 from tests.asking import answer_of, ask
 from tests.chat_server import ChatServer
 
 QUESTION = "Which lamps are lit at dusk?"
+NOWHERE = "What did the parliament decide about fishing quotas in 1974?"
 PAPERS = {
     "north.md": "# North light\n\nThe lamp of the north light is lit at dusk by Ada.\n",
     "south.md": "# South light\n\nThe lamp of the south light is lit at dusk by Bo.\n",
@@ -81,7 +84,7 @@ def test_each_file_is_asked_and_what_they_say_is_put_together(
     assert "**South light:** Bo lights it [2]" in message.text
     assert titles(message) == ["North light", "South light"]
     assert message.notes is not None
-    assert "Asked all 4 files; 2 had something." in message.notes.in_words()
+    assert message.notes.files == FileCounts(matched=2, read=4)
     kept = indexed.chat.history.messages(answer.conversation_id)
     assert [m.message_id for m in kept][1:] == [message.message_id], "in place of the one before"
 
@@ -100,7 +103,7 @@ def test_stopped_early_what_was_found_is_the_answer(indexed: Services, server: C
     assert message.state is MessageState.STOPPED
     assert 1 <= message.text.count("Somebody lights it") <= 2
     assert message.notes is not None
-    assert "of 4 files" in message.notes.in_words()
+    assert "of 4 files were asked." in message.notes.in_words()
 
 
 def test_an_endpoint_that_fails_on_the_way_loses_nothing(
@@ -137,7 +140,45 @@ def test_only_files_that_the_question_is_limited_to_are_asked(indexed: Services)
 
 
 def test_nothing_anywhere_is_said(indexed: Services) -> None:
-    answer = ask(indexed, "What did the parliament decide about fishing quotas in 1974?")
+    answer = ask(indexed, NOWHERE)
     message = answer_of(asked_of_all(indexed, answer))
-    assert message.text == "Nothing in your documents matches this question."
+    assert message.text == NOTHING_RELEVANT
     assert message.sources == ()
+    assert message.nearest, "what came nearest can still be looked at"
+
+
+def test_when_nothing_is_found_few_files_are_asked_by_themselves(
+    indexed: Services, server: ChatServer
+) -> None:
+    events = list(indexed.chat.ask(NOWHERE, cancel=threading.Event()))
+    assert [event.total for event in events if isinstance(event, FileAsked)] == [4] * 4
+    message = answer_of(events)
+    assert message.text == NOTHING_RELEVANT
+    assert message.notes is not None
+    assert message.notes.files == FileCounts(matched=0, read=4)
+    assert not any(NOWHERE in json.dumps(body) for body in server.chats), "none had anything"
+
+
+def test_files_are_not_asked_by_themselves_when_that_is_switched_off(
+    indexed: Services, server: ChatServer
+) -> None:
+    answers = AnswerSettings(asks_few_files=False)
+    indexed.chat.apply(Settings(endpoint=server.endpoint(), answers=answers))
+    events = list(indexed.chat.ask(NOWHERE, cancel=threading.Event()))
+    assert not any(isinstance(event, FileAsked) for event in events)
+    assert answer_of(events).text == NOTHING_RELEVANT
+
+
+def test_without_a_model_they_are_not_asked_by_themselves(indexed: Services) -> None:
+    """It takes one to tell what only shares words with the question."""
+    events = list(indexed.chat.ask(NOWHERE, cancel=threading.Event()))
+    assert not any(isinstance(event, FileAsked) for event in events)
+
+
+def test_an_answer_says_how_many_files_matched_and_how_many_were_read(indexed: Services) -> None:
+    message = ask(indexed, "Who lights the lamp of the north light?")
+    assert message.notes is not None
+    counted = message.notes.files
+    assert counted is not None
+    assert counted.read == len({source.document_id for source in message.sources})
+    assert counted.read <= counted.matched <= 4

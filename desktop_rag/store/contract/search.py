@@ -91,6 +91,10 @@ class LexicalStore(Protocol):
         """Those of the chunks that lie in the scope; unknown ones don't."""
         ...
 
+    def documents_of(self, chunk_ids: Sequence[int]) -> frozenset[str]:
+        """The ids of the documents that the chunks belong to; unknown chunks have none."""
+        ...
+
     def newest(self, limit: int, scope: Scope) -> dict[int, float]:
         """The first chunk of each of the `limit` documents in the scope that changed last.
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from desktop_rag.core.conversation import SearchNotes
+from desktop_rag.core.conversation import FileCounts, SearchNotes
 from desktop_rag.core.query import parse_query
 from desktop_rag.core.search_syntax import SEARCH_SYNTAX, hints_for, limits_in_words, syntax_lines
 
@@ -67,6 +67,19 @@ def test_only_whole_words_are_repaired_in_a_text() -> None:
     notes = SearchNotes((("amoun", "amount"), ("amount", "sum")))
     assert notes.repair("amoun of amounts") == "amount of amounts"
     assert SearchNotes().repair("as it is") == "as it is"
+
+
+@pytest.mark.parametrize(
+    ("counts", "expected"),
+    [
+        (FileCounts(12_000, 4), "12,000 files matched, 4 read"),
+        (FileCounts(1, 1), "1 file matched, 1 read"),
+        (FileCounts(0, 20), "no file matched, 20 read"),
+        (FileCounts(0, 0), "no file matched"),
+    ],
+)
+def test_files_that_matched_and_were_read_are_told(counts: FileCounts, expected: str) -> None:
+    assert counts.in_words() == expected
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from desktop_rag.core.claims import (
 )
 from desktop_rag.core.conversation import (
     Feedback,
+    FileCounts,
     Message,
     MessageState,
     Role,
@@ -36,7 +37,13 @@ CHECKED = CheckedClaim(
 )
 CLAIM = Claim(0, 20, CHECKED, 2)
 UNCHECKED = Claim(21, 30, unchecked("Another."))
-NOTES = SearchNotes((("termostat", "thermostat"),), "Only PDF files", 12, ("A hint.",))
+NOTES = SearchNotes(
+    (("termostat", "thermostat"),),
+    "Only PDF files",
+    12,
+    ("A hint.",),
+    files=FileCounts(3, 2),
+)
 
 
 @pytest.fixture

@@ -36,6 +36,7 @@ def found(engine: Engine, scope: Scope) -> list[int]:
     inside = engine.lexical.inside([*numbers.values(), 10**9], scope)
     assert inside == {i for i, _ in engine.lexical.best([("lamp",)], 10, scope)}
     assert inside == set(engine.lexical.newest(10, scope))
+    assert len(engine.lexical.documents_of([*inside, 10**9])) == len(inside)
     return sorted(TEXTS.index(text) + 1 for text, i in numbers.items() if i in inside)
 
 
