@@ -30,10 +30,10 @@ class IndexReport:
     def to_json(self) -> dict[str, Any]:
         """The keys of `index --json`."""
         files = [d for d in self.documents if not d.parent_id and d.state is not _GONE]
-        chunks = sum(d.chunk_count for d in self.documents if _is_searchable(d))
+        chunks = sum(d.chunk_count for d in self.documents if d.state.is_searchable)
         return {
             "files": len(files),
-            "searchable": sum(map(_is_searchable, files)),
+            "searchable": sum(file.state.is_searchable for file in files),
             "embedded_chunks": self.embedded_chunks,
             "reused_chunks": max(0, chunks - self.embedded_chunks),
             "seconds": round(self.seconds, 2),
@@ -281,10 +281,6 @@ def location(path: str, part: str, url: str) -> str:
 def place(anchor: dict[str, Any]) -> str:
     """The place of an anchor's JSON in words."""
     return Anchor.from_json(anchor).label() or "whole file"
-
-
-def _is_searchable(document: Document) -> bool:
-    return document.state in (DocumentState.SEARCHABLE, DocumentState.SEARCHABLE_BY_WORDS)
 
 
 def _with_reasons(documents: Sequence[Document], state: DocumentState) -> list[dict[str, str]]:

@@ -20,6 +20,7 @@ from desktop_rag.answer.extract import (
 from desktop_rag.answer.model_answer import answer_with
 from desktop_rag.answer.passages import place_of
 from desktop_rag.answer.source_finder import SourceFinder
+from desktop_rag.answer.summaries import Summaries
 from desktop_rag.answer.whole_library import WholeLibrary
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import (
@@ -35,7 +36,8 @@ from desktop_rag.core.conversation import (
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.query import parse_query
 from desktop_rag.core.settings import FEW_FILES, RetrievalSettings
-from desktop_rag.models.ports import Embedder
+from desktop_rag.core.summary_request import asks_for_summary
+from desktop_rag.models.ports import ChatModel, Embedder
 from desktop_rag.store.contract.documents import DocumentStore
 
 
@@ -76,6 +78,7 @@ class Answering:
         self._embedder = embedder
         self._models = models
         self._whole_library = WholeLibrary(finder, documents, embedder)
+        self._summaries = Summaries(finder, documents, embedder)
 
     def answer(self, asking: Asking, cancel: Event) -> Generator[AnswerEvent, None, Message]:
         """The answer, not stored yet; yields what happens on the way.
@@ -94,6 +97,19 @@ class Answering:
 
     def _drafted(self, draft: Draft, asking: Asking, cancel: Event) -> Iterator[AnswerEvent]:
         model = self._models.main()
+        if asks_for_summary(asking.question):
+            yield from self._summaries.answer(
+                draft, asking.question,
+                collection_id=asking.collection_id, model=model, cancel=cancel,
+            )  # fmt: skip
+        else:
+            yield from self._looked_up(draft, asking, model, cancel)
+        if not (draft.sources or cancel.is_set()):
+            yield from self._from_nothing(draft, asking.collection_id)
+
+    def _looked_up(
+        self, draft: Draft, asking: Asking, model: ChatModel | None, cancel: Event
+    ) -> Iterator[AnswerEvent]:
         self._finder.give(
             draft, asking.question, asking.history, asking.settings,
             collection_id=asking.collection_id, model=self._models.helper(), cancel=cancel,
@@ -109,8 +125,6 @@ class Answering:
             )
         elif draft.sources:
             yield from self._from_excerpts(draft, _said_before(draft, asking))
-        if not (draft.sources or cancel.is_set()):
-            yield from self._from_nothing(draft, asking.collection_id)
 
     def _is_worth_asking_all(self, draft: Draft, asking: Asking) -> bool:
         """Nothing is about the question among all, but alone one of few files may have something.

@@ -154,8 +154,12 @@ class Chat:
         conversation = self._conversations.get(conversation_id)
         messages = self._conversations.messages(conversation_id)
         asked = [message.text for message in messages if message.role is Role.USER]
+        return self.files_about(asked[-1], conversation.collection_id)
+
+    def files_about(self, question: str, collection_id: str = "") -> tuple[int, str]:
+        """How many files a question with its filters may find, and the model, "" for none."""
         model = self.models.main()
-        count = self._finder.count_files(asked[-1], MOST_FILES, conversation.collection_id)
+        count = self._finder.count_files(question, MOST_FILES, collection_id)
         return count, model.name if model else ""
 
     def go_on(

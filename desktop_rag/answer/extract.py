@@ -30,6 +30,8 @@ NOTHING_THERE = "There are no documents yet. Add a folder to the library, then a
 _PASSAGES = 5
 _SENTENCES = 3
 _LONGEST = 600
+# Sentences that a summary chooses among: to embed them takes a second.
+_MOST_COMPARED = 40
 # What asks is not what answers: "when" in a sentence says nothing about a "when" in a question.
 _ASKING = frozenset(terms("who whom whose what which when where why how do does did is are was"))
 _SHORTEST = 4
@@ -81,6 +83,28 @@ def excerpts(
         if not any(_is_repeat(candidate, other) for other in chosen):
             chosen.append(candidate)
     return "\n\n".join(f"{_quoted(candidate.text)} [{candidate.n}]" for candidate in chosen)
+
+
+def central_sentences(sources: Sequence[SourceRef], embedder: Embedder | None, most: int) -> str:
+    """Up to `most` sentences that are nearest to the mean of all, in their order, each with [n].
+
+    Without an embedder the first ones; "" when nothing reads as a sentence.
+    """
+    candidates = [c for source in sources for c in _candidates(source, 1)]
+    step = max(1, math.ceil(len(candidates) / _MOST_COMPARED))
+    candidates = candidates[::step]
+    order = list(range(len(candidates)))
+    if embedder and candidates:
+        vectors = embedder.embed_passages([c.text for c in candidates])
+        nearness = vectors @ vectors.mean(axis=0)
+        order.sort(key=lambda place: -float(nearness[place]))
+    chosen: list[int] = []
+    for place in order:
+        repeats = (_is_repeat(candidates[place], candidates[other]) for other in chosen)
+        if len(chosen) < most and not any(repeats):
+            chosen.append(place)
+    kept = [candidates[place] for place in sorted(chosen)]
+    return " ".join(f"{_quoted(c.text)} [{c.n}]" for c in kept)
 
 
 def _candidates(source: SourceRef, rank: int) -> list[_Candidate]:

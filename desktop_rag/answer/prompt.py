@@ -83,6 +83,14 @@ def build_turns(
     return [ChatTurn("system", instructions), *turns, last], tuple(sent)
 
 
+def turns_about(
+    sources: Sequence[SourceRef], question: str, instructions: str, fence: str
+) -> list[ChatTurn]:
+    """The turns of a request of its own about sources that surely fit, in the order given."""
+    shown = [_shown(source, fence) for source in sources]
+    return [ChatTurn("system", instructions), ChatTurn("user", _user_text(question, shown, fence))]
+
+
 class _Counter:
     """Counts tokens of parts and cuts texts to a number of them."""
 

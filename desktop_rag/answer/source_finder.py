@@ -81,6 +81,10 @@ class SourceFinder:
         order = dict.fromkeys(passage.document_id for passage in (*best, *every))
         return [firsts[document_id] for document_id in order][:most]
 
+    def every_file(self, asked: str, most: int, collection_id: str = "") -> list[Passage]:
+        """The first passage of each file that may be found, up to `most`, the newest first."""
+        return self._retriever.documents(asked, most, collection_id)
+
     def count_files(self, asked: str, most: int, collection_id: str = "") -> int:
         """How many files a question may find, up to `most`."""
         return len(self._retriever.documents(asked, most, collection_id))

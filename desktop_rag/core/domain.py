@@ -32,6 +32,11 @@ class DocumentState(StrEnum):
     OFFLINE = "offline"
     GONE = "gone"
 
+    @property
+    def is_searchable(self) -> bool:
+        """Whether its text is there: to be found by words at least."""
+        return self in (DocumentState.SEARCHABLE_BY_WORDS, DocumentState.SEARCHABLE)
+
 
 @dataclass(frozen=True, slots=True)
 class Collection:

@@ -42,6 +42,11 @@ class DocumentCounts:
         """All known files but those that are gone."""
         return sum(n for state, n in self.by_state.items() if state is not DocumentState.GONE)
 
+    @property
+    def searchable(self) -> int:
+        """Those that can be found, by words at least."""
+        return sum(n for state, n in self.by_state.items() if state.is_searchable)
+
     def of(self, state: DocumentState) -> int:
         """How many are in this state."""
         return self.by_state.get(state, 0)

@@ -179,7 +179,7 @@ class DocumentStore:
             found = _rows(con, [wanted.document_id])
             if not found or found[0].content_hash != wanted.content_hash:
                 return None
-            if found[0].state not in (DocumentState.SEARCHABLE, DocumentState.SEARCHABLE_BY_WORDS):
+            if not found[0].state.is_searchable:
                 return None
             row = replace(
                 found[0], state=DocumentState.SEARCHABLE_BY_WORDS,

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
-from desktop_rag.core.domain import Collection, DocumentState, Source
+from desktop_rag.core.domain import Collection, Source
 from desktop_rag.core.library_events import DocumentCounts
 from desktop_rag.ui.bridge import Bridge
 
@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from desktop_rag.ingest.library import Library
 
 _EVERY_MS = 3_000
-_SEARCHABLE = (DocumentState.SEARCHABLE, DocumentState.SEARCHABLE_BY_WORDS)
 
 
 class Askable(QObject):
@@ -44,4 +43,4 @@ class Askable(QObject):
 
     def _on_asked(self, found: tuple[list[Collection], list[Source], DocumentCounts]) -> None:
         collections, sources, counts = found
-        self.known.emit(collections, len(sources), sum(counts.of(state) for state in _SEARCHABLE))
+        self.known.emit(collections, len(sources), counts.searchable)

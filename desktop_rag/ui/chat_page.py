@@ -208,6 +208,15 @@ class ChatPage(QWidget):
         """Ask in the open conversation, of the documents that are chosen."""
         self._on_submitted(Question(question, self._composer.collection_id))
 
+    def summarise(self, request: str) -> None:
+        """Ask for a summary in a new chat, once it is agreed to when it takes many requests."""
+
+        def ask(request: str) -> None:
+            self.new_chat()
+            self._on_submitted(Question(request))
+
+        self._actions.ask_about_files(request, ask)
+
     def write_question(self, question: str) -> None:
         """Put a question into the composer of a new chat, to be sent by the person."""
         self.new_chat()

@@ -67,11 +67,22 @@ class ConversationActions(QObject):
     def ask_every_file(self, session: ChatSession) -> None:
         """Answer from every file by itself, after a question when that takes many requests."""
         conversation_id = session.conversation_id
+        self._when_agreed(
+            lambda: self._chat.files_to_ask(conversation_id),
+            lambda: session.retry(every_file=True),
+        )
 
+    def ask_about_files(self, question: str, ask: Callable[[str], None]) -> None:
+        """Ask what takes a request for each file, after a question when these are many."""
+        self._when_agreed(lambda: self._chat.files_about(question), lambda: ask(question))
+
+    def _when_agreed(
+        self, count_files: Callable[[], tuple[int, str]], go_on: Callable[[], None]
+    ) -> None:
         def ask(count_and_model: tuple[int, str]) -> None:
             count, model = count_and_model
             if not model or count <= FEW_FILES:
-                session.retry(every_file=True)
+                go_on()
                 return
             box = QMessageBox(self._window)
             box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -80,10 +91,10 @@ class ConversationActions(QObject):
             box.setText(_MANY_FILES.format(count=count, model=one_line(model)))
             go = box.addButton("Ask them", QMessageBox.ButtonRole.AcceptRole)
             box.addButton(QMessageBox.StandardButton.Cancel)
-            go.clicked.connect(lambda: session.retry(every_file=True))
+            go.clicked.connect(go_on)
             box.open()
 
-        self._bridge.run(session, lambda: self._chat.files_to_ask(conversation_id), ask)
+        self._bridge.run(self, count_files, ask)
 
     def find_place(self, panel: ClaimPanel) -> None:
         """Look where all documents say most about the claim that a panel shows."""

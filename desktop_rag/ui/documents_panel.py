@@ -40,6 +40,7 @@ class DocumentsPanel(QWidget):
     open_asked = Signal(object)
     folder_asked = Signal(object)
     view_asked = Signal(object)
+    summary_asked = Signal(object)
     retry_asked = Signal()
 
     def __init__(self, theme: Theme, model: DocumentModel, parent: QWidget | None = None) -> None:
@@ -132,6 +133,7 @@ class DocumentsPanel(QWidget):
         self._table.open_asked.connect(self.open_asked)
         self._table.folder_asked.connect(self.folder_asked)
         self._table.view_asked.connect(self.view_asked)
+        self._table.summary_asked.connect(self.summary_asked)
         self._model.counts_changed.connect(self._show_counts)
 
     # --- filters ---------------------------------------------------------------------------------

@@ -63,12 +63,14 @@ class StateDelegate(QStyledItemDelegate):
 class DocumentsTable(QTableView):
     """One row a document. Double click or Return opens it, the menu does the rest.
 
-    `open_asked`, `view_asked` (also the space bar) and `folder_asked` carry the Document.
+    `open_asked`, `view_asked` (also the space bar), `folder_asked` and `summary_asked` carry the
+    Document.
     """
 
     open_asked = Signal(object)
     view_asked = Signal(object)
     folder_asked = Signal(object)
+    summary_asked = Signal(object)
 
     def __init__(self, theme: Theme, model: DocumentModel, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -169,6 +171,8 @@ class DocumentsTable(QTableView):
         menu.addAction("Open", lambda: self.open_asked.emit(document))
         menu.addAction("Show text and passages", lambda: self.view_asked.emit(document))
         menu.addAction("Show in folder", lambda: self.folder_asked.emit(document))
+        summary = menu.addAction("Summarise", lambda: self.summary_asked.emit(document))
+        summary.setEnabled(document.state.is_searchable)
         menu.addSeparator()
         menu.addAction("Copy path", lambda: _copy(str(document.path)))
         reason = menu.addAction("Copy reason", lambda: _copy(document.reason))

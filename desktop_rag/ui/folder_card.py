@@ -35,6 +35,7 @@ class FolderCard(Card):
     remove_confirmed = Signal(str)
     files_asked = Signal(str, bool)
     options_asked = Signal(str)
+    summary_asked = Signal(str)
 
     def __init__(self, theme: Theme, source: Source, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -52,8 +53,7 @@ class FolderCard(Card):
     @property
     def stops(self) -> Sequence[QWidget]:
         """Where the Tab key stops on its way through the card."""
-        icons = (self._files, self._open, self._rescan, self._options, self._remove)
-        return (self._failed, *icons, self._no, self._yes)
+        return (self._failed, *self._icons, self._no, self._yes)
 
     def show_changes(self, summary: ChangeSummary) -> None:
         """Say what the last look at the source found."""
@@ -76,6 +76,8 @@ class FolderCard(Card):
         self._rescan.setEnabled(not is_offline)
         # What is left out is asked of folders only.
         self._options.setVisible(source.links is None)
+        self._summary.setVisible(source.links is None)
+        self._summary.setEnabled(counts.searchable > 0)
         self._paint_icon()
 
     def event(self, event: QEvent) -> bool:
@@ -101,6 +103,7 @@ class FolderCard(Card):
         self._failed = TextButton("", kind="link")
         self._options = IconButton(self._theme, "settings:muted", f"Options of {name}")
         self._files = IconButton(self._theme, "file-text:muted", f"Show the files of {name}")
+        self._summary = IconButton(self._theme, "summary:muted", f"Summarise {name}")
         self._open = IconButton(self._theme, "open:muted", f"Open {name}")
         self._rescan = IconButton(self._theme, "refresh:muted", f"Look for changes in {name}")
         self._remove = IconButton(self._theme, "trash:muted", f"Remove {name} from the library")
@@ -120,7 +123,10 @@ class FolderCard(Card):
         row.addSpacing(8)
         row.addLayout(words, 1)
         row.addSpacing(8)
-        for button in (self._files, self._open, self._rescan, self._options, self._remove):
+        self._icons = (
+            self._files, self._summary, self._open, self._rescan, self._options, self._remove,
+        )  # fmt: skip
+        for button in self._icons:
             row.addWidget(button)
         outer = QVBoxLayout(self)
         outer.setContentsMargins(14, 9, 10, 9)
@@ -150,6 +156,7 @@ class FolderCard(Card):
         self._rescan.clicked.connect(self._on_rescan_clicked)
         self._options.clicked.connect(self._on_options_clicked)
         self._files.clicked.connect(self._on_files_clicked)
+        self._summary.clicked.connect(self._on_summary_clicked)
         self._failed.clicked.connect(self._on_failed_clicked)
         self._remove.clicked.connect(self._on_remove_clicked)
         self._no.clicked.connect(self._on_no_clicked)
@@ -177,6 +184,10 @@ class FolderCard(Card):
     @Slot()
     def _on_files_clicked(self) -> None:
         self.files_asked.emit(self._source.source_id, False)
+
+    @Slot()
+    def _on_summary_clicked(self) -> None:
+        self.summary_asked.emit(self._source.source_id)
 
     @Slot()
     def _on_failed_clicked(self) -> None:

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 from desktop_rag.core.domain import Collection, Document, DocumentState, Source
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import IndexProgress
+from desktop_rag.core.summary_request import summary_of_file, summary_of_folder
 from desktop_rag.ui.bridge import Bridge
 from desktop_rag.ui.controls import IconButton, PlainLabel, TextButton, set_property
 from desktop_rag.ui.document_model import DocumentModel
@@ -38,11 +39,13 @@ _MOST_FOR_CARDS = 0.27
 class LibraryPage(QWidget):
     """Adds, shows and removes sources, and shows what became of their files.
 
-    `demo_asked` and `endpoint_asked` come from the choices an empty library offers.
+    `summary_asked` carries what to ask; `demo_asked` and `endpoint_asked` come from the choices
+    that an empty library offers.
     """
 
     demo_asked = Signal()
     endpoint_asked = Signal()
+    summary_asked = Signal(str)
 
     def __init__(
         self, bridge: Bridge, library: "Library", theme: Theme, parent: QWidget | None = None
@@ -148,6 +151,8 @@ class LibraryPage(QWidget):
         self._list.files_asked.connect(self._on_files_asked)
         self._panel.open_asked.connect(self._on_document_open_asked)
         self._panel.folder_asked.connect(self._on_folder_asked)
+        self._panel.summary_asked.connect(self._on_summary_asked)
+        self._list.summary_asked.connect(self._on_source_summary_asked)
         self._panel.view_asked.connect(self._on_view_asked)
         self._panel.retry_asked.connect(self._on_retry_asked)
 
@@ -243,6 +248,16 @@ class LibraryPage(QWidget):
     @Slot(object)
     def _on_view_asked(self, document: Document) -> None:
         self._opener.view(PlaceInDocument(document.document_id))
+
+    @Slot(object)
+    def _on_summary_asked(self, document: Document) -> None:
+        self.summary_asked.emit(summary_of_file(document.path, document.url))
+
+    @Slot(str)
+    def _on_source_summary_asked(self, source_id: str) -> None:
+        for card in self._list.cards:
+            if card.source.source_id == source_id:
+                self.summary_asked.emit(summary_of_folder(card.source.path))
 
     @Slot(object)
     def _on_folder_asked(self, document: Document) -> None:

@@ -115,6 +115,7 @@ class MainWindow(QMainWindow):
         self.chat_page.folder_requested.connect(self._on_folder_requested)
         self.library_page.endpoint_asked.connect(self._on_settings_requested)
         self.library_page.demo_asked.connect(self.demo_requested)
+        self.library_page.summary_asked.connect(self._on_summary_asked)
 
     def _add_shortcuts(self) -> None:
         for keys, slot in (
@@ -239,6 +240,11 @@ class MainWindow(QMainWindow):
     @Slot()
     def _on_settings_requested(self) -> None:
         self.show_page(SETTINGS)
+
+    @Slot(str)
+    def _on_summary_asked(self, request: str) -> None:
+        self.show_page(CHAT)
+        self.chat_page.summarise(request)
 
     @Slot()
     def _on_folder_requested(self) -> None:

@@ -115,7 +115,7 @@ class MessageModel(QAbstractListModel):
             case QuestionStored(message=message):
                 self._replace(-2, Turn(message))
             case FileAsked():
-                said = f"Asking file {event.done + 1:,} of {event.total:,}"
+                said = f"Reading {event.done + 1:,} of {event.total:,}"
                 said += f" ({event.found:,} had something): {event.title}"
                 self._replace(-1, Turn(self._live, Phase.READING, said))
             case SourcesFound(sources=sources, notes=notes):

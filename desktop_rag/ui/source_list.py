@@ -20,6 +20,7 @@ class SourceList(QScrollArea):
     remove_confirmed = Signal(str)
     files_asked = Signal(str, bool)
     options_asked = Signal(str)
+    summary_asked = Signal(str)
 
     def __init__(
         self, theme: Theme, model: DocumentModel, stop_before: QWidget, parent: QWidget
@@ -98,6 +99,7 @@ class SourceList(QScrollArea):
         card.remove_confirmed.connect(self.remove_confirmed)
         card.files_asked.connect(self.files_asked)
         card.options_asked.connect(self.options_asked)
+        card.summary_asked.connect(self.summary_asked)
         self._cards[source.source_id] = card
         self._column.insertWidget(self._column.count() - 1, card)
         return card

@@ -1,0 +1,45 @@
+"""Somebody wants to know what a folder is about, with and without a model."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from PySide6.QtCore import QPoint
+from PySide6.QtWidgets import QApplication, QMenu
+
+from desktop_rag.core.settings import Settings
+from desktop_rag.ui.documents_table import DocumentsTable
+from tests.chat_server import ChatServer
+from tests.stories.conftest import Person
+
+
+def test_every_file_says_what_it_is_about(person: Person, papers: Path) -> None:
+    person.drops(papers)
+    person.sees("3 files: 2 searchable, 1 failed")
+    person.clicks("Summarise papers")
+    person.sees("Summarise folder:")
+    person.sees("Lamp: The lamp is lit at dusk by the keeper.")
+    person.sees("1 file matched, 2 read")  # a table of numbers has no sentence to give
+
+
+def test_one_file_is_summarised_by_the_model(
+    person: Person, papers: Path, server: ChatServer
+) -> None:
+    person.app.services.chat.apply(replace(Settings(), endpoint=server.endpoint()))
+    person.drops(papers)
+    person.sees("3 files: 2 searchable, 1 failed")
+    row = next(n for n, cells in enumerate(person.rows("Files")) if "lamp.md" in cells[0])
+    chooses(person, row, "Summarise")
+    person.sees('Summarise file:"lamp.md"')
+    person.sees("Lamp: The lamp is lit at dusk")
+    assert any("a part of a document, in order" in str(body) for body in server.chats)
+
+
+def chooses(person: Person, row: int, action: str) -> None:
+    """Open the menu of a row, as a right click does, and choose from it."""
+    [table] = person.window.findChildren(DocumentsTable)
+    place = table.visualRect(table.model().index(row, 0)).center()
+    table.customContextMenuRequested.emit(QPoint(place))
+    menu = QApplication.activePopupWidget()
+    assert isinstance(menu, QMenu)
+    next(a for a in menu.actions() if a.text() == action).trigger()
+    menu.close()
