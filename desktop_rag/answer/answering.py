@@ -120,9 +120,7 @@ class Answering:
                 collection_id=asking.collection_id, model=model, cancel=cancel,
             )  # fmt: skip
         elif draft.sources and model:
-            yield from answer_with(
-                model, asking.question, asking.history, draft, self._finder.count_tokens, cancel
-            )
+            yield from answer_with(model, asking.question, asking.history, draft, cancel)
         elif draft.sources:
             yield from self._from_excerpts(draft, _said_before(draft, asking))
 

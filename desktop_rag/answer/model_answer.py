@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from threading import Event
 
 from desktop_rag.answer.draft import Draft
-from desktop_rag.answer.prompt import CountTokens, build_turns
+from desktop_rag.answer.prompt import build_turns
 from desktop_rag.core.conversation import (
     AnswerEvent,
     AnswerWaits,
@@ -26,7 +26,6 @@ def answer_with(
     question: str,
     history: Sequence[Message],
     draft: Draft,
-    count_tokens: CountTokens,
     cancel: Event,
 ) -> Iterator[AnswerEvent]:
     """Have the model answer from the draft's sources; what it writes grows in the draft.
@@ -45,7 +44,7 @@ def answer_with(
             found,
             history[-_HISTORY:],
             context_tokens=context_tokens,
-            count_tokens=count_tokens,
+            count_tokens=model.count_tokens,
             fence=secrets.token_hex(8),
         )
         draft.send(sent)

@@ -84,6 +84,6 @@ class WholeLibrary:
     ) -> tuple[list[ChatTurn], Sequence[SourceRef]]:
         return build_turns(
             question, sources, (),
-            context_tokens=model.context_tokens, count_tokens=self._finder.count_tokens,
+            context_tokens=model.context_tokens, count_tokens=model.count_tokens,
             fence=secrets.token_hex(8), instructions=_ONE_FILE,
         )  # fmt: skip

@@ -10,6 +10,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+# What is counted outside of these is no count of a whole request: some servers leave out what they
+# still know from before.
+LEAST_RATIO, MOST_RATIO = 0.5, 3.0
+
 
 class Thinking(StrEnum):
     """How a model's thinking comes apart from its answer."""
@@ -32,7 +36,8 @@ class LengthField(StrEnum):
 class ModelProfile:
     """`examined_at` is 0 while nothing was measured; single facts may be learned all the same.
 
-    `context_tokens` is the longest request that was read whole, 0 if not known; with
+    `tokens_ratio` is how many tokens the server counts for each one that `core.text` estimates, 0
+    if not known. `context_tokens` is the longest request that was read whole, 0 if not known; with
     `is_context_open` longer ones were not tried. `stated_tokens` is what the server says of it.
     """
 
@@ -49,6 +54,7 @@ class ModelProfile:
     takes_json: bool | None = None
     takes_images: bool | None = None
     embeds: bool | None = None
+    tokens_ratio: float = 0.0
 
     @property
     def is_examined(self) -> bool:
@@ -128,6 +134,11 @@ def _moment(value: object) -> float | None:
     return float(value) if isinstance(value, int | float) else None
 
 
+def _ratio(value: object) -> float | None:
+    ratio = _moment(value)
+    return ratio if ratio and LEAST_RATIO <= ratio <= MOST_RATIO else None
+
+
 def _thinking(value: object) -> Thinking | None:
     return Thinking(value) if value in list(Thinking) else None
 
@@ -140,6 +151,7 @@ _KINDS = {
     "examined_at": _moment,
     "context_tokens": _count,
     "stated_tokens": _count,
+    "tokens_ratio": _ratio,
     "thinking": _thinking,
     "length_field": _length_field,
     **dict.fromkeys(

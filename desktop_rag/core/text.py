@@ -3,13 +3,17 @@
 The terms that search goes by are in `terms`.
 """
 
+import math
 import re
 from collections.abc import Sequence
 
 import regex
 
 _WORD = regex.compile(r"[\p{L}\p{N}][\p{L}\p{N}\p{M}]*+(?:['’][\p{L}\p{N}][\p{L}\p{N}\p{M}]*+)*+")
-_CHARACTERS_A_TOKEN = 3
+_LATIN = re.compile(r"[A-Za-z]")
+_IDEOGRAPH = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}]")
+_LATIN_A_TOKEN = 3.5
+_OTHERS_A_TOKEN = 1.5
 # A sentence ends at . ! ? or … with its closing quotes or brackets, before a space and something
 # that can start a sentence; also at a blank line, and before a list item or a table row.
 _SENTENCE_END = re.compile(
@@ -50,5 +54,17 @@ def _append_stripped(spans: list[tuple[int, int]], text: str, start: int, end: i
 
 
 def rough_token_counts(texts: Sequence[str]) -> list[int]:
-    """For when there is no embedder to ask: about one token for every three characters."""
-    return [-(-len(text) // _CHARACTERS_A_TOKEN) for text in texts]
+    """For when there is no tokenizer to ask: rather too many than too few.
+
+    Tokenizers of chat models have a token for four letters of English, for two of most other
+    scripts, for each Chinese, Japanese or Korean character, and for nearly each digit and mark.
+    """
+    return [math.ceil(_tokens(text)) for text in texts]
+
+
+def _tokens(text: str) -> float:
+    latin = len(_LATIN.findall(text))
+    ideographs = 0 if text.isascii() else len(_IDEOGRAPH.findall(text))
+    spaces = text.count(" ")
+    others = len(text) - latin - ideographs - spaces
+    return latin / _LATIN_A_TOKEN + ideographs + others / _OTHERS_A_TOKEN

@@ -7,7 +7,7 @@ from contextlib import closing
 from threading import Event
 
 from desktop_rag.core.errors import Cancelled
-from desktop_rag.core.model_profile import ModelProfile, Thinking
+from desktop_rag.core.model_profile import LEAST_RATIO, MOST_RATIO, ModelProfile, Thinking
 from desktop_rag.core.settings import ASSUMED_CONTEXT_TOKENS, EndpointSettings
 from desktop_rag.core.text import rough_token_counts
 from desktop_rag.models.allowance import Allowances
@@ -33,6 +33,10 @@ _SERVER_FAILED = range(500, 600)
 # What is left of a request that was too long, where the server doesn't say how much it reads.
 _SHORTER = 0.7
 _SHORTEST_CONTEXT_TOKENS = 512
+# Requests of fewer tokens are mostly the marks that a server puts around turns.
+_TELLING_TOKENS = 400
+_MOVED = 0.05
+_SURELY_READ_SHARE = 0.8
 
 
 class ChatClient:
@@ -73,6 +77,11 @@ class ChatClient:
     @property
     def _profile(self) -> ModelProfile:
         return self._profiles.get(self._endpoint.base_url, self._endpoint.model)
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """Estimated, in the measure of what the server counted for earlier requests."""
+        ratio = self._profile.tokens_ratio or 1.0
+        return [math.ceil(ratio * tokens) for tokens in rough_token_counts(texts)]
 
     def warm_up(self) -> None:
         """Import the library, which takes more than a second, and make the client."""
@@ -147,6 +156,20 @@ class ChatClient:
         sent = sum(rough_token_counts([turn.text for turn in turns]))
         return max(_SHORTEST_CONTEXT_TOKENS, int(min(sent, self.context_tokens) * _SHORTER))
 
+    def _learn_ratio(self, turns: Sequence[ChatTurn], counted: int) -> None:
+        """What a token is to this model, from a request long enough to tell; kept when it moves.
+
+        Fewer are believed where the request was surely not cut: room for it was measured.
+        """
+        estimated = sum(rough_token_counts([turn.text for turn in turns]))
+        if estimated < _TELLING_TOKENS or not LEAST_RATIO <= counted / estimated <= MOST_RATIO:
+            return
+        ratio, known = counted / estimated, self._profile.tokens_ratio or 1.0
+        is_whole = counted < _SURELY_READ_SHARE * self._profile.context_tokens
+        if abs(ratio - known) > _MOVED * known and (ratio > known or is_whole):
+            # Too much taken is worse than too little: up at once, down by halves.
+            self._learn(tokens_ratio=round(max(ratio, (ratio + known) / 2), 3))
+
     def _learn(self, **facts: object) -> None:
         self._profiles.learn(self._endpoint.base_url, self._endpoint.model, **facts)
 
@@ -161,6 +184,8 @@ class ChatClient:
         for piece in self._requests.pieces(body, cancel):
             if piece.status:
                 yield Delta("", status=piece.status)
+            if piece.usage:
+                self._learn_ratio(turns, piece.usage.asked)
             reason = piece.finish_reason if piece.finish_reason not in ("", DONE) else reason
             reason = reason or piece.finish_reason
             deltas = [Delta(piece.thinking, is_thinking=True)] if piece.thinking else []

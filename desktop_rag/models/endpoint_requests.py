@@ -94,14 +94,13 @@ class EndpointRequests:
         asked = sum(rough_token_counts([str(turn["content"]) for turn in body["messages"]]))
         yield from self._wait_for_allowance(asked, cancel)
         counted: Usage | None = None
-        answer_chars = 0
+        answered = 0
         try:
             for piece in self._sent(body, cancel):
                 counted = piece.usage or counted
-                answer_chars += len(piece.text) + len(piece.thinking)
+                answered += sum(rough_token_counts([piece.text, piece.thinking]))
                 yield piece
         finally:
-            answered = sum(rough_token_counts([" " * answer_chars]))
             # A request that was refused costs nothing.
             estimate = Usage(asked, answered) if answered else Usage(0, 0)
             self._allowances.finish(self.endpoint, counted or estimate, asked)

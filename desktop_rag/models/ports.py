@@ -105,6 +105,10 @@ class ChatModel(Protocol):
         """
         ...
 
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """How many tokens each text takes of `context_tokens`, as far as that is known."""
+        ...
+
     def stream(self, turns: Sequence[ChatTurn], cancel: Event) -> Iterator[Delta]:
         """Pieces of the answer as they arrive; ends early, connection closed, once `cancel` is set.
 

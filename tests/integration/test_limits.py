@@ -79,7 +79,7 @@ def test_a_wait_can_be_stopped(server: ChatServer, allowances: Allowances, clock
     assert len(server.chats) == 1
 
 
-@pytest.mark.parametrize(("is_counted", "cost"), [(True, 7 + 2 * 7), (False, 10 + 2 * 10)])
+@pytest.mark.parametrize(("is_counted", "cost"), [(True, 7 + 2 * 7), (False, 9 + 2 * 10)])
 def test_tokens_are_those_that_the_server_counts_else_estimated(
     server: ChatServer, allowances: Allowances, is_counted: bool, cost: int
 ) -> None:

@@ -123,3 +123,37 @@ def test_a_request_that_was_too_long_teaches_how_much_it_reads(
         ask(server, book)
     assert "too long" in caught.value.title
     assert known(server, book).context_tokens == tokens
+
+
+def counted(server: ChatServer, book: ProfileBook, text: str) -> float:
+    """The ratio that is known after the server has counted a request with this text."""
+    server.dialect.counts_usage = True
+    book.learn(server.base_url, "test-model", counts_usage=True)
+    with closing(ChatClient(server.endpoint(), "", book)) as client:
+        list(client.stream([ChatTurn("user", text)], Event()))
+    return known(server, book).tokens_ratio
+
+
+def test_what_the_server_counts_tells_how_many_tokens_texts_have(
+    server: ChatServer, book: ProfileBook
+) -> None:
+    # Its tokens are words, and these are short.
+    assert counted(server, book, "at " * 2_000) == pytest.approx(1.75, abs=0.1)
+    with closing(ChatClient(server.endpoint(), "", book)) as client:
+        assert client.count_tokens(["at " * 100])[0] == pytest.approx(100, rel=0.1)
+
+
+def test_a_server_that_may_have_cut_the_request_teaches_nothing(
+    server: ChatServer, book: ProfileBook
+) -> None:
+    server.dialect.context_tokens, server.dialect.when_too_long = 700, "cuts"
+    assert counted(server, book, "lighthouses " * 400) == 0
+    book.learn(server.base_url, "test-model", context_tokens=700)
+    assert counted(server, book, "lighthouses " * 400) == 0
+
+
+def test_fewer_tokens_are_believed_where_there_was_room(
+    server: ChatServer, book: ProfileBook
+) -> None:
+    book.learn(server.base_url, "test-model", context_tokens=32_768)
+    assert 0.5 < counted(server, book, "keepers " * 400) < 1

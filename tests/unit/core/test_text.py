@@ -44,4 +44,17 @@ def test_words_are_as_written_and_keep_their_vowel_signs() -> None:
 
 
 def test_rough_token_counts_never_say_zero_for_text() -> None:
-    assert rough_token_counts(["", "a", "four words of text"]) == [0, 1, 6]
+    assert rough_token_counts(["", "a", "four words of text"]) == [0, 1, 5]
+
+
+@pytest.mark.parametrize(
+    ("text", "least", "most"),
+    [
+        ("The lamp is lit at dusk by the keeper, who trims the wick.", 14, 20),
+        ("灯塔的灯在黄昏时点亮。", 11, 14),
+        ("Лампа зажигается в сумерках.", 15, 20),
+        ("1,234.50 | 2024-01-31", 11, 16),
+    ],
+)
+def test_rough_token_counts_heed_the_script(text: str, least: int, most: int) -> None:
+    assert least <= rough_token_counts([text])[0] <= most
