@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from threading import Event
 
 from desktop_rag.answer.draft import Draft
-from desktop_rag.answer.prompt import build_turns
+from desktop_rag.answer.prompt import INSTRUCTIONS, build_turns
 from desktop_rag.core.conversation import (
     AnswerEvent,
     AnswerWaits,
@@ -27,10 +27,13 @@ def answer_with(
     history: Sequence[Message],
     draft: Draft,
     cancel: Event,
+    *,
+    instructions: str = INSTRUCTIONS,
 ) -> Iterator[AnswerEvent]:
     """Have the model answer from the draft's sources; what it writes grows in the draft.
 
-    When the model turns out to read less than was thought, it gets less.
+    Without sources it answers from its own knowledge, if the `instructions` say so. When the model
+    turns out to read less than was thought, it gets less.
 
     Raises:
         AppError: for whatever the endpoint did wrong; the draft keeps what had come by then.
@@ -46,9 +49,10 @@ def answer_with(
             context_tokens=context_tokens,
             count_tokens=model.count_tokens,
             fence=secrets.token_hex(8),
+            instructions=instructions,
         )
         draft.send(sent)
-        yield SourcesFound(draft.sources, draft.notes)
+        yield SourcesFound(draft.sources, draft.notes, draft.is_own_knowledge)
         try:
             yield from _heard(model.stream(turns, cancel), draft)
         except AppError:

@@ -13,6 +13,7 @@ from threading import Event
 
 from desktop_rag.answer.draft import Draft
 from desktop_rag.answer.extract import central_sentences
+from desktop_rag.answer.instructions import with_wishes
 from desktop_rag.answer.passages import numbered
 from desktop_rag.answer.piece_by_piece import Piece, PieceByPiece, WayOfAsking
 from desktop_rag.answer.prompt import INSTRUCTIONS, turns_about
@@ -20,6 +21,7 @@ from desktop_rag.answer.source_finder import SourceFinder
 from desktop_rag.core.conversation import AnswerEvent, SourceRef
 from desktop_rag.core.domain import Passage
 from desktop_rag.core.parsed import Chunk
+from desktop_rag.core.question import Reach
 from desktop_rag.models.ports import ChatModel, ChatTurn, Embedder
 from desktop_rag.store.contract.documents import DocumentStore
 
@@ -62,15 +64,19 @@ class Summaries:
         draft: Draft,
         question: str,
         *,
-        collection_id: str,
+        reach: Reach,
+        wishes: str = "",
         model: ChatModel | None,
         cancel: Event,
     ) -> Iterator[AnswerEvent]:
-        """Summarise the documents that may be found, the newest first; see `PieceByPiece`."""
+        """Summarise the documents that may be found, the newest first; see `PieceByPiece`.
+
+        `wishes` are instructions for the summary of the whole.
+        """
         draft.asked = question
         room = int(model.context_tokens * _ROOM_SHARE) if model else _MOST_TOKENS
         room = min(room, _MOST_TOKENS)
-        documents = self._finder.every_file(question, MOST_DOCUMENTS, collection_id)
+        documents = self._finder.every_file(question, MOST_DOCUMENTS, reach)
         is_one = len(documents) == 1
         pieces = (
             self._parts(documents[0], room)
@@ -80,7 +86,7 @@ class Summaries:
         way = WayOfAsking(
             partial(_turns, _PART if is_one else _DOCUMENT),
             lambda sources: central_sentences(sources, self._embedder, 1 if is_one else 2),
-            _TOGETHER,
+            with_wishes(_TOGETHER, wishes),
             called="parts" if is_one else "files",
         )
         yield from self._pieces.answer(draft, pieces, way, model, cancel)

@@ -85,6 +85,16 @@ def m009_after_answers(connection: Connection) -> None:
     connection.execute("ALTER TABLE messages ADD COLUMN claims VARCHAR DEFAULT '[]'")
 
 
+def m010_assistants(connection: Connection) -> None:
+    """Assistants, as JSON; which one a conversation asks; answers that rest on no document."""
+    connection.execute(
+        "CREATE TABLE assistants"
+        " (assistant_id VARCHAR, made_of VARCHAR, is_deleted BOOLEAN DEFAULT false)"
+    )
+    connection.execute("ALTER TABLE conversations ADD COLUMN assistant_id VARCHAR DEFAULT ''")
+    connection.execute("ALTER TABLE messages ADD COLUMN is_own_knowledge BOOLEAN DEFAULT false")
+
+
 MIGRATIONS: list[Callable[[Connection], None]] = [
     m001_first_schema,
     m002_places_parts_and_links,
@@ -95,6 +105,7 @@ MIGRATIONS: list[Callable[[Connection], None]] = [
     m007_packed_vectors,
     m008_spans_beside_texts,
     m009_after_answers,
+    m010_assistants,
 ]
 LATEST = len(MIGRATIONS)
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Protocol
 
+from desktop_rag.store.contract.assistants import AssistantStore
 from desktop_rag.store.contract.documents import DocumentStore
 from desktop_rag.store.contract.records import ConversationStore, EvaluationStore
 from desktop_rag.store.contract.search import LexicalStore, NameStore, Upkeep
@@ -49,6 +50,7 @@ class Engine:
     names: NameStore
     models: ModelStore
     conversations: ConversationStore
+    assistants: AssistantStore
     evaluations: EvaluationStore
     upkeep: Upkeep
     storage: Storage

@@ -12,6 +12,7 @@ from PySide6.QtCore import QObject, QUrl, Slot
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QAbstractButton, QWidget
 
+from desktop_rag.answer.assistants import Assistants
 from desktop_rag.answer.chat import Chat
 from desktop_rag.answer.chat_models import ChatModels
 from desktop_rag.answer.claims.checker import ClaimChecker
@@ -29,6 +30,7 @@ from desktop_rag.ingest.read.names import is_readable_name
 from desktop_rag.ingest.worker import ParserProcess
 from desktop_rag.models.gate import ModelGate
 from desktop_rag.models.keys import KeyStore
+from desktop_rag.store.assistants import AssistantStore
 from desktop_rag.store.clustering import PostingsClustering
 from desktop_rag.store.conversations import ConversationStore
 from desktop_rag.store.database import Database
@@ -130,8 +132,8 @@ def make_chat(database: Database, keyring: KeyringBackend | None) -> Chat:
         embedder=None,
         models=ChatModels(KeyStore(find_backend), Settings()),
         rewrites=Rewrites(database.path.parent / "rewrites", lambda _: None),
+        assistants=Assistants(AssistantStore(database), SourceStore(database).collections),
         check=ClaimChecker().check,
-        settings=Settings(),
     )
 
 
