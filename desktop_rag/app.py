@@ -131,14 +131,7 @@ def build_services(home: Home, *, times: WatchTimes | None = None) -> Services:
         engine.close()
         raise
     return Services(
-        home,
-        settings,
-        engine,
-        library,
-        chat,
-        retriever,
-        (*notices, *faults),
-        tuple(notices),
+        home, settings, engine, library, chat, retriever, (*notices, *faults), tuple(notices)
     )
 
 

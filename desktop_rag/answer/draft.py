@@ -45,7 +45,7 @@ class Draft:
             message_id=uuid.uuid4().hex,
             conversation_id=self.conversation_id,
             role=Role.ASSISTANT,
-            text="\n\n".join(part for part in (text.rstrip(), own) if part) if own else text,
+            text="\n\n".join(filter(None, (text.rstrip(), own))) if own else text,
             created_at=time.time(),
             state=state,
             model=self.model,

@@ -9,10 +9,11 @@ from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 from desktop_rag.core.assistants import Assistant
 from desktop_rag.ui.controls import plain_tooltip
 from desktop_rag.ui.theme import Theme
-from desktop_rag.ui.wording import literal, shortened
+from desktop_rag.ui.wording import one_line, shortened
 
 NO_ASSISTANT = "No assistant"
 _LONGEST_NAME = 30
+_LONGEST_ENTRY = 60
 
 
 class AssistantChoice(QToolButton):
@@ -63,8 +64,8 @@ class AssistantChoice(QToolButton):
         """Say who is chosen, and tell it."""
         name = self.assistant.name if self.assistant else NO_ASSISTANT
         self.setText(shortened(name, _LONGEST_NAME))
-        self.setAccessibleName(f"Assistant: {literal(name)}. Choose another")
-        self.setToolTip(plain_tooltip(f"Assistant: {literal(name)}"))
+        self.setAccessibleName(f"Assistant: {one_line(name)}. Choose another")
+        self.setToolTip(plain_tooltip(f"Assistant: {one_line(name)}"))
         self._fill()
         self.chosen.emit(self.assistant)
 
@@ -72,14 +73,14 @@ class AssistantChoice(QToolButton):
         self._menu.clear()
         self._add(NO_ASSISTANT, "")
         for assistant in self._assistants:
-            self._add(assistant.name, assistant.assistant_id)
+            self._add(shortened(assistant.name, _LONGEST_ENTRY), assistant.assistant_id)
         self._menu.addSeparator()
         self._menu.addAction("New assistant…").triggered.connect(self.new_requested)
         if self._assistants:
             self._menu.addAction("All assistants…").triggered.connect(self.list_requested)
 
     def _add(self, words: str, assistant_id: str) -> None:
-        action = self._menu.addAction(literal(words))
+        action = self._menu.addAction(words)
         action.setData(assistant_id)
         action.setCheckable(True)
         action.setChecked(assistant_id == self.assistant_id)

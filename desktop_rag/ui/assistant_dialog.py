@@ -6,7 +6,7 @@ It stays open until it is told that the assistant is kept, so that nothing writt
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from PySide6.QtCore import Signal, Slot
+from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
@@ -72,19 +72,10 @@ class AssistantDialog(QDialog):
         self.setWindowTitle("Assistant" if assistant.assistant_id else "New assistant")
         self._assistant = assistant
         guard = WheelGuard(self)
-        self._name = QLineEdit(assistant.name)
-        self._name.setMaxLength(LONGEST_NAME)
-        self._name.setPlaceholderText("Contracts")
-        self._instructions = QPlainTextEdit(assistant.instructions)
-        self._instructions.setAccessibleName("Instructions")
-        self._instructions.setPlaceholderText("Answer in two sentences. Name the paragraph.")
-        self._instructions.setTabChangesFocus(True)
+        self._make_texts(assistant)
         self._model = _model_field(assistant, settings, offers)
         guard.guard(self._model)
         self._collections = CollectionChecks(collections, assistant.collection_ids)
-        self._filters = QLineEdit(assistant.filters)
-        self._filters.setPlaceholderText("type:pdf after:2024")
-        self._filters_note = note(_FILTERS_NOTE)
         self._kinds = choice(self, "Answers", _KINDS)
         self._kinds[_OPEN if assistant.is_open else _STRICT].setChecked(True)
         self._memory = QCheckBox("Learns from earlier questions and answers")
@@ -100,22 +91,35 @@ class AssistantDialog(QDialog):
         self._connect()
         self._on_edited()
 
-    def _build(self) -> None:
+    def _make_texts(self, assistant: Assistant) -> None:
+        self._name = QLineEdit(assistant.name)
+        self._name.setMaxLength(LONGEST_NAME)
+        self._name.setPlaceholderText("Contracts")
+        self._instructions = QPlainTextEdit(assistant.instructions)
+        self._instructions.setAccessibleName("Instructions")
+        self._instructions.setPlaceholderText("Answer in two sentences. Name the paragraph.")
+        self._instructions.setTabChangesFocus(True)
         lines = self._instructions.fontMetrics().lineSpacing() * _LINES
         self._instructions.setFixedHeight(lines + _MARGIN_PX)
+        self._filters = QLineEdit(assistant.filters)
+        self._filters.setPlaceholderText("type:pdf after:2024")
+        self._filters_note = note(_FILTERS_NOTE)
+
+    def _build(self) -> None:
         body = QWidget()
         body.setProperty("kind", "page")
         sections = QVBoxLayout(body)
         sections.setContentsMargins(20, 18, 20, 18)
         sections.setSpacing(14)
-        for section in (self._build_answers(), self._build_documents(), self._retrieval):
-            sections.addWidget(section)
-        sections.insertWidget(2, self._is_own)
+        for part in (
+            self._build_answers(), self._build_documents(), self._is_own, self._retrieval
+        ):  # fmt: skip
+            sections.addWidget(part)
         sections.addStretch(1)
         scroll = QScrollArea()
         scroll.setWidgetResizable(True)
         scroll.setFrameShape(QFrame.Shape.NoFrame)
-        scroll.setFocusPolicy(self._fault.focusPolicy())
+        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         scroll.setWidget(body)
         buttons = QHBoxLayout()
         buttons.setContentsMargins(20, 0, 20, 0)

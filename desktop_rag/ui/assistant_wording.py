@@ -9,7 +9,7 @@ from desktop_rag.ui.wording import count_of, one_line
 
 def summary_of(assistant: Assistant, collections: Mapping[str, str]) -> str:
     """Its model, documents and ways on one line; `collections` has the names by their ids."""
-    parts = [assistant.model if assistant.has_model else "the model of the chat"]
+    parts = [assistant.model if assistant.has_model else "The model of the chat"]
     names = [collections[i] for i in assistant.collection_ids if i in collections]
     parts += names or ["all documents" if not assistant.collection_ids else "no collection is left"]
     if gone := len(assistant.collection_ids) - len(names):

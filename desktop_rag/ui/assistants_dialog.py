@@ -118,6 +118,8 @@ class AssistantsDialog(QDialog):
         self._stack.addWidget(self._build_empty())
         self._stack.addWidget(self._build_list())
         buttons = QHBoxLayout()
+        for button in (self._new, self._edit, self._copy, self._delete):
+            buttons.addWidget(button)
         buttons.addStretch(1)
         buttons.addWidget(self._close)
         column = QVBoxLayout(self)
@@ -148,11 +150,6 @@ class AssistantsDialog(QDialog):
         column.setSpacing(8)
         column.addWidget(self._view, 1)
         column.addWidget(self._summary)
-        buttons = QHBoxLayout()
-        for button in (self._new, self._edit, self._copy, self._delete):
-            buttons.addWidget(button)
-        buttons.addStretch(1)
-        column.addLayout(buttons)
         return there
 
     def _connect(self) -> None:
@@ -174,6 +171,8 @@ class AssistantsDialog(QDialog):
         self._collections = collections
         self._model.show(assistants, collections)
         self._stack.setCurrentIndex(1 if assistants else 0)
+        for button in (self._new, self._edit, self._copy, self._delete):
+            button.setVisible(bool(assistants))
         kept = self._model.row_of(marked.assistant_id) if marked else -1
         self.mark(kept if kept >= 0 else row)
 

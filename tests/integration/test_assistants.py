@@ -212,7 +212,7 @@ def test_an_open_one_marks_what_it_adds_to_its_sources(
     assistant = made(indexed, is_open=True)
     message = ask(indexed, QUESTION, assistant_id=assistant.assistant_id)
     assert not message.is_own_knowledge
-    assert message.text.endswith("dusk [1].\n\nNot from your documents:\nMany are.")
+    assert message.text.endswith("dusk [1].\n\n**Not from your documents**:\n\nMany are.")
     assert "Not from your documents:" in told(server)
 
 
