@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import Signal, Slot
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QMenu, QToolButton, QWidget
+from PySide6.QtWidgets import QWidget
 
 from desktop_rag.core.assistants import Assistant
 from desktop_rag.ui.controls import plain_tooltip
+from desktop_rag.ui.menu_button import MenuButton
 from desktop_rag.ui.theme import Theme
 from desktop_rag.ui.wording import one_line, shortened
 
@@ -16,7 +17,7 @@ _LONGEST_NAME = 30
 _LONGEST_ENTRY = 60
 
 
-class AssistantChoice(QToolButton):
+class AssistantChoice(MenuButton):
     """`chosen` carries the Assistant that answers from now on, or None."""
 
     chosen = Signal(object)
@@ -24,18 +25,11 @@ class AssistantChoice(QToolButton):
     list_requested = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+        super().__init__(theme, parent)
         self._assistants: Sequence[Assistant] = ()
         self._wanted_id = ""
         self.setObjectName("assistantChoice")
-        self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-        self.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        self.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
-        theme.set_icon(self, "chevron-down:muted")
-        self._menu = QMenu(self)
-        self._menu.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
-        self.setMenu(self._menu)
-        self._menu.triggered.connect(self._on_triggered)
+        self.choices.triggered.connect(self._on_triggered)
         self._show()
 
     @property
@@ -70,17 +64,17 @@ class AssistantChoice(QToolButton):
         self.chosen.emit(self.assistant)
 
     def _fill(self) -> None:
-        self._menu.clear()
+        self.choices.clear()
         self._add(NO_ASSISTANT, "")
         for assistant in self._assistants:
             self._add(shortened(assistant.name, _LONGEST_ENTRY), assistant.assistant_id)
-        self._menu.addSeparator()
-        self._menu.addAction("New assistant…").triggered.connect(self.new_requested)
+        self.choices.addSeparator()
+        self.choices.addAction("New assistant…").triggered.connect(self.new_requested)
         if self._assistants:
-            self._menu.addAction("All assistants…").triggered.connect(self.list_requested)
+            self.choices.addAction("All assistants…").triggered.connect(self.list_requested)
 
     def _add(self, words: str, assistant_id: str) -> None:
-        action = self._menu.addAction(words)
+        action = self.choices.addAction(words)
         action.setData(assistant_id)
         action.setCheckable(True)
         action.setChecked(assistant_id == self.assistant_id)

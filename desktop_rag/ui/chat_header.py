@@ -8,6 +8,8 @@ from desktop_rag.ui.controls import ElidedLabel, IconButton
 from desktop_rag.ui.model_choice import ModelChoice
 from desktop_rag.ui.theme import Theme
 
+_LEAST_TITLE_PX = 90
+
 
 class ChatHeader(QWidget):
     """Title, who answers and with which model, a menu, and the switches of the side panels."""
@@ -29,6 +31,7 @@ class ChatHeader(QWidget):
         super().__init__(parent)
         self._title = ElidedLabel()
         self._title.setObjectName("chatTitle")
+        self._title.setMinimumWidth(_LEAST_TITLE_PX)
         chats = IconButton(theme, "panel-left:muted", "Show or hide the chats")
         self._menu_button = IconButton(theme, "more:muted", "What can be done with this chat")
         self._menu_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)

@@ -68,3 +68,14 @@ def test_a_long_name_is_shortened(choice: AssistantChoice) -> None:
     assert len(choice.text()) == 30
     assert len(entries(choice)[1]) == 60
     assert "n" * 80 in choice.accessibleName()
+
+
+def test_names_do_not_widen_a_narrow_window(choice: AssistantChoice) -> None:
+    choice.show_assistants([Assistant("s", "x" * 12), Assistant("l", "w" * 80)])
+    widths: set[int] = set()
+    for assistant_id in ("s", "l"):
+        choice.choose(assistant_id)
+        widths.add(choice.minimumSizeHint().width())
+        choice.resize(choice.minimumSizeHint())
+        assert choice.grab().width() == choice.minimumSizeHint().width()
+    assert len(widths) == 1
