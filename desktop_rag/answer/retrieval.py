@@ -99,7 +99,8 @@ class Retriever:
     ) -> Found:
         """The best passages of one document, as `search` finds them."""
         only = replace(reach, document_ids=(document_id,))
-        return self.search(query, limit=limit, reach=only, lexical_weight=lexical_weight)
+        with self._gate.question():
+            return self._search(parse_query(query), "hybrid", limit, only, lexical_weight)
 
     def count_files(self, chunk_ids: Sequence[int], others: Collection[str]) -> int:
         """How many documents the chunks belong to, with the `others`."""
