@@ -163,12 +163,9 @@ class Chat:
         asked = [message.text for message in messages if message.role is Role.USER]
         return self._files_about(asked[-1], self._set_up(conversation))
 
-    def files_about(
-        self, question: str, collection_id: str = "", assistant_id: str = ""
-    ) -> tuple[int, str]:
+    def files_about(self, question: str) -> tuple[int, str]:
         """How many files a question with its filters may find, and the model, "" for none."""
-        setup = self.assistants.set_up(assistant_id, collection_id, self._settings)
-        return self._files_about(question, setup)
+        return self._files_about(question, self.assistants.set_up("", "", self._settings))
 
     def _files_about(self, question: str, setup: Setup) -> tuple[int, str]:
         model = None if setup.refusal else self.models.main(setup.settings)

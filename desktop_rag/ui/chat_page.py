@@ -220,6 +220,8 @@ class ChatPage(QWidget):
 
         def ask(request: str) -> None:
             self.new_chat()
+            # What was agreed to is what is asked.
+            self._assistants.choice.choose("")
             self._on_submitted(Question(request))
 
         self._actions.ask_about_files(request, ask)

@@ -176,6 +176,17 @@ def test_every_file_is_asked_within_its_reach(indexed: Services, server: ChatSer
     assert all(WISHES not in c["messages"][0]["content"] for c in server.chats[1:-1])
 
 
+def test_summaries_are_of_what_it_may_find(indexed: Services, server: ChatServer) -> None:
+    server.answer_to = lambda prompt: "Lit at dusk [1]." if "<source" in prompt else "All [1]."
+    sea, land, _ = (collection(indexed, name) for name in PAPERS)
+    assistant = made(indexed, collection_ids=(sea, land), instructions=WISHES, is_open=True)
+    summary = ask(indexed, "Summarise", assistant_id=assistant.assistant_id)
+    assert names(summary) == {"lamp.md", "street.txt"}
+    assert WISHES in told(server)
+    nothing = ask(indexed, "Summarise type:pdf", assistant_id=assistant.assistant_id)
+    assert not nothing.is_own_knowledge, "what is not there can't be summarised from memory"
+
+
 # --- strict and open ---------------------------------------------------------------------------
 
 
