@@ -57,7 +57,8 @@ class Assistants:
 
     def get(self, assistant_id: str) -> Assistant | None:
         """The assistant; None for "" and for one that was deleted."""
-        return next((a for a in self._store.all() if a.assistant_id == assistant_id), None)
+        every = self._store.all() if assistant_id else []
+        return next((a for a in every if a.assistant_id == assistant_id), None)
 
     def find(self, name: str) -> Assistant:
         """The assistant of this name, in any case. AppError when there is none."""
