@@ -1,0 +1,234 @@
+"""What kind of values a column holds, and its cells as SQL writes them. Pure.
+
+A column is of a kind only if nearly all of its cells are, in one way of writing. Whether 1,234 is
+more than a thousand, or 03/04 in March, is told by other cells of the table; where none tells it
+the cells stay texts. Cells that are not of the kind count as empty and are spoken of.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, time
+from itertools import islice
+
+from desktop_rag.answer.tables.table_words import table_words
+from desktop_rag.store.contract.tables import ColumnKind
+
+# Of a hundred cells so many may be something else: a remark, a mark for what is not known.
+_MOST_ODD_SHARE = 0.05
+_FEW_CELLS = 20
+_SHOWN_ODD = 3
+# How a column is written is told by so many of its cells.
+_SAMPLE = 500
+_MONTHS = 12
+_CODES = (
+    "USD|EUR|GBP|CHF|JPY|CNY|AUD|CAD|NZD|SEK|NOK|DKK|PLN|CZK|HUF|RON|BGN|RUB|UAH|TRY|INR|BRL|MXN|ZAR"
+    "|SGD|HKD|KRW|ILS|AED|SAR|THB|IDR|MYR|PHP|VND|ARS|CLP|COP|EGP|NGN|KES"
+)
+_CURRENCY = rf"[$€£¥₹₽₩₪₺₴]|(?:US|A|AU|C|CA|NZ|HK|S|R)\$|{_CODES}|kr\.?|zł|Kč|Ft|Fr\."
+_NUMBER = re.compile(
+    r"(?P<open>\()?(?P<sign>[-+−])?\s?(?P<before>" + _CURRENCY + r")?\s?(?P<sign_after>[-+−])?"
+    r"(?P<digits>(?:\d[\d.,'’\u00a0\u202f ]*)?\d|[.,]\d+)\s?(?P<exponent>[eE][-+]?\d{1,3})?"
+    r"(?P<after>%|" + _CURRENCY + r")?(?P<close>\))?"
+)
+_PADDED = re.compile(r"0\d")
+_GROUPED = re.compile(r"\d{1,3}(?P<mark>[.,'’\u00a0\u202f ])\d{3}(?:(?P=mark)\d{3})*")
+_TRUE, _FALSE = frozenset({"true", "yes"}), frozenset({"false", "no"})
+_WHOLE = re.compile(r"[-+−]?\d{1,18}")
+_PLAIN = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d{1,3})?")
+_ISO_DATE = re.compile(r"(\d{4})([-/.])(\d{1,2})\2(\d{1,2})")
+_DATE = re.compile(r"(\d{1,2})([-/.])(\d{1,2})\2(\d{4})")
+_TIME = re.compile(r"([01]?\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,6})?)?")
+
+Convert = Callable[[str], str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Habits:
+    """How a table writes numbers and dates: the mark before decimals, "" where nothing tells it;
+    whether the day comes before the month, None where nothing does.
+    """
+
+    decimal_mark: str = ""
+    is_day_first: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnValues:
+    """Cells as values of one kind. `unit` is what stood with all the numbers: `%`, `€`.
+
+    `odd` are the first cells that are not of the kind and count as empty.
+    """
+
+    kind: ColumnKind
+    values: tuple[str | None, ...]
+    unit: str = ""
+    odd: tuple[str, ...] = ()
+    odd_count: int = 0
+
+
+def habits_of(columns: Iterable[Sequence[str]]) -> Habits:
+    """What the columns of a table tell of how it is written, as far as they agree."""
+    marks: set[str] = set()
+    orders: set[bool] = set()
+    for cells in columns:
+        distinct = set(islice(filter(None, cells), _SAMPLE))
+        marks |= {mark for cell in distinct if (mark := _told_mark(cell))}
+        is_day_first = _is_day_first(distinct)
+        orders |= set() if is_day_first is None else {is_day_first}
+    return Habits(
+        marks.pop() if len(marks) == 1 else "", orders.pop() if len(orders) == 1 else None
+    )
+
+
+def column_values(cells: Sequence[str], habits: Habits) -> ColumnValues:
+    """The cells of a column, in the kind that says most about them."""
+    missing = table_words().missing
+    counted = Counter(cell for cell in cells if cell and cell.casefold() not in missing)
+    total = counted.total()
+    most_odd = _MOST_ODD_SHARE * total if total >= _FEW_CELLS else 0
+    sample = tuple(islice(counted, _SAMPLE))
+    found: ColumnValues | None = None
+    for kind, convert, unit in _ways(sample, habits) if counted else ():
+        if sum(convert(cell) is None for cell in sample) * 2 > len(sample):
+            continue
+        values = {cell: convert(cell) for cell in counted}
+        odd = [cell for cell, value in values.items() if value is None]
+        count = sum(counted[cell] for cell in odd)
+        if count <= most_odd and (found is None or count < found.odd_count):
+            made = tuple(values.get(cell) for cell in cells)
+            found = ColumnValues(kind, made, unit, tuple(odd[:_SHOWN_ODD]), count)
+            if not odd:
+                break
+    if found:
+        return found
+    return ColumnValues("VARCHAR", tuple(cell or None for cell in cells))
+
+
+def _ways(distinct: Sequence[str], habits: Habits) -> Iterator[tuple[ColumnKind, Convert, str]]:
+    """The ways to read a column, those that say most first."""
+    yield "BOOLEAN", _as_truth, ""
+    if not any(_is_code(cell) for cell in distinct):
+        yield "BIGINT", _as_whole, ""
+        yield from _number_ways(distinct, habits)
+    told = _is_day_first(distinct)
+    day_first = habits.is_day_first if told is None else told
+    yield "DATE", lambda cell: _as_date(cell, day_first), ""
+    yield "TIMESTAMP", lambda cell: _as_moment(cell, day_first), ""
+    yield "TIME", _as_time, ""
+
+
+def _as_truth(cell: str) -> str | None:
+    plain = cell.casefold()
+    return "true" if plain in _TRUE else "false" if plain in _FALSE else None
+
+
+# --- numbers --------------------------------------------------------------------------------------
+
+
+def _is_code(cell: str) -> bool:
+    """Whether it is written with digits but is no number: 00123, +49 30 1234."""
+    return _PADDED.match(cell) is not None or (cell[0] == "+" and " " in cell)
+
+
+def _as_whole(cell: str) -> str | None:
+    is_whole = _WHOLE.fullmatch(cell) is not None and not _PADDED.match(cell)
+    return str(int(cell.replace("−", "-"))) if is_whole else None
+
+
+def _number_ways(
+    distinct: Sequence[str], habits: Habits
+) -> Iterator[tuple[ColumnKind, Convert, str]]:
+    found = [match for match in map(_NUMBER.fullmatch, distinct) if match]
+    units = {match["before"] or match["after"] or "" for match in found}
+    # Amounts of several currencies can't be added up; some without one can.
+    if not found or len(units - {""}) > 1 or units == {"%", ""}:
+        return
+    told = {mark for cell in distinct if (mark := _told_mark(cell))}
+    marks = told or {habits.decimal_mark} - {""}
+    if not marks and not any("," in match["digits"] for match in found):
+        marks = {"."}
+    if len(marks) == 1:
+        [mark] = marks
+        yield "DOUBLE", lambda cell: _as_number(cell, mark), max(units)
+
+
+def _told_mark(cell: str) -> str:
+    """The mark before decimals, where a number can be read with one only; else ""."""
+    found = _NUMBER.fullmatch(cell)
+    if not found or not any(mark in found["digits"] for mark in ".,"):
+        return ""
+    fitting = [mark for mark in ".," if _fits(found["digits"], mark)]
+    return fitting[0] if len(fitting) == 1 else ""
+
+
+def _fits(digits: str, mark: str) -> bool:
+    """Whether a number makes sense with this mark before its decimals."""
+    whole, _, decimals = digits.partition(mark)
+    is_whole = whole.isdecimal() or not whole or _GROUPED.fullmatch(whole) is not None
+    return is_whole and (not decimals or decimals.isdecimal())
+
+
+def _as_number(cell: str, mark: str) -> str | None:
+    if mark == "." and _PLAIN.fullmatch(cell):
+        return cell
+    found = _NUMBER.fullmatch(cell)
+    if not found or bool(found["open"]) != bool(found["close"]) or not _fits(found["digits"], mark):
+        return None
+    if found["before"] and found["after"]:
+        return None
+    if _PADDED.match(found["digits"]):
+        return None
+    whole, _, decimals = found["digits"].partition(mark)
+    digits = re.sub(r"\D", "", whole) or "0"
+    is_negative = bool(found["open"]) or (found["sign"] or found["sign_after"] or "+") in "-−"
+    written = f"{'-' if is_negative else ''}{digits}.{decimals or '0'}{found['exponent'] or ''}"
+    return written if _PLAIN.fullmatch(written) else None
+
+
+# --- dates and times ------------------------------------------------------------------------------
+
+
+def _is_day_first(distinct: Iterable[str]) -> bool | None:
+    """Whether 03/04/2026 is in April; None when no cell tells, or they differ."""
+    found = [match for cell in distinct if (match := _DATE.match(cell))]
+    if any(match[2] == "." for match in found):
+        return True
+    first = any(int(match[1]) > _MONTHS for match in found)
+    second = any(int(match[3]) > _MONTHS for match in found)
+    return None if first == second else first
+
+
+def _as_date(cell: str, day_first: bool | None) -> str | None:
+    if found := _ISO_DATE.fullmatch(cell):
+        year, month, day = found[1], found[3], found[4]
+    elif (found := _DATE.fullmatch(cell)) and day_first is not None:
+        year = found[4]
+        day, month = (found[1], found[3]) if day_first else (found[3], found[1])
+    else:
+        return None
+    try:
+        return date(int(year), int(month), int(day)).isoformat()
+    except ValueError:
+        return None
+
+
+def _as_moment(cell: str, day_first: bool | None) -> str | None:
+    day, _, hour = cell.replace("T", " ").removesuffix("Z").partition(" ")
+    made = _as_date(day, day_first)
+    clock = _as_time(hour) if hour else "00:00:00"
+    if made is None or clock is None:
+        return None
+    return datetime.fromisoformat(f"{made} {clock}").isoformat(" ")
+
+
+def _as_time(cell: str) -> str | None:
+    if not _TIME.fullmatch(cell):
+        return None
+    hours, rest = cell.split(":", 1)
+    whole, _, part = rest.partition(".")
+    seconds = whole if ":" in whole else f"{whole}:00"
+    micros = int(part.ljust(6, "0")) if part else 0
+    minute, second = map(int, seconds.split(":"))
+    return time(int(hours), minute, second, micros).isoformat()

@@ -1,0 +1,186 @@
+"""The rows of spreadsheets and CSV files, from their text and places as they are stored. Pure.
+
+The readers write a row as one line, its cells with bars between, and mark its range of cells. What
+they stored is what passages are cut from: it needs no file, and is what a citation can point at.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from desktop_rag.core.anchors import Anchor
+from desktop_rag.core.parsed import Mark, TableHeader
+from desktop_rag.core.places import places_from_json
+
+_BORDER = " | "
+# The readers write so many empty cells of a longer stretch.
+_GAP_CELLS = 8
+_LETTERS = 26
+_RANGE = re.compile(r"([A-Z]{1,3})(\d{1,7})(?::([A-Z]{1,3})(\d{1,7}))?")
+
+
+@dataclass(frozen=True, slots=True)
+class SheetRow:
+    """A row of a sheet by its number, from 1, at [start, end) of the document's text."""
+
+    number: int
+    cells: tuple[str, ...]
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class RowBlock:
+    """Rows of a sheet without an empty one between, the first cells in `first_column` (from 0).
+
+    `header` has the names above the rows, none when the readers were not sure of any; `unclear`
+    counts rows whose cells can't be told apart.
+    """
+
+    sheet: str | None
+    first_column: int
+    header: tuple[str, ...]
+    rows: tuple[SheetRow, ...]
+    unclear: int = 0
+
+
+def row_blocks(text: str, places: str) -> list[RowBlock]:
+    """The tables of a document in their order, those of a sheet with their headers."""
+    marks, _, headers = places_from_json(places)
+    found: list[RowBlock] = []
+    for sheet, lines in _sheets(text, marks):
+        found += _blocks(sheet, lines, headers)
+    return found
+
+
+def column_letters(column: int) -> str:
+    """The letters of a column counted from 0: A … Z, AA …"""
+    name, column = "", column + 1
+    while column:
+        column, letter = divmod(column - 1, _LETTERS)
+        name = chr(ord("A") + letter) + name
+    return name
+
+
+def _column_number(letters: str) -> int:
+    number = 0
+    for letter in letters:
+        number = number * _LETTERS + ord(letter) - ord("A") + 1
+    return number - 1
+
+
+@dataclass(slots=True)
+class _Line:
+    """A row as it is written, with the range of cells that was marked for it."""
+
+    number: int
+    first: int
+    last: int
+    is_exact: bool
+    start: int
+    text: str
+    cells: list[str] = field(default_factory=list[str])
+
+    @property
+    def base(self) -> int:
+        """The column in which the line begins, by its first cell that is not empty."""
+        return self.first - next((n for n, cell in enumerate(self.cells) if cell), 0)
+
+
+def _sheets(text: str, marks: Sequence[Mark]) -> Iterator[tuple[str | None, list[_Line]]]:
+    """The lines of each sheet."""
+    ends = [mark.offset for mark in marks[1:]] + [len(text)]
+    lines: list[_Line] = []
+    is_over = False
+    for n, (mark, end) in enumerate(zip(marks, ends, strict=True)):
+        if n and mark.anchor.sheet != marks[n - 1].anchor.sheet:
+            if lines:
+                yield marks[n - 1].anchor.sheet, lines
+            lines, is_over = [], False
+        after = lines[-1].number if lines else 0
+        written = [] if is_over else _lines(mark.anchor, text[mark.offset : end], mark.offset)
+        if written and written[0].number > after:
+            lines += written
+        elif lines:
+            # Behind the rows stand comments, which have cells too.
+            is_over = True
+    if lines:
+        yield marks[-1].anchor.sheet, lines
+
+
+def _lines(anchor: Anchor, text: str, start: int) -> list[_Line]:
+    found = _RANGE.fullmatch(anchor.cells or "")
+    if not found or text.startswith(f"Comment on {anchor.cells}"):
+        return []
+    first, top = _column_number(found[1]), int(found[2])
+    last = _column_number(found[3]) if found[3] else first
+    bottom = int(found[4]) if found[4] else top
+    lines: list[_Line] = []
+    written = text.rstrip("\n").split("\n")
+    for n, line in enumerate(written):
+        # Of marks that stand for many rows some may be empty: then the number is a guess.
+        number = min(top + n, bottom)
+        cells = line.split(_BORDER)
+        lines.append(_Line(number, first, last, top == bottom, start, line, cells))
+        start += len(line) + 1
+    return lines
+
+
+def _blocks(
+    sheet: str | None, lines: list[_Line], headers: Sequence[TableHeader]
+) -> Iterator[RowBlock]:
+    bases = Counter(line.base for line in lines if line.is_exact) or Counter([lines[0].first])
+    base = bases.most_common(1)[0][0]
+    own = {header.start for header in headers}
+    names: tuple[str, ...] = ()
+    for block in _parted(lines):
+        rows = [_row(line, base) for line in block]
+        at = next((n for n, line in enumerate(block) if line.start + len(line.text) in own), None)
+        header_row = rows[at] if at is not None else None
+        if header_row is not None:
+            names = header_row.cells
+            rows = rows[at + 1 :] if at is not None else rows
+        elif block[0].start not in own:
+            names = ()
+        kept = tuple(row for row in rows if row is not None)
+        if kept:
+            yield RowBlock(sheet, base, names, kept, len(rows) - len(kept))
+
+
+def _parted(lines: Iterable[_Line]) -> Iterator[list[_Line]]:
+    """The lines, parted where a row is empty."""
+    lines = list(lines)
+    block = lines[:1]
+    for before, line in pairwise(lines):
+        if line.number > before.number + 1:
+            yield block
+            block = []
+        block.append(line)
+    yield block
+
+
+def _row(line: _Line, base: int) -> SheetRow | None:
+    """The row with its cells, None when these can't be told: one holds what parts them, say."""
+    cells = line.cells
+    missing = line.last - base + 1 - len(cells)
+    if line.is_exact and missing > 0:
+        cells = _widened(cells, missing)
+        missing = line.last - base + 1 - len(cells)
+    first = base + next((n for n, cell in enumerate(cells) if cell), 0)
+    if missing < 0 or (line.is_exact and (missing or first != line.first)):
+        return None
+    return SheetRow(line.number, tuple(cells), line.start, line.start + len(line.text))
+
+
+def _widened(cells: list[str], missing: int) -> list[str]:
+    """The cells with the rest of an empty stretch that was written shorter, if there is one."""
+    starts = [
+        n
+        for n in range(len(cells) - _GAP_CELLS + 1)
+        if not any(cells[n : n + _GAP_CELLS]) and (n == 0 or cells[n - 1])
+    ]
+    if len(starts) != 1:
+        return cells
+    return [*cells[: starts[0]], *[""] * missing, *cells[starts[0] :]]

@@ -1,0 +1,45 @@
+"""Words that tell something about tables and questions about them. Any thread."""
+
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+
+from desktop_rag.core.function_words import language_of
+from desktop_rag.core.paths import resources_dir
+from desktop_rag.core.text import words
+
+
+@dataclass(frozen=True, slots=True)
+class TableWords:
+    """What `resources/tables/words.toml` holds; see there."""
+
+    missing: frozenset[str]
+    totals: frozenset[str]
+    asks: frozenset[str]
+    phrases: tuple[str, ...]
+
+
+@cache
+def table_words() -> TableWords:
+    """The words, read once."""
+    path = resources_dir() / "tables" / "words.toml"
+    read = tomllib.loads(path.read_text(encoding="utf-8"))
+    missing = frozenset(read.pop("missing").split())
+    return TableWords(
+        missing,
+        frozenset(total for table in read.values() for total in table["totals"]),
+        frozenset(word for table in read.values() for word in table["asks"].split()),
+        tuple(phrase for table in read.values() for phrase in table["asks_phrases"]),
+    )
+
+
+def may_want_a_query(question: str) -> bool:
+    """Whether a question may be one that a query over a table answers better than its passages.
+
+    In a language that is not known the model has to say so.
+    """
+    written = words(question)
+    plain = " ".join(word.casefold() for word in written)
+    known = table_words()
+    is_asked = any(word in known.asks for word in plain.split())
+    return is_asked or any(phrase in plain for phrase in known.phrases) or not language_of(written)
