@@ -121,7 +121,7 @@ def build_services(home: Home, *, times: WatchTimes | None = None) -> Services:
         embedder = None if is_address(settings.index.model_folder) else dense.embedder
         rewrites = Rewrites(home.rewrites, partial(_make_searchable, library))
         chat = Chat(
-            engine.conversations, engine.documents, retriever, embedder,
+            engine, retriever, embedder,
             _make_models(home, settings, keys), rewrites,
             assistants=Assistants(engine.assistants, engine.sources.collections),
             check=ClaimChecker().check,

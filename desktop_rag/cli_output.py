@@ -174,17 +174,22 @@ def answer_lines(answer: dict[str, Any]) -> list[str]:
     listed = {"Sources": answer["citations"], NEAREST: answer.get("nearest", [])}
     for heading, sources in listed.items():
         lines += ["", f"{heading}:"] if sources else []
-        lines += [f"[{s['n']}] {s['title']}, {place(s['anchor'])}  {s['path']}" for s in sources]
+        for s in sources:
+            lines.append(f"[{s['n']}] {s['title']}, {place(s['anchor'])}  {s['path']}")
+            lines += [f"    {line}" for line in s.get("query", "").splitlines()]
     return lines
 
 
 def _source_json(source: SourceRef) -> dict[str, Any]:
+    """With `query` only when the source is the result of one."""
+    query = {"query": source.query} if source.query else {}
     return {
         "n": source.n,
         "path": location(source.path, source.part, source.url),
         "title": source.title,
         "anchor": source.anchor.to_json(),
         "quote": source.quote,
+        **query,
     }
 
 

@@ -24,6 +24,7 @@ from desktop_rag.answer.model_answer import answer_with
 from desktop_rag.answer.passages import place_of
 from desktop_rag.answer.source_finder import SourceFinder
 from desktop_rag.answer.summaries import Summaries
+from desktop_rag.answer.table_answer import TableAnswer
 from desktop_rag.answer.whole_library import WholeLibrary
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import (
@@ -44,6 +45,7 @@ from desktop_rag.core.settings import FEW_FILES
 from desktop_rag.core.summary_request import asks_for_summary
 from desktop_rag.models.ports import ChatModel, Embedder
 from desktop_rag.store.contract.documents import DocumentStore
+from desktop_rag.store.contract.tables import TableQueries
 
 # By how many collections were asked: none is all documents.
 _NOTHING_RELEVANT = (NOTHING_RELEVANT, NOTHING_RELEVANT_HERE, NOTHING_RELEVANT_AMONG)
@@ -72,6 +74,7 @@ class Answering:
         self,
         finder: SourceFinder,
         documents: DocumentStore,
+        tables: TableQueries,
         embedder: Embedder | None,
         models: ChatModels,
     ) -> None:
@@ -80,6 +83,7 @@ class Answering:
         self._documents = documents
         self._embedder = embedder
         self._models = models
+        self._table_answer = TableAnswer(documents, tables)
         self._whole_library = WholeLibrary(finder, documents, embedder)
         self._summaries = Summaries(finder, documents, embedder)
 
@@ -129,6 +133,8 @@ class Answering:
             reach=reach, model=self._models.helper(settings), cancel=cancel,
         )  # fmt: skip
         _tell(draft, setup)
+        if model and not asking.every_file:
+            yield from self._table_answer.add_result(draft, model, cancel)
         if asking.every_file or (model and self._is_worth_asking_all(draft, asking)):
             yield from self._whole_library.answer(
                 draft, settings.retrieval,

@@ -42,8 +42,7 @@ from desktop_rag.core.settings import Settings
 from desktop_rag.core.text import words
 from desktop_rag.models.gate import ModelGate
 from desktop_rag.models.ports import Embedder
-from desktop_rag.store.contract.documents import DocumentStore
-from desktop_rag.store.contract.records import ConversationStore
+from desktop_rag.store.contract.engine import Engine
 
 _TITLE_LENGTH = 60
 # A claim that is wrong has words that stand nowhere: its place is less relevant than an answer's.
@@ -55,8 +54,7 @@ class Chat:
 
     def __init__(
         self,
-        conversations: ConversationStore,
-        documents: DocumentStore,
+        engine: Engine,
         retriever: Retriever,
         embedder: Embedder | None,
         models: ChatModels,
@@ -66,13 +64,14 @@ class Chat:
         check: CheckClaim,
     ) -> None:
         """Its settings are those of the `models`, until others are applied."""
+        conversations, documents = engine.conversations, engine.documents
         self.history = History(conversations, documents, rewrites)
         self.models = models
         self.assistants = assistants
         self._conversations = conversations
         self._documents = documents
         self._finder = SourceFinder(retriever, documents, embedder)
-        self._answering = Answering(self._finder, documents, embedder, models)
+        self._answering = Answering(self._finder, documents, engine.tables, embedder, models)
         self._settings = models.settings
         self._answers = ModelGate()
         self._stopping = Event()

@@ -12,7 +12,9 @@ def sources_before(history: Sequence[Message], read_content: ReadContent) -> tup
 
     Left out is what its document no longer says at that place.
     """
-    last = next((message.sources for message in reversed(history) if message.sources), ())
+    shown = next((message.sources for message in reversed(history) if message.sources), ())
+    # The result of a query was made for its question.
+    last = [source for source in shown if not source.query]
     cited = [source for source in last if source.is_cited]
     whole = [_uncited(source, read_content(source.document_id)[0]) for source in cited or last]
     return numbered_anew([source for source in whole if source])

@@ -72,7 +72,13 @@ def _loadless(message: Message) -> str:
 def _markdown_source(source: SourceRef) -> str:
     lines = [f"\\[{source.n}\\] {_plain(_place(source))}"]
     lines += [f"> {_plain(line)}" for line in source.quote.splitlines() if line.strip()]
-    return "  \n".join(lines[:1]) + ("\n\n" + "\n".join(lines[1:]) if lines[1:] else "")
+    text = "  \n".join(lines[:1]) + ("\n\n" + "\n".join(lines[1:]) if lines[1:] else "")
+    return f"{text}\n\n{_indented(source.query)}" if source.query else text
+
+
+def _indented(query: str) -> str:
+    """Code, whatever stands in it."""
+    return "\n".join(f"    {line}" for line in query.splitlines())
 
 
 def _plain(text: str) -> str:
@@ -110,7 +116,8 @@ def _html_message(message: Message) -> Iterator[str]:
     for source in message.sources:
         if source.is_cited:
             quote = f"<blockquote>{html.escape(source.quote)}</blockquote>" if source.quote else ""
-            yield f"<div>[{source.n}] {html.escape(_place(source))}{quote}</div>"
+            query = f"<pre>{html.escape(source.query)}</pre>" if source.query else ""
+            yield f"<div>[{source.n}] {html.escape(_place(source))}{quote}{query}</div>"
 
 
 # --- JSON ------------------------------------------------------------------------------------

@@ -88,6 +88,9 @@ def _quoted(
     With too little in common, as between two languages or when the passage does not back the
     sentence at all, there is no quote: marking words that back nothing would mislead.
     """
+    if source.query:
+        # Its text is a result, which stands nowhere in the document.
+        return replace(source, is_cited=True)
     start, end = 0, 0
     least = min(sum(weights.get(term, _UNHEARD) for term in claim) for claim in claims)
     most = least * _LEAST_SHARE

@@ -249,6 +249,7 @@ def _source(fields: _Fields) -> SourceRef:
         part=fields.text("part"),
         url=fields.text("url", 10_000),
         also_in=fields.texts("also_in"),
+        query=fields.text("query"),
     )
 
 

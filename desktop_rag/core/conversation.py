@@ -22,7 +22,8 @@ class SourceRef:
     `quote` is the exact words of the passage that the citing sentence rests on, at [start, end)
     of the document's text; empty while the source is listed but not cited. `also_in` says where
     else the same text stands, as paths or addresses. `document_id` is empty when the document is
-    not in the library, as it may be in a conversation that was imported.
+    not in the library, as it may be in a conversation that was imported. With a `query`, a SELECT
+    over tables of the document, `text` is its result, and [start, end) the rows that it rests on.
     """
 
     n: int
@@ -39,6 +40,7 @@ class SourceRef:
     part: str = ""
     url: str = ""
     also_in: tuple[str, ...] = ()
+    query: str = ""
 
     @property
     def is_in_library(self) -> bool:
@@ -46,7 +48,12 @@ class SourceRef:
         return bool(self.document_id)
 
     def narrowed(self, start: int, end: int) -> "SourceRef":
-        """The same source with [start, end) of its passage as what is quoted."""
+        """The same source with [start, end) of its passage as what is quoted.
+
+        The result of a query stands nowhere in the document: it stays as it is.
+        """
+        if self.query:
+            return self
         passage_start = self.start - max(0, self.text.find(self.quote))
         return replace(
             self,

@@ -27,7 +27,7 @@ _MESSAGE = (
 )
 _CITATION = (
     "message_id, n, document_id, path, title, anchor, text, score, quote, start_offset,"
-    " end_offset, is_cited, part, url, also_in, is_nearest"
+    " end_offset, is_cited, part, url, also_in, query, is_nearest"
 )
 
 
@@ -225,20 +225,20 @@ def _insert_sources(
 ) -> None:
     for s in sources:
         con.execute(
-            f"INSERT INTO citations ({_CITATION}) VALUES ({', '.join('?' * 16)})",
+            f"INSERT INTO citations ({_CITATION}) VALUES ({', '.join('?' * 17)})",
             [
                 message_id, s.n, s.document_id, s.path, s.title, json.dumps(s.anchor.to_json()),
                 s.text, s.score, s.quote, s.start, s.end, s.is_cited, s.part, s.url,
-                json.dumps(s.also_in), is_nearest,
+                json.dumps(s.also_in), s.query, is_nearest,
             ],
         )  # fmt: skip
 
 
 def _source_from(fields: list[object]) -> SourceRef:
-    n, document_id, path, title, anchor, *rest, also_in = fields
+    n, document_id, path, title, anchor, *rest, also_in, query = fields
     place = Anchor.from_json(json.loads(str(anchor)))
     elsewhere = tuple(json.loads(str(also_in)))
-    return SourceRef(n, document_id, path, title, place, *rest, elsewhere)  # type: ignore[arg-type]
+    return SourceRef(n, document_id, path, title, place, *rest, elsewhere, query)  # type: ignore[arg-type]
 
 
 def _message_from(

@@ -95,6 +95,11 @@ def m010_assistants(connection: Connection) -> None:
     connection.execute("ALTER TABLE messages ADD COLUMN is_own_knowledge BOOLEAN DEFAULT false")
 
 
+def m011_queries_of_answers(connection: Connection) -> None:
+    """The query over a table whose result was a source of an answer."""
+    connection.execute("ALTER TABLE citations ADD COLUMN query VARCHAR DEFAULT ''")
+
+
 MIGRATIONS: list[Callable[[Connection], None]] = [
     m001_first_schema,
     m002_places_parts_and_links,
@@ -106,6 +111,7 @@ MIGRATIONS: list[Callable[[Connection], None]] = [
     m008_spans_beside_texts,
     m009_after_answers,
     m010_assistants,
+    m011_queries_of_answers,
 ]
 LATEST = len(MIGRATIONS)
 

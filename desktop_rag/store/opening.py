@@ -14,6 +14,7 @@ from desktop_rag.store.lexical import LexicalStore
 from desktop_rag.store.models import ModelStore
 from desktop_rag.store.names import NameStore
 from desktop_rag.store.sources import SourceStore
+from desktop_rag.store.table_queries import TableQueries
 from desktop_rag.store.web_pages import WebPageStore
 
 
@@ -39,6 +40,7 @@ def duckdb_engine(database: Database) -> Engine:
         conversations=ConversationStore(database),
         assistants=AssistantStore(database),
         evaluations=EvaluationStore(database),
+        tables=TableQueries(),
         upkeep=PostingsClustering(database),
         storage=database,
     )

@@ -119,10 +119,10 @@ def _left_out(result: QueryResult, tables: Sequence[SheetTable]) -> list[str]:
         if table.unclear:
             said.append(f"Left out: {table.unclear:,} rows whose cells can't be told apart.")
         used = result.columns_used
-        for column in table.columns:
-            if column.values.odd_count and (used is None or column.name.casefold() in used):
-                said.append(
-                    f"{column.values.odd_count:,} cells of {column.name} count as empty:"
-                    f" {_listed(column.values.odd)}."
-                )
+        said += [
+            f"{column.values.odd_count:,} cells of {column.name} count as empty:"
+            f" {_listed(column.values.odd)}."
+            for column in table.columns
+            if column.values.odd_count and (used is None or column.name.casefold() in used)
+        ]
     return said

@@ -8,6 +8,7 @@ from desktop_rag.store.contract.documents import DocumentStore
 from desktop_rag.store.contract.records import ConversationStore, EvaluationStore
 from desktop_rag.store.contract.search import LexicalStore, NameStore, Upkeep
 from desktop_rag.store.contract.sources import SourceStore, WebPageStore
+from desktop_rag.store.contract.tables import TableQueries
 from desktop_rag.store.contract.vectors import ModelStore
 
 
@@ -52,6 +53,7 @@ class Engine:
     conversations: ConversationStore
     assistants: AssistantStore
     evaluations: EvaluationStore
+    tables: TableQueries
     upkeep: Upkeep
     storage: Storage
 

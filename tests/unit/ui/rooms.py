@@ -32,11 +32,11 @@ from desktop_rag.models.gate import ModelGate
 from desktop_rag.models.keys import KeyStore
 from desktop_rag.store.assistants import AssistantStore
 from desktop_rag.store.clustering import PostingsClustering
-from desktop_rag.store.conversations import ConversationStore
 from desktop_rag.store.database import Database
 from desktop_rag.store.documents import DocumentStore
 from desktop_rag.store.lexical import LexicalStore
 from desktop_rag.store.names import NameStore
+from desktop_rag.store.opening import duckdb_engine
 from desktop_rag.store.sources import SourceStore
 from desktop_rag.store.web_pages import WebPageStore
 from desktop_rag.ui.controls import ElidedLabel, PlainLabel
@@ -126,8 +126,7 @@ def make_chat(database: Database, keyring: KeyringBackend | None) -> Chat:
     names = NamedDocuments(NameStore(database))
     retriever = Retriever(LexicalStore(database), list, ModelGate(), names, fusion)
     return Chat(
-        conversations=ConversationStore(database),
-        documents=DocumentStore(database),
+        engine=duckdb_engine(database),
         retriever=retriever,
         embedder=None,
         models=ChatModels(KeyStore(find_backend), Settings()),
