@@ -308,7 +308,7 @@ class _Handler(BaseHTTPRequestHandler):
         if self.script.answer_to is None:
             return self.script.answer
         turns = self.script.chats[-1]["messages"]
-        return self.script.answer_to("\n".join(turn["content"] for turn in turns))
+        return self.script.answer_to("\n".join(str(turn["content"]) for turn in turns))
 
     def _texts(self) -> list[bytes]:
         script = self.script

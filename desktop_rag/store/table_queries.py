@@ -17,7 +17,7 @@ import duckdb
 
 from desktop_rag.store.connections import OPTIONS, Connection
 from desktop_rag.store.contract.tables import OpenTables, QueryRefusedError, QueryResult, QueryTable
-from desktop_rag.store.database import insert
+from desktop_rag.store.database import Columns, insert
 from desktop_rag.store.select_check import CheckedSelect, checked_select, rows_statement
 
 MOST_ROWS = 200
@@ -46,7 +46,7 @@ class TableQueries:
 
         QueryRefusedError when they don't fit into the memory.
         """
-        options = {
+        options: dict[str, str | bool | int | float | list[str]] = {
             **OPTIONS,
             "enable_external_access": "false",
             "temp_directory": "",
@@ -154,7 +154,7 @@ def _load(connection: Connection, table: QueryTable) -> None:
     name = _quoted(table.name)
     columns = ", ".join(f"{_quoted(c.name)} {c.kind}" for c in table.columns)
     connection.execute(f"CREATE TABLE {name} ({columns})")
-    given = {f"c{n}": list(column.values) for n, column in enumerate(table.columns)}
+    given: Columns = {f"c{n}": list(column.values) for n, column in enumerate(table.columns)}
     connection.execute(f"CREATE TEMP TABLE given ({', '.join(f'{key} VARCHAR' for key in given)})")
     insert(connection, "given", given)
     casts = ", ".join(

@@ -43,7 +43,10 @@ class Model:
 def folder(tmp_path: Path) -> Path:
     made = tmp_path / "harbour"
     made.mkdir()
-    rows = [f"2026-{n % 12 + 1:02}-01,ferry {'east' if n % 3 else 'west'},{n % 7 + 1}" for n in range(ROWS)]
+    rows = [
+        f"2026-{n % 12 + 1:02}-01,ferry {'east' if n % 3 else 'west'},{n % 7 + 1}"
+        for n in range(ROWS)
+    ]
     (made / "tickets.csv").write_text("Day,Line of the ferry,Pounds\n" + "\n".join(rows))
     (made / "lamp.md").write_text("The lamp of the lighthouse is lit at dusk by the keeper.")
     return made
