@@ -12,6 +12,7 @@ from functools import cache
 from threading import Event
 
 from desktop_rag.answer.cited_sentences import CitedSentence, cited_sentences
+from desktop_rag.answer.result_claims import checked_by_result
 from desktop_rag.core.answer_claims import Claim
 from desktop_rag.core.claims import CheckedClaim, Verdict
 from desktop_rag.core.conversation import SourceRef
@@ -73,6 +74,9 @@ def _checked(
 ) -> tuple[CheckedClaim, int]:
     """The check, and the number of the source that has the evidence."""
     cited = [source for source in sources if source.n in statement.cited]
+    for source in cited:
+        if source.query and (checked := checked_by_result(statement.text, source)):
+            return checked, source.n
     first = _against(statement, cited, check) if cited else None
     if first and first[0].verdict is Verdict.SUPPORTED:
         return first

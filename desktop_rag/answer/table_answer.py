@@ -26,7 +26,7 @@ from desktop_rag.store.contract.tables import QueryRefusedError, QueryResult, Ta
 log = logging.getLogger(__name__)
 
 # Tables are looked for among so many of the best sources, and so many of them are asked.
-_BEST = 4
+_BEST = 3
 _MOST_TABLES = 3
 # Of longer texts the rows take too long to be told apart while somebody waits.
 _LONGEST_TEXT_CHARS = 20_000_000

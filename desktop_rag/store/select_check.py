@@ -31,6 +31,7 @@ _AGGREGATES = _set_of(
     var_samp variance
     """
 )
+# Not `replace`: nested, it makes texts of any length that no limit ends.
 _SCALARS = _set_of(
     """
     + - * / // % ^ ** || @ ~~ !~~ ~~* !~~* ~~~ abs age ascii ceil ceiling century concat
@@ -40,7 +41,7 @@ _SCALARS = _set_of(
     isodow isoyear jaro_winkler_similarity lcase least left len length like_escape ln log log10
     log2 lower ltrim make_date make_time make_timestamp microsecond millisecond minute mod month
     monthname multiply not_ilike_escape not_like_escape now nullif position pow power prefix
-    quarter regexp_extract regexp_full_match regexp_matches replace right round round_even rtrim
+    quarter regexp_extract regexp_full_match regexp_matches right round round_even rtrim
     second sign split_part sqrt starts_with strftime strip_accents strpos strptime substr
     substring subtract suffix to_days to_hours to_minutes to_months to_seconds to_weeks to_years
     today trim trunc try_strptime ucase unicode upper week weekday weekofyear year

@@ -91,7 +91,7 @@ class _Line:
 
 def _sheets(text: str, marks: Sequence[Mark]) -> Iterator[tuple[str | None, list[_Line]]]:
     """The lines of each sheet."""
-    ends = [mark.offset for mark in marks[1:]] + [len(text)]
+    ends = [*(mark.offset for mark in marks[1:]), len(text)][: len(marks)]
     lines: list[_Line] = []
     is_over = False
     for n, (mark, end) in enumerate(zip(marks, ends, strict=True)):
