@@ -1,4 +1,4 @@
-"""The verbs that measure quality: `eval retrieval`, `eval grounding` and `eval runs`.
+"""The verbs that measure quality: `eval retrieval`, `eval grounding`, `eval answers`, `eval runs`.
 
 What is searched lives in a scratch home that is removed; the figures are kept in the person's own
 library.
@@ -6,6 +6,7 @@ library.
 
 import argparse
 import json
+import shutil
 import tempfile
 import time
 from collections.abc import Callable, Generator, Mapping
@@ -18,7 +19,9 @@ from desktop_rag import app
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import Home, find_home
 from desktop_rag.core.settings import Settings, load_settings, save_settings
-from desktop_rag.evaluate import grounding, pages, retrieval, runs, sets, spans
+from desktop_rag.evaluate import answers, grounding, pages, retrieval, runs, sets, spans
+from desktop_rag.evaluate.answer_set import AnswerSet, load_answer_set
+from desktop_rag.evaluate.indexing import index_folder
 from desktop_rag.evaluate.measured import MODES, Measured
 from desktop_rag.terminal import open_services, print_document, say
 from desktop_rag.ui.single_instance import ask_running_app
@@ -54,6 +57,17 @@ def add_evals(parser: argparse.ArgumentParser, positive: Callable[[str], int]) -
     added.set_defaults(run=_grounding)
     added.add_argument("file", help="a .jsonl file of rows {source, claim, label}")
     added.add_argument("--json", action="store_true", help="print one JSON document")
+    text = "answers to a set of questions: citations, support, what was expected, times, tokens"
+    added = evals.add_parser("answers", help=text, description=text)
+    added.set_defaults(run=_answers)
+    text = "a .jsonl file of {question, answer}, or a folder of questions.jsonl and documents/"
+    added.add_argument("set", metavar="SET", help=text)
+    text = "ask one collection of your library; a set with documents has a library of its own"
+    added.add_argument("--collection", default="", help=text)
+    added.add_argument("--limit", type=positive, help="ask only the first questions")
+    text = "write what was found for each question"
+    added.add_argument("--per-query", type=Path, metavar="FILE.jsonl", help=text)
+    added.add_argument("--json", action="store_true", help="print one JSON document")
     text = "List the measurements made so far, or one with its queries."
     added = evals.add_parser("runs", help=text, description=text)
     added.set_defaults(run=_runs)
@@ -82,6 +96,10 @@ def in_scratch_home(settings: Settings, measure: Callable[[app.Services], T]) ->
         home = Home(Path(scratch) / "home")
         home.create()
         save_settings(home.settings, settings)
+        # What models take, and what they cost today, holds here too.
+        own = find_home()
+        _copy(own.model_profiles, home.model_profiles)
+        _copy(own.spending, home.spending)
         services = app.build_services(home)
         try:
             for notice in services.notices:
@@ -90,7 +108,14 @@ def in_scratch_home(settings: Settings, measure: Callable[[app.Services], T]) ->
             result = measure(services)
         finally:
             services.close()
+            _copy(home.spending, own.spending)
         return result, home.database.stat().st_size
+
+
+def _copy(file: Path, to: Path) -> None:
+    """A small file of the app's, where there is one."""
+    if file.exists():
+        shutil.copyfile(file, to)
 
 
 # --- eval retrieval ----------------------------------------------------------------------------
@@ -183,6 +208,56 @@ def _grounding(arguments: argparse.Namespace) -> int:
     _keep(run)
     print_document(results, _figure_lines, as_json=arguments.json)
     return 0
+
+
+# --- eval answers ------------------------------------------------------------------------------
+
+
+def _answers(arguments: argparse.Namespace) -> int:
+    answer_set = load_answer_set(Path(arguments.set), arguments.limit)
+    if answer_set.documents and arguments.collection:
+        raise AppError("This set has documents of its own.", "Leave --collection out.")
+    settings, _ = load_settings(find_home().settings)
+    began_at = time.monotonic()
+    with _written_later(arguments.per_query) as per_query:
+        figures = _answered(answer_set, arguments.collection, settings)
+        if per_query:
+            rows = figures.query_rows()
+            per_query.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    results = figures.to_json()
+    options = {
+        "set": str(Path(arguments.set).resolve()),
+        "collection": arguments.collection,
+        "limit": arguments.limit,
+    }
+    run = runs.run_of(
+        figures,
+        answer_set.name,
+        settings,
+        options,
+        results=[results],
+        seconds=time.monotonic() - began_at,
+    )
+    _keep(run)
+    print_document(results, _figure_lines, as_json=arguments.json)
+    return 0
+
+
+def _answered(answer_set: AnswerSet, collection: str, settings: Settings) -> answers.AnswerFigures:
+    """The set asked of its own documents, or of the person's library if no window holds that."""
+    questions, documents = answer_set.questions, answer_set.documents
+    if documents is None:
+        with open_services() as services:
+            found = services.library.find_collection(collection) if collection else None
+            collection_id = found.collection_id if found else ""
+            return answers.evaluate(questions, services.chat, say, collection_id=collection_id)
+
+    def measure(services: app.Services) -> answers.AnswerFigures:
+        index_folder(services.library, documents, say)
+        return answers.evaluate(questions, services.chat, say)
+
+    figures, _ = in_scratch_home(settings, measure)
+    return figures
 
 
 # --- runs --------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from desktop_rag.answer.retrieval import Retriever
 from desktop_rag.answer.rewrites import Rewrites
 from desktop_rag.answer.small_job import Unless
 from desktop_rag.answer.source_finder import SourceFinder
+from desktop_rag.answer.trials import Trials
 from desktop_rag.answer.whole_library import MOST_FILES
 from desktop_rag.core.conversation import (
     AnswerChanged,
@@ -72,6 +73,9 @@ class Chat:
         self._documents = documents
         self._finder = SourceFinder(retriever, documents, embedder)
         self._answering = Answering(self._finder, documents, engine.tables, embedder, models)
+        self.trials = Trials(
+            self._answering, lambda asked, where: self._asking(asked, where, ()), check, models
+        )
         self._settings = models.settings
         self._answers = ModelGate()
         self._stopping = Event()

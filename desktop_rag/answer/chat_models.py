@@ -14,6 +14,7 @@ from desktop_rag.core.model_profile import ExaminationChanged, ModelProfile
 from desktop_rag.core.settings import EndpointSettings, Settings
 from desktop_rag.models.allowance import Allowances
 from desktop_rag.models.chat_client import ChatClient
+from desktop_rag.models.chat_stream import Usage
 from desktop_rag.models.endpoints import probe_endpoint
 from desktop_rag.models.keys import KeyStore
 from desktop_rag.models.local_servers import LocalServer, running_servers
@@ -130,6 +131,10 @@ class ChatModels:
     def spent_today(self, base_url: str) -> float:
         """What the endpoint cost today, by the prices that were entered."""
         return self._allowances.spent_today(base_url)
+
+    def tokens_counted(self) -> Usage:
+        """The tokens that endpoints counted since the app began, of all of them together."""
+        return self._allowances.tokens_counted()
 
     def subscribe(self, listener: Callable[[ExaminationChanged], None]) -> Callable[[], None]:
         """Tell when an examination begins and ends, on its thread; returns how to end that."""

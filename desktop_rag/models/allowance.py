@@ -39,6 +39,7 @@ class Allowances:
         self._lock = Lock()
         self._lately: dict[str, deque[tuple[float, int]]] = {}
         content = read_object(path) if path else {}
+        self._counted = Usage(0, 0)
         self._day = str(content.get("day", ""))
         spent = content.get("spent")
         self._spent: dict[str, float] = {
@@ -72,9 +73,17 @@ class Allowances:
         with self._lock:
             self._counts(endpoint).append((self._clock(), tokens))
 
-    def finish(self, endpoint: EndpointSettings, usage: Usage, expected: int) -> None:
-        """Count what a request, begun with so many tokens expected, really took and cost."""
+    def finish(
+        self, endpoint: EndpointSettings, usage: Usage, expected: int, *, is_counted: bool = False
+    ) -> None:
+        """Count what a request, begun with so many tokens expected, really took and cost.
+
+        `is_counted` says that the server counted, nobody guessed.
+        """
         with self._lock:
+            if is_counted:
+                asked, answered = self._counted.asked, self._counted.answered
+                self._counted = Usage(asked + usage.asked, answered + usage.answered)
             # What it answered counts for the minute in which it ends.
             more = max(0, usage.asked + usage.answered - expected)
             counts = self._counts(endpoint)
@@ -86,6 +95,11 @@ class Allowances:
                 self._spent[endpoint.base_url] = self._spent.get(endpoint.base_url, 0.0) + cost
                 if self._path:
                     write_object(self._path, {"day": self._day, "spent": self._spent})
+
+    def tokens_counted(self) -> Usage:
+        """The tokens that servers counted since this was made, of all endpoints together."""
+        with self._lock:
+            return self._counted
 
     def spent_today(self, base_url: str) -> float:
         """What the endpoint cost today, in the currency of the prices."""

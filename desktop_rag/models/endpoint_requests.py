@@ -103,7 +103,9 @@ class EndpointRequests:
         finally:
             # A request that was refused costs nothing.
             estimate = Usage(asked, answered) if answered else Usage(0, 0)
-            self._allowances.finish(self.endpoint, counted or estimate, asked)
+            self._allowances.finish(
+                self.endpoint, counted or estimate, asked, is_counted=counted is not None
+            )
 
     def _wait_for_allowance(self, tokens: int, cancel: Event) -> Generator[Piece]:
         while pause_s := self._allowances.pause_s(

@@ -1,0 +1,221 @@
+"""Measures answers: what they cite, how far their sources back them, whether they say what is
+expected, how long they take and what they cost. Runs on the caller's thread.
+"""
+
+import re
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from threading import Event
+from typing import Any
+
+from desktop_rag.answer.chat import Chat
+from desktop_rag.core.answer_claims import Claim
+from desktop_rag.core.claims import Verdict
+from desktop_rag.core.conversation import AnswerDone, Message, MessageState, TextDelta
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.text import words
+from desktop_rag.evaluate.answer_set import AnswerQuestion
+from desktop_rag.evaluate.measured import mean
+from desktop_rag.evaluate.metrics import percentile
+
+_MARKER = re.compile(r"\[\d{1,3}\]")
+_DIGITS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredAnswer:
+    """A question as it was answered. Times in seconds from the question on.
+
+    `first_s` is when the first words came; `tokens` are those asked and answered as the endpoint
+    counted them, None where it doesn't. `judged` is a model's word on it, "" where it has none.
+    """
+
+    question: AnswerQuestion
+    answer: Message
+    claims: tuple[Claim, ...]
+    first_s: float
+    seconds: float
+    tokens: tuple[int, int] | None = None
+    judged: str = ""
+
+    @property
+    def supported(self) -> int:
+        """How many of its claims the sources support."""
+        return sum(claim.verdict is Verdict.SUPPORTED for claim in self.claims)
+
+    @property
+    def is_cited(self) -> bool:
+        """Whether it cites anything."""
+        return any(source.is_cited for source in self.answer.sources)
+
+    @property
+    def f1(self) -> float:
+        """The best overlap in words with an expected answer."""
+        return max((token_f1(self.answer.text, e) for e in self.question.expected), default=0.0)
+
+    @property
+    def contains(self) -> bool:
+        """Whether an expected answer stands in it, word for word."""
+        return any(contains(self.answer.text, expected) for expected in self.question.expected)
+
+    def to_json(self) -> dict[str, Any]:
+        """What was found, so that two runs can be compared."""
+        answer = self.answer
+        row: dict[str, Any] = {
+            "id": self.question.question_id,
+            "question": self.question.text,
+            "answer": answer.text,
+            "state": answer.state.value,
+            "error": answer.error_title,
+            "citations": [_citation(s.n, s.path, s.anchor.label(), s.quote) for s in answer.sources
+                          if s.is_cited],
+            "queries": [source.query for source in answer.sources if source.query],
+            "claims": dict(Counter(claim.verdict.value for claim in self.claims)),
+            "first_s": round(self.first_s, 3),
+            "seconds": round(self.seconds, 3),
+            "tokens": list(self.tokens) if self.tokens else None,
+        }  # fmt: skip
+        if self.question.expected:
+            row |= {
+                "expected": list(self.question.expected),
+                "f1": round(self.f1, _DIGITS),
+                "contains": self.contains,
+                "judged": self.judged,
+            }
+        return row
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerFigures:
+    """The answers to one set; `model` and `judge` are names, "" where there was none."""
+
+    answers: tuple[MeasuredAnswer, ...]
+    model: str
+    judge: str
+
+    @property
+    def kind(self) -> str:
+        """As it is stored."""
+        return "answers"
+
+    def to_json(self) -> dict[str, Any]:
+        """The keys of the command line; None where nothing tells."""
+        given = [a for a in self.answers if a.answer.state is MessageState.DONE]
+        expected = [a for a in given if a.question.expected]
+        judged = [a.judged for a in expected if a.judged]
+        claims = sum(len(a.claims) for a in given)
+        counted = [a.tokens for a in self.answers if a.tokens]
+        return {
+            "questions": len(self.answers),
+            "failed": len(self.answers) - len(given),
+            "unanswered": sum(not a.answer.sources for a in given),
+            "cited": _share([a.is_cited for a in given]),
+            "claims": claims,
+            "supported": round(sum(a.supported for a in given) / claims, _DIGITS)
+            if claims
+            else None,
+            "f1": _mean([a.f1 for a in expected]),
+            "contains": _share([a.contains for a in expected]),
+            "judged": len(judged),
+            "correct": _share([word == "correct" for word in judged]),
+            "partly": _share([word == "partly" for word in judged]),
+            "wrong": _share([word == "wrong" for word in judged]),
+            "first_p50_s": round(percentile([a.first_s for a in given], 0.5), 3),
+            "first_p95_s": round(percentile([a.first_s for a in given], 0.95), 3),
+            "p50_s": round(percentile([a.seconds for a in given], 0.5), 3),
+            "p95_s": round(percentile([a.seconds for a in given], 0.95), 3),
+            "tokens_asked": sum(asked for asked, _ in counted) if counted else None,
+            "tokens_answered": sum(answered for _, answered in counted) if counted else None,
+            "model": self.model,
+            "judge": self.judge,
+        }
+
+    def query_rows(self) -> list[dict[str, Any]]:
+        """An object a question."""
+        return [answer.to_json() for answer in self.answers]
+
+
+def evaluate(
+    questions: Sequence[AnswerQuestion],
+    chat: Chat,
+    say: Callable[[str], None],
+    *,
+    collection_id: str = "",
+) -> AnswerFigures:
+    """Ask the questions one after the other, each by itself; nothing of it is kept as a chat."""
+    trials = chat.trials
+    answers: list[MeasuredAnswer] = []
+    for number, question in enumerate(questions, 1):
+        answers.append(_measured(question, chat, collection_id, say))
+        say(f"{number:,} of {len(questions):,} questions answered")
+    is_judged = any(answer.judged for answer in answers)
+    model = next((a.answer.model for a in answers if a.answer.model), "")
+    return AnswerFigures(tuple(answers), model, trials.judge if is_judged else "")
+
+
+def token_f1(answer: str, expected: str) -> float:
+    """The harmonic mean of the shares of words that either has in common with the other.
+
+    As SQuAD scores answers (Rajpurkar et al., 2016), without leaving out words of any language.
+    """
+    said, wanted = Counter(_words(answer)), Counter(_words(expected))
+    common = (said & wanted).total()
+    return 2 * common / (said.total() + wanted.total()) if common else 0.0
+
+
+def contains(answer: str, expected: str) -> bool:
+    """Whether the words of the expected answer stand in the answer, in their order."""
+    said, wanted = _words(answer), _words(expected)
+    starts = range(len(said) - len(wanted) + 1)
+    return bool(wanted) and any(said[at : at + len(wanted)] == wanted for at in starts)
+
+
+def _measured(
+    question: AnswerQuestion, chat: Chat, collection_id: str, say: Callable[[str], None]
+) -> MeasuredAnswer:
+    cancel, trials = Event(), chat.trials
+    before = chat.models.tokens_counted()
+    began_at = time.perf_counter()
+    first_s, message = 0.0, None
+    for event in trials.ask(question.text, collection_id=collection_id, cancel=cancel):
+        if isinstance(event, TextDelta) and event.text and not first_s:
+            first_s = time.perf_counter() - began_at
+        if isinstance(event, AnswerDone):
+            message = event.message
+    seconds = time.perf_counter() - began_at
+    assert message is not None, "every answer ends with AnswerDone"
+    after = chat.models.tokens_counted()
+    taken = (after.asked - before.asked, after.answered - before.answered)
+    claims, judged = trials.claims(message, cancel), ""
+    if message.state is MessageState.FAILED:
+        say(f"{question.question_id}: {message.error_title} {message.error_hint}")
+    elif question.expected and message.text:
+        try:
+            expected = "\nor: ".join(question.expected)
+            judged = trials.judged(question.text, expected, _plain(message.text), cancel)
+        except AppError as error:
+            say(f"{question.question_id} was not judged. {error.title}")
+    tokens = taken if any(taken) else None
+    return MeasuredAnswer(question, message, claims, first_s or seconds, seconds, tokens, judged)
+
+
+def _plain(answer: str) -> str:
+    return _MARKER.sub("", answer)
+
+
+def _words(text: str) -> list[str]:
+    return [word.casefold() for word in words(_plain(text))]
+
+
+def _citation(n: int, path: str, place: str, quote: str) -> dict[str, Any]:
+    return {"n": n, "path": path, "place": place, "quote": quote}
+
+
+def _share(values: Sequence[bool]) -> float | None:
+    return _mean([float(value) for value in values])
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return round(mean(values), _DIGITS) if values else None
