@@ -7,6 +7,7 @@ import logging
 import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from threading import Event
 
 from desktop_rag.answer.draft import Draft
@@ -30,6 +31,8 @@ _BEST = 3
 _MOST_TABLES = 3
 # Of longer texts the rows take too long to be told apart while somebody waits.
 _LONGEST_TEXT_CHARS = 20_000_000
+# What tables are described with takes up to about half of what the model reads.
+_DESCRIBED_CHARS_A_TOKEN = 1.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +100,20 @@ class TableAnswer:
     def _asked(
         self, question: str, found: Sequence[_Found], model: ChatModel, cancel: Event
     ) -> SourceRef | None:
-        description = "\n\n".join(described(f.table, f.source.title) for f in found)
+        most_chars = int(model.context_tokens * _DESCRIBED_CHARS_A_TOKEN)
+        description = _fitting([described(f.table, f.source.title) for f in found], most_chars)
         with self._queries.open(tuple(f.table.query_table() for f in found)) as tables:
             fence = secrets.token_hex(8)
             made = queried(model, question, tables, description, fence, cancel)
         return _as_source(*made, found) if made else None
+
+
+def _fitting(descriptions: Sequence[str], most_chars: int) -> str:
+    """The descriptions as far as they fit, a line for each column: of others no model can ask."""
+    lines = "\n\n".join(descriptions).split("\n")
+    lengths = accumulate(len(line) + 1 for line in lines)
+    fitting = sum(length <= most_chars for length in lengths)
+    return "\n".join(lines[: max(fitting, 1)]).strip()
 
 
 def _is_same(one: SheetTable, other: SheetTable) -> bool:
