@@ -25,6 +25,14 @@ HANDBOOK = (
 HISTORY = "The light was built in 1902. The first keeper was paid in oil."
 
 
+def test_the_result_of_a_query_is_cited_as_a_whole() -> None:
+    """Its words stand nowhere in the document, and its place is that of the rows it rests on."""
+    result = replace(source(1, "Result of a query:\npounds\n42", 500), query="SELECT 42 AS pounds")
+    _, [cited] = finish_answer("They brought 42 pounds [1].", [result])
+    assert cited == replace(result, is_cited=True)
+    assert cited.narrowed(0, 6) == cited
+
+
 def test_a_cited_source_gets_the_sentence_it_rests_on() -> None:
     sources = (source(1, HANDBOOK, 500), source(2, HISTORY, 40), source(3, "Fog.", 0))
     text, (first, second, third) = finish_answer(

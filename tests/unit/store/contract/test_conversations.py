@@ -27,6 +27,7 @@ from tests.claims import unchecked
 SOURCE = SourceRef(
     1, "d", "/docs/a.pdf", "A", Anchor(page=3), "passage", 0.5, "quote", 4, 9, is_cited=True,
     part="b.txt", url="https://a.example/", also_in=("/copy/a.pdf",),
+    query='SELECT "x"\nFROM t',
 )  # fmt: skip
 DIFFERENCES = (
     Difference(DifferenceKind.NUMBER, (4, 8), (10, 14)),
