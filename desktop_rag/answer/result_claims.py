@@ -1,16 +1,19 @@
 """Claims about the result of a query, held against its rows. Pure, any thread.
 
 The checker of claims compares sentences; a result has none. Here a claim is supported when each of
-its numbers stands in the result, and in a row of what the claim names. Whatever is not certain is
-left to the checker.
+its numbers stands in the result, and in a row of what the claim names. What denies or compares, and
+whatever else is not certain, is left to the checker.
 """
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from desktop_rag.answer.claims.words import word_lists
+from desktop_rag.answer.tables.table_words import table_words
 from desktop_rag.core.claims import CheckedClaim, Evidence, Verdict
 from desktop_rag.core.conversation import SourceRef
+from desktop_rag.core.text import words
 
 _NUMBER = re.compile(
     r"(?<![\w.,])[-−]?\d(?:[\d.,'’\u00a0\u202f]*\d)?(?![\w])|(?<![\w.,])[-−]?\d+(?=%)"
@@ -36,10 +39,13 @@ class _Row:
 
 def checked_by_result(claim: str, source: SourceRef) -> CheckedClaim | None:
     """The claim as supported by the rows of a result; None where that isn't certain."""
+    known, written = table_words(), {word.casefold() for word in words(claim)}
+    if written & (known.compares | word_lists().negation):
+        return None
     rows = list(_rows(source.text))
     numbers = [(_values(found[0]), _decimals(found[0])) for found in _NUMBER.finditer(claim)]
-    said = claim.casefold()
-    named = [row for row in rows if any(name in said for name in row.names)]
+    said = f" {' '.join(words(claim)).casefold()} "
+    named = [row for row in rows if any(f" {name} " in said for name in row.names)]
     # What the query was limited to, a year say, is no result.
     asked = {
         value
@@ -49,6 +55,9 @@ def checked_by_result(claim: str, source: SourceRef) -> CheckedClaim | None:
     left = [number for number in numbers if not number[0] & asked]
     fitting = [row for row in named or rows if any(_holds(row, number) for number in left)]
     if not left or not all(any(_holds(row, number) for row in fitting) for number in left):
+        return None
+    if written & known.superlatives and fitting[0] not in (rows[0], rows[-1]):
+        # A query that looks for the most puts it at an end.
         return None
     evidence = Evidence(0, fitting[0].start, fitting[0].end)
     return CheckedClaim(claim, Verdict.SUPPORTED, 1.0, evidence, (), _SUPPORTED)
@@ -60,7 +69,7 @@ def _rows(text: str) -> Iterator[_Row]:
         if n >= _LINES_ABOVE and line:
             cells = line.split(_BORDER)
             numbers = {value for cell in cells for value in _values(cell)}
-            names = {cell.casefold() for cell in cells if not _values(cell)}
+            names = {" ".join(words(c)).casefold() for c in cells if not _values(c)}
             long_names = frozenset(name for name in names if len(name) >= _LEAST_NAME_CHARS)
             yield _Row(start, start + len(line), long_names, frozenset(numbers))
         start += len(line) + 1

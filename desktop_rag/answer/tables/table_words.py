@@ -17,6 +17,8 @@ class TableWords:
     totals: frozenset[str]
     asks: frozenset[str]
     phrases: tuple[str, ...]
+    compares: frozenset[str]
+    superlatives: frozenset[str]
 
 
 @cache
@@ -25,11 +27,17 @@ def table_words() -> TableWords:
     path = resources_dir() / "tables" / "words.toml"
     read = tomllib.loads(path.read_text(encoding="utf-8"))
     missing = frozenset(read.pop("missing").split())
+
+    def all_of(kind: str) -> frozenset[str]:
+        return frozenset(word for table in read.values() for word in table[kind].split())
+
     return TableWords(
         missing,
         frozenset(total for table in read.values() for total in table["totals"]),
-        frozenset(word for table in read.values() for word in table["asks"].split()),
+        all_of("asks"),
         tuple(phrase for table in read.values() for phrase in table["asks_phrases"]),
+        all_of("compares"),
+        all_of("superlatives"),
     )
 
 

@@ -30,6 +30,7 @@ def source(text: str) -> SourceRef:
         ("The least that any took is 416.5.", "West line | 416.5 | 71"),
         ("The East line sold 78 tickets and the West line 71.", "East line | 1595.333 | 78"),
         ("The East line took about 1,595.", "East line | 1595.333 | 78"),
+        ("The East line took most: 1,595.33.", "East line | 1595.333 | 78"),
     ],
 )
 def test_a_number_in_the_row_of_what_is_named_is_supported(claim: str, line: str) -> None:
@@ -50,7 +51,12 @@ def test_a_number_in_the_row_of_what_is_named_is_supported(claim: str, line: str
         "It is the year 2026.",  # that was asked for, not found
         "Tickets were sold on 336 days.",  # above the rows
         "The East line took 2000.",
+        "The EastXline took 416.5 and 476.2.",
         "About 8 in all.",
+        "The East line did not take 1,595.33.",
+        "The West line took more than 416.5.",
+        "Die West line nahm weniger als 416,5 ein.",
+        "The night ferry took most, 476.",  # it is in the middle
     ],
 )
 def test_whatever_else_is_left_to_the_checker(claim: str) -> None:
