@@ -104,7 +104,8 @@ def test_asking_shows_the_chat(opened: Opened, qtbot: QtBot) -> None:
     opened.window.show_page(SETTINGS)
     opened.window.ask("Why?")
     assert opened.page == CHAT
-    model = opened.window.findChildren(MessageModel)[-1]
+    models = opened.window.findChildren(MessageModel)
+    model = next(model for model in models if model.rowCount())
     qtbot.waitUntil(lambda: model.rowCount() == 2 and model.live_turn is None)
 
 
