@@ -23,6 +23,7 @@ from desktop_rag.answer.chat import Chat
 from desktop_rag.answer.chat_models import ChatModels
 from desktop_rag.answer.claims.checker import ClaimChecker
 from desktop_rag.answer.fusion import FusionModel
+from desktop_rag.answer.memory import Memory
 from desktop_rag.answer.naming import NamedDocuments
 from desktop_rag.answer.pool import AnsweringIndex
 from desktop_rag.answer.retrieval import Retriever
@@ -120,8 +121,8 @@ def build_services(home: Home, *, times: WatchTimes | None = None) -> Services:
         embedder = None if is_address(settings.index.model_folder) else dense.embedder
         rewrites = Rewrites(home.rewrites, partial(_make_searchable, library))
         chat = Chat(
-            engine.conversations, engine.documents, retriever, embedder,
-            _make_models(home, settings, keys), rewrites,
+            engine, retriever, embedder, _make_models(home, settings, keys), rewrites,
+            Memory(engine.interactions, dense.embedder),
             check=ClaimChecker().check, settings=settings,
         )  # fmt: skip
         faults = [Notice(error.title, error.hint) for error in (dense.fault,) if error]

@@ -17,6 +17,7 @@ from desktop_rag.answer.extract import (
     NOTHING_THERE,
     excerpts,
 )
+from desktop_rag.answer.memory import Memory
 from desktop_rag.answer.model_answer import answer_with
 from desktop_rag.answer.passages import place_of
 from desktop_rag.answer.source_finder import SourceFinder
@@ -34,6 +35,7 @@ from desktop_rag.core.conversation import (
     TextDelta,
 )
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.interactions import Interaction
 from desktop_rag.core.query import parse_query
 from desktop_rag.core.settings import FEW_FILES, RetrievalSettings
 from desktop_rag.core.summary_request import asks_for_summary
@@ -46,7 +48,8 @@ class Asking:
     """A question with everything that its answer depends on.
 
     `history` are the messages before it. Every file is asked by itself if `every_file`; few files
-    also when nothing was found, if `asks_few_files`.
+    also when nothing was found, if `asks_few_files`. One that `uses_memory` may have earlier
+    answers of the same assistant as examples, and is remembered itself.
     """
 
     question: str
@@ -55,6 +58,8 @@ class Asking:
     settings: RetrievalSettings
     every_file: bool = False
     asks_few_files: bool = False
+    assistant_id: str = ""
+    uses_memory: bool = True
 
     @property
     def collection_id(self) -> str:
@@ -71,12 +76,14 @@ class Answering:
         documents: DocumentStore,
         embedder: Embedder | None,
         models: ChatModels,
+        memory: Memory,
     ) -> None:
         """Without an embedder sentences are chosen by their words."""
         self._finder = finder
         self._documents = documents
         self._embedder = embedder
         self._models = models
+        self._memory = memory
         self._whole_library = WholeLibrary(finder, documents, embedder)
         self._summaries = Summaries(finder, documents, embedder)
 
@@ -93,11 +100,19 @@ class Answering:
         else:
             state = MessageState.STOPPED if cancel.is_set() else MessageState.DONE
             done = draft.message(state)
+        if asking.uses_memory:
+            self._memory.record(
+                asking.question,
+                done,
+                asks_every_file=draft.asks_every_file,
+                assistant_id=asking.assistant_id,
+            )
         return replace(done, sources=self._placed(done.sources))
 
     def _drafted(self, draft: Draft, asking: Asking, cancel: Event) -> Iterator[AnswerEvent]:
         model = self._models.main()
         if asks_for_summary(asking.question):
+            draft.asks_every_file = True
             yield from self._summaries.answer(
                 draft, asking.question,
                 collection_id=asking.collection_id, model=model, cancel=cancel,
@@ -115,11 +130,13 @@ class Answering:
             collection_id=asking.collection_id, model=self._models.helper(), cancel=cancel,
         )  # fmt: skip
         if asking.every_file or (model and self._is_worth_asking_all(draft, asking)):
+            draft.asks_every_file = True
             yield from self._whole_library.answer(
                 draft, asking.settings,
                 collection_id=asking.collection_id, model=model, cancel=cancel,
             )  # fmt: skip
         elif draft.sources and model:
+            draft.examples = self._examples(draft.asked, asking)
             yield from answer_with(model, asking.question, asking.history, draft, cancel)
         elif draft.sources:
             yield from self._from_excerpts(draft, _said_before(draft, asking))
@@ -134,6 +151,14 @@ class Answering:
             return False
         count = self._finder.count_files(draft.asked, FEW_FILES + 1, asking.collection_id)
         return 1 < count <= FEW_FILES
+
+    def _examples(self, asked: str, asking: Asking) -> tuple[Interaction, ...]:
+        if not asking.uses_memory:
+            return ()
+        conversation_id = asking.conversation.conversation_id
+        return self._memory.examples(
+            asked, conversation_id=conversation_id, assistant_id=asking.assistant_id
+        )
 
     def _placed(self, sources: Sequence[SourceRef]) -> tuple[SourceRef, ...]:
         """The sources with cited ones at the place of their quote: a row, not the whole table."""

@@ -16,6 +16,7 @@ from desktop_rag.answer.answering import Answering, Asking
 from desktop_rag.answer.chat_models import ChatModels
 from desktop_rag.answer.follow_ups import FollowUps
 from desktop_rag.answer.history import History
+from desktop_rag.answer.memory import Memory
 from desktop_rag.answer.passages import numbered
 from desktop_rag.answer.retrieval import Retriever
 from desktop_rag.answer.rewrites import Rewrites
@@ -40,8 +41,7 @@ from desktop_rag.core.settings import Settings
 from desktop_rag.core.text import words
 from desktop_rag.models.gate import ModelGate
 from desktop_rag.models.ports import Embedder
-from desktop_rag.store.contract.documents import DocumentStore
-from desktop_rag.store.contract.records import ConversationStore
+from desktop_rag.store.contract.engine import Engine
 
 _TITLE_LENGTH = 60
 # A claim that is wrong has words that stand nowhere: its place is less relevant than an answer's.
@@ -53,22 +53,24 @@ class Chat:
 
     def __init__(
         self,
-        conversations: ConversationStore,
-        documents: DocumentStore,
+        engine: Engine,
         retriever: Retriever,
         embedder: Embedder | None,
         models: ChatModels,
         rewrites: Rewrites,
+        memory: Memory,
         *,
         check: CheckClaim,
         settings: Settings,
     ) -> None:
+        conversations, documents = engine.conversations, engine.documents
         self.history = History(conversations, documents, rewrites)
         self.models = models
+        self.memory = memory
         self._conversations = conversations
         self._documents = documents
         self._finder = SourceFinder(retriever, documents, embedder)
-        self._answering = Answering(self._finder, documents, embedder, models)
+        self._answering = Answering(self._finder, documents, embedder, models, memory)
         self._settings = settings
         self._answers = ModelGate()
         self._stopping = Event()
@@ -177,6 +179,7 @@ class Chat:
             after = After(messages[:place], conversation.collection_id, self._settings, asks_model)
             stopping = Unless(cancel, self._stopping.is_set)
             yield from self._afterwards.about(messages[place], after, stopping)
+            self.memory.catch_up(stopping)
 
     def search(
         self,
@@ -244,6 +247,7 @@ class Chat:
             self._settings.retrieval,
             every_file=every_file,
             asks_few_files=self._settings.answers.asks_few_files,
+            uses_memory=self._settings.answers.uses_memory,
         )
 
 

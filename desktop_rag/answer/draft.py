@@ -5,7 +5,15 @@ import uuid
 from dataclasses import dataclass, replace
 
 from desktop_rag.answer.finish import finish_answer
-from desktop_rag.core.conversation import Message, MessageState, Role, SearchNotes, SourceRef
+from desktop_rag.core.conversation import (
+    Message,
+    MessageState,
+    PastAnswer,
+    Role,
+    SearchNotes,
+    SourceRef,
+)
+from desktop_rag.core.interactions import Interaction
 
 
 @dataclass
@@ -21,6 +29,8 @@ class Draft:
     sources: tuple[SourceRef, ...] = ()
     nearest: tuple[SourceRef, ...] = ()
     notes: SearchNotes | None = None
+    examples: tuple[Interaction, ...] = ()
+    asks_every_file: bool = False
     began_at: float = 0.0
 
     def send(self, sources: tuple[SourceRef, ...]) -> None:
@@ -49,4 +59,5 @@ class Draft:
             sources=sources,
             nearest=self.nearest,
             notes=self.notes,
+            remembered=tuple(PastAnswer(e.interaction_id, e.question) for e in self.examples),
         )

@@ -12,7 +12,7 @@ from desktop_rag.answer.draft import Draft
 from desktop_rag.answer.extract import excerpts
 from desktop_rag.answer.passages import choose_sources
 from desktop_rag.answer.piece_by_piece import Piece, PieceByPiece, WayOfAsking
-from desktop_rag.answer.prompt import INSTRUCTIONS, build_turns
+from desktop_rag.answer.prompt import INSTRUCTIONS, build_prompt
 from desktop_rag.answer.source_finder import SourceFinder
 from desktop_rag.core.conversation import AnswerEvent, SourceRef
 from desktop_rag.core.domain import Passage
@@ -82,8 +82,9 @@ class WholeLibrary:
     def _turns(
         self, question: str, sources: Sequence[SourceRef], model: ChatModel
     ) -> tuple[list[ChatTurn], Sequence[SourceRef]]:
-        return build_turns(
+        prompt = build_prompt(
             question, sources, (),
             context_tokens=model.context_tokens, count_tokens=model.count_tokens,
             fence=secrets.token_hex(8), instructions=_ONE_FILE,
         )  # fmt: skip
+        return prompt.turns, prompt.sources

@@ -160,6 +160,14 @@ class Feedback(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class PastAnswer:
+    """An earlier answer that served as an example, by its id and the question it answered."""
+
+    interaction_id: str
+    question: str
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
     """One turn of a conversation. `model` is empty for the person's own and for excerpts.
 
@@ -167,7 +175,8 @@ class Message:
     had arrived until then in `text`. When nothing seems to be about the question there are no
     `sources`, and `nearest` holds the passages that come closest to it. `is_rewritten` says that
     the person has an answer of their own to the question. `follow_ups` are what they may ask next,
-    `claims` its sentences as they were checked against the sources.
+    `claims` its sentences as they were checked against the sources. `remembered` are the earlier
+    answers that were examples for it.
     """
 
     message_id: str
@@ -189,6 +198,7 @@ class Message:
     is_rewritten: bool = False
     follow_ups: tuple[str, ...] = ()
     claims: tuple[Claim, ...] = ()
+    remembered: tuple[PastAnswer, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

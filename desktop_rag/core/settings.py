@@ -110,6 +110,7 @@ class AnswerSettings:
     an answer of which no sentence is supported, until the person wants to see it.
     `suggests_questions` finds what may be asked next, which takes a short request to the endpoint.
     `asks_few_files` asks each of up to FEW_FILES by itself when nothing was found among all.
+    `uses_memory` remembers answers, and shows the model those to similar questions as examples.
     """
 
     checks_claims: bool = True
@@ -117,6 +118,7 @@ class AnswerSettings:
     hides_unsupported: bool = False
     suggests_questions: bool = True
     asks_few_files: bool = True
+    uses_memory: bool = True
 
 
 @dataclass(frozen=True, slots=True)

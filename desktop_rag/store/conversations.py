@@ -13,6 +13,7 @@ from desktop_rag.core.conversation import (
     Feedback,
     Message,
     MessageState,
+    PastAnswer,
     Role,
     SearchNotes,
     SourceRef,
@@ -23,7 +24,7 @@ from desktop_rag.store.database import Connection, Database
 _CONVERSATION = "conversation_id, title, collection_id, updated_at, is_pinned"
 _MESSAGE = (
     "message_id, conversation_id, role, text, created_at, state, model, is_excerpts, seconds,"
-    " error_title, error_hint, thinking, follow_ups, claims, notes"
+    " error_title, error_hint, thinking, follow_ups, claims, notes, remembered"
 )
 _CITATION = (
     "message_id, n, document_id, path, title, anchor, text, score, quote, start_offset,"
@@ -107,7 +108,8 @@ class ConversationStore:
             messages = f"(SELECT message_id FROM messages WHERE conversation_id IN {gone})"
             for table in ("citations", "feedback"):
                 con.execute(f"DELETE FROM {table} WHERE message_id IN {messages}")
-            con.execute(f"DELETE FROM messages WHERE conversation_id IN {gone}")
+            for table in ("messages", "interactions"):
+                con.execute(f"DELETE FROM {table} WHERE conversation_id IN {gone}")
             con.execute("DELETE FROM conversations WHERE is_deleted")
 
         self._database.write(work)
@@ -188,7 +190,7 @@ def _insert_message(con: Connection, message: Message, position: int | None = No
     """At this position, or behind all others."""
     con.execute(
         f"INSERT INTO messages (position, {_MESSAGE})"
-        f" SELECT coalesce(?, max(position) + 1, 1), {', '.join('?' * 15)}"
+        f" SELECT coalesce(?, max(position) + 1, 1), {', '.join('?' * 16)}"
         " FROM messages WHERE conversation_id = ?",
         [
             position,
@@ -197,6 +199,7 @@ def _insert_message(con: Connection, message: Message, position: int | None = No
             message.seconds, message.error_title, message.error_hint, message.thinking,
             *_after(message),
             json.dumps(message.notes.to_json()) if message.notes else "",
+            json.dumps([[past.interaction_id, past.question] for past in message.remembered]),
             message.conversation_id,
         ],
     )  # fmt: skip
@@ -237,13 +240,13 @@ def _source_from(fields: list[object]) -> SourceRef:
 def _message_from(
     row: tuple[object, ...], sources: Sequence[SourceRef], nearest: Sequence[SourceRef]
 ) -> Message:
-    message_id, conversation_id, role, text, created_at, state, *rest, follow_ups, claims, notes = (
-        row
-    )
+    message_id, conversation_id, role, text, created_at, state, *rest = row
+    *rest, follow_ups, claims, notes, remembered = rest
     said = SearchNotes.from_json(json.loads(str(notes))) if notes else None
     return Message(
         message_id, conversation_id, Role(role), text, created_at, MessageState(state),  # type: ignore[arg-type]
         *rest, tuple(sources), tuple(nearest), said,  # type: ignore[arg-type]
         follow_ups=tuple(json.loads(str(follow_ups))),
         claims=tuple(Claim.from_json(fields) for fields in json.loads(str(claims))),
+        remembered=tuple(PastAnswer(*past) for past in json.loads(str(remembered))),
     )  # fmt: skip

@@ -85,6 +85,17 @@ def m009_after_answers(connection: Connection) -> None:
     connection.execute("ALTER TABLE messages ADD COLUMN claims VARCHAR DEFAULT '[]'")
 
 
+def m011_interactions(connection: Connection) -> None:
+    """What is remembered of questions and their answers, and which of it an answer was shown."""
+    connection.execute(
+        """CREATE TABLE interactions (
+            interaction_id VARCHAR, conversation_id VARCHAR, assistant_id VARCHAR DEFAULT '',
+            question VARCHAR, asked VARCHAR, answer VARCHAR, outcome VARCHAR, ended_at DOUBLE,
+            model VARCHAR, asks_every_file BOOLEAN, embedder VARCHAR DEFAULT '', vector BLOB)"""
+    )
+    connection.execute("ALTER TABLE messages ADD COLUMN remembered VARCHAR DEFAULT '[]'")
+
+
 MIGRATIONS: list[Callable[[Connection], None]] = [
     m001_first_schema,
     m002_places_parts_and_links,
@@ -95,6 +106,7 @@ MIGRATIONS: list[Callable[[Connection], None]] = [
     m007_packed_vectors,
     m008_spans_beside_texts,
     m009_after_answers,
+    m011_interactions,
 ]
 LATEST = len(MIGRATIONS)
 

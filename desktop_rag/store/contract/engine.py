@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from desktop_rag.store.contract.documents import DocumentStore
+from desktop_rag.store.contract.interactions import InteractionStore
 from desktop_rag.store.contract.records import ConversationStore, EvaluationStore
 from desktop_rag.store.contract.search import LexicalStore, NameStore, Upkeep
 from desktop_rag.store.contract.sources import SourceStore, WebPageStore
@@ -49,6 +50,7 @@ class Engine:
     names: NameStore
     models: ModelStore
     conversations: ConversationStore
+    interactions: InteractionStore
     evaluations: EvaluationStore
     upkeep: Upkeep
     storage: Storage

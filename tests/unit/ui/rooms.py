@@ -16,6 +16,7 @@ from desktop_rag.answer.chat import Chat
 from desktop_rag.answer.chat_models import ChatModels
 from desktop_rag.answer.claims.checker import ClaimChecker
 from desktop_rag.answer.fusion import FusionModel
+from desktop_rag.answer.memory import Memory
 from desktop_rag.answer.naming import NamedDocuments
 from desktop_rag.answer.retrieval import Retriever
 from desktop_rag.answer.rewrites import Rewrites
@@ -30,11 +31,9 @@ from desktop_rag.ingest.worker import ParserProcess
 from desktop_rag.models.gate import ModelGate
 from desktop_rag.models.keys import KeyStore
 from desktop_rag.store.clustering import PostingsClustering
-from desktop_rag.store.conversations import ConversationStore
 from desktop_rag.store.database import Database
 from desktop_rag.store.documents import DocumentStore
-from desktop_rag.store.lexical import LexicalStore
-from desktop_rag.store.names import NameStore
+from desktop_rag.store.opening import duckdb_engine
 from desktop_rag.store.sources import SourceStore
 from desktop_rag.store.web_pages import WebPageStore
 from desktop_rag.ui.controls import ElidedLabel, PlainLabel
@@ -121,15 +120,16 @@ def make_chat(database: Database, keyring: KeyringBackend | None) -> Chat:
         return keyring
 
     fusion = FusionModel.load(resources_dir() / "retrieval" / "fusion.toml")
-    names = NamedDocuments(NameStore(database))
-    retriever = Retriever(LexicalStore(database), list, ModelGate(), names, fusion)
+    engine = duckdb_engine(database)
+    names = NamedDocuments(engine.names)
+    retriever = Retriever(engine.lexical, list, ModelGate(), names, fusion)
     return Chat(
-        conversations=ConversationStore(database),
-        documents=DocumentStore(database),
+        engine,
         retriever=retriever,
         embedder=None,
         models=ChatModels(KeyStore(find_backend), Settings()),
         rewrites=Rewrites(database.path.parent / "rewrites", lambda _: None),
+        memory=Memory(engine.interactions, None),
         check=ClaimChecker().check,
         settings=Settings(),
     )
