@@ -30,6 +30,7 @@ from desktop_rag.ui.conversation_feed import ConversationFeed
 from desktop_rag.ui.conversation_list import UNTITLED, ConversationList, title_of
 from desktop_rag.ui.document_view import PlaceInDocument
 from desktop_rag.ui.empty_chat import EmptyChat
+from desktop_rag.ui.memory_actions import MemoryActions
 from desktop_rag.ui.message_view import MessageView
 from desktop_rag.ui.model_choice import ModelChoice
 from desktop_rag.ui.place_opener import PlaceOpener
@@ -64,6 +65,7 @@ class ChatPage(QWidget):
         self._opener = PlaceOpener(bridge, library, theme, self)
         self._feed = ConversationFeed(bridge, chat, self)
         self._actions = ConversationActions(bridge, chat, self)
+        self._memory = MemoryActions(bridge, chat, self)
         self._sessions = ChatSessions(bridge, chat, self)
         self.askable = Askable(bridge, library, self)
         self._build()
@@ -145,6 +147,7 @@ class ChatPage(QWidget):
         self._messages.follow_up_chosen.connect(self.ask)
         self._messages.view_requested.connect(self.view_source)
         self._messages.place_wanted.connect(self._actions.find_place)
+        self._messages.remembered_requested.connect(self._memory.show_remembered)
         self._messages.citation_clicked.connect(self._on_citation_clicked)
         self._messages.address_clicked.connect(self._on_address_clicked)
 

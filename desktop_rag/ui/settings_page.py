@@ -24,6 +24,7 @@ from desktop_rag.ui.answers_form import AnswersForm
 from desktop_rag.ui.bridge import Bridge
 from desktop_rag.ui.controls import ElidedLabel, PlainLabel, TextButton
 from desktop_rag.ui.file_opening import FileOpener
+from desktop_rag.ui.memory_field import MemoryField
 from desktop_rag.ui.model_field import MODEL_NOTE, ModelField
 from desktop_rag.ui.models_form import ModelsForm
 from desktop_rag.ui.settings_fields import (
@@ -127,7 +128,7 @@ class SettingsPage(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setProperty("kind", "page")
         self._models = ModelsForm(self._bridge, self._chat, self._guard)
-        self._answers = AnswersForm()
+        self._answers = AnswersForm(MemoryField(self._bridge, self._chat))
         body = QWidget()
         body.setProperty("kind", "page")
         sections = QVBoxLayout()

@@ -7,9 +7,10 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from desktop_rag.answer.memory import LEAST_SIMILARITY, Memory
-from desktop_rag.answer.own_scale import OwnScale
+from desktop_rag.answer.own_scale import OwnScale, rescaled
 from desktop_rag.app import BUNDLED_MODEL
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import Message, MessageState, Role, SearchNotes, SourceRef
@@ -65,11 +66,13 @@ def examples(memory: Memory, question: str) -> list[str]:
     return [example.question for example in found]
 
 
-def own_similarities(embedder: OnnxEmbedder, ones: Sequence[str], others: Sequence[str]) -> Vectors:
+def own_similarities(
+    embedder: OnnxEmbedder, ones: Sequence[str], others: Sequence[str]
+) -> NDArray[np.float64]:
     unrelated = OwnScale().unrelated(embedder)
-    first = np.array([embedder.embed_query(text) for text in ones])
-    second = np.array([embedder.embed_query(text) for text in others])
-    return ((first * second).sum(axis=1) - unrelated) / (1 - unrelated)
+    pairs = zip(ones, others, strict=True)
+    alike = [float(embedder.embed_query(a) @ embedder.embed_query(b)) for a, b in pairs]
+    return rescaled(np.array(alike), unrelated)
 
 
 def test_most_questions_in_other_words_are_recognised(embedder: OnnxEmbedder) -> None:
