@@ -16,7 +16,7 @@ MODEL = "model-1"
 
 def towards(*parts: float) -> NDArray[np.float32]:
     vector = np.array([*parts, *[0.0] * (6 - len(parts))], np.float32)
-    return vector / np.linalg.norm(vector)
+    return (vector / np.linalg.norm(vector)).astype(np.float32)
 
 
 ASKED = towards(1)
