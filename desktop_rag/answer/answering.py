@@ -5,7 +5,7 @@ Runs on the thread that answers.
 
 import time
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from threading import Event
 
 from desktop_rag.answer.chat_models import ChatModels
@@ -20,6 +20,8 @@ from desktop_rag.answer.extract import (
 from desktop_rag.answer.memory import Memory
 from desktop_rag.answer.model_answer import answer_with
 from desktop_rag.answer.passages import place_of
+from desktop_rag.answer.preferences import in_manner
+from desktop_rag.answer.prompt import INSTRUCTIONS
 from desktop_rag.answer.source_finder import SourceFinder
 from desktop_rag.answer.summaries import Summaries
 from desktop_rag.answer.whole_library import WholeLibrary
@@ -37,7 +39,7 @@ from desktop_rag.core.conversation import (
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.interactions import Interaction
 from desktop_rag.core.query import parse_query
-from desktop_rag.core.settings import FEW_FILES, RetrievalSettings
+from desktop_rag.core.settings import FEW_FILES, PreferenceSettings, RetrievalSettings
 from desktop_rag.core.summary_request import asks_for_summary
 from desktop_rag.models.ports import ChatModel, Embedder
 from desktop_rag.store.contract.documents import DocumentStore
@@ -60,6 +62,7 @@ class Asking:
     asks_few_files: bool = False
     assistant_id: str = ""
     uses_memory: bool = True
+    preferences: PreferenceSettings = field(default_factory=PreferenceSettings)
 
     @property
     def collection_id(self) -> str:
@@ -116,6 +119,7 @@ class Answering:
             yield from self._summaries.answer(
                 draft, asking.question,
                 collection_id=asking.collection_id, model=model, cancel=cancel,
+                preferences=asking.preferences,
             )  # fmt: skip
         else:
             yield from self._looked_up(draft, asking, model, cancel)
@@ -134,10 +138,14 @@ class Answering:
             yield from self._whole_library.answer(
                 draft, asking.settings,
                 collection_id=asking.collection_id, model=model, cancel=cancel,
+                preferences=asking.preferences,
             )  # fmt: skip
         elif draft.sources and model:
             draft.examples = self._examples(draft.asked, asking)
-            yield from answer_with(model, asking.question, asking.history, draft, cancel)
+            yield from answer_with(
+                model, asking.question, asking.history, draft, cancel,
+                instructions=in_manner(INSTRUCTIONS, asking.preferences),
+            )  # fmt: skip
         elif draft.sources:
             yield from self._from_excerpts(draft, _said_before(draft, asking))
 

@@ -248,6 +248,7 @@ class Chat:
             every_file=every_file,
             asks_few_files=self._settings.answers.asks_few_files,
             uses_memory=self._settings.answers.uses_memory,
+            preferences=self._settings.preferences,
         )
 
 

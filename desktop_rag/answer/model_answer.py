@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from threading import Event
 
 from desktop_rag.answer.draft import Draft
-from desktop_rag.answer.prompt import build_prompt
+from desktop_rag.answer.prompt import INSTRUCTIONS, build_prompt
 from desktop_rag.core.conversation import (
     AnswerEvent,
     AnswerWaits,
@@ -27,6 +27,8 @@ def answer_with(
     history: Sequence[Message],
     draft: Draft,
     cancel: Event,
+    *,
+    instructions: str = INSTRUCTIONS,
 ) -> Iterator[AnswerEvent]:
     """Have the model answer from the draft's sources, in the way of its examples.
 
@@ -48,6 +50,7 @@ def answer_with(
             context_tokens=context_tokens,
             count_tokens=model.count_tokens,
             fence=secrets.token_hex(8),
+            instructions=instructions,
             examples=examples,
         )
         draft.send(prompt.sources)

@@ -121,6 +121,27 @@ class AnswerSettings:
     uses_memory: bool = True
 
 
+class AnswerLength(StrEnum):
+    """How long the answers of a model are."""
+
+    BRIEF = "brief"
+    NORMAL = "normal"
+    DETAILED = "detailed"
+
+
+@dataclass(frozen=True, slots=True)
+class PreferenceSettings:
+    """How the person likes answers that a model writes.
+
+    `language` is a name such as `German`, empty for that of the question. `tone` is in the person's
+    own words, empty for none.
+    """
+
+    language: str = ""
+    length: AnswerLength = AnswerLength.NORMAL
+    tone: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class AppearanceSettings:
     """`scheme` is `system`, `light` or `dark`."""
@@ -151,6 +172,7 @@ class Settings:
     index: IndexSettings = field(default_factory=IndexSettings)
     retrieval: RetrievalSettings = field(default_factory=RetrievalSettings)
     answers: AnswerSettings = field(default_factory=AnswerSettings)
+    preferences: PreferenceSettings = field(default_factory=PreferenceSettings)
     appearance: AppearanceSettings = field(default_factory=AppearanceSettings)
 
     @property

@@ -19,7 +19,12 @@ from PySide6.QtWidgets import (
 
 from desktop_rag.core.model_profile import ExaminationChanged
 from desktop_rag.core.paths import Home
-from desktop_rag.core.settings import AnswerSettings, LaterSources, Settings
+from desktop_rag.core.settings import (
+    AnswerSettings,
+    LaterSources,
+    PreferenceSettings,
+    Settings,
+)
 from desktop_rag.ui.answers_form import AnswersForm
 from desktop_rag.ui.bridge import Bridge
 from desktop_rag.ui.controls import ElidedLabel, PlainLabel, TextButton
@@ -27,6 +32,7 @@ from desktop_rag.ui.file_opening import FileOpener
 from desktop_rag.ui.memory_field import MemoryField
 from desktop_rag.ui.model_field import MODEL_NOTE, ModelField
 from desktop_rag.ui.models_form import ModelsForm
+from desktop_rag.ui.preferences_form import PreferencesForm
 from desktop_rag.ui.settings_fields import (
     SettingsSection,
     WheelGuard,
@@ -97,6 +103,7 @@ class SettingsPage(QWidget):
         self._settings = settings
         self._models.show_settings(settings)
         self._answers.show_answers(settings.answers)
+        self._preferences.show_preferences(settings.preferences)
         self._schemes[settings.appearance.scheme].setChecked(True)
         show_number(self._passages, settings.retrieval.passages)
         show_number(self._source_tokens, settings.retrieval.source_tokens)
@@ -128,6 +135,7 @@ class SettingsPage(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setProperty("kind", "page")
         self._models = ModelsForm(self._bridge, self._chat, self._guard)
+        self._preferences = PreferencesForm(self._guard)
         self._answers = AnswersForm(MemoryField(self._bridge, self._chat))
         body = QWidget()
         body.setProperty("kind", "page")
@@ -137,6 +145,7 @@ class SettingsPage(QWidget):
             self._models,
             self._build_appearance(),
             self._build_retrieval(),
+            self._preferences,
             self._answers,
             self._build_indexing(),
             self._build_about(),
@@ -260,6 +269,7 @@ class SettingsPage(QWidget):
     def _connect(self) -> None:
         self._models.changed.connect(self._change_to)
         self._answers.changed.connect(self._on_answers_changed)
+        self._preferences.changed.connect(self._on_preferences_changed)
         for button in (*self._schemes.values(), *self._later.values()):
             # The one that is left toggles too: one change is enough.
             button.clicked.connect(self._on_edited)
@@ -278,6 +288,10 @@ class SettingsPage(QWidget):
     @Slot(object)
     def _on_answers_changed(self, answers: AnswerSettings) -> None:
         self._change_to(replace(self._settings, answers=answers))
+
+    @Slot(object)
+    def _on_preferences_changed(self, preferences: PreferenceSettings) -> None:
+        self._change_to(replace(self._settings, preferences=preferences))
 
     @Slot()
     def _on_edited(self) -> None:
