@@ -16,10 +16,9 @@ from desktop_rag.answer.answering import Answering, Asking
 from desktop_rag.answer.chat_models import ChatModels
 from desktop_rag.answer.follow_ups import FollowUps
 from desktop_rag.answer.history import History
-from desktop_rag.answer.memory import Memory
 from desktop_rag.answer.passages import numbered
+from desktop_rag.answer.personal import Personal
 from desktop_rag.answer.retrieval import Retriever
-from desktop_rag.answer.rewrites import Rewrites
 from desktop_rag.answer.small_job import Unless
 from desktop_rag.answer.source_finder import SourceFinder
 from desktop_rag.answer.whole_library import MOST_FILES
@@ -57,14 +56,15 @@ class Chat:
         retriever: Retriever,
         embedder: Embedder | None,
         models: ChatModels,
-        rewrites: Rewrites,
-        memory: Memory,
+        personal: Personal,
         *,
         check: CheckClaim,
         settings: Settings,
     ) -> None:
         conversations, documents = engine.conversations, engine.documents
-        self.history = History(conversations, documents, rewrites)
+        memory = personal.memory
+        self.history = History(conversations, documents, personal.rewrites)
+        self.prompts = personal.prompts
         self.models = models
         self.memory = memory
         self._conversations = conversations

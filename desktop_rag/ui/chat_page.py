@@ -34,6 +34,7 @@ from desktop_rag.ui.memory_actions import MemoryActions
 from desktop_rag.ui.message_view import MessageView
 from desktop_rag.ui.model_choice import ModelChoice
 from desktop_rag.ui.place_opener import PlaceOpener
+from desktop_rag.ui.prompt_actions import PromptActions
 from desktop_rag.ui.side_panels import SidePanels
 from desktop_rag.ui.sources_panel import SourcesPanel
 from desktop_rag.ui.theme import Theme
@@ -47,7 +48,7 @@ _COMPOSER_PX = 780
 
 class ChatPage(QWidget):
     """Connects the conversation list, the messages, the composer and the sources. `askable` is
-    what there is to ask, `models` which one answers.
+    what there is to ask, `models` which one answers, `prompts` the prompts that are kept.
 
     `undo_offered` carries a Notice and what undoes it, `told` a Notice.
     """
@@ -69,6 +70,7 @@ class ChatPage(QWidget):
         self._sessions = ChatSessions(bridge, chat, self)
         self.askable = Askable(bridge, library, self)
         self._build()
+        self.prompts = PromptActions(bridge, chat, self._composer.prompts, self)
         self._connect()
         self._sessions.show_current()
 

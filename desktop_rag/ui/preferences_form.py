@@ -4,6 +4,7 @@ from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QComboBox, QLineEdit, QWidget
 
 from desktop_rag.core.settings import AnswerLength, PreferenceSettings
+from desktop_rag.ui.controls import TextButton
 from desktop_rag.ui.settings_fields import SettingsSection, WheelGuard, choice, chosen, note
 
 _AS_ASKED = "That of the question"
@@ -25,12 +26,14 @@ _LANGUAGE_NOTE = (
     "Choose one, or write another. What is in another language than its sources can't be checked."
 )
 _TONE_NOTE = "Choose one, or describe it. Excerpts, which need no model, are as the documents are."
+_PROMPTS_NOTE = "Questions that you ask again and again: write / in the question field to use one."
 
 
 class PreferencesForm(SettingsSection):
     """`changed` carries the PreferenceSettings as they are now."""
 
     changed = Signal(object)
+    prompts_requested = Signal()
 
     def __init__(self, guard: WheelGuard, parent: QWidget | None = None) -> None:
         super().__init__("How answers are written", parent=parent)
@@ -48,6 +51,10 @@ class PreferencesForm(SettingsSection):
             _line_of(box).editingFinished.connect(self._on_edited)
         for button in self._lengths.values():
             button.clicked.connect(self._on_edited)
+        prompts = TextButton("Manage prompts…")
+        prompts.clicked.connect(self.prompts_requested)
+        self.add_row("Prompts", prompts)
+        self.add_note(note(_PROMPTS_NOTE))
         self._shown = PreferenceSettings()
         self.show_preferences(self._shown)
 

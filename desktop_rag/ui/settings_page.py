@@ -136,6 +136,7 @@ class SettingsPage(QWidget):
         self.setProperty("kind", "page")
         self._models = ModelsForm(self._bridge, self._chat, self._guard)
         self._preferences = PreferencesForm(self._guard)
+        self.prompts_requested = self._preferences.prompts_requested
         self._answers = AnswersForm(MemoryField(self._bridge, self._chat))
         body = QWidget()
         body.setProperty("kind", "page")

@@ -18,6 +18,8 @@ from desktop_rag.answer.claims.checker import ClaimChecker
 from desktop_rag.answer.fusion import FusionModel
 from desktop_rag.answer.memory import Memory
 from desktop_rag.answer.naming import NamedDocuments
+from desktop_rag.answer.personal import Personal
+from desktop_rag.answer.prompt_library import PromptLibrary
 from desktop_rag.answer.retrieval import Retriever
 from desktop_rag.answer.rewrites import Rewrites
 from desktop_rag.core.domain import Document, DocumentState, FileStat
@@ -120,7 +122,7 @@ def make_chat(database: Database, keyring: KeyringBackend | None) -> Chat:
         return keyring
 
     fusion = FusionModel.load(resources_dir() / "retrieval" / "fusion.toml")
-    engine = duckdb_engine(database)
+    engine, home = duckdb_engine(database), database.path.parent
     names = NamedDocuments(engine.names)
     retriever = Retriever(engine.lexical, list, ModelGate(), names, fusion)
     return Chat(
@@ -128,8 +130,11 @@ def make_chat(database: Database, keyring: KeyringBackend | None) -> Chat:
         retriever=retriever,
         embedder=None,
         models=ChatModels(KeyStore(find_backend), Settings()),
-        rewrites=Rewrites(database.path.parent / "rewrites", lambda _: None),
-        memory=Memory(engine.interactions, None),
+        personal=Personal(
+            Rewrites(home / "rewrites", lambda _: None),
+            Memory(engine.interactions, None),
+            PromptLibrary(home / "prompts", resources_dir() / "prompts"),
+        ),
         check=ClaimChecker().check,
         settings=Settings(),
     )
