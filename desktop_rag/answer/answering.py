@@ -107,7 +107,7 @@ class Answering:
             self._memory.record(
                 asking.question,
                 done,
-                asks_every_file=draft.asks_every_file,
+                has_several_steps=draft.has_several_steps,
                 assistant_id=asking.assistant_id,
             )
         return replace(done, sources=self._placed(done.sources))
@@ -115,7 +115,7 @@ class Answering:
     def _drafted(self, draft: Draft, asking: Asking, cancel: Event) -> Iterator[AnswerEvent]:
         model = self._models.main()
         if asks_for_summary(asking.question):
-            draft.asks_every_file = True
+            draft.has_several_steps = True
             yield from self._summaries.answer(
                 draft, asking.question,
                 collection_id=asking.collection_id, model=model, cancel=cancel,
@@ -134,7 +134,7 @@ class Answering:
             collection_id=asking.collection_id, model=self._models.helper(), cancel=cancel,
         )  # fmt: skip
         if asking.every_file or (model and self._is_worth_asking_all(draft, asking)):
-            draft.asks_every_file = True
+            draft.has_several_steps = True
             yield from self._whole_library.answer(
                 draft, asking.settings,
                 collection_id=asking.collection_id, model=model, cancel=cancel,

@@ -30,7 +30,7 @@ class Draft:
     nearest: tuple[SourceRef, ...] = ()
     notes: SearchNotes | None = None
     examples: tuple[Interaction, ...] = ()
-    asks_every_file: bool = False
+    has_several_steps: bool = False
     began_at: float = 0.0
 
     def send(self, sources: tuple[SourceRef, ...]) -> None:

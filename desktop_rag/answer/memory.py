@@ -91,7 +91,7 @@ class Memory:
         return tuple(found)
 
     def record(
-        self, question: str, answer: Message, *, asks_every_file: bool, assistant_id: str
+        self, question: str, answer: Message, *, has_several_steps: bool, assistant_id: str
     ) -> None:
         """Keep a question with its answer, however that ended.
 
@@ -109,7 +109,7 @@ class Memory:
             outcome=outcome_of(answer),
             ended_at=answer.created_at,
             model=answer.model,
-            asks_every_file=asks_every_file,
+            has_several_steps=has_several_steps,
             assistant_id=assistant_id,
         )
         latest = self._latest

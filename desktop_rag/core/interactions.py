@@ -19,8 +19,9 @@ class Outcome(StrEnum):
 class Interaction:
     """A question with its answer; its id is that of the answer's message.
 
-    `asked` is the question as it was understood, `model` empty for excerpts. `asks_every_file`
-    says that it took a step for each file. `feedback` is what the person thinks of it now.
+    `asked` is the question as it was understood, `model` empty for excerpts. `has_several_steps`
+    says that files, or the parts of one, were asked one by one. `feedback` is what the person
+    thinks of it now.
     """
 
     interaction_id: str
@@ -31,7 +32,7 @@ class Interaction:
     outcome: Outcome
     ended_at: float
     model: str = ""
-    asks_every_file: bool = False
+    has_several_steps: bool = False
     assistant_id: str = ""
     feedback: Feedback = Feedback.NONE
 

@@ -16,7 +16,7 @@ from desktop_rag.store.packed_vectors import packed, unpacked
 
 _STORED = (
     "interaction_id, conversation_id, question, asked, answer, outcome, ended_at, model,"
-    " asks_every_file, assistant_id"
+    " has_several_steps, assistant_id"
 )
 _OPINION = (
     "coalesce((SELECT arg_max(value, number) FROM feedback f"
@@ -46,7 +46,7 @@ class InteractionStore:
         i = interaction
         row = [
             i.interaction_id, i.conversation_id, i.question, i.asked, i.answer, i.outcome.value,
-            i.ended_at, i.model, i.asks_every_file, i.assistant_id,
+            i.ended_at, i.model, i.has_several_steps, i.assistant_id,
             embedder, None if vector is None else packed(vector[None])[0],
         ]  # fmt: skip
 
@@ -93,7 +93,7 @@ class InteractionStore:
                 f"SELECT interaction_id, vector, {_OPINION} AS opinion FROM interactions i"
                 " WHERE embedder = $embedder AND assistant_id = $assistant"
                 " AND conversation_id <> $outside AND outcome = $done AND model <> ''"
-                f" AND NOT asks_every_file AND {_STANDS} AND NOT {_IS_HIDDEN}"
+                f" AND NOT has_several_steps AND {_STANDS} AND NOT {_IS_HIDDEN}"
                 " AND opinion <> $disliked",
                 {
                     "embedder": embedder,
@@ -166,11 +166,11 @@ class InteractionStore:
 
 
 def _interaction(row: tuple[Any, ...]) -> Interaction:
-    *texts, outcome, ended_at, model, asks_every_file, assistant_id, opinion = row
+    *texts, outcome, ended_at, model, has_several_steps, assistant_id, opinion = row
     interaction_id, conversation_id, question, asked, answer = texts
     return Interaction(
         interaction_id, conversation_id, question, asked, answer, Outcome(outcome), ended_at,
-        model, asks_every_file, assistant_id, Feedback(opinion),
+        model, has_several_steps, assistant_id, Feedback(opinion),
     )  # fmt: skip
 
 

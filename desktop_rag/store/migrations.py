@@ -91,7 +91,7 @@ def m011_interactions(connection: Connection) -> None:
         """CREATE TABLE interactions (
             interaction_id VARCHAR, conversation_id VARCHAR, assistant_id VARCHAR DEFAULT '',
             question VARCHAR, asked VARCHAR, answer VARCHAR, outcome VARCHAR, ended_at DOUBLE,
-            model VARCHAR, asks_every_file BOOLEAN, embedder VARCHAR DEFAULT '', vector BLOB)"""
+            model VARCHAR, has_several_steps BOOLEAN, embedder VARCHAR DEFAULT '', vector BLOB)"""
     )
     connection.execute("ALTER TABLE messages ADD COLUMN remembered VARCHAR DEFAULT '[]'")
 

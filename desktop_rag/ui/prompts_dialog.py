@@ -23,7 +23,7 @@ _WIDTH_PX = 760
 _HEIGHT_PX = 500
 _LIST_PX = 200
 _NOTE = (
-    "Write / in the question field to use one. What stands in {{double braces}} is asked for then."
+    "Write / in the question field to use one. What stands in {{double braces}} is filled in then."
     " Each prompt is a Markdown file in a folder of its own, so that they can be copied and shared."
 )
 
@@ -47,6 +47,7 @@ class PromptsDialog(QDialog):
         self._gone: SavedPrompt | None = None
         self._names = QListWidget()
         self._names.setAccessibleName("Prompts")
+        self._names.setObjectName("promptNames")
         self._names.setFixedWidth(_LIST_PX)
         self._name = QLineEdit()
         self._name.setAccessibleName("Name")

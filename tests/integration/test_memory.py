@@ -76,7 +76,7 @@ def test_how_it_went_is_recorded_each_time(indexed: Services, server: ChatServer
         list(indexed.chat.retry(done.conversation_id, every_file=True, cancel=threading.Event()))
     )
     kept = {one.interaction_id: one for one in indexed.chat.memory.newest(9)}
-    outcomes = {i: (one.outcome, one.asks_every_file) for i, one in kept.items()}
+    outcomes = {i: (one.outcome, one.has_several_steps) for i, one in kept.items()}
     assert outcomes == {
         done.message_id: (Outcome.DONE, False),
         failed.message_id: (Outcome.FAILED, False),

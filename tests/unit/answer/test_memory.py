@@ -56,7 +56,7 @@ def answered(engine: Engine, memory: Memory, question: str, **fields: object) ->
     given = {"model": "model", "sources": (SOURCE,)} | fields
     answer = Message(conversation_id, conversation_id, Role.ASSISTANT, "At dusk [1].", 1.0, **given)  # type: ignore[arg-type]
     engine.conversations.add_message(answer)
-    memory.record(question, answer, asks_every_file=False, assistant_id="")
+    memory.record(question, answer, has_several_steps=False, assistant_id="")
     memory.catch_up(threading.Event())
     return answer
 
@@ -182,6 +182,6 @@ def test_a_store_that_takes_nothing_leaves_the_answer_standing(
 ) -> None:
     answer = answered(engine, memory, "When is the lamp lit?")
     engine.close()
-    memory.record("Who?", answer, asks_every_file=False, assistant_id="")
+    memory.record("Who?", answer, has_several_steps=False, assistant_id="")
     with pytest.raises(AppError):
         memory.count()

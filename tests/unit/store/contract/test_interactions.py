@@ -51,7 +51,7 @@ def found(store: InteractionStore, most: int = 3, outside: str = "") -> list[str
 
 
 def test_what_is_kept_comes_back_equal(engine: Engine, store: InteractionStore) -> None:
-    kept = replace(answered(engine, "a"), asks_every_file=True, outcome=Outcome.STOPPED, model="")
+    kept = replace(answered(engine, "a"), has_several_steps=True, outcome=Outcome.STOPPED, model="")
     store.add(kept, MODEL, ASKED)
     assert store.get(["b", "a"]) == [kept]
     assert store.newest(5) == [kept]
@@ -99,7 +99,7 @@ def test_liked_ones_come_first_and_disliked_ones_never(
         {"outcome": Outcome.STOPPED},
         {"outcome": Outcome.NOTHING_FOUND},
         {"model": ""},
-        {"asks_every_file": True},
+        {"has_several_steps": True},
         {"assistant_id": "another"},
     ],
 )
