@@ -19,8 +19,6 @@ _COMMAND = re.compile(r"/(\S*)")
 _MOST_ROWS = 8
 _MOST_CHARS = 160
 _GAP_PX = 6
-# Around the rows, as the style sheet has it.
-_PADDING_PX = 4
 _MANAGE = "Manage prompts…"
 _TAKE_KEYS = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Tab)
 _PROMPT_ROLE = Qt.ItemDataRole.UserRole
@@ -104,8 +102,8 @@ class SlashPrompts(QObject):
         if self._list.parentWidget() is not window:
             self._list.setParent(window)
         rows = min(self._list.count(), _MOST_ROWS)
-        edge = self._list.frameWidth() + _PADDING_PX
-        height = rows * self._list.sizeHintForRow(0) + 2 * edge
+        # The padding of the style sheet counts as frame.
+        height = rows * self._list.sizeHintForRow(0) + 2 * self._list.frameWidth()
         corner = composer.mapTo(window, composer.rect().topLeft())
         top = max(0, corner.y() - height - _GAP_PX)
         self._list.setGeometry(corner.x(), top, composer.width(), height)
