@@ -19,6 +19,7 @@ from types import TracebackType
 from typing import Any
 
 from desktop_rag import verbs
+from desktop_rag.answer.assistants import Assistants
 from desktop_rag.answer.chat import Chat
 from desktop_rag.answer.chat_models import ChatModels
 from desktop_rag.answer.claims.checker import ClaimChecker
@@ -124,21 +125,15 @@ def build_services(home: Home, *, times: WatchTimes | None = None) -> Services:
         personal = _make_personal(home, engine, library, dense)
         chat = Chat(
             engine, retriever, embedder, _make_models(home, settings, keys), personal,
-            check=ClaimChecker().check, settings=settings,
+            assistants=Assistants(engine.assistants, engine.sources.collections),
+            check=ClaimChecker().check,
         )  # fmt: skip
         faults = [Notice(error.title, error.hint) for error in (dense.fault,) if error]
     except BaseException:
         engine.close()
         raise
     return Services(
-        home,
-        settings,
-        engine,
-        library,
-        chat,
-        retriever,
-        (*notices, *faults),
-        tuple(notices),
+        home, settings, engine, library, chat, retriever, (*notices, *faults), tuple(notices)
     )
 
 
@@ -346,6 +341,7 @@ class WindowApp:
 
     def _start_services(self) -> None:
         self.services.chat.history.purge_deleted()
+        self.services.chat.assistants.purge_deleted()
         self.services.chat.warm_up()
         # What is loaded by now stays for good. A full collection would walk all of it, holding
         # up the window for a tenth of a second each time.

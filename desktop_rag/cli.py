@@ -56,7 +56,11 @@ def _demo(arguments: argparse.Namespace) -> int:
 
 
 def _ask(arguments: argparse.Namespace) -> int:
-    request = {"question": arguments.question, "collection": arguments.collection}
+    request = {
+        "question": arguments.question,
+        "collection": arguments.collection,
+        "assistant": arguments.assistant,
+    }
     verb = "popup" if arguments.popup else "ask"
     if not arguments.popup:
         request["goes_on"] = arguments.json
@@ -217,6 +221,7 @@ def _parser() -> argparse.ArgumentParser:
     added = verb("ask", _ask, "Answer a question from the library.")
     added.add_argument("question", type=_not_empty)
     added.add_argument("--collection", default="", help="ask this collection only")
+    added.add_argument("--assistant", default="", help="ask the assistant of this name")
     added.add_argument("--popup", action="store_true", help="put the question into the open window")
     _add_index(
         verb("index", _index, "Make folders and web pages searchable and wait until they are.")

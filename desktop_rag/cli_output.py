@@ -7,7 +7,14 @@ from typing import Any
 
 from desktop_rag.core.anchors import HEADING_SEPARATOR, Anchor
 from desktop_rag.core.answer_claims import Claim
-from desktop_rag.core.conversation import NEAREST, Message, SearchNotes, SearchResult, SourceRef
+from desktop_rag.core.conversation import (
+    NEAREST,
+    OWN_KNOWLEDGE,
+    Message,
+    SearchNotes,
+    SearchResult,
+    SourceRef,
+)
 from desktop_rag.core.domain import Collection, Document, DocumentState, Passage, Source
 from desktop_rag.core.library_events import DocumentCounts
 
@@ -116,8 +123,8 @@ def search_lines(found: dict[str, Any], *, shows_nearest: bool = False) -> list[
 def answer_json(message: Message) -> dict[str, Any]:
     """The document of `ask --json`.
 
-    It has `nearest` only when nothing seems to be about the question, and `notes` only when the
-    search made something else of the question.
+    It has `nearest` only when nothing seems to be about the question, `notes` only when the search
+    made something else of the question, and `is_own_knowledge` only when it rests on no document.
     """
     document: dict[str, Any] = {
         "answer": message.text,
@@ -127,6 +134,8 @@ def answer_json(message: Message) -> dict[str, Any]:
         "model": message.model,
         "seconds": round(message.seconds, 3),
     }
+    if message.is_own_knowledge:
+        document["is_own_knowledge"] = True
     if message.nearest:
         document["nearest"] = [_source_json(s) for s in message.nearest]
     if notes := _notes_json(message.notes):
@@ -157,6 +166,7 @@ def answer_lines(answer: dict[str, Any]) -> list[str]:
     """An answer for people, from its JSON: the text, then the sources with their places."""
     excerpts = "Excerpts from your documents (no endpoint is set)" if answer["citations"] else ""
     by = answer["model"] or excerpts
+    by += f", {OWN_KNOWLEDGE}" if answer.get("is_own_knowledge") else ""
     lines = [_ESCAPE.sub(r"\1", answer["answer"]), ""]
     if notes := answer.get("notes"):
         lines.append(notes["text"])

@@ -15,15 +15,25 @@ from desktop_rag.ingest.library import Library
 
 
 def ask(
-    library: Library, chat: Chat, question: str, collection: str = "", *, goes_on: bool = False
+    library: Library,
+    chat: Chat,
+    question: str,
+    collection: str = "",
+    assistant: str = "",
+    *,
+    goes_on: bool = False,
 ) -> dict[str, Any]:
     """Ask in a new conversation and wait for the answer; AppError when it failed.
 
-    With `goes_on` also for what is found about the answer once it stands.
+    `collection` and `assistant` are names, "" for all and none. With `goes_on` it waits also for
+    what is found about the answer once it stands.
     """
     message: Message | None = None
     collection_id = _collection_id(library, collection)
-    for event in chat.ask(question, collection_id=collection_id, cancel=Event()):
+    assistant_id = chat.assistants.find(assistant).assistant_id if assistant else ""
+    for event in chat.ask(
+        question, collection_id=collection_id, assistant_id=assistant_id, cancel=Event()
+    ):
         if isinstance(event, AnswerDone):
             message = event.message
     assert message is not None, "every answer ends with AnswerDone"

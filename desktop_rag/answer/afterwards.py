@@ -16,8 +16,9 @@ from desktop_rag.answer.claim_judge import judged
 from desktop_rag.answer.follow_ups import FollowUps
 from desktop_rag.answer.small_job import Unless
 from desktop_rag.core.answer_claims import Claim
-from desktop_rag.core.conversation import AnswerChanged, Message, MessageState, SourceRef
+from desktop_rag.core.conversation import AnswerChanged, Message, MessageState
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.question import Reach
 from desktop_rag.core.settings import Settings
 from desktop_rag.models.gate import ModelGate
 from desktop_rag.models.ports import ChatModel
@@ -44,7 +45,7 @@ class After:
     """
 
     history: Sequence[Message]
-    collection_id: str
+    reach: Reach
     settings: Settings
     asks_model: bool = True
 
@@ -57,10 +58,12 @@ class Afterwards:
         conversations: ConversationStore,
         follow_ups: FollowUps,
         check: CheckClaim,
-        helper: Callable[[], ChatModel | None],
+        helper: Callable[[Settings], ChatModel | None],
         answers: ModelGate,
     ) -> None:
-        """`helper` gives the model for small jobs; `answers` is closed while one is on its way."""
+        """`helper` gives the model for small jobs by given settings; `answers` is closed while one
+        is on its way.
+        """
         self._conversations = conversations
         self._follow_ups = follow_ups
         self._check = check
@@ -89,7 +92,7 @@ class Afterwards:
             if wanted.suggests_questions and not answer.follow_ups:
                 answer = yield from self._with_questions(answer, after, cancel)
             if is_new and wanted.checks_with_model:
-                yield from self._judged(answer, cancel)
+                yield from self._judged(answer, after.settings, cancel)
         except AppError as error:
             log.info("no more was found about an answer: %s", error.title)
 
@@ -113,8 +116,8 @@ class Afterwards:
                 answer,
                 after.history,
                 after.settings.retrieval,
-                collection_id=after.collection_id,
-                model=self._helper(),
+                reach=after.reach,
+                model=self._helper(after.settings),
                 cancel=gives_way,
             )
 
@@ -123,11 +126,16 @@ class Afterwards:
             yield AnswerChanged(answer)
         return answer
 
-    def _judged(self, answer: Message, cancel: Event) -> _Changes:
+    def _judged(self, answer: Message, settings: Settings, cancel: Event) -> _Changes:
         """The answer each time the model has changed the verdict on one of its claims."""
+
+        def judge(claim: Claim, gives_way: Event) -> Claim | None:
+            model = self._helper(settings)
+            return judged(claim, answer.sources, model, gives_way) if model else None
+
         try:
             for place, claim in enumerate(answer.claims[:_MOST_JUDGED]):
-                found = self._when_free(partial(self._judge, claim, answer.sources), cancel)
+                found = self._when_free(partial(judge, claim), cancel)
                 if found is None or cancel.is_set():
                     break
                 if found != claim:
@@ -137,10 +145,6 @@ class Afterwards:
         finally:
             self._stored(answer, cancel)
         return answer
-
-    def _judge(self, claim: Claim, sources: Sequence[SourceRef], cancel: Event) -> Claim | None:
-        model = self._helper()
-        return judged(claim, sources, model, cancel) if model else None
 
     def _when_free(self, job: Callable[[Event], T], cancel: Event) -> T | None:
         """What a job gives that was not disturbed by an answer; None when all tries were."""

@@ -5,23 +5,25 @@ Runs on the thread that answers.
 
 import time
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from threading import Event
 
+from desktop_rag.answer.assistants import Setup
 from desktop_rag.answer.chat_models import ChatModels
 from desktop_rag.answer.draft import Draft
 from desktop_rag.answer.extract import (
     NOTHING_FOUND,
     NOTHING_RELEVANT,
+    NOTHING_RELEVANT_AMONG,
     NOTHING_RELEVANT_HERE,
     NOTHING_THERE,
     excerpts,
 )
+from desktop_rag.answer.instructions import instructions_for
 from desktop_rag.answer.memory import Memory
 from desktop_rag.answer.model_answer import answer_with
 from desktop_rag.answer.passages import place_of
 from desktop_rag.answer.preferences import in_manner
-from desktop_rag.answer.prompt import INSTRUCTIONS
 from desktop_rag.answer.source_finder import SourceFinder
 from desktop_rag.answer.summaries import Summaries
 from desktop_rag.answer.whole_library import WholeLibrary
@@ -32,6 +34,7 @@ from desktop_rag.core.conversation import (
     Message,
     MessageState,
     Role,
+    SearchNotes,
     SourceRef,
     SourcesFound,
     TextDelta,
@@ -39,10 +42,14 @@ from desktop_rag.core.conversation import (
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.interactions import Interaction
 from desktop_rag.core.query import parse_query
-from desktop_rag.core.settings import FEW_FILES, PreferenceSettings, RetrievalSettings
+from desktop_rag.core.question import Reach
+from desktop_rag.core.settings import FEW_FILES
 from desktop_rag.core.summary_request import asks_for_summary
 from desktop_rag.models.ports import ChatModel, Embedder
 from desktop_rag.store.contract.documents import DocumentStore
+
+# By how many collections were asked: none is all documents.
+_NOTHING_RELEVANT = (NOTHING_RELEVANT, NOTHING_RELEVANT_HERE, NOTHING_RELEVANT_AMONG)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,17 +64,10 @@ class Asking:
     question: str
     conversation: Conversation
     history: Sequence[Message]
-    settings: RetrievalSettings
+    setup: Setup
     every_file: bool = False
     asks_few_files: bool = False
-    assistant_id: str = ""
     uses_memory: bool = True
-    preferences: PreferenceSettings = field(default_factory=PreferenceSettings)
-
-    @property
-    def collection_id(self) -> str:
-        """What is asked; "" for all documents."""
-        return self.conversation.collection_id
 
 
 class Answering:
@@ -108,44 +108,52 @@ class Answering:
                 asking.question,
                 done,
                 has_several_steps=draft.has_several_steps,
-                assistant_id=asking.assistant_id,
+                assistant_id=asking.conversation.assistant_id,
             )
         return replace(done, sources=self._placed(done.sources))
 
     def _drafted(self, draft: Draft, asking: Asking, cancel: Event) -> Iterator[AnswerEvent]:
-        model = self._models.main()
-        if asks_for_summary(asking.question):
+        setup = asking.setup
+        if setup.refusal:
+            raise setup.refusal
+        model = self._models.main(setup.settings)
+        is_summary = asks_for_summary(asking.question)
+        if is_summary:
+            _tell(draft, setup)
             draft.has_several_steps = True
             yield from self._summaries.answer(
                 draft, asking.question,
-                collection_id=asking.collection_id, model=model, cancel=cancel,
-                preferences=asking.preferences,
+                reach=setup.reach, wishes=setup.wishes, model=model, cancel=cancel,
+                preferences=setup.settings.preferences,
             )  # fmt: skip
         else:
             yield from self._looked_up(draft, asking, model, cancel)
-        if not (draft.sources or cancel.is_set()):
-            yield from self._from_nothing(draft, asking.collection_id)
+        if draft.sources or cancel.is_set():
+            return
+        if model and setup.is_open and not is_summary:
+            yield from self._from_model(model, draft, asking, cancel)
+        else:
+            yield from self._from_nothing(draft, setup.reach)
 
     def _looked_up(
         self, draft: Draft, asking: Asking, model: ChatModel | None, cancel: Event
     ) -> Iterator[AnswerEvent]:
+        setup = asking.setup
+        settings, reach = setup.settings, setup.reach
         self._finder.give(
-            draft, asking.question, asking.history, asking.settings,
-            collection_id=asking.collection_id, model=self._models.helper(), cancel=cancel,
+            draft, asking.question, asking.history, settings.retrieval,
+            reach=reach, model=self._models.helper(settings), cancel=cancel,
         )  # fmt: skip
+        _tell(draft, setup)
         if asking.every_file or (model and self._is_worth_asking_all(draft, asking)):
             draft.has_several_steps = True
             yield from self._whole_library.answer(
-                draft, asking.settings,
-                collection_id=asking.collection_id, model=model, cancel=cancel,
-                preferences=asking.preferences,
+                draft, settings.retrieval,
+                reach=reach, wishes=setup.wishes, model=model, cancel=cancel,
+                preferences=settings.preferences,
             )  # fmt: skip
         elif draft.sources and model:
-            draft.examples = self._examples(draft.asked, asking)
-            yield from answer_with(
-                model, asking.question, asking.history, draft, cancel,
-                instructions=in_manner(INSTRUCTIONS, asking.preferences),
-            )  # fmt: skip
+            yield from self._from_model(model, draft, asking, cancel)
         elif draft.sources:
             yield from self._from_excerpts(draft, _said_before(draft, asking))
 
@@ -157,16 +165,31 @@ class Answering:
         """
         if not (draft.nearest and asking.asks_few_files):
             return False
-        count = self._finder.count_files(draft.asked, FEW_FILES + 1, asking.collection_id)
+        count = self._finder.count_files(draft.asked, FEW_FILES + 1, asking.setup.reach)
         return 1 < count <= FEW_FILES
 
     def _examples(self, asked: str, asking: Asking) -> tuple[Interaction, ...]:
         if not asking.uses_memory:
             return ()
-        conversation_id = asking.conversation.conversation_id
+        conversation = asking.conversation
         return self._memory.examples(
-            asked, conversation_id=conversation_id, assistant_id=asking.assistant_id
+            asked,
+            conversation_id=conversation.conversation_id,
+            assistant_id=conversation.assistant_id,
         )
+
+    def _from_model(
+        self, model: ChatModel, draft: Draft, asking: Asking, cancel: Event
+    ) -> Iterator[AnswerEvent]:
+        draft.is_open, has_sources = asking.setup.is_open, bool(draft.sources)
+        draft.is_own_knowledge = not has_sources
+        draft.examples = self._examples(draft.asked, asking) if has_sources else ()
+        wishes, is_open = asking.setup.wishes, draft.is_open
+        rules = instructions_for(wishes, is_open=is_open, has_sources=has_sources)
+        yield from answer_with(
+            model, asking.question, asking.history, draft, cancel,
+            instructions=in_manner(rules, asking.setup.settings.preferences),
+        )  # fmt: skip
 
     def _placed(self, sources: Sequence[SourceRef]) -> tuple[SourceRef, ...]:
         """The sources with cited ones at the place of their quote: a row, not the whole table."""
@@ -187,14 +210,20 @@ class Answering:
         draft.text = excerpts(asked, draft.sources, self._embedder, said)
         yield TextDelta(draft.text)
 
-    def _from_nothing(self, draft: Draft, collection_id: str) -> Iterator[AnswerEvent]:
+    def _from_nothing(self, draft: Draft, reach: Reach) -> Iterator[AnswerEvent]:
         """Say that there is nothing to answer from; no model is asked to make something up."""
         yield SourcesFound((), draft.notes)
         if draft.nearest:
-            draft.text = NOTHING_RELEVANT_HERE if collection_id else NOTHING_RELEVANT
+            draft.text = _NOTHING_RELEVANT[min(len(reach.collection_ids), 2)]
         else:
             draft.text = NOTHING_FOUND if self._documents.counts().total else NOTHING_THERE
         yield TextDelta(draft.text)
+
+
+def _tell(draft: Draft, setup: Setup) -> None:
+    if setup.hints:
+        notes = draft.notes or SearchNotes()
+        draft.notes = replace(notes, hints=(*notes.hints, *setup.hints))
 
 
 def _said_before(draft: Draft, asking: Asking) -> str:

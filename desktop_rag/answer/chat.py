@@ -13,6 +13,7 @@ from threading import Event
 from desktop_rag.answer.afterwards import After, Afterwards
 from desktop_rag.answer.answer_claims import CheckClaim
 from desktop_rag.answer.answering import Answering, Asking
+from desktop_rag.answer.assistants import Assistants, Setup
 from desktop_rag.answer.chat_models import ChatModels
 from desktop_rag.answer.follow_ups import FollowUps
 from desktop_rag.answer.history import History
@@ -36,6 +37,7 @@ from desktop_rag.core.conversation import (
 from desktop_rag.core.domain import Passage, SearchMode
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.query import storable
+from desktop_rag.core.question import Reach
 from desktop_rag.core.settings import Settings
 from desktop_rag.core.text import words
 from desktop_rag.models.gate import ModelGate
@@ -58,20 +60,21 @@ class Chat:
         models: ChatModels,
         personal: Personal,
         *,
+        assistants: Assistants,
         check: CheckClaim,
-        settings: Settings,
     ) -> None:
+        """Its settings are those of the `models`, until others are applied."""
         conversations, documents = engine.conversations, engine.documents
-        memory = personal.memory
         self.history = History(conversations, documents, personal.rewrites)
         self.prompts = personal.prompts
         self.models = models
-        self.memory = memory
+        self.memory = personal.memory
+        self.assistants = assistants
         self._conversations = conversations
         self._documents = documents
         self._finder = SourceFinder(retriever, documents, embedder)
-        self._answering = Answering(self._finder, documents, embedder, models, memory)
-        self._settings = settings
+        self._answering = Answering(self._finder, documents, embedder, models, self.memory)
+        self._settings = models.settings
         self._answers = ModelGate()
         self._stopping = Event()
         self._afterwards = Afterwards(
@@ -104,9 +107,10 @@ class Chat:
         *,
         conversation_id: str = "",
         collection_id: str = "",
+        assistant_id: str = "",
         cancel: Event,
     ) -> Iterator[AnswerEvent]:
-        """Store the question and answer it; "" means a new conversation and all collections.
+        """Store the question and answer it; "" means a new conversation, all, and no assistant.
 
         Yields QuestionStored, SourcesFound, ThinkingDelta and TextDelta as they come, and last
         AnswerDone, whose message is stored and says how it ended. Only a failing store raises.
@@ -117,12 +121,14 @@ class Chat:
         conversation = (
             self._conversations.get(conversation_id)
             if conversation_id
-            else self._conversations.add(_title_of(question), collection_id)
+            else self._conversations.add(_title_of(question), collection_id, assistant_id)
         )
+        # A later retry, also after a restart, must search what was asked last.
         if conversation.collection_id != collection_id:
-            # A later retry, also after a restart, must search what was asked last.
             self._conversations.set_collection(conversation.conversation_id, collection_id)
-            conversation = replace(conversation, collection_id=collection_id)
+        if conversation.assistant_id != assistant_id:
+            self._conversations.set_assistant(conversation.conversation_id, assistant_id)
+        conversation = replace(conversation, collection_id=collection_id, assistant_id=assistant_id)
         history = self._conversations.messages(conversation.conversation_id)
         asked = Message(
             uuid.uuid4().hex, conversation.conversation_id, Role.USER, question, time.time()
@@ -156,12 +162,15 @@ class Chat:
         conversation = self._conversations.get(conversation_id)
         messages = self._conversations.messages(conversation_id)
         asked = [message.text for message in messages if message.role is Role.USER]
-        return self.files_about(asked[-1], conversation.collection_id)
+        return self._files_about(asked[-1], self._set_up(conversation))
 
-    def files_about(self, question: str, collection_id: str = "") -> tuple[int, str]:
+    def files_about(self, question: str) -> tuple[int, str]:
         """How many files a question with its filters may find, and the model, "" for none."""
-        model = self.models.main()
-        count = self._finder.count_files(question, MOST_FILES, collection_id)
+        return self._files_about(question, self.assistants.set_up("", "", self._settings))
+
+    def _files_about(self, question: str, setup: Setup) -> tuple[int, str]:
+        model = None if setup.refusal else self.models.main(setup.settings)
+        count = self._finder.count_files(question, MOST_FILES, setup.reach)
         return count, model.name if model else ""
 
     def go_on(
@@ -176,7 +185,9 @@ class Chat:
         places = [n for n, m in enumerate(messages) if m.message_id == answer.message_id]
         if places:
             place = places[0]
-            after = After(messages[:place], conversation.collection_id, self._settings, asks_model)
+            setup = self._set_up(conversation)
+            asks_model = asks_model and setup.refusal is None
+            after = After(messages[:place], setup.reach, setup.settings, asks_model)
             stopping = Unless(cancel, self._stopping.is_set)
             yield from self._afterwards.about(messages[place], after, stopping)
             self.memory.catch_up(stopping)
@@ -202,8 +213,9 @@ class Chat:
         collection_id: str = "",
     ) -> SearchResult:
         """As `search`, with what the search made of the query and whether anything is about it."""
+        reach = Reach.of_collection(collection_id)
         return self._finder.look_up(
-            query, self._settings.retrieval, mode=mode, limit=limit, collection_id=collection_id
+            query, self._settings.retrieval, mode=mode, limit=limit, reach=reach
         )
 
     def place_about(self, text: str) -> SourceRef | None:
@@ -240,15 +252,21 @@ class Chat:
         *,
         every_file: bool = False,
     ) -> Asking:
+        setup = self._set_up(conversation)
+        is_wanted = setup.assistant is None or setup.assistant.uses_memory
         return Asking(
             question,
             conversation,
             history,
-            self._settings.retrieval,
+            setup,
             every_file=every_file,
             asks_few_files=self._settings.answers.asks_few_files,
-            uses_memory=self._settings.answers.uses_memory,
-            preferences=self._settings.preferences,
+            uses_memory=self._settings.answers.uses_memory and is_wanted,
+        )
+
+    def _set_up(self, conversation: Conversation) -> Setup:
+        return self.assistants.set_up(
+            conversation.assistant_id, conversation.collection_id, self._settings
         )
 
 

@@ -54,17 +54,22 @@ class ChatModels:
         self._settings = settings
 
     @property
+    def settings(self) -> Settings:
+        """What holds from the next call on."""
+        return self._settings
+
+    @property
     def endpoint(self) -> EndpointSettings:
         """The endpoint for answers, set or not."""
         return self._settings.endpoint
 
-    def main(self) -> ChatModel | None:
-        """The model that answers questions; None when no endpoint is set."""
-        return self._used(self._settings.endpoint)
+    def main(self, settings: Settings | None = None) -> ChatModel | None:
+        """The model that answers questions, by other settings if given; None without endpoint."""
+        return self._used((settings or self._settings).endpoint)
 
-    def helper(self) -> ChatModel | None:
+    def helper(self, settings: Settings | None = None) -> ChatModel | None:
         """The model for small jobs beside the answer; None when no endpoint answers either."""
-        settings = self._settings
+        settings = settings or self._settings
         return self._used(settings.helping_endpoint) if settings.endpoint.is_set else None
 
     def _used(self, endpoint: EndpointSettings) -> ChatModel | None:

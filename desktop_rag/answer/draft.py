@@ -5,6 +5,7 @@ import uuid
 from dataclasses import dataclass, replace
 
 from desktop_rag.answer.finish import finish_answer
+from desktop_rag.answer.own_knowledge import apart
 from desktop_rag.core.conversation import (
     Message,
     MessageState,
@@ -18,12 +19,18 @@ from desktop_rag.core.interactions import Interaction
 
 @dataclass
 class Draft:
-    """An answer while it grows; `asked` is its question as it was understood."""
+    """An answer while it grows; `asked` is its question as it was understood.
+
+    One that `is_open` may go on from its sources to what the model knows itself; one that
+    `is_own_knowledge` has none.
+    """
 
     conversation_id: str
     asked: str = ""
     model: str = ""
     is_excerpts: bool = False
+    is_open: bool = False
+    is_own_knowledge: bool = False
     text: str = ""
     thinking: str = ""
     sources: tuple[SourceRef, ...] = ()
@@ -42,12 +49,13 @@ class Draft:
 
     def message(self, state: MessageState, title: str = "", hint: str = "") -> Message:
         """The draft as it ends, with its citations checked and located."""
-        text, sources = finish_answer(self.text, self.sources)
+        sourced, own = apart(self.text) if self.is_open else (self.text, "")
+        text, sources = finish_answer(sourced, self.sources)
         return Message(
             message_id=uuid.uuid4().hex,
             conversation_id=self.conversation_id,
             role=Role.ASSISTANT,
-            text=text,
+            text="\n\n".join(filter(None, (text.rstrip(), own))) if own else text,
             created_at=time.time(),
             state=state,
             model=self.model,
@@ -60,4 +68,5 @@ class Draft:
             nearest=self.nearest,
             notes=self.notes,
             remembered=tuple(PastAnswer(e.interaction_id, e.question) for e in self.examples),
+            is_own_knowledge=self.is_own_knowledge,
         )

@@ -13,7 +13,14 @@ from typing import Any
 
 from markdown_it import MarkdownIt
 
-from desktop_rag.core.conversation import Conversation, Message, MessageState, Role, SourceRef
+from desktop_rag.core.conversation import (
+    OWN_KNOWLEDGE,
+    Conversation,
+    Message,
+    MessageState,
+    Role,
+    SourceRef,
+)
 
 # What `imports` knows a file of ours by.
 FORMAT = "desktop-rag chat"
@@ -133,6 +140,7 @@ def _json_message(message: Message) -> dict[str, Any]:
         "state": message.state.value,
         "model": message.model,
         "is_excerpts": message.is_excerpts,
+        "is_own_knowledge": message.is_own_knowledge,
         "seconds": message.seconds,
         "error_title": message.error_title,
         "error_hint": message.error_hint,
@@ -160,6 +168,7 @@ def _exactly(seconds: float) -> str:
 def _speaker(message: Message) -> str:
     who = "You" if message.role is Role.USER else message.model or "Excerpts from your documents"
     parts = [who, _moment(message.created_at), _STATES.get(message.state, "")]
+    parts += [OWN_KNOWLEDGE] if message.is_own_knowledge else []
     return " · ".join(part for part in parts if part)
 
 

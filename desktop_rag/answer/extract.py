@@ -25,6 +25,10 @@ NOTHING_RELEVANT_HERE = (
     "Nothing in this collection seems to be about this question. Other words may find more, and so"
     " may asking all documents. The passages that came nearest can be looked at."
 )
+NOTHING_RELEVANT_AMONG = (
+    "Nothing in these collections seems to be about this question. Other words may find more, and"
+    " so may asking all documents. The passages that came nearest can be looked at."
+)
 NOTHING_THERE = "There are no documents yet. Add a folder to the library, then ask again."
 
 _PASSAGES = 5

@@ -17,6 +17,7 @@ from desktop_rag.answer.source_finder import SourceFinder
 from desktop_rag.answer.topics import topics
 from desktop_rag.core.conversation import Message, Role, SourceRef
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.question import Reach
 from desktop_rag.core.settings import RetrievalSettings
 from desktop_rag.core.terms import terms
 from desktop_rag.models.ports import ChatModel, ChatTurn
@@ -57,21 +58,19 @@ class FollowUps:
         history: Sequence[Message],
         settings: RetrievalSettings,
         *,
-        collection_id: str,
+        reach: Reach,
         model: ChatModel | None,
         cancel: Event,
     ) -> tuple[str, ...]:
         """Up to MOST questions, none when cancelled. `history` ends with the question answered.
 
-        Each can be answered by the documents of the collection, or of all.
+        Each can be answered by the documents that may be found.
         """
         asked = [message.text for message in history if message.role is Role.USER]
         chosen = _Chosen(asked)
 
         def is_answered(question: str, document_id: str) -> bool:
-            found = self._finder.look_up(
-                question, settings, limit=_FIRST_PASSAGES, collection_id=collection_id
-            )
+            found = self._finder.look_up(question, settings, limit=_FIRST_PASSAGES, reach=reach)
             homes = {passage.document_id for passage in found.passages}
             return found.is_relevant and (not document_id or document_id in homes)
 

@@ -141,7 +141,7 @@ class History:
     def _copy(self, conversation_id: str, messages: Sequence[Message]) -> Conversation:
         original = self._conversations.get(conversation_id)
         title = _COPY.format(title=original.title)
-        copy = self._conversations.add(title, original.collection_id)
+        copy = self._conversations.add(title, original.collection_id, original.assistant_id)
         for message in messages:
             fresh = replace(
                 message, message_id=uuid.uuid4().hex, conversation_id=copy.conversation_id

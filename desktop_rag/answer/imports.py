@@ -220,6 +220,7 @@ def _message(fields: _Fields) -> Message:
         state=fields.kind("state", MessageState, MessageState.DONE),
         model=fields.text("model", 1000),
         is_excerpts=fields.flag("is_excerpts"),
+        is_own_knowledge=fields.flag("is_own_knowledge"),
         seconds=max(0.0, fields.number("seconds")),
         error_title=fields.text("error_title"),
         error_hint=fields.text("error_hint"),

@@ -34,7 +34,8 @@ def answer_with(
 
     What it writes grows in the draft, which keeps the sources and examples that were sent.
 
-    When the model turns out to read less than was thought, it gets less.
+    Without sources it answers from its own knowledge, if the `instructions` say so. When the model
+    turns out to read less than was thought, it gets less.
 
     Raises:
         AppError: for whatever the endpoint did wrong; the draft keeps what had come by then.
@@ -55,7 +56,7 @@ def answer_with(
         )
         draft.send(prompt.sources)
         draft.examples = prompt.examples
-        yield SourcesFound(draft.sources, draft.notes)
+        yield SourcesFound(draft.sources, draft.notes, draft.is_own_knowledge)
         try:
             yield from _heard(model.stream(prompt.turns, cancel), draft)
         except AppError:

@@ -37,11 +37,13 @@ _LONGEST_WORD_CHARS = 40
 _MOST_NUMBERS = 9
 _CUT = " […]"
 
-INSTRUCTIONS = """\
+ONLY_SOURCES = """\
+- Use only the sources in the last message. Add nothing from your own knowledge."""
+INSTRUCTIONS = f"""\
 You answer questions about a person's own documents.
 
 Rules:
-- Use only the sources in the last message. Add nothing from your own knowledge.
+{ONLY_SOURCES}
 - After each sentence, cite the source it rests on by its number: [1]. For two: [1][3]. Use only \
 the numbers given, and write them nowhere else.
 - If the sources do not hold the answer, say so plainly. If they hold a part of it, give that part \

@@ -18,6 +18,7 @@ from desktop_rag.answer.pool import AnsweringIndex, Pool, PoolGatherer
 from desktop_rag.answer.question import QuestionReader, Wanted
 from desktop_rag.core.domain import Passage, SearchMode
 from desktop_rag.core.query import Query, parse_query
+from desktop_rag.core.question import EVERYTHING, Reach
 from desktop_rag.core.terms import holds_phrase
 from desktop_rag.models.gate import ModelGate
 from desktop_rag.store.contract.scope import Scope
@@ -49,7 +50,7 @@ class Found:
 
 
 class Retriever:
-    """Search over the whole index or one collection.
+    """Search over the whole index or a part of it.
 
     With no embedder, or no vectors yet, every mode falls back on words: the person gets what
     there is.
@@ -76,7 +77,7 @@ class Retriever:
         *,
         mode: SearchMode = "hybrid",
         limit: int = 10,
-        collection_id: str = "",
+        reach: Reach = EVERYTHING,
         lexical_weight: float = 0.5,
     ) -> Found:
         """The best passages first. Scores are comparable within one result only.
@@ -85,15 +86,19 @@ class Retriever:
         """
         # Background work would take the cores from every step, not only from the embedding.
         with self._gate.question():
-            return self._search(
-                parse_query(query), mode, limit, _of_collection(collection_id), lexical_weight
-            )
+            return self._search(parse_query(query), mode, limit, reach, lexical_weight)
 
     def best_of(
-        self, document_id: str, query: str, *, limit: int, lexical_weight: float = 0.5
+        self,
+        document_id: str,
+        query: str,
+        *,
+        limit: int,
+        reach: Reach = EVERYTHING,
+        lexical_weight: float = 0.5,
     ) -> Found:
         """The best passages of one document, as `search` finds them."""
-        only = Scope(document_ids=(document_id,))
+        only = replace(reach, document_ids=(document_id,))
         with self._gate.question():
             return self._search(parse_query(query), "hybrid", limit, only, lexical_weight)
 
@@ -101,19 +106,19 @@ class Retriever:
         """How many documents the chunks belong to, with the `others`."""
         return len(self.lexical.documents_of(chunk_ids) | set(others))
 
-    def documents(self, query: str, limit: int, collection_id: str = "") -> list[Passage]:
+    def documents(self, query: str, limit: int, reach: Reach = EVERYTHING) -> list[Passage]:
         """The first passage of each document that a query with its filters may find, newest first.
 
         `limit` is how many documents there may be.
         """
-        scope, _ = self._scope(parse_query(query), _of_collection(collection_id))
+        scope, _ = self._scope(parse_query(query), reach)
         return self.lexical.passages(self.lexical.newest(limit, scope))
 
     def inside(
-        self, document_ids: Collection[str], query: str, collection_id: str = ""
+        self, document_ids: Collection[str], query: str, reach: Reach = EVERYTHING
     ) -> set[str]:
         """Those of the documents that a query with its filters may find."""
-        scope, _ = self._scope(parse_query(query), _of_collection(collection_id))
+        scope, _ = self._scope(parse_query(query), reach)
         narrowed = scope.of_documents(tuple(document_ids))
         if narrowed is None:
             return set()
@@ -121,9 +126,9 @@ class Retriever:
         return {passage.document_id for passage in self.lexical.passages(first)}
 
     def _search(
-        self, asked: Query, mode: SearchMode, limit: int, where: Scope, preference: float
+        self, asked: Query, mode: SearchMode, limit: int, reach: Reach, preference: float
     ) -> Found:
-        scope, exact = self._scope(asked, where)
+        scope, exact = self._scope(asked, reach)
         if asked.is_only_filters:
             return Found(self._first(limit, exact, lambda depth: self.lexical.newest(depth, scope)))
         if not asked.has_words:
@@ -218,22 +223,21 @@ class Retriever:
         }
         return dict(zip(pool.ids, relevance.each(values).tolist(), strict=True))
 
-    def _scope(self, asked: Query, where: Scope) -> tuple[Scope, "_Exact"]:
-        """What may be found there, and what is left to look for in the passages themselves."""
+    def _scope(self, asked: Query, reach: Reach) -> tuple[Scope, "_Exact"]:
+        """What may be found, and what is left to look for in the passages themselves."""
         terms_of = self.reader.alternatives
-        single = {word: found for word in asked.excluded if len(found := terms_of(word)) == 1}
-        scope = replace(
-            where,
+        excluded = tuple(dict.fromkeys((*asked.excluded, *reach.limits.excluded)))
+        single = {word: found for word in excluded if len(found := terms_of(word)) == 1}
+        scope = Scope(
+            collection_ids=reach.collection_ids or None,
+            document_ids=reach.document_ids,
             filters=asked.filters,
+            limits=reach.limits.filters,
             required=terms_of(" ".join(asked.phrases)),
             excluded=tuple(terms for found in single.values() for terms in found),
         )
-        left = tuple(word for word in asked.excluded if word not in single)
+        left = tuple(word for word in excluded if word not in single)
         return scope, _Exact(asked.phrases, left)
-
-
-def _of_collection(collection_id: str) -> Scope:
-    return Scope(collection_ids=(collection_id,) if collection_id else None)
 
 
 @dataclass(frozen=True, slots=True)

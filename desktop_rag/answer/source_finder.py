@@ -20,6 +20,7 @@ from desktop_rag.answer.standalone import (
 from desktop_rag.core.conversation import FileCounts, Message, SearchNotes, SearchResult, SourceRef
 from desktop_rag.core.domain import Passage, SearchMode
 from desktop_rag.core.query import parse_query
+from desktop_rag.core.question import EVERYTHING, Reach
 from desktop_rag.core.search_syntax import hints_for, limits_in_words
 from desktop_rag.core.settings import LaterSources, RetrievalSettings
 from desktop_rag.core.text import rough_token_counts
@@ -49,7 +50,7 @@ class SourceFinder:
         *,
         mode: SearchMode = "hybrid",
         limit: int,
-        collection_id: str = "",
+        reach: Reach = EVERYTHING,
     ) -> SearchResult:
         """The passages that fit best, what the search made of the query, whether any is about it.
 
@@ -59,42 +60,48 @@ class SourceFinder:
             query,
             mode=mode,
             limit=limit,
-            collection_id=collection_id,
+            reach=reach,
             lexical_weight=settings.lexical_weight,
         )
         asked = parse_query(query)
-        filters, hints = limits_in_words(asked), hints_for(asked)
+        filters, hints = limits_in_words(reach.limits, asked), hints_for(asked)
         is_said = bool(found.repaired or filters or hints)
         count = len(found.passages)
         notes = SearchNotes(found.repaired, filters, count, hints) if is_said else None
         is_relevant = any(p.relevance >= IRRELEVANT_BELOW for p in found.passages)
         return SearchResult(tuple(found.passages), notes, is_relevant, found.matching)
 
-    def files(self, asked: str, first: int, most: int, collection_id: str = "") -> list[Passage]:
+    def files(self, asked: str, first: int, most: int, reach: Reach = EVERYTHING) -> list[Passage]:
         """A passage of each file that may be found, those that match best first.
 
         Of the others, after the `first` passages, the newest first; up to `most` together.
         """
-        best = self._retriever.search(asked, limit=first, collection_id=collection_id).passages
-        every = self._retriever.documents(asked, most, collection_id)
+        best = self._retriever.search(asked, limit=first, reach=reach).passages
+        every = self._retriever.documents(asked, most, reach)
         firsts = {passage.document_id: passage for passage in reversed([*best, *every])}
         order = dict.fromkeys(passage.document_id for passage in (*best, *every))
         return [firsts[document_id] for document_id in order][:most]
 
-    def every_file(self, asked: str, most: int, collection_id: str = "") -> list[Passage]:
+    def every_file(self, asked: str, most: int, reach: Reach = EVERYTHING) -> list[Passage]:
         """The first passage of each file that may be found, up to `most`, the newest first."""
-        return self._retriever.documents(asked, most, collection_id)
+        return self._retriever.documents(asked, most, reach)
 
-    def count_files(self, asked: str, most: int, collection_id: str = "") -> int:
+    def count_files(self, asked: str, most: int, reach: Reach = EVERYTHING) -> int:
         """How many files a question may find, up to `most`."""
-        return len(self._retriever.documents(asked, most, collection_id))
+        return len(self._retriever.documents(asked, most, reach))
 
     def best_of(
-        self, document_id: str, asked: str, settings: RetrievalSettings, *, limit: int
+        self,
+        document_id: str,
+        asked: str,
+        settings: RetrievalSettings,
+        *,
+        limit: int,
+        reach: Reach = EVERYTHING,
     ) -> list[Passage]:
         """The passages of one document that are about the question, best first."""
         found = self._retriever.best_of(
-            document_id, asked, limit=limit, lexical_weight=settings.lexical_weight
+            document_id, asked, limit=limit, reach=reach, lexical_weight=settings.lexical_weight
         )
         return [p for p in found.passages if p.relevance >= IRRELEVANT_BELOW]
 
@@ -105,7 +112,7 @@ class SourceFinder:
         history: Sequence[Message],
         settings: RetrievalSettings,
         *,
-        collection_id: str,
+        reach: Reach,
         model: ChatModel | None,
         cancel: Event,
     ) -> None:
@@ -114,14 +121,14 @@ class SourceFinder:
         A question that leans on the `history` before it is written out by the `model`, if any.
         """
         draft.asked = question
-        earlier = self._earlier(question, history, collection_id, settings)
+        earlier = self._earlier(question, history, reach, settings)
         if earlier and settings.later_sources is LaterSources.SAME:
             draft.sources = earlier
             return
 
         def look_up(asked: str) -> SearchResult:
             limit = _DEPTH * settings.passages
-            return self.look_up(asked, settings, limit=limit, collection_id=collection_id)
+            return self.look_up(asked, settings, limit=limit, reach=reach)
 
         draft.asked, found = _understood(question, history, look_up, model, cancel)
         taken = sum(self.count_tokens([source.text for source in earlier]))
@@ -153,7 +160,7 @@ class SourceFinder:
         self,
         question: str,
         history: Sequence[Message],
-        collection_id: str,
+        reach: Reach,
         settings: RetrievalSettings,
     ) -> tuple[SourceRef, ...]:
         """The sources of the answer before that are wanted and may still be found.
@@ -163,7 +170,7 @@ class SourceFinder:
         if settings.later_sources is LaterSources.FRESH:
             return ()
         before = sources_before(history, self._documents.content)
-        inside = self._retriever.inside({s.document_id for s in before}, question, collection_id)
+        inside = self._retriever.inside({s.document_id for s in before}, question, reach)
         before = [source for source in before if source.document_id in inside]
         share = 1 if settings.later_sources is LaterSources.SAME else 2
         left, kept = settings.source_tokens // share, list[SourceRef]()

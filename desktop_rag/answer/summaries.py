@@ -13,6 +13,7 @@ from threading import Event
 
 from desktop_rag.answer.draft import Draft
 from desktop_rag.answer.extract import central_sentences
+from desktop_rag.answer.instructions import with_wishes
 from desktop_rag.answer.passages import numbered
 from desktop_rag.answer.piece_by_piece import Piece, PieceByPiece, WayOfAsking
 from desktop_rag.answer.preferences import in_language, in_manner
@@ -21,6 +22,7 @@ from desktop_rag.answer.source_finder import SourceFinder
 from desktop_rag.core.conversation import AnswerEvent, SourceRef
 from desktop_rag.core.domain import Passage
 from desktop_rag.core.parsed import Chunk
+from desktop_rag.core.question import Reach
 from desktop_rag.core.settings import PreferenceSettings
 from desktop_rag.models.ports import ChatModel, ChatTurn, Embedder
 from desktop_rag.store.contract.documents import DocumentStore
@@ -66,19 +68,21 @@ class Summaries:
         draft: Draft,
         question: str,
         *,
-        collection_id: str,
+        reach: Reach,
+        wishes: str = "",
         model: ChatModel | None,
         cancel: Event,
         preferences: PreferenceSettings = _NONE,
     ) -> Iterator[AnswerEvent]:
         """Summarise the documents that may be found, the newest first; see `PieceByPiece`.
 
-        Of the `preferences` language and tone hold: how long a summary is goes by what is told.
+        `wishes` are instructions for the summary of the whole. Of the `preferences` language and
+        tone hold: how long a summary is goes by what is told.
         """
         draft.asked = question
         room = int(model.context_tokens * _ROOM_SHARE) if model else _MOST_TOKENS
         room = min(room, _MOST_TOKENS)
-        documents = self._finder.every_file(question, MOST_DOCUMENTS, collection_id)
+        documents = self._finder.every_file(question, MOST_DOCUMENTS, reach)
         is_one = len(documents) == 1
         pieces = (
             self._parts(documents[0], room)
@@ -88,7 +92,7 @@ class Summaries:
         way = WayOfAsking(
             partial(_turns, in_language(_PART if is_one else _DOCUMENT, preferences)),
             lambda sources: central_sentences(sources, self._embedder, 1 if is_one else 2),
-            in_manner(_TOGETHER, preferences),
+            with_wishes(in_manner(_TOGETHER, preferences), wishes),
             called="parts" if is_one else "files",
         )
         yield from self._pieces.answer(draft, pieces, way, model, cancel)

@@ -10,6 +10,7 @@ from threading import Event
 
 from desktop_rag.answer.draft import Draft
 from desktop_rag.answer.extract import excerpts
+from desktop_rag.answer.instructions import with_wishes
 from desktop_rag.answer.passages import choose_sources
 from desktop_rag.answer.piece_by_piece import Piece, PieceByPiece, WayOfAsking
 from desktop_rag.answer.preferences import in_language, in_manner
@@ -17,6 +18,7 @@ from desktop_rag.answer.prompt import INSTRUCTIONS, build_prompt
 from desktop_rag.answer.source_finder import SourceFinder
 from desktop_rag.core.conversation import AnswerEvent, SourceRef
 from desktop_rag.core.domain import Passage
+from desktop_rag.core.question import Reach
 from desktop_rag.core.settings import PreferenceSettings, RetrievalSettings
 from desktop_rag.models.ports import ChatModel, ChatTurn, Embedder
 from desktop_rag.store.contract.documents import DocumentStore
@@ -56,32 +58,38 @@ class WholeLibrary:
         draft: Draft,
         settings: RetrievalSettings,
         *,
-        collection_id: str,
+        reach: Reach,
+        wishes: str = "",
         model: ChatModel | None,
         cancel: Event,
         preferences: PreferenceSettings = _NONE,
     ) -> Iterator[AnswerEvent]:
         """Fill the draft, whose question is understood already; see `PieceByPiece.answer`.
 
-        What each file says is short, whatever the `preferences`, but in their language.
+        `wishes` are instructions for the text that puts together what the files say. What each
+        says is short, whatever the `preferences`, but in their language.
         """
         asked = draft.asked
         files = [
-            Piece(file.document_id, file.title, partial(self._sources, file, asked, settings))
-            for file in self._finder.files(asked, _FIRST, MOST_FILES, collection_id)
+            Piece(
+                file.document_id, file.title, partial(self._sources, file, asked, settings, reach)
+            )
+            for file in self._finder.files(asked, _FIRST, MOST_FILES, reach)
         ]
         way = WayOfAsking(
             partial(self._turns, asked, in_language(_ONE_FILE, preferences)),
             lambda sources: excerpts(asked, sources, self._embedder),
-            in_manner(_TOGETHER, preferences),
+            with_wishes(in_manner(_TOGETHER, preferences), wishes),
         )
         yield from self._pieces.answer(draft, files, way, model, cancel)
 
     def _sources(
-        self, file: Passage, question: str, settings: RetrievalSettings
+        self, file: Passage, question: str, settings: RetrievalSettings, reach: Reach
     ) -> tuple[SourceRef, ...]:
         """The best passages of a file, none when nothing in it is about the question."""
-        found = self._finder.best_of(file.document_id, question, settings, limit=_PASSAGES)
+        found = self._finder.best_of(
+            file.document_id, question, settings, limit=_PASSAGES, reach=reach
+        )
         return choose_sources(
             found, self._documents.content, self._finder.count_tokens,
             most=_PASSAGES, most_tokens=_MOST_TOKENS,

@@ -11,6 +11,8 @@ from desktop_rag.core.domain import Passage
 
 # What to call passages that are shown although nothing seems to be about the question.
 NEAREST = "Nearest, but probably not about it"
+# What to say of an answer that rests on no document.
+OWN_KNOWLEDGE = "not from your documents"
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,8 +177,9 @@ class Message:
     had arrived until then in `text`. When nothing seems to be about the question there are no
     `sources`, and `nearest` holds the passages that come closest to it. `is_rewritten` says that
     the person has an answer of their own to the question. `follow_ups` are what they may ask next,
-    `claims` its sentences as they were checked against the sources. `remembered` are the earlier
-    answers that were examples for it.
+    `claims` its sentences as they were checked against the sources. An answer that
+    `is_own_knowledge` is the model's own: nothing in the documents was about the question.
+    `remembered` are the earlier answers that were examples for it.
     """
 
     message_id: str
@@ -198,18 +201,23 @@ class Message:
     is_rewritten: bool = False
     follow_ups: tuple[str, ...] = ()
     claims: tuple[Claim, ...] = ()
+    is_own_knowledge: bool = False
     remembered: tuple[PastAnswer, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """A thread of messages; `updated_at` orders the list, below those that are pinned."""
+    """A thread of messages; `updated_at` orders the list, below those that are pinned.
+
+    It remembers what was asked last, and of which assistant, "" for none.
+    """
 
     conversation_id: str
     title: str
     collection_id: str
     updated_at: float
     is_pinned: bool = False
+    assistant_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,11 +232,13 @@ class QuestionStored:
 class SourcesFound:
     """Retrieval is done: these numbered sources go into the prompt.
 
-    `notes` says what the search made of the question, if there is anything to say.
+    `notes` says what the search made of the question, if there is anything to say. Where nothing
+    was found and the model may answer all the same, it does so from its own knowledge.
     """
 
     sources: tuple[SourceRef, ...]
     notes: SearchNotes | None = None
+    is_own_knowledge: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,38 @@
-"""What a person asks, with what they chose beside it. A frozen value."""
+"""What a person asks, with what they chose beside it; what may be found for it. Frozen values."""
 
 from dataclasses import dataclass
+
+from desktop_rag.core.query import Query
+
+_NO_LIMITS = Query("")
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """The words, and the collection to ask; "" means all documents."""
+    """The words, the collection to ask ("" for all documents), and the assistant ("" for none)."""
 
     text: str
     collection_id: str = ""
+    assistant_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """What may be found, whatever the question itself says.
+
+    Without `collection_ids` it is every collection, with None of `document_ids` every document. The
+    filters of `limits` hold beside those of the question, and what it excludes is left out too; it
+    has no words to search for.
+    """
+
+    collection_ids: tuple[str, ...] = ()
+    limits: Query = _NO_LIMITS
+    document_ids: tuple[str, ...] | None = None
+
+    @classmethod
+    def of_collection(cls, collection_id: str) -> "Reach":
+        """One collection; "" for everything."""
+        return cls((collection_id,) if collection_id else ())
+
+
+EVERYTHING = Reach()

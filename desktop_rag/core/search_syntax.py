@@ -44,13 +44,14 @@ def syntax_lines() -> list[str]:
     return [f"{example.written:<{width}}{example.meaning}" for example in SEARCH_SYNTAX]
 
 
-def limits_in_words(query: Query) -> str:
-    """What a query limits the search to: `Only PDF files in the folder “taxes”`; empty if nothing.
+def limits_in_words(*queries: Query) -> str:
+    """What queries limit a search to: `Only PDF files in the folder “taxes”`; empty if nothing.
 
-    Without a full stop.
+    All of them hold. Without a full stop.
     """
-    limits = [*_document_limits(query.filters), *_passage_limits(query)]
-    return f"Only {', '.join(limits)}" if limits else ""
+    each = [[*_document_limits(query.filters), *_passage_limits(query)] for query in queries]
+    said = ", and of these only ".join(", ".join(limits) for limits in each if limits)
+    return f"Only {said}" if said else ""
 
 
 def hints_for(query: Query) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ import re
 from datetime import UTC, date, datetime
 from typing import Any
 
+from desktop_rag.core.query import Filters
 from desktop_rag.store.contract.scope import Scope
 from desktop_rag.store.database import Connection
 from desktop_rag.store.postings import key_of
@@ -54,7 +55,6 @@ def condition_of(scope: Scope, con: Connection, column: str) -> tuple[str, dict[
 
 
 def _of_documents(scope: Scope) -> tuple[list[str], dict[str, Any]]:
-    filters = scope.filters
     conditions: list[str] = []
     parameters: dict[str, Any] = {}
     if scope.collection_ids is not None:
@@ -63,6 +63,17 @@ def _of_documents(scope: Scope) -> tuple[list[str], dict[str, Any]]:
     if scope.document_ids is not None:
         conditions.append("d.document_id IN (SELECT unnest($documents))")
         parameters["documents"] = list(scope.document_ids)
+    for prefix, filters in (("", scope.filters), ("limit_", scope.limits)):
+        found, values = _passing(filters, prefix)
+        conditions += found
+        parameters |= values
+    return conditions, parameters
+
+
+def _passing(filters: Filters, prefix: str) -> tuple[list[str], dict[str, Any]]:
+    """What holds of documents that pass; the names of its parameters begin with the prefix."""
+    conditions: list[str] = []
+    parameters: dict[str, Any] = {}
     for name, column, values in (
         ("file", "parse_filename(d.path) || ' ' || d.part || ' ' || d.url", filters.files),
         ("folder", "parse_dirpath(d.path) || '/'", filters.folders),
@@ -70,21 +81,23 @@ def _of_documents(scope: Scope) -> tuple[list[str], dict[str, Any]]:
     ):
         if values:
             within = folded(column)
-            each = [f"{within} LIKE {folded(f'${name}{n}')} ESCAPE '!'" for n in range(len(values))]
+            patterns = {f"{prefix}{name}{n}": _anywhere(value) for n, value in enumerate(values)}
+            each = [f"{within} LIKE {folded(f'${key}')} ESCAPE '!'" for key in patterns]
             conditions.append(f"({' OR '.join(each)})")
-            parameters |= {f"{name}{n}": _anywhere(value) for n, value in enumerate(values)}
+            parameters |= patterns
     if filters.types:
         conditions.append(
-            "(lower(d.format) IN (SELECT unnest($types)) OR"
-            " list_contains($types, lower(regexp_extract(d.path, '\\.([^./\\\\]+)$', 1))))"
+            f"(lower(d.format) IN (SELECT unnest(${prefix}types)) OR"
+            f" list_contains(${prefix}types,"
+            " lower(regexp_extract(d.path, '\\.([^./\\\\]+)$', 1))))"
         )
-        parameters["types"] = list(filters.types)
+        parameters[f"{prefix}types"] = list(filters.types)
     if filters.after:
-        conditions.append("d.mtime_ns >= $after")
-        parameters["after"] = _nanoseconds(filters.after)
+        conditions.append(f"d.mtime_ns >= ${prefix}after")
+        parameters[f"{prefix}after"] = _nanoseconds(filters.after)
     if filters.before:
-        conditions.append("d.mtime_ns < $before")
-        parameters["before"] = _nanoseconds(filters.before)
+        conditions.append(f"d.mtime_ns < ${prefix}before")
+        parameters[f"{prefix}before"] = _nanoseconds(filters.before)
     return conditions, parameters
 
 

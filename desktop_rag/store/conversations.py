@@ -21,10 +21,10 @@ from desktop_rag.core.conversation import (
 from desktop_rag.store.conditions import folded
 from desktop_rag.store.database import Connection, Database
 
-_CONVERSATION = "conversation_id, title, collection_id, updated_at, is_pinned"
+_CONVERSATION = "conversation_id, title, collection_id, updated_at, is_pinned, assistant_id"
 _MESSAGE = (
     "message_id, conversation_id, role, text, created_at, state, model, is_excerpts, seconds,"
-    " error_title, error_hint, thinking, follow_ups, claims, notes, remembered"
+    " error_title, error_hint, thinking, is_own_knowledge, follow_ups, claims, notes, remembered"
 )
 _CITATION = (
     "message_id, n, document_id, path, title, anchor, text, score, quote, start_offset,"
@@ -38,15 +38,17 @@ class ConversationStore:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def add(self, title: str, collection_id: str) -> Conversation:
+    def add(self, title: str, collection_id: str, assistant_id: str = "") -> Conversation:
         """A new, empty conversation."""
         now = time.time()
-        conversation = Conversation(uuid.uuid4().hex, title, collection_id, now)
-        row = [conversation.conversation_id, title, collection_id, now, now, False]
+        conversation = Conversation(
+            uuid.uuid4().hex, title, collection_id, now, assistant_id=assistant_id
+        )
+        row = [conversation.conversation_id, title, collection_id, now, now, False, assistant_id]
         self._database.write(
             lambda con: con.execute(
                 "INSERT INTO conversations (conversation_id, title, collection_id, created_at,"
-                " updated_at, is_deleted) VALUES (?, ?, ?, ?, ?, ?)",
+                " updated_at, is_deleted, assistant_id) VALUES (?, ?, ?, ?, ?, ?, ?)",
                 row,
             )
         )
@@ -91,6 +93,10 @@ class ConversationStore:
     def set_collection(self, conversation_id: str, collection_id: str) -> None:
         """Remember which documents were asked last; "" means all."""
         self._set(conversation_id, "collection_id", collection_id)
+
+    def set_assistant(self, conversation_id: str, assistant_id: str) -> None:
+        """Remember which assistant was asked last; "" means none."""
+        self._set(conversation_id, "assistant_id", assistant_id)
 
     def set_pinned(self, conversation_id: str, is_pinned: bool) -> None:
         """Put the conversation before the others, or back to its place."""
@@ -190,13 +196,14 @@ def _insert_message(con: Connection, message: Message, position: int | None = No
     """At this position, or behind all others."""
     con.execute(
         f"INSERT INTO messages (position, {_MESSAGE})"
-        f" SELECT coalesce(?, max(position) + 1, 1), {', '.join('?' * 16)}"
+        f" SELECT coalesce(?, max(position) + 1, 1), {', '.join('?' * 17)}"
         " FROM messages WHERE conversation_id = ?",
         [
             position,
             message.message_id, message.conversation_id, message.role.value, message.text,
             message.created_at, message.state.value, message.model, message.is_excerpts,
             message.seconds, message.error_title, message.error_hint, message.thinking,
+            message.is_own_knowledge,
             *_after(message),
             json.dumps(message.notes.to_json()) if message.notes else "",
             json.dumps([[past.interaction_id, past.question] for past in message.remembered]),
@@ -240,13 +247,14 @@ def _source_from(fields: list[object]) -> SourceRef:
 def _message_from(
     row: tuple[object, ...], sources: Sequence[SourceRef], nearest: Sequence[SourceRef]
 ) -> Message:
-    message_id, conversation_id, role, text, created_at, state, *rest = row
-    *rest, follow_ups, claims, notes, remembered = rest
+    message_id, conversation_id, role, text, created_at, state, *rest, is_own = row[:13]
+    follow_ups, claims, notes, remembered = row[13:]
     said = SearchNotes.from_json(json.loads(str(notes))) if notes else None
     return Message(
         message_id, conversation_id, Role(role), text, created_at, MessageState(state),  # type: ignore[arg-type]
         *rest, tuple(sources), tuple(nearest), said,  # type: ignore[arg-type]
         follow_ups=tuple(json.loads(str(follow_ups))),
         claims=tuple(Claim.from_json(fields) for fields in json.loads(str(claims))),
+        is_own_knowledge=bool(is_own),
         remembered=tuple(PastAnswer(*past) for past in json.loads(str(remembered))),
     )  # fmt: skip

@@ -85,6 +85,16 @@ def m009_after_answers(connection: Connection) -> None:
     connection.execute("ALTER TABLE messages ADD COLUMN claims VARCHAR DEFAULT '[]'")
 
 
+def m010_assistants(connection: Connection) -> None:
+    """Assistants, as JSON; which one a conversation asks; answers that rest on no document."""
+    connection.execute(
+        "CREATE TABLE assistants"
+        " (assistant_id VARCHAR, made_of VARCHAR, is_deleted BOOLEAN DEFAULT false)"
+    )
+    connection.execute("ALTER TABLE conversations ADD COLUMN assistant_id VARCHAR DEFAULT ''")
+    connection.execute("ALTER TABLE messages ADD COLUMN is_own_knowledge BOOLEAN DEFAULT false")
+
+
 def m011_interactions(connection: Connection) -> None:
     """What is remembered of questions and their answers, and which of it an answer was shown."""
     connection.execute(
@@ -106,6 +116,7 @@ MIGRATIONS: list[Callable[[Connection], None]] = [
     m007_packed_vectors,
     m008_spans_beside_texts,
     m009_after_answers,
+    m010_assistants,
     m011_interactions,
 ]
 LATEST = len(MIGRATIONS)

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from desktop_rag.core.errors import AppError
+from desktop_rag.store.assistants import AssistantStore
 from desktop_rag.store.clustering import PostingsClustering
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.conversations import ConversationStore
@@ -37,6 +38,7 @@ def duckdb_engine(database: Database) -> Engine:
         names=NameStore(database),
         models=ModelStore(database),
         conversations=ConversationStore(database),
+        assistants=AssistantStore(database),
         interactions=InteractionStore(database),
         evaluations=EvaluationStore(database),
         upkeep=PostingsClustering(database),

@@ -22,6 +22,7 @@ from desktop_rag.ui.controls import (
 from desktop_rag.ui.follow_up_list import FollowUpList
 from desktop_rag.ui.hidden_answer import HiddenAnswer, is_backed
 from desktop_rag.ui.message_model import Phase, Turn
+from desktop_rag.ui.own_knowledge_note import OwnKnowledgeNote
 from desktop_rag.ui.remembered_button import RememberedButton
 from desktop_rag.ui.theme import Theme
 from desktop_rag.ui.wording import count_of, one_line
@@ -147,6 +148,7 @@ class AnswerItem(QWidget):
 
     def _build(self) -> None:
         self._thinking = ThinkingFold(self._theme)
+        self._own_knowledge = OwnKnowledgeNote(self._theme)
         self._body = AnswerBody(self._theme)
         self._failure = FailureCard(self._theme)
         # A file's title is foreign and may be long.
@@ -170,14 +172,9 @@ class AnswerItem(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 4, 0, 10)
         column.setSpacing(4)
-        for widget in (
-            self._thinking,
-            self._body,
-            self._status,
-            self._notes,
-            self._failure,
-            self._hidden,
-        ):
+        for widget in (self._thinking, self._own_knowledge, self._body, self._status, self._notes):
+            column.addWidget(widget)
+        for widget in (self._failure, self._hidden):
             column.addWidget(widget)
         column.addWidget(self._check, alignment=Qt.AlignmentFlag.AlignLeft)
         column.addWidget(self._claims)
@@ -241,6 +238,7 @@ class AnswerItem(QWidget):
         message = turn.message
         self._thinking.show_thinking(message.thinking, is_thinking=turn.phase is Phase.THINKING)
         self._body.show_text(message.text, message.sources, message.claims, is_live=turn.is_live)
+        self._own_knowledge.setVisible(message.is_own_knowledge)
         self._show_claims(message)
         self._status.set_full_text(one_line(turn.progress) or _PHASES.get(turn.phase, ""))
         self._status.setVisible(turn.is_live and turn.phase is not Phase.WRITING)

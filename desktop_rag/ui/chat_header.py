@@ -3,13 +3,16 @@
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QToolButton, QWidget
 
+from desktop_rag.ui.assistant_choice import AssistantChoice
 from desktop_rag.ui.controls import ElidedLabel, IconButton
 from desktop_rag.ui.model_choice import ModelChoice
 from desktop_rag.ui.theme import Theme
 
+_LEAST_TITLE_PX = 90
+
 
 class ChatHeader(QWidget):
-    """Title, the model that answers, a menu, and the switches of the panels on both sides."""
+    """Title, who answers and with which model, a menu, and the switches of the side panels."""
 
     list_toggled = Signal()
     sources_toggled = Signal()
@@ -18,10 +21,17 @@ class ChatHeader(QWidget):
     export_requested = Signal()
     delete_requested = Signal()
 
-    def __init__(self, theme: Theme, models: ModelChoice, parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        theme: Theme,
+        assistants: AssistantChoice,
+        models: ModelChoice,
+        parent: QWidget | None = None,
+    ) -> None:
         super().__init__(parent)
         self._title = ElidedLabel()
         self._title.setObjectName("chatTitle")
+        self._title.setMinimumWidth(_LEAST_TITLE_PX)
         chats = IconButton(theme, "panel-left:muted", "Show or hide the chats")
         self._menu_button = IconButton(theme, "more:muted", "What can be done with this chat")
         self._menu_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
@@ -40,6 +50,7 @@ class ChatHeader(QWidget):
         row.setSpacing(4)
         row.addWidget(chats)
         row.addWidget(self._title, 1)
+        row.addWidget(assistants)
         row.addWidget(models)
         row.addWidget(self._menu_button)
         row.addWidget(self._sources)

@@ -4,6 +4,7 @@ Qt thread. Everything stored or far is asked through the bridge.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
+from desktop_rag.core.assistants import Assistant
 from desktop_rag.core.conversation import Conversation, Feedback, Message, SourceRef
 from desktop_rag.core.domain import Collection
 from desktop_rag.core.library_events import Notice
@@ -19,6 +21,7 @@ from desktop_rag.core.settings import Settings
 from desktop_rag.ui.address_question import ask_to_open
 from desktop_rag.ui.answer_sources import AnswerSources
 from desktop_rag.ui.askable import Askable
+from desktop_rag.ui.assistant_actions import AssistantActions
 from desktop_rag.ui.bridge import Bridge
 from desktop_rag.ui.chat_header import ChatHeader
 from desktop_rag.ui.chat_session import ChatSession
@@ -68,6 +71,7 @@ class ChatPage(QWidget):
         self._actions = ConversationActions(bridge, chat, self)
         self._memory = MemoryActions(bridge, chat, self)
         self._sessions = ChatSessions(bridge, chat, self)
+        self._assistants = AssistantActions(bridge, chat, theme, self)
         self.askable = Askable(bridge, library, self)
         self._build()
         self.prompts = PromptActions(bridge, chat, self._composer.prompts, self)
@@ -77,7 +81,7 @@ class ChatPage(QWidget):
     def _build(self) -> None:
         self._list = ConversationList(self._theme)
         self.models = ModelChoice(self._theme, self._bridge, self._chat)
-        self._header = ChatHeader(self._theme, self.models)
+        self._header = ChatHeader(self._theme, self._assistants.choice, self.models)
         self._empty = EmptyChat(self._theme)
         self._messages = MessageView(self._theme)
         self._composer = Composer(self._theme)
@@ -106,6 +110,7 @@ class ChatPage(QWidget):
     def _connect(self) -> None:
         self._connect_messages()
         self._connect_sessions()
+        self._assistants.choice.chosen.connect(self._on_assistant_chosen)
         self.askable.known.connect(self._on_library_known)
         self._feed.listed.connect(self._on_listed)
         self._feed.restored.connect(self.open_conversation)
@@ -166,6 +171,7 @@ class ChatPage(QWidget):
     def apply(self, settings: Settings) -> None:
         """Take over settings that concern what is shown here."""
         self.models.show_settings(settings)
+        self._assistants.apply(settings)
         self._empty.show_endpoint(is_set=settings.endpoint.is_set)
         answers = settings.answers
         self._messages.hide_unsupported(
@@ -179,6 +185,7 @@ class ChatPage(QWidget):
     def refresh(self) -> None:
         """Fetch the conversations, the collections and what there is to ask."""
         self._feed.refresh()
+        self._assistants.refresh()
         self.askable.refresh()
 
     @Slot()
@@ -218,6 +225,8 @@ class ChatPage(QWidget):
 
         def ask(request: str) -> None:
             self.new_chat()
+            # What was agreed to is what is asked.
+            self._assistants.choice.choose("")
             self._on_submitted(Question(request))
 
         self._actions.ask_about_files(request, ask)
@@ -248,6 +257,7 @@ class ChatPage(QWidget):
     def _on_session_shown(self, session: ChatSession) -> None:
         self._messages.set_model(session.model)
         self._composer.set_busy(session.is_busy)
+        self._assistants.choice.choose(session.assistant_id)
         self._composer.choose_collection(session.collection_id)
         self._composer.end_editing()
         self._list.choose(session.conversation_id)
@@ -286,7 +296,7 @@ class ChatPage(QWidget):
     @Slot(object)
     def _on_submitted(self, question: Question) -> None:
         if not self._session.is_busy:
-            self._session.ask(question)
+            self._session.ask(replace(question, assistant_id=self._assistants.choice.assistant_id))
             self._messages.scroll_to_end()
 
     @Slot()
@@ -295,13 +305,19 @@ class ChatPage(QWidget):
 
     @Slot(object, object)
     def _on_question_edited(self, message: Message, question: Question) -> None:
+        assistant_id = self._assistants.choice.assistant_id
+
         def ask(copy: Conversation, messages: list[Message]) -> None:
             self._show_copy(copy, messages)
+            ask_here()
+
+        def ask_here() -> None:
+            self._assistants.choice.choose(assistant_id)
             self._on_submitted(question)
 
         if self._session.model.turn(0).message == message:
             self._sessions.show_new()
-            self._on_submitted(question)
+            ask_here()
         else:
             self._actions.fork_before(message, ask)
 
@@ -346,6 +362,11 @@ class ChatPage(QWidget):
         notice = Notice(f"Deleted “{title_of(conversation)}”.")
         self.undo_offered.emit(notice, lambda: self._feed.restore(conversation))
 
+    @Slot(object)
+    def _on_assistant_chosen(self, assistant: Assistant | None) -> None:
+        self._composer.offer_only(assistant.collection_ids if assistant else ())
+        self.models.show_own(assistant.model if assistant and assistant.has_model else "")
+
     # --- sources --------------------------------------------------------------------------------
 
     @Slot(object, int)
@@ -368,4 +389,5 @@ class ChatPage(QWidget):
         self, collections: list[Collection], source_count: int, document_count: int
     ) -> None:
         self._composer.set_collections(collections)
+        self._assistants.set_collections(collections)
         self._empty.show_library(source_count, document_count)

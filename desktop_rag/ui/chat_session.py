@@ -58,7 +58,9 @@ class ChatSession(QObject):
         self._checked_id = ""
         self._former: Message | None = None
         self._is_question_stored = conversation is not None
-        self._question = Question("", conversation.collection_id if conversation else "")
+        self._question = Question("")
+        if conversation:
+            self._question = Question("", conversation.collection_id, conversation.assistant_id)
         self.model = MessageModel(self)
 
     @property
@@ -75,6 +77,11 @@ class ChatSession(QObject):
     def collection_id(self) -> str:
         """What was last asked; empty for all documents."""
         return self._question.collection_id
+
+    @property
+    def assistant_id(self) -> str:
+        """Who was last asked; empty for no assistant."""
+        return self._question.assistant_id
 
     @property
     def is_checking(self) -> bool:
@@ -149,6 +156,7 @@ class ChatSession(QObject):
                 question.text,
                 conversation_id=conversation_id,
                 collection_id=question.collection_id,
+                assistant_id=question.assistant_id,
                 cancel=cancel,
             )
         )

@@ -25,6 +25,7 @@ from desktop_rag.ui.theme import Theme
 from desktop_rag.ui.wording import one_line
 
 ALL_DOCUMENTS = "All documents"
+ITS_COLLECTIONS = "Its collections"
 _EDITING = "An earlier question, anew: it is asked in a copy of this chat, which stays as it is."
 _MOST_LINES = 6
 _HINT_FROM_PX = 520
@@ -79,6 +80,8 @@ class Composer(Card):
         super().__init__(parent, kind="composer")
         self._theme = theme
         self._is_busy = False
+        self._known: Sequence[Collection] = ()
+        self._allowed: Sequence[str] = ()
         self._instead_of: Message | None = None
         self._build()
         self._connect()
@@ -187,11 +190,21 @@ class Composer(Card):
 
     def set_collections(self, collections: Sequence[Collection]) -> None:
         """Offer these; the one that is chosen stays chosen if it is still there."""
+        self._known = collections
+        self._offer()
+
+    def offer_only(self, collection_ids: Sequence[str]) -> None:
+        """Offer only these of the collections, as an assistant has them; none is every one."""
+        self._allowed = collection_ids
+        self._offer()
+
+    def _offer(self) -> None:
         chosen = self.collection_id
         self._collections.clear()
-        self._collections.addItem(ALL_DOCUMENTS, "")
-        for collection in collections:
-            self._collections.addItem(one_line(collection.name), collection.collection_id)
+        self._collections.addItem(ITS_COLLECTIONS if self._allowed else ALL_DOCUMENTS, "")
+        for collection in self._known:
+            if not self._allowed or collection.collection_id in self._allowed:
+                self._collections.addItem(one_line(collection.name), collection.collection_id)
         self.choose_collection(chosen)
 
     def choose_collection(self, collection_id: str) -> None:

@@ -29,7 +29,7 @@ from desktop_rag.core.errors import AppError
 
 _Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()
-_Value = str | MessageState | tuple[SourceRef, ...] | SearchNotes | None
+_Value = str | bool | MessageState | tuple[SourceRef, ...] | SearchNotes | None
 
 
 class Phase(StrEnum):
@@ -118,8 +118,8 @@ class MessageModel(QAbstractListModel):
                 said = f"Reading {event.done + 1:,} of {event.total:,}"
                 said += f" ({event.found:,} had something): {event.title}"
                 self._replace(-1, Turn(self._live, Phase.READING, said))
-            case SourcesFound(sources=sources, notes=notes):
-                self._update(Phase.READING, sources=sources, notes=notes)
+            case SourcesFound(sources=sources, notes=notes, is_own_knowledge=is_own):
+                self._update(Phase.READING, sources=sources, notes=notes, is_own_knowledge=is_own)
             case AnswerWaits(reason=reason):
                 self._replace(-1, Turn(self._live, Phase.READING, reason))
             case ThinkingDelta(text=text):

@@ -2,14 +2,16 @@
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import Signal, Slot
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QMenu, QToolButton, QWidget
+from PySide6.QtWidgets import QWidget
 
 from desktop_rag.core.settings import EndpointSettings, Settings
 from desktop_rag.ui.bridge import Bridge
+from desktop_rag.ui.controls import plain_tooltip
+from desktop_rag.ui.menu_button import MenuButton
 from desktop_rag.ui.theme import Theme
-from desktop_rag.ui.wording import one_line
+from desktop_rag.ui.wording import literal, one_line, shortened
 
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
@@ -19,7 +21,7 @@ _MOST_MODELS = 12
 _LONGEST_NAME = 40
 
 
-class ModelChoice(QToolButton):
+class ModelChoice(MenuButton):
     """`chosen` carries an endpoint's address and a model; both are empty for excerpts."""
 
     chosen = Signal(str, str)
@@ -28,31 +30,37 @@ class ModelChoice(QToolButton):
     def __init__(
         self, theme: Theme, bridge: Bridge, chat: "Chat", parent: QWidget | None = None
     ) -> None:
-        super().__init__(parent)
+        super().__init__(theme, parent)
         self._bridge = bridge
         self._chat = chat
         self._settings = Settings()
+        self._own = ""
         self._offers: dict[str, list[str]] = {}
         self.setObjectName("modelChoice")
-        self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-        self.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        self.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
-        theme.set_icon(self, "chevron-down:muted")
-        self._menu = QMenu(self)
-        self._menu.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
-        self.setMenu(self._menu)
-        self._menu.aboutToShow.connect(self._look_up_offers)
-        self._menu.triggered.connect(self._on_triggered)
+        self.choices.aboutToShow.connect(self._look_up_offers)
+        self.choices.triggered.connect(self._on_triggered)
 
     def show_settings(self, settings: Settings) -> None:
         """Show which model answers by these settings."""
         self._settings = settings
-        endpoint = settings.endpoint
-        self.setText(_shortened(endpoint.model if endpoint.is_set else "Excerpts"))
-        says = f"Answers: {endpoint.model} at {endpoint.label}" if endpoint.is_set else _EXCERPTS
-        self.setAccessibleName(f"{one_line(says)}. Choose another")
-        self.setVisible(bool(settings.endpoints))
+        self._show()
         self._look_up_offers()
+
+    def show_own(self, model: str) -> None:
+        """Show the model of an assistant, in place of the one that is chosen; "" for none."""
+        self._own = model
+        self._show()
+
+    def _show(self) -> None:
+        endpoint = self._settings.endpoint
+        self.setEnabled(not self._own)
+        chosen = endpoint.model if endpoint.is_set else "Excerpts"
+        self.setText(shortened(self._own or chosen, _LONGEST_NAME))
+        says = f"Answers: {endpoint.model} at {endpoint.label}" if endpoint.is_set else _EXCERPTS
+        choose = "The assistant answers with it" if self._own else "Choose another"
+        self.setAccessibleName(f"{one_line(self._own or says)}. {choose}")
+        self.setToolTip(plain_tooltip("The model of the assistant" if self._own else ""))
+        self.setVisible(bool(self._settings.endpoints or self._own))
 
     @Slot()
     def _look_up_offers(self) -> None:
@@ -70,14 +78,14 @@ class ModelChoice(QToolButton):
             self._fill()
 
     def _fill(self) -> None:
-        self._menu.clear()
+        self.choices.clear()
         for endpoint in self._settings.endpoints:
-            self._menu.addAction(_literal(endpoint.label)).setEnabled(False)
+            self.choices.addAction(literal(endpoint.label)).setEnabled(False)
             for model in self._models_of(endpoint):
                 self._add(model, endpoint.base_url, model)
-            self._menu.addSeparator()
+            self.choices.addSeparator()
         self._add(_EXCERPTS, "", "")
-        self._menu.addAction("Settings…").setData(None)
+        self.choices.addAction("Settings…").setData(None)
 
     def _models_of(self, endpoint: EndpointSettings) -> list[str]:
         """Its own model first, and some of those that it offered."""
@@ -86,7 +94,7 @@ class ModelChoice(QToolButton):
         return (own + offered)[:_MOST_MODELS]
 
     def _add(self, words: str, base_url: str, model: str) -> None:
-        action = self._menu.addAction(_literal(words))
+        action = self.choices.addAction(literal(words))
         action.setData((base_url, model))
         action.setCheckable(True)
         used = self._settings.endpoint
@@ -101,13 +109,3 @@ class ModelChoice(QToolButton):
             return
         base_url, model = data
         self.chosen.emit(base_url, model)
-
-
-def _shortened(text: str) -> str:
-    line = one_line(text)
-    return _literal(line if len(line) <= _LONGEST_NAME else f"{line[: _LONGEST_NAME - 1]}…")
-
-
-def _literal(text: str) -> str:
-    """As it is written: a button takes a single & for the mark of a key."""
-    return one_line(text).replace("&", "&&")

@@ -12,7 +12,6 @@ from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
     QScrollArea,
-    QSlider,
     QVBoxLayout,
     QWidget,
 )
@@ -21,8 +20,8 @@ from desktop_rag.core.model_profile import ExaminationChanged
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import (
     AnswerSettings,
-    LaterSources,
     PreferenceSettings,
+    RetrievalSettings,
     Settings,
 )
 from desktop_rag.ui.answers_form import AnswersForm
@@ -33,6 +32,7 @@ from desktop_rag.ui.memory_field import MemoryField
 from desktop_rag.ui.model_field import MODEL_NOTE, ModelField
 from desktop_rag.ui.models_form import ModelsForm
 from desktop_rag.ui.preferences_form import PreferencesForm
+from desktop_rag.ui.retrieval_form import RetrievalForm
 from desktop_rag.ui.settings_fields import (
     SettingsSection,
     WheelGuard,
@@ -48,17 +48,7 @@ if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
 
 _PAGE_WIDTH_PX = 780
-_HUNDRED = 100
 _SCHEMES = {"system": "Like the system", "light": "Light", "dark": "Dark"}
-_LATER_SOURCES = {
-    LaterSources.FRESH.value: "search anew",
-    LaterSources.SAME.value: "keep the sources",
-    LaterSources.BOTH.value: "both",
-}
-_LATER_NOTE = (
-    "Where the sources come from when a question goes on from the one before. What it leaves out"
-    " is filled in first: by your model, if there is one."
-)
 _FINER_NOTE = (
     "Finds by meaning what stands in a few sentences of a long passage; computing meaning takes"
     " about twice as long, and the library about a tenth more room on disk. Takes effect at"
@@ -105,13 +95,7 @@ class SettingsPage(QWidget):
         self._answers.show_answers(settings.answers)
         self._preferences.show_preferences(settings.preferences)
         self._schemes[settings.appearance.scheme].setChecked(True)
-        show_number(self._passages, settings.retrieval.passages)
-        show_number(self._source_tokens, settings.retrieval.source_tokens)
-        self._balance.blockSignals(True)
-        self._balance.setValue(_HUNDRED - round(settings.retrieval.lexical_weight * _HUNDRED))
-        self._balance.blockSignals(False)
-        self._show_balance(self._balance.value())
-        self._later[settings.retrieval.later_sources].setChecked(True)
+        self._retrieval.show_retrieval(settings.retrieval)
         show_number(self._largest, settings.index.max_file_mb)
         self._model.show_spec(settings.index.model_folder)
         show_number(self._threads, settings.index.embedding_threads)
@@ -135,6 +119,7 @@ class SettingsPage(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setProperty("kind", "page")
         self._models = ModelsForm(self._bridge, self._chat, self._guard)
+        self._retrieval = RetrievalForm(self._guard)
         self._preferences = PreferencesForm(self._guard)
         self.prompts_requested = self._preferences.prompts_requested
         self._answers = AnswersForm(MemoryField(self._bridge, self._chat))
@@ -145,7 +130,7 @@ class SettingsPage(QWidget):
         for section in (
             self._models,
             self._build_appearance(),
-            self._build_retrieval(),
+            self._retrieval,
             self._preferences,
             self._answers,
             self._build_indexing(),
@@ -195,33 +180,6 @@ class SettingsPage(QWidget):
         section.add_row("Colours", *self._schemes.values(), spacing_px=20)
         return section
 
-    def _build_retrieval(self) -> SettingsSection:
-        section = SettingsSection("Finding passages")
-        self._passages = whole_number(1, 50, 1, " passages")
-        self._source_tokens = whole_number(200, 100_000, 200, " tokens")
-        self._balance = QSlider(Qt.Orientation.Horizontal)
-        self._balance.setRange(0, _HUNDRED)
-        self._balance.setSingleStep(5)
-        self._balance.setPageStep(10)
-        self._balance.setTracking(False)
-        self._balance.setMinimumSize(160, 26)
-        self._balance.setAccessibleName("Balance of words and meaning")
-        self._balance_note = note()
-        for field in (self._passages, self._source_tokens, self._balance):
-            self._guard.guard(field)
-        section.add_row("For each answer", self._passages)
-        section.add_row("Together up to", self._source_tokens)
-        section.add_note(
-            note("More need a model with room for them. A page of text has about 600 tokens.")
-        )
-        words, meaning = PlainLabel("words", tone="muted"), PlainLabel("meaning", tone="muted")
-        section.add_row("What counts", words, self._balance, meaning)
-        section.add_note(self._balance_note)
-        self._later = choice(self, "Sources of later questions", _LATER_SOURCES)
-        section.add_row("Later questions", *self._later.values(), spacing_px=20)
-        section.add_note(note(_LATER_NOTE))
-        return section
-
     def _build_indexing(self) -> SettingsSection:
         section = SettingsSection("Indexing")
         self._matches_finely = QCheckBox("Compare long passages part by part too")
@@ -269,14 +227,13 @@ class SettingsPage(QWidget):
 
     def _connect(self) -> None:
         self._models.changed.connect(self._change_to)
+        self._retrieval.changed.connect(self._on_retrieval_changed)
         self._answers.changed.connect(self._on_answers_changed)
         self._preferences.changed.connect(self._on_preferences_changed)
-        for button in (*self._schemes.values(), *self._later.values()):
+        for button in self._schemes.values():
             # The one that is left toggles too: one change is enough.
             button.clicked.connect(self._on_edited)
-        self._balance.sliderMoved.connect(self._show_balance)
-        numbers = (self._passages, self._source_tokens, self._largest, self._threads)
-        for field in (*numbers, self._balance):
+        for field in (self._largest, self._threads):
             field.valueChanged.connect(self._on_edited)
         for box in (self._matches_finely, self._rests_on_battery, self._reads_pictures):
             box.toggled.connect(self._on_edited)
@@ -285,6 +242,10 @@ class SettingsPage(QWidget):
         self._open_home.clicked.connect(self._on_open_home_clicked)
 
     # --- changes ---------------------------------------------------------------------------------
+
+    @Slot(object)
+    def _on_retrieval_changed(self, retrieval: RetrievalSettings) -> None:
+        self._change_to(replace(self._settings, retrieval=retrieval))
 
     @Slot(object)
     def _on_answers_changed(self, answers: AnswerSettings) -> None:
@@ -297,20 +258,11 @@ class SettingsPage(QWidget):
     @Slot()
     def _on_edited(self) -> None:
         now = self._settings
-        scheme, later = chosen(self._schemes), LaterSources(chosen(self._later))
-        share = (_HUNDRED - self._balance.value()) / _HUNDRED
-        self._show_balance(self._balance.value())
+        scheme = chosen(self._schemes)
         self._change_to(
             replace(
                 now,
                 appearance=replace(now.appearance, scheme=scheme),
-                retrieval=replace(
-                    now.retrieval,
-                    passages=self._passages.value(),
-                    source_tokens=self._source_tokens.value(),
-                    lexical_weight=share,
-                    later_sources=later,
-                ),
                 index=replace(
                     now.index,
                     max_file_mb=self._largest.value(),
@@ -340,10 +292,6 @@ class SettingsPage(QWidget):
     def _show_undo(self) -> None:
         self._saved.setVisible(bool(self._earlier))
         self._undo.setVisible(bool(self._earlier))
-
-    @Slot(int)
-    def _show_balance(self, meaning: int) -> None:
-        self._balance_note.setText(f"{_HUNDRED - meaning} % words, {meaning} % meaning")
 
     @Slot()
     def _on_open_home_clicked(self) -> None:

@@ -37,6 +37,17 @@ def one_line(text: str) -> str:
     return text.translate(_SHOWN_AS_BOX)
 
 
+def literal(text: str) -> str:
+    """A foreign text as it is written: a button takes a single & for the mark of a key."""
+    return one_line(text).replace("&", "&&")
+
+
+def shortened(text: str, longest: int) -> str:
+    """The same, cut with … behind so many characters."""
+    line = one_line(text)
+    return literal(line if len(line) <= longest else f"{line[: longest - 1]}…")
+
+
 def count_of(number: int, noun: str) -> str:
     """`1 file`, `1,998 files`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

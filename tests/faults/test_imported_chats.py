@@ -72,6 +72,7 @@ answers = st.builds(
     seconds=st.floats(0, 1e6), error_title=texts, error_hint=texts, thinking=texts,
     sources=many_refs, nearest=many_refs, notes=st.none() | notes,
     feedback=st.sampled_from(Feedback), follow_ups=st.lists(texts, max_size=2).map(tuple),
+    is_own_knowledge=st.booleans(),
 )  # fmt: skip
 
 

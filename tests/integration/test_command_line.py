@@ -1,12 +1,14 @@
 """The verbs as other programs call them: a process, its exit code, one JSON document."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from desktop_rag.app import Services
+from desktop_rag.core.assistants import Assistant
 from desktop_rag.core.conversation import NEAREST
 from desktop_rag.core.paths import HOME_VARIABLE, Home
 from desktop_rag.core.settings import Settings, save_settings
@@ -57,6 +59,20 @@ def test_index_then_search_ask_status_doctor(home: Home, folder: Path) -> None:
     assert row["path"] == str(folder / "broken.pdf")
     assert row["reason"]
     assert all(finding["ok"] for finding in run_json("doctor"))
+
+
+def test_an_assistant_is_asked_by_its_name(
+    build_services: Callable[[], Services], folder: Path
+) -> None:
+    services = build_services()
+    services.chat.assistants.add(Assistant("", "Keeper", filters="type:md"))
+    services.close()
+    run_json("index", str(folder))
+    answer = run_json("ask", "When is the lamp lit?", "--assistant", "KEEPER")
+    assert answer["notes"]["filters"] == "Only MD files"
+    unknown = run("ask", "When is the lamp lit?", "--assistant", "Cook")
+    assert unknown.returncode == 1
+    assert unknown.stderr == "There is no assistant “Cook”.\nThere are: Keeper.\n"
 
 
 def test_the_worlds_faults_end_with_one_and_a_hint(home: Home, tmp_path: Path) -> None:

@@ -24,10 +24,12 @@ from PySide6.QtWidgets import (
 )
 from pytestqt.qtbot import QtBot
 
+from desktop_rag.core.assistants import Assistant
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import Notice
 from desktop_rag.core.settings import EndpointSettings, Settings
 from desktop_rag.ui.address_question import ask_to_open
+from desktop_rag.ui.assistant_choice import AssistantChoice
 from desktop_rag.ui.controls import PlainLabel
 from desktop_rag.ui.documents_table import DocumentsTable
 from tests.chat_server import ChatServer
@@ -217,6 +219,28 @@ def test_a_chat_of_that_name(indexed: Person, tmp_path: Path) -> None:
     exported(indexed, tmp_path / f"{MARK}.md")
     indexed.sees(f"Exported to {tmp_path / MARK}.md")
     shows("label")
+
+
+def test_assistants_of_that_name(indexed: Person, server: ChatServer) -> None:
+    use(indexed, server, model=WORSE)
+    assistants = indexed.app.services.chat.assistants
+    keeper = assistants.add(Assistant("", f"a{WORSE}"[:80], WORSE, server.base_url, WORSE))
+    indexed.presses("Ctrl+1")
+    page = indexed.window.chat_page
+    page.refresh()
+    [choice] = indexed.window.findChildren(AssistantChoice)
+    indexed.waits_until(lambda: len(choice.menu().actions()) > 3)
+    choice.choose(keeper.assistant_id)
+    shows("button", "tooltip")
+    choice.list_requested.emit()
+    indexed.clicks("Edit…")
+    indexed.waits_until(lambda: len(dialogs(indexed)) == 2)
+    shows("row", "label", "field", "text")
+    indexed.clicks("Cancel")
+    indexed.clicks("Delete")
+    indexed.sees(f"Deleted “a{WORSE}"[:60])
+    shows("label")
+    indexed.clicks("Close")
 
 
 def checks(person: Person) -> list[QAbstractButton]:

@@ -72,6 +72,13 @@ def test_excerpts_say_that_no_model_was_asked() -> None:
     assert "Excerpts from your documents (no endpoint is set), 0.5 s" in lines
 
 
+def test_what_is_not_from_the_documents_is_told() -> None:
+    document = answer_json(replace(ANSWER, sources=(), is_own_knowledge=True))
+    assert document["is_own_knowledge"] is True
+    assert "tiny, not from your documents, 0.5 s" in answer_lines(document)
+    assert "is_own_knowledge" not in answer_json(ANSWER)
+
+
 def test_passages_come_after_what_the_search_understood() -> None:
     notes = SearchNotes((("termostat", "thermostat"),), searched=1)
     found = search_json(SearchResult((PASSAGE,), notes, is_relevant=True))

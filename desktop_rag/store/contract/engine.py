@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Protocol
 
+from desktop_rag.store.contract.assistants import AssistantStore
 from desktop_rag.store.contract.documents import DocumentStore
 from desktop_rag.store.contract.interactions import InteractionStore
 from desktop_rag.store.contract.records import ConversationStore, EvaluationStore
@@ -50,6 +51,7 @@ class Engine:
     names: NameStore
     models: ModelStore
     conversations: ConversationStore
+    assistants: AssistantStore
     interactions: InteractionStore
     evaluations: EvaluationStore
     upkeep: Upkeep

@@ -13,8 +13,8 @@ class ConversationStore(Protocol):
     speaks of are gone. An id that is not known is a bug of the caller.
     """
 
-    def add(self, title: str, collection_id: str) -> Conversation:
-        """A new, empty conversation; `collection_id` "" means all documents."""
+    def add(self, title: str, collection_id: str, assistant_id: str = "") -> Conversation:
+        """A new, empty conversation; "" means all documents, and no assistant."""
         ...
 
     def get(self, conversation_id: str) -> Conversation:
@@ -35,6 +35,10 @@ class ConversationStore(Protocol):
 
     def set_collection(self, conversation_id: str, collection_id: str) -> None:
         """Remember which documents were asked last; "" means all."""
+        ...
+
+    def set_assistant(self, conversation_id: str, assistant_id: str) -> None:
+        """Remember which assistant was asked last; "" means none."""
         ...
 
     def set_pinned(self, conversation_id: str, is_pinned: bool) -> None:

@@ -13,16 +13,17 @@ class Scope:
     Of each `required` word one of its alternative terms must stand in the chunk, of each `excluded`
     one none may. All of it holds at once.
 
-    How `filters` are compared with a document: `files` with the name of its file, its part and its
-    address, `folders` with the folder it lies in, `collections` with the collection's name, each
-    as a piece of it, without regard to case and to the form that Unicode gives it (a letter and its
-    mark may be one sign or two; ß is ss, a final sigma any other one); `types` with its format or
-    the suffix of its file in small letters; `after` and `before` with the time its file was
-    changed, as days where the person is.
+    How `filters`, and `limits` beside them, are compared with a document: `files` with the name of
+    its file, its part and its address, `folders` with the folder it lies in, `collections` with the
+    collection's name, each as a piece of it, without regard to case and to the form that Unicode
+    gives it (a letter and its mark may be one sign or two; ß is ss, a final sigma any other one);
+    `types` with its format or the suffix of its file in small letters; `after` and `before` with
+    the time its file was changed, as days where the person is.
     """
 
     collection_ids: tuple[str, ...] | None = None
     filters: Filters = field(default_factory=Filters)
+    limits: Filters = field(default_factory=Filters)
     document_ids: tuple[str, ...] | None = None
     required: tuple[tuple[str, ...], ...] = ()
     excluded: tuple[tuple[str, ...], ...] = ()

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -56,6 +57,13 @@ def test_sources_that_are_cited_stand_with_place_and_quote(ending: str) -> None:
     for expected in ("page 3", "/docs/lamp [1].md", "It burns oil.", "some-model", "Gone. Ask la"):
         assert expected in text
     assert "fog.md" not in text
+
+
+@pytest.mark.parametrize("ending", [".md", ".html"])
+def test_what_is_the_models_own_is_told(ending: str) -> None:
+    own = replace(MESSAGES[1], sources=(), is_own_knowledge=True)
+    assert "not from your documents" in exported(TALK, [own], ending)
+    assert "not from your documents" not in exported(TALK, MESSAGES, ending)
 
 
 def test_json_has_everything() -> None:

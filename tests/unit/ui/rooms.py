@@ -12,6 +12,7 @@ from PySide6.QtCore import QObject, QUrl, Slot
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QAbstractButton, QWidget
 
+from desktop_rag.answer.assistants import Assistants
 from desktop_rag.answer.chat import Chat
 from desktop_rag.answer.chat_models import ChatModels
 from desktop_rag.answer.claims.checker import ClaimChecker
@@ -135,8 +136,8 @@ def make_chat(database: Database, keyring: KeyringBackend | None) -> Chat:
             Memory(engine.interactions, None),
             PromptLibrary(home / "prompts", resources_dir() / "prompts"),
         ),
+        assistants=Assistants(engine.assistants, engine.sources.collections),
         check=ClaimChecker().check,
-        settings=Settings(),
     )
 
 

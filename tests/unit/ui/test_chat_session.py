@@ -9,6 +9,7 @@ from pytestqt.qtbot import QtBot
 from desktop_rag.answer.chat import Chat
 from desktop_rag.core.conversation import MessageState
 from desktop_rag.core.question import Question
+from desktop_rag.store.conversations import ConversationStore
 from desktop_rag.ui.bridge import Bridge
 from desktop_rag.ui.chat_session import ChatSession
 from tests.unit.ui.rooms import make_chat, opened_store
@@ -48,6 +49,13 @@ def test_a_second_retry_while_one_is_under_way_does_nothing(
         session.ask(Question("Why?"))
         session.retry()
     assert session.model.rowCount() == 2
+
+
+def test_a_stored_conversation_knows_whom_it_asked(bridge: Bridge, tmp_path: Path) -> None:
+    with opened_store(tmp_path) as database:
+        stored = ConversationStore(database).add("Lamps", "c", "k")
+        session = ChatSession(bridge, make_chat(database, None), stored)
+        assert (session.collection_id, session.assistant_id) == ("c", "k")
 
 
 def test_a_stored_conversation_knows_what_it_asked(bridge: Bridge, tmp_path: Path) -> None:

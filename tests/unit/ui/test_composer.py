@@ -7,7 +7,7 @@ from pytestqt.qtbot import QtBot
 
 from desktop_rag.core.domain import Collection
 from desktop_rag.core.question import Question
-from desktop_rag.ui.composer import ALL_DOCUMENTS, Composer, QuestionField
+from desktop_rag.ui.composer import ALL_DOCUMENTS, ITS_COLLECTIONS, Composer, QuestionField
 from desktop_rag.ui.controls import IconButton
 from desktop_rag.ui.theme import Theme
 
@@ -105,6 +105,19 @@ def test_the_choice_survives_a_new_list_of_collections(composer: Composer) -> No
     composer.set_collections([])
     assert composer.collection_id == ""
     assert not picker(composer).isVisible()
+
+
+def test_an_assistant_narrows_what_can_be_asked(composer: Composer) -> None:
+    papers, notes, more = (Collection(f"k{n}", name) for n, name in enumerate("abc"))
+    composer.set_collections([papers, notes, more])
+    composer.choose_collection("k2")
+    composer.offer_only(("k0", "k1"))
+    offered = [picker(composer).itemText(n) for n in range(picker(composer).count())]
+    assert offered == [ITS_COLLECTIONS, "a", "b"]
+    assert composer.collection_id == "", "what it does not ask is chosen no longer"
+    composer.choose_collection("k1")
+    composer.offer_only(())
+    assert (composer.collection_id, picker(composer).count()) == ("k1", 4)
 
 
 def syntax_menu(composer: Composer) -> QMenu:

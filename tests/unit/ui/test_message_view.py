@@ -97,6 +97,14 @@ def test_the_byline(message: Message, expected: str) -> None:
     assert byline(message) == expected
 
 
+@pytest.mark.parametrize("is_own", [True, False])
+def test_what_is_not_from_the_documents_is_told_above_it(
+    view: MessageView, qtbot: QtBot, is_own: bool
+) -> None:
+    load(view, [QUESTION, replace(ANSWER, sources=(), is_own_knowledge=is_own)], qtbot)
+    assert any(text.startswith("Not from your documents:") for text in labels(view)) is is_own
+
+
 def test_copy_gives_the_plain_markdown(view: MessageView, qtbot: QtBot) -> None:
     load(view, [QUESTION, ANSWER], qtbot)
     button(view, "Copy the answer").click()

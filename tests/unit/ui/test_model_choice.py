@@ -77,6 +77,19 @@ def test_models_that_were_offered_are_one_click_away(
         pick(choice, "Settings…")
 
 
+def test_the_model_of_an_assistant_takes_the_place(choice: ModelChoice) -> None:
+    choice.show_settings(Settings(endpoint=ODD))
+    choice.show_own("tiny")
+    assert (choice.text(), choice.isEnabled()) == ("tiny", False)
+    assert choice.accessibleName() == "tiny. The assistant answers with it"
+    choice.show_settings(Settings())
+    assert (choice.text(), choice.isHidden()) == ("tiny", False)
+    choice.show_own("")
+    assert choice.isHidden()
+    choice.show_settings(Settings(endpoint=ODD))
+    assert (choice.text(), choice.isEnabled()) == ("<b>a&&b</b>", True)
+
+
 def test_a_long_name_is_shortened(choice: ModelChoice) -> None:
     choice.show_settings(Settings(endpoint=replace(ODD, model="m" * 300)))
     assert len(choice.text()) == 40

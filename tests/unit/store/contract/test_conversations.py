@@ -104,6 +104,22 @@ def test_what_was_asked_last_is_remembered(store: ConversationStore) -> None:
     assert store.get(conversation.conversation_id) == replace(conversation, collection_id="c")
 
 
+def test_the_assistant_that_was_asked_last_is_remembered(store: ConversationStore) -> None:
+    conversation = store.add("Lamps", "c", "someone")
+    assert store.get(conversation.conversation_id) == conversation
+    assert conversation.assistant_id == "someone"
+    store.set_assistant(conversation.conversation_id, "")
+    assert store.all() == [replace(conversation, assistant_id="")]
+
+
+def test_what_is_the_models_own_stays_so(store: ConversationStore) -> None:
+    conversation = store.add("Lamps", "")
+    said = message(conversation.conversation_id, "a", 1.0)
+    own = replace(said, sources=(), is_own_knowledge=True)
+    store.add_message(own)
+    assert store.messages(conversation.conversation_id) == [own]
+
+
 def test_an_answer_tried_again_takes_the_place_of_the_first(store: ConversationStore) -> None:
     conversation = store.add("Lamps", "")
     store.add_message(message(conversation.conversation_id, "q", 1.0, Role.USER))

@@ -64,6 +64,29 @@ def test_filters_narrow_what_is_found(filled: Engine, written: str, chunks: list
 
 
 @pytest.mark.parametrize(
+    ("limits", "written", "chunks"),
+    [
+        ("type:pdf", "", [1]),
+        ("file:report", "type:pdf", [1]),
+        # Alternatives are those of one of them: both hold, and nothing gets wider.
+        ("type:pdf", "type:docx", []),
+        ("file:report", "file:letter", []),
+        ("file:report", "file:2024 file:letter", [3]),
+        ("folder:taxes", "folder:home", []),
+        ("collection:work", "collection:other", []),
+        ("after:2024-02", "after:2024-03", [3]),
+        ("before:2024-03", "after:2024-02", [2]),
+    ],
+)
+def test_limits_hold_beside_filters(
+    filled: Engine, limits: str, written: str, chunks: list[int]
+) -> None:
+    always, asked = (parse_query(text).filters for text in (limits, written))
+    assert found(filled, Scope(filters=asked, limits=always)) == chunks
+    assert found(filled, Scope(filters=always, limits=asked)) == chunks
+
+
+@pytest.mark.parametrize(
     ("name", "written"),
     [
         ("U\u0308bersicht.md", "Übersicht"),

@@ -1,0 +1,85 @@
+"""An assistant is made, answers in its way, and is there again after a restart."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QLineEdit, QMenu, QPlainTextEdit, QRadioButton
+
+from desktop_rag.core.paths import Home
+from desktop_rag.core.settings import Settings, save_settings
+from desktop_rag.ui.assistant_choice import AssistantChoice
+from tests.chat_server import ChatServer
+from tests.stories.conftest import Person
+
+QUESTION = "When is the lamp lit?"
+WISHES = "Answer like a pirate."
+FROM_THE_MODEL = "Not from your documents: nothing in them is about this."
+
+
+@pytest.fixture
+def endpoint(home: Home, server: ChatServer) -> None:
+    home.create()
+    save_settings(home.settings, Settings(endpoint=server.endpoint()))
+
+
+def choice(person: Person) -> AssistantChoice:
+    [found] = person.window.findChildren(AssistantChoice)
+    return found
+
+
+def picks(person: Person, text: str) -> None:
+    menu = choice(person).menu()
+    assert isinstance(menu, QMenu)
+    next(action for action in menu.actions() if action.text() == text).trigger()
+
+
+def makes_an_open_pirate(person: Person) -> None:
+    picks(person, "New assistant…")
+    person.sees("They come after the app's own rules")
+    name, wishes = person.field("Name"), person.field("Instructions")
+    assert isinstance(name, QLineEdit)
+    assert isinstance(wishes, QPlainTextEdit)
+    person.types("Name", "Pirate")
+    person.types("Instructions", WISHES)
+    person.types("Filters", "type:md")
+    person.sees("Only MD files")
+    buttons = person.window.findChildren(QRadioButton)
+    next(b for b in buttons if b.text() == "Also from what the model knows").click()
+    person.clicks("Save")
+    person.waits_until(lambda: choice(person).text() == "Pirate")
+
+
+def test_an_assistant_is_made_and_answers_in_its_way(
+    endpoint: None, open_window: Callable[[], Person], papers: Path, server: ChatServer
+) -> None:
+    person = open_window()
+    person.drops(papers)
+    person.sees("2 searchable")
+    person.presses("Ctrl+1")
+    makes_an_open_pirate(person)
+    person.asks(QUESTION)
+    person.sees("Only MD files.")
+    person.sees("test-model · ")
+    assert any(WISHES in str(chat) and QUESTION in str(chat) for chat in server.chats)
+
+    server.answer = "The Storting, arr."
+    person.asks("Which parliament adopted the fishing quota of 1974?")
+    person.sees("The Storting, arr.")
+    person.sees(FROM_THE_MODEL)
+    person.closes_the_window()
+
+    person = open_window()
+    person.waits_until(lambda: bool(person.rows("Chats")))
+    assert choice(person).text() == "No assistant"
+    person.opens_row("Chats", 0)
+    person.sees(FROM_THE_MODEL)
+    assert choice(person).text() == "Pirate"
+
+    picks(person, "All assistants…")
+    person.sees("all documents · only MD files · may answer from its own knowledge")
+    person.clicks("Delete")
+    person.sees("Deleted “Pirate”.")
+    person.waits_until(lambda: choice(person).text() == "No assistant")
+    person.clicks("Undo")
+    person.waits_until(lambda: choice(person).text() == "Pirate")
