@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from desktop_rag.app import Services
+from desktop_rag.core.assistants import Assistant
 from desktop_rag.core.conversation import Feedback, Message, PastAnswer
 from desktop_rag.core.interactions import Outcome
 from desktop_rag.core.settings import AnswerSettings, Settings
@@ -175,3 +176,17 @@ def test_what_it_knew_is_told_no_matter_how_the_answer_ends(
     ask(indexed, FIRST)
     server.mode = "cut"
     assert len(ask(indexed, ALIKE).remembered) == 1
+
+
+def test_each_assistant_remembers_for_itself_or_not_at_all(
+    indexed: Services, server: ChatServer
+) -> None:
+    add = indexed.chat.assistants.add
+    own = add(Assistant("", "Own")).assistant_id
+    without = add(Assistant("", "Without", uses_memory=False)).assistant_id
+    ask(indexed, FIRST)
+    assert ask(indexed, ALIKE, assistant_id=own).remembered == ()
+    assert ask(indexed, FIRST, assistant_id=without).remembered == ()
+    assert indexed.chat.memory.count() == 2
+    [past] = ask(indexed, FIRST, assistant_id=own).remembered
+    assert past.question == ALIKE
