@@ -24,8 +24,11 @@ from desktop_rag.answer.chat import Chat
 from desktop_rag.answer.chat_models import ChatModels
 from desktop_rag.answer.claims.checker import ClaimChecker
 from desktop_rag.answer.fusion import FusionModel
+from desktop_rag.answer.memory import Memory
 from desktop_rag.answer.naming import NamedDocuments
+from desktop_rag.answer.personal import Personal
 from desktop_rag.answer.pool import AnsweringIndex
+from desktop_rag.answer.prompt_library import PromptLibrary
 from desktop_rag.answer.retrieval import Retriever
 from desktop_rag.answer.rewrites import COLLECTION, Rewrites
 from desktop_rag.core.errors import AppError
@@ -119,10 +122,9 @@ def build_services(home: Home, *, times: WatchTimes | None = None) -> Services:
         retriever = Retriever(engine.lexical, answering, gate, NamedDocuments(engine.names), fusion)
         # Answers without an endpoint look at sentences one by one: too many to send away.
         embedder = None if is_address(settings.index.model_folder) else dense.embedder
-        rewrites = Rewrites(home.rewrites, partial(_make_searchable, library))
+        personal = _make_personal(home, engine, library, dense)
         chat = Chat(
-            engine, retriever, embedder,
-            _make_models(home, settings, keys), rewrites,
+            engine, retriever, embedder, _make_models(home, settings, keys), personal,
             assistants=Assistants(engine.assistants, engine.sources.collections),
             check=ClaimChecker().check,
         )  # fmt: skip
@@ -143,6 +145,14 @@ def make_claim_checker() -> ClaimChecker:
 def _make_models(home: Home, settings: Settings, keys: KeyStore) -> ChatModels:
     profiles, allowances = ProfileBook(home.model_profiles), Allowances(home.spending)
     return ChatModels(keys, settings, profiles, allowances)
+
+
+def _make_personal(home: Home, engine: Engine, library: Library, dense: DenseIndexes) -> Personal:
+    return Personal(
+        Rewrites(home.rewrites, partial(_make_searchable, library)),
+        Memory(engine.interactions, dense.embedder),
+        PromptLibrary(home.prompts, resources_dir() / "prompts"),
+    )
 
 
 def _make_dense(engine: Engine, settings: IndexSettings, keys: KeyStore) -> DenseIndexes:

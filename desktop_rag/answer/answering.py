@@ -20,8 +20,10 @@ from desktop_rag.answer.extract import (
     excerpts,
 )
 from desktop_rag.answer.instructions import instructions_for
+from desktop_rag.answer.memory import Memory
 from desktop_rag.answer.model_answer import answer_with
 from desktop_rag.answer.passages import place_of
+from desktop_rag.answer.preferences import in_manner
 from desktop_rag.answer.source_finder import SourceFinder
 from desktop_rag.answer.summaries import Summaries
 from desktop_rag.answer.table_answer import TableAnswer
@@ -39,6 +41,7 @@ from desktop_rag.core.conversation import (
     TextDelta,
 )
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.interactions import Interaction
 from desktop_rag.core.query import parse_query
 from desktop_rag.core.question import Reach
 from desktop_rag.core.settings import FEW_FILES
@@ -56,7 +59,8 @@ class Asking:
     """A question with everything that its answer depends on.
 
     `history` are the messages before it. Every file is asked by itself if `every_file`; few files
-    also when nothing was found, if `asks_few_files`.
+    also when nothing was found, if `asks_few_files`. One that `uses_memory` may have earlier
+    answers of the same assistant as examples, and is remembered itself.
     """
 
     question: str
@@ -65,6 +69,7 @@ class Asking:
     setup: Setup
     every_file: bool = False
     asks_few_files: bool = False
+    uses_memory: bool = True
 
 
 class Answering:
@@ -77,6 +82,7 @@ class Answering:
         tables: TableQueries,
         embedder: Embedder | None,
         models: ChatModels,
+        memory: Memory,
     ) -> None:
         """Without an embedder sentences are chosen by their words."""
         self._finder = finder
@@ -84,6 +90,7 @@ class Answering:
         self._embedder = embedder
         self._models = models
         self._table_answer = TableAnswer(documents, tables)
+        self._memory = memory
         self._whole_library = WholeLibrary(finder, documents, embedder)
         self._summaries = Summaries(finder, documents, embedder)
 
@@ -100,6 +107,13 @@ class Answering:
         else:
             state = MessageState.STOPPED if cancel.is_set() else MessageState.DONE
             done = draft.message(state)
+        if asking.uses_memory:
+            self._memory.record(
+                asking.question,
+                done,
+                has_several_steps=draft.has_several_steps,
+                assistant_id=asking.conversation.assistant_id,
+            )
         return replace(done, sources=self._placed(done.sources))
 
     def _drafted(self, draft: Draft, asking: Asking, cancel: Event) -> Iterator[AnswerEvent]:
@@ -110,9 +124,11 @@ class Answering:
         is_summary = asks_for_summary(asking.question)
         if is_summary:
             _tell(draft, setup)
+            draft.has_several_steps = True
             yield from self._summaries.answer(
                 draft, asking.question,
                 reach=setup.reach, wishes=setup.wishes, model=model, cancel=cancel,
+                preferences=setup.settings.preferences,
             )  # fmt: skip
         else:
             yield from self._looked_up(draft, asking, model, cancel)
@@ -136,9 +152,11 @@ class Answering:
         if model and not asking.every_file:
             yield from self._table_answer.add_result(draft, model, cancel)
         if asking.every_file or (model and self._is_worth_asking_all(draft, asking)):
+            draft.has_several_steps = True
             yield from self._whole_library.answer(
                 draft, settings.retrieval,
                 reach=reach, wishes=setup.wishes, model=model, cancel=cancel,
+                preferences=settings.preferences,
             )  # fmt: skip
         elif draft.sources and model:
             yield from self._from_model(model, draft, asking, cancel)
@@ -156,15 +174,27 @@ class Answering:
         count = self._finder.count_files(draft.asked, FEW_FILES + 1, asking.setup.reach)
         return 1 < count <= FEW_FILES
 
+    def _examples(self, asked: str, asking: Asking) -> tuple[Interaction, ...]:
+        if not asking.uses_memory:
+            return ()
+        conversation = asking.conversation
+        return self._memory.examples(
+            asked,
+            conversation_id=conversation.conversation_id,
+            assistant_id=conversation.assistant_id,
+        )
+
     def _from_model(
         self, model: ChatModel, draft: Draft, asking: Asking, cancel: Event
     ) -> Iterator[AnswerEvent]:
         draft.is_open, has_sources = asking.setup.is_open, bool(draft.sources)
         draft.is_own_knowledge = not has_sources
+        draft.examples = self._examples(draft.asked, asking) if has_sources else ()
         wishes, is_open = asking.setup.wishes, draft.is_open
+        rules = instructions_for(wishes, is_open=is_open, has_sources=has_sources)
         yield from answer_with(
             model, asking.question, asking.history, draft, cancel,
-            instructions=instructions_for(wishes, is_open=is_open, has_sources=has_sources),
+            instructions=in_manner(rules, asking.setup.settings.preferences),
         )  # fmt: skip
 
     def _placed(self, sources: Sequence[SourceRef]) -> tuple[SourceRef, ...]:

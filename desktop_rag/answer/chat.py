@@ -18,8 +18,8 @@ from desktop_rag.answer.chat_models import ChatModels
 from desktop_rag.answer.follow_ups import FollowUps
 from desktop_rag.answer.history import History
 from desktop_rag.answer.passages import numbered
+from desktop_rag.answer.personal import Personal
 from desktop_rag.answer.retrieval import Retriever
-from desktop_rag.answer.rewrites import Rewrites
 from desktop_rag.answer.small_job import Unless
 from desktop_rag.answer.source_finder import SourceFinder
 from desktop_rag.answer.trials import Trials
@@ -59,20 +59,24 @@ class Chat:
         retriever: Retriever,
         embedder: Embedder | None,
         models: ChatModels,
-        rewrites: Rewrites,
+        personal: Personal,
         *,
         assistants: Assistants,
         check: CheckClaim,
     ) -> None:
         """Its settings are those of the `models`, until others are applied."""
         conversations, documents = engine.conversations, engine.documents
-        self.history = History(conversations, documents, rewrites)
+        self.history = History(conversations, documents, personal.rewrites)
+        self.prompts = personal.prompts
         self.models = models
+        self.memory = personal.memory
         self.assistants = assistants
         self._conversations = conversations
         self._documents = documents
         self._finder = SourceFinder(retriever, documents, embedder)
-        self._answering = Answering(self._finder, documents, engine.tables, embedder, models)
+        self._answering = Answering(
+            self._finder, documents, engine.tables, embedder, models, self.memory
+        )
         self.trials = Trials(
             self._answering, lambda asked, where: self._asking(asked, where, ()), check, models
         )
@@ -192,6 +196,7 @@ class Chat:
             after = After(messages[:place], setup.reach, setup.settings, asks_model)
             stopping = Unless(cancel, self._stopping.is_set)
             yield from self._afterwards.about(messages[place], after, stopping)
+            self.memory.catch_up(stopping)
 
     def search(
         self,
@@ -253,13 +258,16 @@ class Chat:
         *,
         every_file: bool = False,
     ) -> Asking:
+        setup = self._set_up(conversation)
+        is_wanted = setup.assistant is None or setup.assistant.uses_memory
         return Asking(
             question,
             conversation,
             history,
-            self._set_up(conversation),
+            setup,
             every_file=every_file,
             asks_few_files=self._settings.answers.asks_few_files,
+            uses_memory=self._settings.answers.uses_memory and is_wanted,
         )
 
     def _set_up(self, conversation: Conversation) -> Setup:

@@ -6,7 +6,15 @@ from dataclasses import dataclass, replace
 
 from desktop_rag.answer.finish import finish_answer
 from desktop_rag.answer.own_knowledge import apart
-from desktop_rag.core.conversation import Message, MessageState, Role, SearchNotes, SourceRef
+from desktop_rag.core.conversation import (
+    Message,
+    MessageState,
+    PastAnswer,
+    Role,
+    SearchNotes,
+    SourceRef,
+)
+from desktop_rag.core.interactions import Interaction
 
 
 @dataclass
@@ -28,6 +36,8 @@ class Draft:
     sources: tuple[SourceRef, ...] = ()
     nearest: tuple[SourceRef, ...] = ()
     notes: SearchNotes | None = None
+    examples: tuple[Interaction, ...] = ()
+    has_several_steps: bool = False
     began_at: float = 0.0
 
     def send(self, sources: tuple[SourceRef, ...]) -> None:
@@ -57,5 +67,6 @@ class Draft:
             sources=sources,
             nearest=self.nearest,
             notes=self.notes,
+            remembered=tuple(PastAnswer(e.interaction_id, e.question) for e in self.examples),
             is_own_knowledge=self.is_own_knowledge,
         )

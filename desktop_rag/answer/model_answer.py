@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from threading import Event
 
 from desktop_rag.answer.draft import Draft
-from desktop_rag.answer.prompt import INSTRUCTIONS, build_turns
+from desktop_rag.answer.prompt import INSTRUCTIONS, build_prompt
 from desktop_rag.core.conversation import (
     AnswerEvent,
     AnswerWaits,
@@ -30,7 +30,9 @@ def answer_with(
     *,
     instructions: str = INSTRUCTIONS,
 ) -> Iterator[AnswerEvent]:
-    """Have the model answer from the draft's sources; what it writes grows in the draft.
+    """Have the model answer from the draft's sources, in the way of its examples.
+
+    What it writes grows in the draft, which keeps the sources and examples that were sent.
 
     Without sources it answers from its own knowledge, if the `instructions` say so. When the model
     turns out to read less than was thought, it gets less.
@@ -39,10 +41,10 @@ def answer_with(
         AppError: for whatever the endpoint did wrong; the draft keeps what had come by then.
     """
     draft.model = model.name
-    found = draft.sources
+    found, examples = draft.sources, draft.examples
     for tries_left in reversed(range(_TRIES)):
         context_tokens = model.context_tokens
-        turns, sent = build_turns(
+        prompt = build_prompt(
             question,
             found,
             history[-_HISTORY:],
@@ -50,11 +52,13 @@ def answer_with(
             count_tokens=model.count_tokens,
             fence=secrets.token_hex(8),
             instructions=instructions,
+            examples=examples,
         )
-        draft.send(sent)
+        draft.send(prompt.sources)
+        draft.examples = prompt.examples
         yield SourcesFound(draft.sources, draft.notes, draft.is_own_knowledge)
         try:
-            yield from _heard(model.stream(turns, cancel), draft)
+            yield from _heard(model.stream(prompt.turns, cancel), draft)
         except AppError:
             has_begun = bool(draft.text or draft.thinking)
             if has_begun or not tries_left or model.context_tokens >= context_tokens:

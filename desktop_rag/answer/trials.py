@@ -6,6 +6,7 @@ The caller's thread, one question at a time.
 import re
 import secrets
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from threading import Event
 
 from desktop_rag.answer.answer_claims import CheckClaim, claims_of
@@ -51,10 +52,13 @@ class Trials:
     ) -> Iterator[AnswerEvent]:
         """Answer a question that nothing was said before; "" means all collections.
 
+        Answers that were given before are no examples for it, and it is none for later ones.
+
         Yields what `Chat.ask` does, from SourcesFound to AnswerDone, whose message is not stored.
         """
         conversation = Conversation("", "", collection_id, 0.0)
         asking = self._make_asking(storable(question), conversation)
+        asking = replace(asking, uses_memory=False)
         done = yield from self._answering.answer(asking, cancel)
         yield AnswerDone(done)
 

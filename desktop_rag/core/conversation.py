@@ -169,6 +169,14 @@ class Feedback(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class PastAnswer:
+    """An earlier answer that served as an example, by its id and the question it answered."""
+
+    interaction_id: str
+    question: str
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
     """One turn of a conversation. `model` is empty for the person's own and for excerpts.
 
@@ -178,6 +186,7 @@ class Message:
     the person has an answer of their own to the question. `follow_ups` are what they may ask next,
     `claims` its sentences as they were checked against the sources. An answer that
     `is_own_knowledge` is the model's own: nothing in the documents was about the question.
+    `remembered` are the earlier answers that were examples for it.
     """
 
     message_id: str
@@ -200,6 +209,7 @@ class Message:
     follow_ups: tuple[str, ...] = ()
     claims: tuple[Claim, ...] = ()
     is_own_knowledge: bool = False
+    remembered: tuple[PastAnswer, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

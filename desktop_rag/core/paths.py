@@ -59,6 +59,11 @@ class Home:
         return self.root / "rewrites"
 
     @property
+    def prompts(self) -> Path:
+        """The prompts the person keeps, as Markdown files; made when they are first looked at."""
+        return self.root / "prompts"
+
+    @property
     def socket(self) -> Path:
         """Where a running app listens for the verbs of the command line."""
         return self.root / "app.sock"

@@ -110,6 +110,7 @@ class AnswerSettings:
     an answer of which no sentence is supported, until the person wants to see it.
     `suggests_questions` finds what may be asked next, which takes a short request to the endpoint.
     `asks_few_files` asks each of up to FEW_FILES by itself when nothing was found among all.
+    `uses_memory` remembers answers, and shows the model those to similar questions as examples.
     """
 
     checks_claims: bool = True
@@ -117,6 +118,28 @@ class AnswerSettings:
     hides_unsupported: bool = False
     suggests_questions: bool = True
     asks_few_files: bool = True
+    uses_memory: bool = True
+
+
+class AnswerLength(StrEnum):
+    """How long the answers of a model are."""
+
+    BRIEF = "brief"
+    NORMAL = "normal"
+    DETAILED = "detailed"
+
+
+@dataclass(frozen=True, slots=True)
+class PreferenceSettings:
+    """How the person likes answers that a model writes.
+
+    `language` is a name such as `German`, empty for that of the question. `tone` is in the person's
+    own words, empty for none.
+    """
+
+    language: str = ""
+    length: AnswerLength = AnswerLength.NORMAL
+    tone: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +172,7 @@ class Settings:
     index: IndexSettings = field(default_factory=IndexSettings)
     retrieval: RetrievalSettings = field(default_factory=RetrievalSettings)
     answers: AnswerSettings = field(default_factory=AnswerSettings)
+    preferences: PreferenceSettings = field(default_factory=PreferenceSettings)
     appearance: AppearanceSettings = field(default_factory=AppearanceSettings)
 
     @property

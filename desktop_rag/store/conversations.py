@@ -13,6 +13,7 @@ from desktop_rag.core.conversation import (
     Feedback,
     Message,
     MessageState,
+    PastAnswer,
     Role,
     SearchNotes,
     SourceRef,
@@ -23,7 +24,7 @@ from desktop_rag.store.database import Connection, Database
 _CONVERSATION = "conversation_id, title, collection_id, updated_at, is_pinned, assistant_id"
 _MESSAGE = (
     "message_id, conversation_id, role, text, created_at, state, model, is_excerpts, seconds,"
-    " error_title, error_hint, thinking, is_own_knowledge, follow_ups, claims, notes"
+    " error_title, error_hint, thinking, is_own_knowledge, follow_ups, claims, notes, remembered"
 )
 _CITATION = (
     "message_id, n, document_id, path, title, anchor, text, score, quote, start_offset,"
@@ -113,7 +114,8 @@ class ConversationStore:
             messages = f"(SELECT message_id FROM messages WHERE conversation_id IN {gone})"
             for table in ("citations", "feedback"):
                 con.execute(f"DELETE FROM {table} WHERE message_id IN {messages}")
-            con.execute(f"DELETE FROM messages WHERE conversation_id IN {gone}")
+            for table in ("messages", "interactions"):
+                con.execute(f"DELETE FROM {table} WHERE conversation_id IN {gone}")
             con.execute("DELETE FROM conversations WHERE is_deleted")
 
         self._database.write(work)
@@ -194,7 +196,7 @@ def _insert_message(con: Connection, message: Message, position: int | None = No
     """At this position, or behind all others."""
     con.execute(
         f"INSERT INTO messages (position, {_MESSAGE})"
-        f" SELECT coalesce(?, max(position) + 1, 1), {', '.join('?' * 16)}"
+        f" SELECT coalesce(?, max(position) + 1, 1), {', '.join('?' * 17)}"
         " FROM messages WHERE conversation_id = ?",
         [
             position,
@@ -204,6 +206,7 @@ def _insert_message(con: Connection, message: Message, position: int | None = No
             message.is_own_knowledge,
             *_after(message),
             json.dumps(message.notes.to_json()) if message.notes else "",
+            json.dumps([[past.interaction_id, past.question] for past in message.remembered]),
             message.conversation_id,
         ],
     )  # fmt: skip
@@ -245,7 +248,7 @@ def _message_from(
     row: tuple[object, ...], sources: Sequence[SourceRef], nearest: Sequence[SourceRef]
 ) -> Message:
     message_id, conversation_id, role, text, created_at, state, *rest, is_own = row[:13]
-    follow_ups, claims, notes = row[13:]
+    follow_ups, claims, notes, remembered = row[13:]
     said = SearchNotes.from_json(json.loads(str(notes))) if notes else None
     return Message(
         message_id, conversation_id, Role(role), text, created_at, MessageState(state),  # type: ignore[arg-type]
@@ -253,4 +256,5 @@ def _message_from(
         follow_ups=tuple(json.loads(str(follow_ups))),
         claims=tuple(Claim.from_json(fields) for fields in json.loads(str(claims))),
         is_own_knowledge=bool(is_own),
+        remembered=tuple(PastAnswer(*past) for past in json.loads(str(remembered))),
     )  # fmt: skip

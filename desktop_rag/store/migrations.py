@@ -95,7 +95,18 @@ def m010_assistants(connection: Connection) -> None:
     connection.execute("ALTER TABLE messages ADD COLUMN is_own_knowledge BOOLEAN DEFAULT false")
 
 
-def m011_queries_of_answers(connection: Connection) -> None:
+def m011_interactions(connection: Connection) -> None:
+    """What is remembered of questions and their answers, and which of it an answer was shown."""
+    connection.execute(
+        """CREATE TABLE interactions (
+            interaction_id VARCHAR, conversation_id VARCHAR, assistant_id VARCHAR DEFAULT '',
+            question VARCHAR, asked VARCHAR, answer VARCHAR, outcome VARCHAR, ended_at DOUBLE,
+            model VARCHAR, has_several_steps BOOLEAN, embedder VARCHAR DEFAULT '', vector BLOB)"""
+    )
+    connection.execute("ALTER TABLE messages ADD COLUMN remembered VARCHAR DEFAULT '[]'")
+
+
+def m012_queries_of_answers(connection: Connection) -> None:
     """The query over a table whose result was a source of an answer."""
     connection.execute("ALTER TABLE citations ADD COLUMN query VARCHAR DEFAULT ''")
 
@@ -111,7 +122,8 @@ MIGRATIONS: list[Callable[[Connection], None]] = [
     m008_spans_beside_texts,
     m009_after_answers,
     m010_assistants,
-    m011_queries_of_answers,
+    m011_interactions,
+    m012_queries_of_answers,
 ]
 LATEST = len(MIGRATIONS)
 

@@ -10,6 +10,7 @@ from desktop_rag.store.conversations import ConversationStore
 from desktop_rag.store.database import DamagedStoreError, Database, set_aside
 from desktop_rag.store.documents import DocumentStore
 from desktop_rag.store.evaluations import EvaluationStore
+from desktop_rag.store.interactions import InteractionStore
 from desktop_rag.store.lexical import LexicalStore
 from desktop_rag.store.models import ModelStore
 from desktop_rag.store.names import NameStore
@@ -39,6 +40,7 @@ def duckdb_engine(database: Database) -> Engine:
         models=ModelStore(database),
         conversations=ConversationStore(database),
         assistants=AssistantStore(database),
+        interactions=InteractionStore(database),
         evaluations=EvaluationStore(database),
         tables=TableQueries(),
         upkeep=PostingsClustering(database),

@@ -24,6 +24,7 @@ from desktop_rag.ui.hidden_answer import HiddenAnswer, is_backed
 from desktop_rag.ui.message_model import Phase, Turn
 from desktop_rag.ui.own_knowledge_note import OwnKnowledgeNote
 from desktop_rag.ui.query_fold import QueryFold
+from desktop_rag.ui.remembered_button import RememberedButton
 from desktop_rag.ui.theme import Theme
 from desktop_rag.ui.wording import count_of, one_line
 
@@ -127,6 +128,7 @@ class AnswerItem(QWidget):
     follow_up_chosen = Signal(str)
     view_requested = Signal(object)
     place_wanted = Signal(object)
+    remembered_requested = Signal()
     feedback_given = Signal(object)
 
     def __init__(self, theme: Theme, turn: Turn, parent: QWidget | None = None) -> None:
@@ -162,6 +164,7 @@ class AnswerItem(QWidget):
         self._claims = ClaimPanel(self._theme)
         self._check = TextButton("", kind="quiet")
         self._check.setObjectName("claimSummary")
+        self._remembered = RememberedButton()
         self._sources = TextButton("", kind="quiet", icon="quote:accent", theme=self._theme)
         self._copy = IconButton(self._theme, "copy:muted", "Copy the answer")
         self._retry = IconButton(self._theme, "retry:muted", "Answer again")
@@ -173,11 +176,11 @@ class AnswerItem(QWidget):
         column.setSpacing(4)
         for widget in (self._thinking, self._own_knowledge, self._body, self._query, self._status):
             column.addWidget(widget)
-        column.addWidget(self._notes)
-        column.addWidget(self._failure)
-        column.addWidget(self._hidden)
+        for widget in (self._notes, self._failure, self._hidden):
+            column.addWidget(widget)
         column.addWidget(self._check, alignment=Qt.AlignmentFlag.AlignLeft)
         column.addWidget(self._claims)
+        column.addWidget(self._remembered, alignment=Qt.AlignmentFlag.AlignLeft)
         column.addLayout(self._build_footer())
         self._follow_ups = FollowUpList()
         column.addWidget(self._follow_ups)
@@ -213,6 +216,7 @@ class AnswerItem(QWidget):
         self._retry.clicked.connect(self.retry_requested)
         self._every_file.clicked.connect(self.every_file_requested)
         self._sources.clicked.connect(self.sources_requested)
+        self._remembered.clicked.connect(self.remembered_requested)
         self._copy.clicked.connect(self._on_copy_clicked)
         self._fork.clicked.connect(self.fork_requested)
         self._rewrite.clicked.connect(self.rewrite_requested)
@@ -247,6 +251,7 @@ class AnswerItem(QWidget):
         self._notes.setVisible(bool(self._notes.text()))
         self._sources.setText(_sources_in_words(message))
         self._sources.setVisible(bool(message.sources or message.nearest))
+        self._remembered.show_past(message.remembered)
         self._show_actions()
         set_property(self, "live", turn.is_live)
 

@@ -33,9 +33,11 @@ from desktop_rag.ui.conversation_feed import ConversationFeed
 from desktop_rag.ui.conversation_list import UNTITLED, ConversationList, title_of
 from desktop_rag.ui.document_view import PlaceInDocument
 from desktop_rag.ui.empty_chat import EmptyChat
+from desktop_rag.ui.memory_actions import MemoryActions
 from desktop_rag.ui.message_view import MessageView
 from desktop_rag.ui.model_choice import ModelChoice
 from desktop_rag.ui.place_opener import PlaceOpener
+from desktop_rag.ui.prompt_actions import PromptActions
 from desktop_rag.ui.side_panels import SidePanels
 from desktop_rag.ui.sources_panel import SourcesPanel
 from desktop_rag.ui.theme import Theme
@@ -49,7 +51,7 @@ _COMPOSER_PX = 780
 
 class ChatPage(QWidget):
     """Connects the conversation list, the messages, the composer and the sources. `askable` is
-    what there is to ask, `models` which one answers.
+    what there is to ask, `models` which one answers, `prompts` the prompts that are kept.
 
     `undo_offered` carries a Notice and what undoes it, `told` a Notice.
     """
@@ -67,10 +69,12 @@ class ChatPage(QWidget):
         self._opener = PlaceOpener(bridge, library, theme, self)
         self._feed = ConversationFeed(bridge, chat, self)
         self._actions = ConversationActions(bridge, chat, self)
+        self._memory = MemoryActions(bridge, chat, self)
         self._sessions = ChatSessions(bridge, chat, self)
         self._assistants = AssistantActions(bridge, chat, theme, self)
         self.askable = Askable(bridge, library, self)
         self._build()
+        self.prompts = PromptActions(bridge, chat, self._composer.prompts, self)
         self._connect()
         self._sessions.show_current()
 
@@ -150,6 +154,7 @@ class ChatPage(QWidget):
         self._messages.follow_up_chosen.connect(self.ask)
         self._messages.view_requested.connect(self.view_source)
         self._messages.place_wanted.connect(self._actions.find_place)
+        self._messages.remembered_requested.connect(self._memory.show_remembered)
         self._messages.citation_clicked.connect(self._on_citation_clicked)
         self._messages.address_clicked.connect(self._on_address_clicked)
 

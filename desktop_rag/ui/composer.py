@@ -20,6 +20,7 @@ from desktop_rag.core.domain import Collection
 from desktop_rag.core.question import Question
 from desktop_rag.core.search_syntax import SEARCH_SYNTAX
 from desktop_rag.ui.controls import Card, IconButton, PlainLabel, TextButton, set_property
+from desktop_rag.ui.slash_prompts import SlashPrompts
 from desktop_rag.ui.theme import Theme
 from desktop_rag.ui.wording import one_line
 
@@ -67,6 +68,7 @@ class QuestionField(QPlainTextEdit):
 class Composer(Card):
     """Tells what to ask and when to stop; while an answer is on its way nothing can be sent.
 
+    `prompts` are those it offers behind a slash.
     `submitted` carries a Question, `edited` an earlier question's message before it.
     """
 
@@ -87,6 +89,7 @@ class Composer(Card):
 
     def _build(self) -> None:
         self._field = QuestionField()
+        self.prompts = SlashPrompts(self._field)
         self.setFocusProxy(self._field)
         self._collections = QComboBox()
         self._collections.setObjectName("collectionPicker")

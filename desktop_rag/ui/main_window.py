@@ -114,6 +114,7 @@ class MainWindow(QMainWindow):
         self.chat_page.models.chosen.connect(self.settings_page.use_model)
         self.chat_page.folder_requested.connect(self._on_folder_requested)
         self.library_page.endpoint_asked.connect(self._on_settings_requested)
+        self.settings_page.prompts_requested.connect(self.chat_page.prompts.manage)
         self.library_page.demo_asked.connect(self.demo_requested)
         self.library_page.summary_asked.connect(self._on_summary_asked)
 

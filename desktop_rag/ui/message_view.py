@@ -41,6 +41,7 @@ class MessageView(QScrollArea):
     follow_up_chosen = Signal(str)
     view_requested = Signal(object)
     place_wanted = Signal(object)
+    remembered_requested = Signal(object)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -196,6 +197,7 @@ class MessageView(QScrollArea):
             item.follow_up_chosen.connect(self.follow_up_chosen)
             item.view_requested.connect(self.view_requested)
             item.place_wanted.connect(self.place_wanted)
+            item.remembered_requested.connect(self._on_remembered_requested)
             item.hide_unsupported(is_wanted=self._hides_unsupported)
             item.show_as_last(is_last=row == self._model.rowCount() - 1)
         self._items[row] = item
@@ -219,6 +221,10 @@ class MessageView(QScrollArea):
     @Slot()
     def _on_edit_requested(self) -> None:
         self.edit_requested.emit(self._message_of_sender())
+
+    @Slot()
+    def _on_remembered_requested(self) -> None:
+        self.remembered_requested.emit(self._message_of_sender())
 
     @Slot()
     def _on_fork_requested(self) -> None:

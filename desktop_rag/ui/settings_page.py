@@ -18,13 +18,20 @@ from PySide6.QtWidgets import (
 
 from desktop_rag.core.model_profile import ExaminationChanged
 from desktop_rag.core.paths import Home
-from desktop_rag.core.settings import AnswerSettings, RetrievalSettings, Settings
+from desktop_rag.core.settings import (
+    AnswerSettings,
+    PreferenceSettings,
+    RetrievalSettings,
+    Settings,
+)
 from desktop_rag.ui.answers_form import AnswersForm
 from desktop_rag.ui.bridge import Bridge
 from desktop_rag.ui.controls import ElidedLabel, PlainLabel, TextButton
 from desktop_rag.ui.file_opening import FileOpener
+from desktop_rag.ui.memory_field import MemoryField
 from desktop_rag.ui.model_field import MODEL_NOTE, ModelField
 from desktop_rag.ui.models_form import ModelsForm
+from desktop_rag.ui.preferences_form import PreferencesForm
 from desktop_rag.ui.retrieval_form import RetrievalForm
 from desktop_rag.ui.settings_fields import (
     SettingsSection,
@@ -86,6 +93,7 @@ class SettingsPage(QWidget):
         self._settings = settings
         self._models.show_settings(settings)
         self._answers.show_answers(settings.answers)
+        self._preferences.show_preferences(settings.preferences)
         self._schemes[settings.appearance.scheme].setChecked(True)
         self._retrieval.show_retrieval(settings.retrieval)
         show_number(self._largest, settings.index.max_file_mb)
@@ -112,7 +120,9 @@ class SettingsPage(QWidget):
         self.setProperty("kind", "page")
         self._models = ModelsForm(self._bridge, self._chat, self._guard)
         self._retrieval = RetrievalForm(self._guard)
-        self._answers = AnswersForm()
+        self._preferences = PreferencesForm(self._guard)
+        self.prompts_requested = self._preferences.prompts_requested
+        self._answers = AnswersForm(MemoryField(self._bridge, self._chat))
         body = QWidget()
         body.setProperty("kind", "page")
         sections = QVBoxLayout()
@@ -121,6 +131,7 @@ class SettingsPage(QWidget):
             self._models,
             self._build_appearance(),
             self._retrieval,
+            self._preferences,
             self._answers,
             self._build_indexing(),
             self._build_about(),
@@ -218,6 +229,7 @@ class SettingsPage(QWidget):
         self._models.changed.connect(self._change_to)
         self._retrieval.changed.connect(self._on_retrieval_changed)
         self._answers.changed.connect(self._on_answers_changed)
+        self._preferences.changed.connect(self._on_preferences_changed)
         for button in self._schemes.values():
             # The one that is left toggles too: one change is enough.
             button.clicked.connect(self._on_edited)
@@ -238,6 +250,10 @@ class SettingsPage(QWidget):
     @Slot(object)
     def _on_answers_changed(self, answers: AnswerSettings) -> None:
         self._change_to(replace(self._settings, answers=answers))
+
+    @Slot(object)
+    def _on_preferences_changed(self, preferences: PreferenceSettings) -> None:
+        self._change_to(replace(self._settings, preferences=preferences))
 
     @Slot()
     def _on_edited(self) -> None:

@@ -121,6 +121,7 @@ def test_nothing_of_it_is_kept_as_a_chat(indexed: Services, folder: Path) -> Non
     figures = evaluate(questions, indexed.chat, lambda _: None)
     assert figures.to_json()["questions"] == 3
     assert indexed.chat.history.all() == []
+    assert indexed.chat.memory.count() == 0
 
 
 def test_an_endpoint_that_fails_is_counted_and_told(indexed: Services, folder: Path) -> None:

@@ -5,6 +5,7 @@ from typing import Protocol
 
 from desktop_rag.store.contract.assistants import AssistantStore
 from desktop_rag.store.contract.documents import DocumentStore
+from desktop_rag.store.contract.interactions import InteractionStore
 from desktop_rag.store.contract.records import ConversationStore, EvaluationStore
 from desktop_rag.store.contract.search import LexicalStore, NameStore, Upkeep
 from desktop_rag.store.contract.sources import SourceStore, WebPageStore
@@ -52,6 +53,7 @@ class Engine:
     models: ModelStore
     conversations: ConversationStore
     assistants: AssistantStore
+    interactions: InteractionStore
     evaluations: EvaluationStore
     tables: TableQueries
     upkeep: Upkeep

@@ -50,7 +50,7 @@ class ConversationStore(Protocol):
         ...
 
     def purge_deleted(self) -> None:
-        """Remove hidden conversations with their messages for good."""
+        """Remove hidden conversations with their messages and interactions for good."""
         ...
 
     def add_message(self, message: Message) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_rag.answer.prompt import ANSWER_SHARE, INSTRUCTIONS, build_turns
+from desktop_rag.answer.prompt import ANSWER_SHARE, INSTRUCTIONS, build_prompt
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import Message, Role, SourceRef
 from desktop_rag.models.ports import ChatTurn
@@ -37,7 +37,7 @@ def build(
     question: str = QUESTION,
     context_tokens: int = 4096,
 ) -> tuple[list[ChatTurn], tuple[SourceRef, ...]]:
-    return build_turns(
+    prompt = build_prompt(
         question,
         sources,
         history,
@@ -45,6 +45,7 @@ def build(
         count_tokens=count_words,
         fence=FENCE,
     )
+    return prompt.turns, prompt.sources
 
 
 def words(count: int, word: str = "word") -> str:

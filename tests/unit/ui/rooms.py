@@ -17,7 +17,10 @@ from desktop_rag.answer.chat import Chat
 from desktop_rag.answer.chat_models import ChatModels
 from desktop_rag.answer.claims.checker import ClaimChecker
 from desktop_rag.answer.fusion import FusionModel
+from desktop_rag.answer.memory import Memory
 from desktop_rag.answer.naming import NamedDocuments
+from desktop_rag.answer.personal import Personal
+from desktop_rag.answer.prompt_library import PromptLibrary
 from desktop_rag.answer.retrieval import Retriever
 from desktop_rag.answer.rewrites import Rewrites
 from desktop_rag.core.domain import Document, DocumentState, FileStat
@@ -30,12 +33,9 @@ from desktop_rag.ingest.read.names import is_readable_name
 from desktop_rag.ingest.worker import ParserProcess
 from desktop_rag.models.gate import ModelGate
 from desktop_rag.models.keys import KeyStore
-from desktop_rag.store.assistants import AssistantStore
 from desktop_rag.store.clustering import PostingsClustering
 from desktop_rag.store.database import Database
 from desktop_rag.store.documents import DocumentStore
-from desktop_rag.store.lexical import LexicalStore
-from desktop_rag.store.names import NameStore
 from desktop_rag.store.opening import duckdb_engine
 from desktop_rag.store.sources import SourceStore
 from desktop_rag.store.web_pages import WebPageStore
@@ -123,15 +123,20 @@ def make_chat(database: Database, keyring: KeyringBackend | None) -> Chat:
         return keyring
 
     fusion = FusionModel.load(resources_dir() / "retrieval" / "fusion.toml")
-    names = NamedDocuments(NameStore(database))
-    retriever = Retriever(LexicalStore(database), list, ModelGate(), names, fusion)
+    engine, home = duckdb_engine(database), database.path.parent
+    names = NamedDocuments(engine.names)
+    retriever = Retriever(engine.lexical, list, ModelGate(), names, fusion)
     return Chat(
-        engine=duckdb_engine(database),
+        engine,
         retriever=retriever,
         embedder=None,
         models=ChatModels(KeyStore(find_backend), Settings()),
-        rewrites=Rewrites(database.path.parent / "rewrites", lambda _: None),
-        assistants=Assistants(AssistantStore(database), SourceStore(database).collections),
+        personal=Personal(
+            Rewrites(home / "rewrites", lambda _: None),
+            Memory(engine.interactions, None),
+            PromptLibrary(home / "prompts", resources_dir() / "prompts"),
+        ),
+        assistants=Assistants(engine.assistants, engine.sources.collections),
         check=ClaimChecker().check,
     )
 

@@ -1,0 +1,68 @@
+"""A question is asked again in other words: the model sees the earlier answer, until it may not."""
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QDialog
+
+from desktop_rag.core.settings import Settings
+from tests.chat_server import ChatServer
+from tests.stories.conftest import Person
+
+FIRST = "When is the lamp of the lighthouse lit?"
+ALIKE = "At what time do they light the lamp of the lighthouse?"
+LINE = "Remembered: 1 earlier answer"
+
+
+@pytest.fixture
+def asker(person: Person, papers: Path, server: ChatServer) -> Person:
+    """Somebody who has asked once."""
+    person.drops(papers)
+    person.sees("2 searchable")
+    settings = Settings(endpoint=server.endpoint())
+    person.app.services.chat.apply(settings)
+    person.window.show_settings(settings)
+    asks_anew(person, FIRST)
+    return person
+
+
+def asks_anew(person: Person, question: str) -> None:
+    """In a chat of its own, and waits for the answer."""
+    before = person.app.services.chat.memory.count()
+    person.presses("Ctrl+N")
+    person.sees("Ask your documents")
+    person.asks(question)
+    person.sees("Cited · 1")
+    person.waits_until(lambda: person.app.services.chat.memory.count() == before + 1)
+
+
+def prompts_with_examples(server: ChatServer) -> int:
+    return sum("<example-" in str(body.get("messages")) for body in server.chats)
+
+
+def test_an_answer_is_remembered_shown_and_forgotten(asker: Person, server: ChatServer) -> None:
+    assert LINE not in asker.screen()
+    asks_anew(asker, ALIKE)
+    asker.sees(LINE)
+    assert prompts_with_examples(server) == 1
+    asker.clicks(LINE)
+    asker.sees(FIRST)
+    asker.clicks("Forget")
+    asker.sees("Forgotten")
+    asker.waits_until(lambda: asker.app.services.chat.memory.count() == 1)
+    asker.clicks("Close")
+    assert not [d for d in asker.window.findChildren(QDialog) if d.isVisible()]
+    asker.window.activateWindow()
+    asker.waits_until(asker.window.isActiveWindow)
+
+
+def test_switched_off_nothing_is_shown_to_the_model(asker: Person, server: ChatServer) -> None:
+    asker.presses("Ctrl+3")
+    asker.sees("1 answer remembered")
+    asker.clicks("Learn from earlier answers")
+    asker.presses("Ctrl+1")
+    asker.presses("Ctrl+N")
+    asker.asks(ALIKE)
+    asker.sees("Cited · 1")
+    assert prompts_with_examples(server) == 0
+    assert asker.app.services.chat.memory.count() == 1
