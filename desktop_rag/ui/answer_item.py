@@ -247,7 +247,7 @@ class AnswerItem(QWidget):
         self._status.setVisible(turn.is_live and turn.phase is not Phase.WRITING)
         self._failure.show_failure(message)
         self._byline.set_full_text("" if turn.is_live else one_line(byline(message)))
-        self._notes.setText(one_line(message.notes.in_words()) if message.notes else "")
+        self._notes.setText(one_line(_notes_in_words(message)))
         self._notes.setVisible(bool(self._notes.text()))
         self._sources.setText(_sources_in_words(message))
         self._sources.setVisible(bool(message.sources or message.nearest))
@@ -326,6 +326,14 @@ def _sources_in_words(message: Message) -> str:
     return count_of(len(message.sources), "source")
 
 
+def _notes_in_words(message: Message) -> str:
+    """What the search made of the question, and how many files had something."""
+    if message.notes is None:
+        return ""
+    counted = message.notes.files
+    return f"{message.notes.in_words()} {counted.in_words() if counted else ''}".strip()
+
+
 def byline(message: Message) -> str:
     """Who answered and how long it took: `llama-3.1 · 4.2 s`."""
     parts = [EXCERPTS_BYLINE if message.is_excerpts else message.model]
@@ -333,8 +341,6 @@ def byline(message: Message) -> str:
         parts.insert(0, "stopped")
     if message.seconds:
         parts.append(f"{message.seconds:.1f} s")
-    if message.notes and message.notes.files:
-        parts.append(message.notes.files.in_words())
     if message.is_rewritten:
         parts.append("rewritten by you")
     return " · ".join(part for part in parts if part)
