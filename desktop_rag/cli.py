@@ -56,11 +56,17 @@ def _demo(arguments: argparse.Namespace) -> int:
 
 
 def _ask(arguments: argparse.Namespace) -> int:
-    request = {
+    request: dict[str, Any] = {
         "question": arguments.question,
         "collection": arguments.collection,
         "assistant": arguments.assistant,
     }
+    if arguments.attach and arguments.popup:
+        raise AppError("Nothing can be attached to a question in the window from here.",
+                       "Attach it in the window, or leave out --popup.")  # fmt: skip
+    if arguments.attach:
+        # The app that answers may run in another folder.
+        request["attach"] = [str(Path(name).expanduser().absolute()) for name in arguments.attach]
     verb = "popup" if arguments.popup else "ask"
     if not arguments.popup:
         request["goes_on"] = arguments.json
@@ -222,6 +228,8 @@ def _parser() -> argparse.ArgumentParser:
     added.add_argument("question", type=_not_empty)
     added.add_argument("--collection", default="", help="ask this collection only")
     added.add_argument("--assistant", default="", help="ask the assistant of this name")
+    text = "a file or image to ask about, beside the library; may be repeated"
+    added.add_argument("--attach", action="append", default=[], metavar="FILE", help=text)
     added.add_argument("--popup", action="store_true", help="put the question into the open window")
     _add_index(
         verb("index", _index, "Make folders and web pages searchable and wait until they are.")

@@ -3,11 +3,14 @@
 Any worker thread.
 """
 
+from collections.abc import Sequence
+from pathlib import Path
 from threading import Event
 from typing import Any, get_args
 
 from desktop_rag import cli_output
 from desktop_rag.answer.chat import Chat
+from desktop_rag.core.attachments import Attachment
 from desktop_rag.core.conversation import AnswerDone, Message, MessageState
 from desktop_rag.core.domain import SearchMode
 from desktop_rag.core.errors import AppError
@@ -20,19 +23,26 @@ def ask(
     question: str,
     collection: str = "",
     assistant: str = "",
+    attach: Sequence[str] = (),
     *,
     goes_on: bool = False,
 ) -> dict[str, Any]:
-    """Ask in a new conversation and wait for the answer; AppError when it failed.
+    """Ask in a new conversation, with files attached, and wait for the answer.
 
     `collection` and `assistant` are names, "" for all and none. With `goes_on` it waits also for
-    what is found about the answer once it stands.
+    what is found about the answer once it stands. AppError when it failed, or when one of the files
+    to `attach` can't be read.
     """
     message: Message | None = None
     collection_id = _collection_id(library, collection)
     assistant_id = chat.assistants.find(assistant).assistant_id if assistant else ""
+    attached = _attached(library, chat, attach)
     for event in chat.ask(
-        question, collection_id=collection_id, assistant_id=assistant_id, cancel=Event()
+        question,
+        collection_id=collection_id,
+        assistant_id=assistant_id,
+        attachments=attached,
+        cancel=Event(),
     ):
         if isinstance(event, AnswerDone):
             message = event.message
@@ -60,6 +70,15 @@ def status(library: Library, *, failed: bool = False) -> dict[str, Any]:
     sources = [(source, library.counts(source.source_id)) for source in library.sources()]
     unread = library.documents() if failed else None
     return cli_output.status_json(sources, library.collections(), unread)
+
+
+def _attached(library: Library, chat: Chat, names: Sequence[str]) -> list[Attachment]:
+    if not names:
+        return []
+    # It reads images with Qt, which a computer without a screen may not have whole.
+    from desktop_rag.ui.attachment_reading import attach_file
+
+    return [attach_file(library, chat, Path(name), Event()) for name in names]
 
 
 def _collection_id(library: Library, name: str) -> str:

@@ -3,17 +3,21 @@
 import threading
 
 from desktop_rag.app import Services
+from desktop_rag.core.attachments import Attachment
 from desktop_rag.core.conversation import AnswerDone, AnswerEvent, Message
 
 
-def events_of(services: Services, question: str, **where: str) -> list[AnswerEvent]:
+def events_of(
+    services: Services, question: str, *attachments: Attachment, **where: str
+) -> list[AnswerEvent]:
     """All events of an answer; `where` is a conversation, a collection or both."""
-    return list(services.chat.ask(question, cancel=threading.Event(), **where))
+    cancel = threading.Event()
+    return list(services.chat.ask(question, attachments=attachments, cancel=cancel, **where))
 
 
-def ask(services: Services, question: str, **where: str) -> Message:
+def ask(services: Services, question: str, *attachments: Attachment, **where: str) -> Message:
     """The answer as it is stored."""
-    return answer_of(events_of(services, question, **where))
+    return answer_of(events_of(services, question, *attachments, **where))
 
 
 def answer_of(events: list[AnswerEvent]) -> Message:

@@ -9,8 +9,11 @@ from dataclasses import dataclass, replace
 from threading import Event
 
 from desktop_rag.answer.assistants import Setup
+from desktop_rag.answer.attached_sources import AttachedSources
+from desktop_rag.answer.attachments import Attachments
 from desktop_rag.answer.chat_models import ChatModels
 from desktop_rag.answer.draft import Draft
+from desktop_rag.answer.earlier_sources import numbered_anew
 from desktop_rag.answer.extract import (
     NOTHING_FOUND,
     NOTHING_RELEVANT,
@@ -24,11 +27,13 @@ from desktop_rag.answer.memory import Memory
 from desktop_rag.answer.model_answer import answer_with
 from desktop_rag.answer.passages import place_of
 from desktop_rag.answer.preferences import in_manner
+from desktop_rag.answer.prompt import IMAGE_TOKENS, Beside
 from desktop_rag.answer.source_finder import SourceFinder
 from desktop_rag.answer.summaries import Summaries
 from desktop_rag.answer.table_answer import TableAnswer
 from desktop_rag.answer.whole_library import WholeLibrary
 from desktop_rag.core.anchors import Anchor
+from desktop_rag.core.attachments import Attachment
 from desktop_rag.core.conversation import (
     AnswerEvent,
     Conversation,
@@ -52,6 +57,7 @@ from desktop_rag.store.contract.tables import TableQueries
 
 # By how many collections were asked: none is all documents.
 _NOTHING_RELEVANT = (NOTHING_RELEVANT, NOTHING_RELEVANT_HERE, NOTHING_RELEVANT_AMONG)
+_NEAREST = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +76,7 @@ class Asking:
     every_file: bool = False
     asks_few_files: bool = False
     uses_memory: bool = True
+    attachments: tuple[Attachment, ...] = ()
 
 
 class Answering:
@@ -82,7 +89,9 @@ class Answering:
         tables: TableQueries,
         embedder: Embedder | None,
         models: ChatModels,
+        *,
         memory: Memory,
+        attachments: Attachments,
     ) -> None:
         """Without an embedder sentences are chosen by their words."""
         self._finder = finder
@@ -91,6 +100,8 @@ class Answering:
         self._models = models
         self._table_answer = TableAnswer(documents, tables)
         self._memory = memory
+        self._attachments = attachments
+        self._attached = AttachedSources(finder, documents)
         self._whole_library = WholeLibrary(finder, documents, embedder)
         self._summaries = Summaries(finder, documents, embedder)
 
@@ -121,18 +132,19 @@ class Answering:
         if setup.refusal:
             raise setup.refusal
         model = self._models.main(setup.settings)
-        is_summary = asks_for_summary(asking.question)
+        attached = tuple(a.attachment_id for a in asking.attachments if a.has_text)
+        is_summary = asks_for_summary(asking.question) and bool(attached or not asking.attachments)
         if is_summary:
             _tell(draft, setup)
             draft.has_several_steps = True
             yield from self._summaries.answer(
-                draft, asking.question,
+                draft, asking.question, attached=attached,
                 reach=setup.reach, wishes=setup.wishes, model=model, cancel=cancel,
                 preferences=setup.settings.preferences,
             )  # fmt: skip
         else:
             yield from self._looked_up(draft, asking, model, cancel)
-        if draft.sources or cancel.is_set():
+        if draft.sources or draft.sees_images or cancel.is_set():
             return
         if model and setup.is_open and not is_summary:
             yield from self._from_model(model, draft, asking, cancel)
@@ -158,21 +170,31 @@ class Answering:
                 reach=reach, wishes=setup.wishes, model=model, cancel=cancel,
                 preferences=settings.preferences,
             )  # fmt: skip
-        elif draft.sources and model:
+        elif model and (draft.sources or self._is_given_anything(asking)):
             yield from self._from_model(model, draft, asking, cancel)
-        elif draft.sources:
-            yield from self._from_excerpts(draft, _said_before(draft, asking))
+        elif not model:
+            self._join_attached(draft, asking)
+            if draft.sources:
+                yield from self._from_excerpts(draft, _said_before(draft, asking))
 
     def _is_worth_asking_all(self, draft: Draft, asking: Asking) -> bool:
         """Nothing is about the question among all, but alone one of few files may have something.
 
         More files take longer than anybody waits unasked. It takes a model to tell: without one,
         of 143 questions about something else 13 were answered with words that happened to match.
+        What is attached is what is asked about.
         """
-        if not (draft.nearest and asking.asks_few_files):
+        if not (draft.nearest and asking.asks_few_files) or asking.attachments:
             return False
         count = self._finder.count_files(draft.asked, FEW_FILES + 1, asking.setup.reach)
         return 1 < count <= FEW_FILES
+
+    def _is_given_anything(self, asking: Asking) -> bool:
+        """Whether there is more of what is attached than its name, as in an imported chat."""
+        has_text = any(attachment.has_text for attachment in asking.attachments)
+        return has_text or bool(
+            self._attachments.images(asking.attachments, asking.setup.settings.endpoint)
+        )
 
     def _examples(self, asked: str, asking: Asking) -> tuple[Interaction, ...]:
         if not asking.uses_memory:
@@ -187,15 +209,42 @@ class Answering:
     def _from_model(
         self, model: ChatModel, draft: Draft, asking: Asking, cancel: Event
     ) -> Iterator[AnswerEvent]:
-        draft.is_open, has_sources = asking.setup.is_open, bool(draft.sources)
-        draft.is_own_knowledge = not has_sources
-        draft.examples = self._examples(draft.asked, asking) if has_sources else ()
+        images = self._attachments.images(asking.attachments, asking.setup.settings.endpoint)
+        is_given = bool(draft.sources) or self._is_given_anything(asking)
+        draft.is_open, draft.is_own_knowledge = asking.setup.is_open, not is_given
+        draft.sees_images = bool(images)
+        if is_given:
+            draft.nearest = ()
+
+        def attached(context_tokens: int) -> Beside:
+            room = context_tokens - IMAGE_TOKENS * len(images)
+            sources = self._attached.for_prompt(
+                asking.attachments,
+                draft.asked,
+                asking.setup.settings.retrieval,
+                room,
+                model.count_tokens,
+            )
+            return Beside(sources, images)
+
+        # Examples are of answers from sources.
+        draft.examples = self._examples(draft.asked, asking) if is_given else ()
         wishes, is_open = asking.setup.wishes, draft.is_open
-        rules = instructions_for(wishes, is_open=is_open, has_sources=has_sources)
+        rules = instructions_for(wishes, is_open=is_open, has_sources=is_given)
         yield from answer_with(
             model, asking.question, asking.history, draft, cancel,
             instructions=in_manner(rules, asking.setup.settings.preferences),
+            attached=attached,
         )  # fmt: skip
+
+    def _join_attached(self, draft: Draft, asking: Asking) -> None:
+        """What attached files say of the question stands before what the library says."""
+        about, near = self._attached.relevant(
+            asking.attachments, draft.asked, asking.setup.settings.retrieval
+        )
+        draft.send(numbered_anew([*about, *draft.sources]))
+        nearest = [] if draft.sources else [*near, *draft.nearest]
+        draft.nearest = numbered_anew(nearest[:_NEAREST])
 
     def _placed(self, sources: Sequence[SourceRef]) -> tuple[SourceRef, ...]:
         """The sources with cited ones at the place of their quote: a row, not the whole table."""

@@ -14,6 +14,7 @@ from desktop_rag.answer.afterwards import After, Afterwards
 from desktop_rag.answer.answer_claims import CheckClaim
 from desktop_rag.answer.answering import Answering, Asking
 from desktop_rag.answer.assistants import Assistants, Setup
+from desktop_rag.answer.attachments import Attachments
 from desktop_rag.answer.chat_models import ChatModels
 from desktop_rag.answer.follow_ups import FollowUps
 from desktop_rag.answer.history import History
@@ -24,6 +25,7 @@ from desktop_rag.answer.small_job import Unless
 from desktop_rag.answer.source_finder import SourceFinder
 from desktop_rag.answer.trials import Trials
 from desktop_rag.answer.whole_library import MOST_FILES
+from desktop_rag.core.attachments import Attachment
 from desktop_rag.core.conversation import (
     AnswerChanged,
     AnswerDone,
@@ -66,16 +68,23 @@ class Chat:
     ) -> None:
         """Its settings are those of the `models`, until others are applied."""
         conversations, documents = engine.conversations, engine.documents
-        self.history = History(conversations, documents, personal.rewrites)
+        self.history = History(engine, personal.rewrites)
         self.prompts = personal.prompts
         self.models = models
         self.memory = personal.memory
         self.assistants = assistants
+        self.attachments = Attachments(engine.attachments, models)
         self._conversations = conversations
         self._documents = documents
         self._finder = SourceFinder(retriever, documents, embedder)
         self._answering = Answering(
-            self._finder, documents, engine.tables, embedder, models, self.memory
+            self._finder,
+            documents,
+            engine.tables,
+            embedder,
+            models,
+            memory=self.memory,
+            attachments=self.attachments,
         )
         self.trials = Trials(
             self._answering, lambda asked, where: self._asking(asked, where, ()), check, models
@@ -114,16 +123,21 @@ class Chat:
         conversation_id: str = "",
         collection_id: str = "",
         assistant_id: str = "",
+        attachments: Sequence[Attachment] = (),
         cancel: Event,
     ) -> Iterator[AnswerEvent]:
         """Store the question and answer it; "" means a new conversation, all, and no assistant.
 
-        Yields QuestionStored, SourcesFound, ThinkingDelta and TextDelta as they come, and last
-        AnswerDone, whose message is stored and says how it ended. Only a failing store raises.
+        `attachments` are what is attached to the conversation from now on. Yields QuestionStored,
+        SourcesFound, ThinkingDelta and TextDelta as they come, and last AnswerDone, whose message
+        is stored and says how it ended. Only a failing store raises, and AppError when the model
+        can't take what is attached; then nothing is stored.
         """
         question = storable(question)
         if not question.strip():
             raise AppError("There is no question.", "Write one first.")
+        if refused := self.refusal(attachments, assistant_id):
+            raise refused
         conversation = (
             self._conversations.get(conversation_id)
             if conversation_id
@@ -137,11 +151,20 @@ class Chat:
         conversation = replace(conversation, collection_id=collection_id, assistant_id=assistant_id)
         history = self._conversations.messages(conversation.conversation_id)
         asked = Message(
-            uuid.uuid4().hex, conversation.conversation_id, Role.USER, question, time.time()
-        )
+            uuid.uuid4().hex, conversation.conversation_id, Role.USER, question, time.time(),
+            attachments=tuple(attachments),
+        )  # fmt: skip
         self._conversations.add_message(asked)
+        self.attachments.set(conversation.conversation_id, attachments)
         yield QuestionStored(conversation, asked)
-        yield from self._answer(self._asking(question, conversation, history), cancel)
+        yield from self._answer(
+            self._asking(question, conversation, history, attachments=attachments), cancel
+        )
+
+    def refusal(self, attachments: Sequence[Attachment], assistant_id: str = "") -> AppError | None:
+        """Why nothing can be asked with these of the model that would answer; None when it can."""
+        settings = self.assistants.set_up(assistant_id, "", self._settings).settings
+        return self.attachments.refusal(attachments, settings.endpoint)
 
     def retry(
         self, conversation_id: str, *, every_file: bool = False, cancel: Event
@@ -157,10 +180,13 @@ class Chat:
         last = max((i for i, m in enumerate(messages) if m.role is Role.USER), default=None)
         if last is None:
             raise AppError("There is no question to answer again.", "Ask one first.")
+        if refused := self.refusal(messages[last].attachments, conversation.assistant_id):
+            raise refused
         replaced = messages[last + 1].message_id if last + 1 < len(messages) else ""
         asking = self._asking(
-            messages[last].text, conversation, messages[:last], every_file=every_file
-        )
+            messages[last].text, conversation, messages[:last],
+            attachments=messages[last].attachments, every_file=every_file,
+        )  # fmt: skip
         yield from self._answer(asking, cancel, replaced=replaced)
 
     def files_to_ask(self, conversation_id: str) -> tuple[int, str]:
@@ -256,6 +282,7 @@ class Chat:
         conversation: Conversation,
         history: Sequence[Message],
         *,
+        attachments: Sequence[Attachment] = (),
         every_file: bool = False,
     ) -> Asking:
         setup = self._set_up(conversation)
@@ -268,6 +295,7 @@ class Chat:
             every_file=every_file,
             asks_few_files=self._settings.answers.asks_few_files,
             uses_memory=self._settings.answers.uses_memory and is_wanted,
+            attachments=tuple(attachments),
         )
 
     def _set_up(self, conversation: Conversation) -> Setup:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from desktop_rag.answer.finish import finish_answer
 from desktop_rag.answer.own_knowledge import apart
 from desktop_rag.core.conversation import (
+    FileCounts,
     Message,
     MessageState,
     PastAnswer,
@@ -23,6 +24,7 @@ class Draft:
 
     One that `is_open` may go on from its sources to what the model knows itself; one that
     `is_own_knowledge` has none.
+    One that `sees_images` may rest on them alone.
     """
 
     conversation_id: str
@@ -39,13 +41,16 @@ class Draft:
     examples: tuple[Interaction, ...] = ()
     has_several_steps: bool = False
     began_at: float = 0.0
+    sees_images: bool = False
 
     def send(self, sources: tuple[SourceRef, ...]) -> None:
         """Answer from these of the sources: those that have room in the prompt."""
         self.sources = sources
         if self.notes and self.notes.files:
             read = len({source.document_id for source in sources})
-            self.notes = replace(self.notes, files=replace(self.notes.files, read=read))
+            # What is attached is read whether it matches or not.
+            matched = max(self.notes.files.matched, read)
+            self.notes = replace(self.notes, files=FileCounts(matched, read))
 
     def message(self, state: MessageState, title: str = "", hint: str = "") -> Message:
         """The draft as it ends, with its citations checked and located."""

@@ -13,6 +13,7 @@ from typing import Any
 
 from markdown_it import MarkdownIt
 
+from desktop_rag.core.attachments import Attachment, in_words
 from desktop_rag.core.conversation import (
     OWN_KNOWLEDGE,
     Conversation,
@@ -59,7 +60,7 @@ def _as_markdown(conversation: Conversation, messages: Sequence[Message]) -> str
         parts.append(
             _plain_lines(message.text) if message.role is Role.USER else _loadless(message)
         )
-        parts += _failure(message)
+        parts += [_plain(in_words(message.attachments)), *_failure(message)]
         parts += ["\n\n".join(_markdown_source(s) for s in message.sources if s.is_cited)]
     return "\n\n".join(part.strip() for part in parts if part.strip()) + "\n"
 
@@ -112,7 +113,8 @@ def _html_message(message: Message) -> Iterator[str]:
         yield f'<p style="white-space:pre-wrap">{html.escape(message.text)}</p>'
     else:
         yield _parser.render(message.text)
-    yield from (f"<p>{html.escape(line)}</p>" for line in _failure(message))
+    told = [in_words(message.attachments), *_failure(message)]
+    yield from (f"<p>{html.escape(line)}</p>" for line in told if line)
     for source in message.sources:
         if source.is_cited:
             quote = f"<blockquote>{html.escape(source.quote)}</blockquote>" if source.quote else ""
@@ -142,7 +144,8 @@ def _json_message(message: Message) -> dict[str, Any]:
         "created_at": _exactly(message.created_at),
     }
     if message.role is Role.USER:
-        return fields
+        attached = [_json_attachment(attachment) for attachment in message.attachments]
+        return fields | ({"attachments": attached} if attached else {})
     return fields | {
         "state": message.state.value,
         "model": message.model,
@@ -157,6 +160,16 @@ def _json_message(message: Message) -> dict[str, Any]:
         "follow_ups": list(message.follow_ups),
         "sources": [_json_source(source) for source in message.sources],
         "nearest": [_json_source(source) for source in message.nearest],
+    }
+
+
+def _json_attachment(attachment: Attachment) -> dict[str, Any]:
+    """What it was; its text and its image stay here."""
+    return {
+        "name": attachment.name,
+        "kind": attachment.kind.value,
+        "words": attachment.words,
+        "pages": attachment.pages,
     }
 
 

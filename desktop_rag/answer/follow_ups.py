@@ -64,15 +64,23 @@ class FollowUps:
     ) -> tuple[str, ...]:
         """Up to MOST questions, none when cancelled. `history` ends with the question answered.
 
-        Each can be answered by the documents that may be found.
+        Each can be answered by the documents that may be found, or by what is attached to the
+        question.
         """
         asked = [message.text for message in history if message.role is Role.USER]
+        attached = [a.attachment_id for m in history[-1:] for a in m.attachments if a.has_text]
         chosen = _Chosen(asked)
 
         def is_answered(question: str, document_id: str) -> bool:
             found = self._finder.look_up(question, settings, limit=_FIRST_PASSAGES, reach=reach)
-            homes = {passage.document_id for passage in found.passages}
-            return found.is_relevant and (not document_id or document_id in homes)
+            passages = list(found.passages) if found.is_relevant else []
+            if attached:
+                more = self._finder.best_attached(
+                    tuple(attached), question, settings, limit=_FIRST_PASSAGES
+                )
+                passages += more if self._finder.is_any_relevant(more) else []
+            homes = {passage.document_id for passage in passages}
+            return document_id in homes if document_id else bool(homes)
 
         for question, document_id in self._proposed(answer, asked, model, cancel, chosen):
             if cancel.is_set():

@@ -1,5 +1,6 @@
 """The stored conversations: found, renamed, pinned, copied, put back. Worker threads only."""
 
+import time
 import uuid
 from collections.abc import Sequence
 from dataclasses import replace
@@ -8,10 +9,9 @@ from pathlib import Path
 from desktop_rag.answer.export import exported
 from desktop_rag.answer.imports import read_conversation
 from desktop_rag.answer.rewrites import Rewrites, is_of
-from desktop_rag.core.conversation import Conversation, Feedback, Message, SourceRef
+from desktop_rag.core.conversation import Conversation, Feedback, Message, Role, SourceRef
 from desktop_rag.core.errors import AppError
-from desktop_rag.store.contract.documents import DocumentStore
-from desktop_rag.store.contract.records import ConversationStore
+from desktop_rag.store.contract.engine import Engine
 
 _COPY = "{title} (copy)"
 
@@ -19,12 +19,12 @@ _COPY = "{title} (copy)"
 class History:
     """What the chat keeps, and what a person can do with it."""
 
-    def __init__(
-        self, conversations: ConversationStore, documents: DocumentStore, rewrites: Rewrites
-    ) -> None:
-        self._conversations = conversations
-        self._documents = documents
+    def __init__(self, engine: Engine, rewrites: Rewrites) -> None:
+        self._conversations = engine.conversations
+        self._attachments = engine.attachments
+        self._documents = engine.documents
         self._rewrites = rewrites
+        self._opened_at = time.time()
 
     def all(self) -> list[Conversation]:
         """Those not deleted: pinned ones first, then the one last written to."""
@@ -60,8 +60,12 @@ class History:
         self._conversations.set_deleted(conversation_id, False)
 
     def purge_deleted(self) -> None:
-        """Remove deleted conversations for good. Called at the start of the app."""
+        """Remove deleted conversations for good, with what was attached to them alone.
+
+        Called at the start of the app.
+        """
         self._conversations.purge_deleted()
+        self._attachments.purge(self._opened_at)
 
     def fork(self, conversation_id: str, message_id: str) -> Conversation:
         """A copy of the conversation up to and with one of its messages."""
@@ -147,6 +151,8 @@ class History:
                 message, message_id=uuid.uuid4().hex, conversation_id=copy.conversation_id
             )
             self._conversations.add_message(fresh)
+            if fresh.role is Role.USER:
+                self._attachments.set(copy.conversation_id, fresh.attachments)
         return self._conversations.get(copy.conversation_id)
 
 

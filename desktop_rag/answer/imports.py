@@ -17,6 +17,7 @@ from typing import Any, NoReturn, TypeVar, cast
 
 from desktop_rag.answer.export import FORMAT, VERSION
 from desktop_rag.core.anchors import Anchor
+from desktop_rag.core.attachments import Attachment, AttachmentKind
 from desktop_rag.core.conversation import (
     Feedback,
     FileCounts,
@@ -230,6 +231,18 @@ def _message(fields: _Fields) -> Message:
         notes=_notes(fields.part("notes")),
         feedback=fields.kind("feedback", Feedback, Feedback.NONE),
         follow_ups=fields.texts("follow_ups"),
+        attachments=fields.each("attachments", _attachment),
+    )
+
+
+def _attachment(fields: _Fields) -> Attachment:
+    """What it was called, and how much there was of it: what it said did not come along."""
+    return Attachment(
+        uuid.uuid4().hex,
+        fields.text("name", 1000),
+        fields.kind("kind", AttachmentKind),
+        words=fields.whole("words"),
+        pages=fields.whole("pages"),
     )
 
 

@@ -1,11 +1,12 @@
 """The answer that a model writes: prompt out, events in. Runs on the thread that answers."""
 
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from threading import Event
 
 from desktop_rag.answer.draft import Draft
-from desktop_rag.answer.prompt import INSTRUCTIONS, build_prompt
+from desktop_rag.answer.prompt import INSTRUCTIONS, NOTHING_BESIDE, Beside, build_prompt
 from desktop_rag.core.conversation import (
     AnswerEvent,
     AnswerWaits,
@@ -29,13 +30,15 @@ def answer_with(
     cancel: Event,
     *,
     instructions: str = INSTRUCTIONS,
+    attached: Callable[[int], Beside] = lambda _: NOTHING_BESIDE,
 ) -> Iterator[AnswerEvent]:
     """Have the model answer from the draft's sources, in the way of its examples.
 
     What it writes grows in the draft, which keeps the sources and examples that were sent.
 
-    Without sources it answers from its own knowledge, if the `instructions` say so. When the model
-    turns out to read less than was thought, it gets less.
+    `attached` gives what the person attached, for a model that reads so many tokens. Without any
+    source it answers from its own knowledge, if the `instructions` say so. When the model turns out
+    to read less than was thought, it gets less.
 
     Raises:
         AppError: for whatever the endpoint did wrong; the draft keeps what had come by then.
@@ -52,7 +55,7 @@ def answer_with(
             count_tokens=model.count_tokens,
             fence=secrets.token_hex(8),
             instructions=instructions,
-            examples=examples,
+            beside=replace(attached(context_tokens), examples=examples),
         )
         draft.send(prompt.sources)
         draft.examples = prompt.examples

@@ -106,6 +106,14 @@ class Retriever:
         """How many documents the chunks belong to, with the `others`."""
         return len(self.lexical.documents_of(chunk_ids) | set(others))
 
+    def best_attached(
+        self, source_ids: tuple[str, ...], query: str, *, limit: int, lexical_weight: float = 0.5
+    ) -> Found:
+        """The best passages of files attached to a chat, as `search` finds them."""
+        only = Reach(attached=source_ids)
+        with self._gate.question():
+            return self._search(parse_query(query), "hybrid", limit, only, lexical_weight)
+
     def documents(self, query: str, limit: int, reach: Reach = EVERYTHING) -> list[Passage]:
         """The first passage of each document that a query with its filters may find, newest first.
 
@@ -113,6 +121,10 @@ class Retriever:
         """
         scope, _ = self._scope(parse_query(query), reach)
         return self.lexical.passages(self.lexical.newest(limit, scope))
+
+    def attached_documents(self, source_ids: tuple[str, ...], limit: int) -> list[Passage]:
+        """The first passage of each document of files attached to a chat."""
+        return self.lexical.passages(self.lexical.newest(limit, Scope(attached=source_ids)))
 
     def inside(
         self, document_ids: Collection[str], query: str, reach: Reach = EVERYTHING
@@ -233,6 +245,7 @@ class Retriever:
             document_ids=reach.document_ids,
             filters=asked.filters,
             limits=reach.limits.filters,
+            attached=reach.attached,
             required=terms_of(" ".join(asked.phrases)),
             excluded=tuple(terms for found in single.values() for terms in found),
         )

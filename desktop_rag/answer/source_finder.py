@@ -68,7 +68,7 @@ class SourceFinder:
         is_said = bool(found.repaired or filters or hints)
         count = len(found.passages)
         notes = SearchNotes(found.repaired, filters, count, hints) if is_said else None
-        is_relevant = any(p.relevance >= IRRELEVANT_BELOW for p in found.passages)
+        is_relevant = self.is_any_relevant(found.passages)
         return SearchResult(tuple(found.passages), notes, is_relevant, found.matching)
 
     def files(self, asked: str, first: int, most: int, reach: Reach = EVERYTHING) -> list[Passage]:
@@ -86,9 +86,26 @@ class SourceFinder:
         """The first passage of each file that may be found, up to `most`, the newest first."""
         return self._retriever.documents(asked, most, reach)
 
+    def every_attached(self, source_ids: tuple[str, ...], most: int) -> list[Passage]:
+        """The first passage of each attached file, and of each document inside one."""
+        return self._retriever.attached_documents(source_ids, most)
+
     def count_files(self, asked: str, most: int, reach: Reach = EVERYTHING) -> int:
         """How many files a question may find, up to `most`."""
         return len(self._retriever.documents(asked, most, reach))
+
+    def best_attached(
+        self, source_ids: tuple[str, ...], asked: str, settings: RetrievalSettings, *, limit: int
+    ) -> list[Passage]:
+        """The passages of attached files that fit best, whether they are about it or not."""
+        found = self._retriever.best_attached(
+            source_ids, asked, limit=limit, lexical_weight=settings.lexical_weight
+        )
+        return found.passages
+
+    def is_any_relevant(self, passages: Sequence[Passage]) -> bool:
+        """Whether one of them is about what was searched for."""
+        return any(passage.relevance >= IRRELEVANT_BELOW for passage in passages)
 
     def best_of(
         self,

@@ -69,6 +69,7 @@ class Summaries:
         question: str,
         *,
         reach: Reach,
+        attached: tuple[str, ...] = (),
         wishes: str = "",
         model: ChatModel | None,
         cancel: Event,
@@ -78,11 +79,15 @@ class Summaries:
 
         `wishes` are instructions for the summary of the whole. Of the `preferences` language and
         tone hold: how long a summary is goes by what is told.
+        Where files are `attached`, by the ids of their sources, only these.
         """
         draft.asked = question
         room = int(model.context_tokens * _ROOM_SHARE) if model else _MOST_TOKENS
         room = min(room, _MOST_TOKENS)
-        documents = self._finder.every_file(question, MOST_DOCUMENTS, reach)
+        if attached:
+            documents = self._finder.every_attached(attached, MOST_DOCUMENTS)
+        else:
+            documents = self._finder.every_file(question, MOST_DOCUMENTS, reach)
         is_one = len(documents) == 1
         pieces = (
             self._parts(documents[0], room)

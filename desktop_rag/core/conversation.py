@@ -7,6 +7,7 @@ from typing import Any
 
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.answer_claims import Claim
+from desktop_rag.core.attachments import Attachment
 from desktop_rag.core.domain import Passage
 
 # What to call passages that are shown although nothing seems to be about the question.
@@ -187,6 +188,7 @@ class Message:
     `claims` its sentences as they were checked against the sources. An answer that
     `is_own_knowledge` is the model's own: nothing in the documents was about the question.
     `remembered` are the earlier answers that were examples for it.
+    A question has the `attachments` that it was asked with.
     """
 
     message_id: str
@@ -210,6 +212,7 @@ class Message:
     claims: tuple[Claim, ...] = ()
     is_own_knowledge: bool = False
     remembered: tuple[PastAnswer, ...] = ()
+    attachments: tuple[Attachment, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,14 +80,14 @@ class Catalogue:
         path = path.expanduser().resolve()
         if not path.exists():
             raise AppError(f"{path.name} does not exist.", f"Nothing was found at {path}.")
-        collection_id = collection_id or self._default_id()
+        collection_id = collection_id or self.default_collection().collection_id
         self._refuse_overlap(path, collection_id)
         return self._store.add_source(path, collection_id, rules)
 
     def add_links(self, links: WebLinks, collection_id: str) -> Source:
         """Record web links; AppError for one that is no address, or when all are known already."""
         links = replace(links, urls=parse_links("\n".join(links.urls)))
-        collection_id = collection_id or self._default_id()
+        collection_id = collection_id or self.default_collection().collection_id
         known = {
             url
             for source in self._store.sources()
@@ -100,8 +100,9 @@ class Catalogue:
                            "Refresh them there, or add them to another collection.")  # fmt: skip
         return self._store.add_links(replace(links, urls=fresh), self._pages, collection_id)
 
-    def _default_id(self) -> str:
-        return self._store.default_collection(DEFAULT_COLLECTION).collection_id
+    def default_collection(self) -> Collection:
+        """The oldest collection, made if there is none yet."""
+        return self._store.default_collection(DEFAULT_COLLECTION)
 
     def _refuse_overlap(self, path: Path, collection_id: str) -> None:
         for source in self._store.sources():

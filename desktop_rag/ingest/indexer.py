@@ -10,7 +10,6 @@ import hashlib
 import logging
 import os
 import time
-import uuid
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,9 +18,9 @@ from stat import S_ISREG
 from desktop_rag.core.domain import Document, DocumentState, FileStat
 from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.library_events import Stage
-from desktop_rag.core.parsed import Chunk, ChunkSettings, ParsedDocument, ParsedPart
-from desktop_rag.core.places import places_to_json
+from desktop_rag.core.parsed import Chunk, ChunkSettings
 from desktop_rag.ingest.background import Background
+from desktop_rag.ingest.cut_outcome import outcome_of
 from desktop_rag.ingest.cutter import Cutter
 from desktop_rag.ingest.progress import ProgressMeter
 from desktop_rag.ingest.worker import ParseFailed, ParserProcess
@@ -232,43 +231,11 @@ class Indexer:
             # finds it changed.
             del self._taken[document.document_id]
             return None
-        outcome = self._cut(current, parsed)
-        names: dict[str, int] = {}
-        parts = tuple(self._cut_part(current, part, names) for part in parsed.parts)
-        return replace(outcome, parts=parts)
-
-    def _cut(self, document: Document, parsed: ParsedDocument) -> Outcome:
-        chunking = self._chunking_of(document.source_id)
+        chunking = self._chunking_of(current.source_id)
         before: list[Chunk] = []
-        if document.chunk_count and document.chunking == self._cutter.signature(chunking):
-            before = self._documents.chunks(document.document_id)
-        cut = self._cutter.cut(parsed, chunking, before)
-        indexed = replace(
-            document,
-            title=parsed.title,
-            format=parsed.format,
-            state=DocumentState.SEARCHABLE_BY_WORDS,
-            reason="; ".join(parsed.warnings),
-            chunk_count=len(cut.chunks),
-            language=parsed.language,
-            chunking=cut.chunking,
-        )
-        return Outcome(indexed, parsed.text, cut.chunks, cut.term_counts, places_to_json(parsed))
-
-    def _cut_part(self, parent: Document, part: ParsedPart, names: dict[str, int]) -> Outcome:
-        """What is inside a document as one of its own; `names` counts those of the same name."""
-        count = names[part.name] = names.get(part.name, 0) + 1
-        row = replace(
-            parent,
-            document_id=uuid.uuid4().hex,
-            part=part.name if count == 1 else f"{part.name} ({count})",
-            title=part.name,
-            chunk_count=0,
-        )
-        if part.document is None:
-            refused = replace(row, state=DocumentState.SKIPPED, reason=part.refusal, format="")
-            return Outcome(refused)
-        return self._cut(row, part.document)
+        if current.chunk_count and current.chunking == self._cutter.signature(chunking):
+            before = self._documents.chunks(current.document_id)
+        return outcome_of(current, parsed, self._cutter, chunking, before)
 
     def _flush(self, batch: _Batch) -> None:
         outcomes = list(batch.outcomes.values())

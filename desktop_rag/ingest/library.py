@@ -5,13 +5,13 @@ called from any worker thread; those marked "cheap" also from the Qt thread.
 """
 
 import itertools
-import logging
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from desktop_rag.core.anchors import Anchor, PageView
+from desktop_rag.core.attachments import Attachment
 from desktop_rag.core.domain import (
     Collection,
     Document,
@@ -33,10 +33,10 @@ from desktop_rag.core.library_events import (
     ProgressChanged,
     SourceScanned,
     SourcesChanged,
-    Stage,
 )
 from desktop_rag.core.parsed import Chunk, ChunkSettings
 from desktop_rag.core.settings import Settings
+from desktop_rag.ingest.attacher import Attacher
 from desktop_rag.ingest.catalogue import Catalogue
 from desktop_rag.ingest.dense_indexes import DenseIndexes
 from desktop_rag.ingest.document_reader import DocumentReader
@@ -50,8 +50,6 @@ from desktop_rag.ingest.ticker import Ticker
 from desktop_rag.ingest.watcher import WatchTimes
 from desktop_rag.ingest.worker import ParserProcess
 from desktop_rag.models.gate import ModelGate
-
-log = logging.getLogger(__name__)
 
 _PROGRESS_S = 0.2
 # Ticks of the progress thread between two looks at the power supply.
@@ -74,7 +72,7 @@ class Library:
     ) -> None:
         """With no dense indexes documents become searchable by words only.
 
-        `make_parser` makes a parser process: one reads, one draws pages.
+        `make_parser` makes a parser process: one reads, one draws pages, one reads for chats.
         """
         self._documents = stores.documents
         self._sources = stores.sources
@@ -101,6 +99,10 @@ class Library:
         self._pipeline = Pipeline(
             stores, self._catalogue, dense, gate, make_parser(), rules=rules,
             looks=self._times.looks, listeners=listeners,
+        )  # fmt: skip
+        self._attacher = Attacher(
+            stores.documents, stores.sources, make_parser, self._pipeline.cutter,
+            home=self._catalogue.default_collection, stored=self._pipeline.embed_more,
         )  # fmt: skip
         self._pauses = Pauses(self._pipeline.set_paused)
 
@@ -129,6 +131,7 @@ class Library:
         self._watch.close()
         self._pipeline.close()
         self._reader.close()
+        self._attacher.close()
         self._ticker.close()
 
     def apply(self, settings: Settings) -> None:
@@ -252,6 +255,13 @@ class Library:
         self._on_documents(waiting)
         return len(waiting)
 
+    def attach(self, path: Path, *, cancel: threading.Event) -> Attachment:
+        """Read a file for a chat; its text is kept, and found by the chat alone.
+
+        AppError with the reason when it has none for us, Cancelled soon after `cancel` is set.
+        """
+        return self._attacher.attach(path, cancel=cancel)
+
     def document(self, document_id: str) -> Document | None:
         """The row of a document; None when it is not known (any more)."""
         found = self._reader.document(document_id)
@@ -286,12 +296,7 @@ class Library:
 
     def progress(self) -> IndexProgress:
         """Where indexing stands. Cheap."""
-        progress = self._pipeline.meter.snapshot()
-        if self.is_paused and not self._pipeline.is_idle:
-            return replace(progress, stage=Stage.PAUSED)
-        if progress.stage is Stage.IDLE and self._pipeline.is_scanning:
-            return replace(progress, stage=Stage.SCANNING)
-        return progress
+        return self._pipeline.progress(is_paused=self.is_paused)
 
     @property
     def is_paused(self) -> bool:
@@ -367,7 +372,8 @@ class Library:
 
     def _on_documents(self, documents: Sequence[Document]) -> None:
         self._is_count_stale = True
-        self._emit(DocumentsChanged(tuple(self._shown(documents))))
+        own = [document for document in documents if not self._attacher.has(document)]
+        self._emit(DocumentsChanged(tuple(self._shown(own))))
 
     def _on_stopped(self, error: AppError) -> None:
         self.pause()
@@ -379,20 +385,13 @@ class Library:
             self._pauses.check_battery()
         if self._pipeline.is_idle and (self._is_count_stale or self._pipeline.meter.is_running):
             self._is_count_stale = False
-            self._pipeline.meter.rest(self._file_count())
+            self._pipeline.count_files()
         progress = self.progress()
         if progress != self._told_progress:
             self._emit(ProgressChanged(progress))
             self._told_progress = progress
         with self._quiet:
             self._quiet.notify_all()
-
-    def _file_count(self) -> int:
-        try:
-            return self._documents.counts().total
-        except AppError as error:
-            log.info("the files were not counted: %s", error.title)
-            return 0
 
     def _emit(self, event: LibraryEvent) -> None:
         for listener in list(self._listeners):

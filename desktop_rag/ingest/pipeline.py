@@ -3,6 +3,7 @@
 Each part owns its thread; this starts and ends them and says when all are at rest.
 """
 
+import logging
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -10,6 +11,8 @@ from pathlib import Path
 from typing import Protocol
 
 from desktop_rag.core.domain import Collection, Document, DocumentState, Source
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.library_events import IndexProgress, Stage
 from desktop_rag.core.parsed import Chunk
 from desktop_rag.core.settings import IndexSettings
 from desktop_rag.core.text import rough_token_counts
@@ -33,6 +36,8 @@ from desktop_rag.models.ports import EmbedderFaultError
 from desktop_rag.store.contract.documents import DocumentStore
 from desktop_rag.store.contract.search import Upkeep
 from desktop_rag.store.contract.sources import SourceStore, WebPageStore
+
+log = logging.getLogger(__name__)
 
 _MAX_TOKENS = 256
 # A model may read far more, but what it makes of pages at once is too vague to be found by.
@@ -84,7 +89,7 @@ class Pipeline:
         self.words_done_at = 0.0
         embedder = dense.embedder if dense else None
         self.meter = ProgressMeter(has_embedder=embedder is not None)
-        cutter = Cutter(
+        self.cutter = cutter = Cutter(
             embedder.count_tokens if embedder else rough_token_counts,
             min(embedder.max_tokens, _LONGEST_PASSAGE) if embedder else _MAX_TOKENS,
             # Without the hash of its weights: they count no tokens.
@@ -155,6 +160,23 @@ class Pipeline:
         """Every known file is searchable by words."""
         return not self.is_scanning and self._indexer.is_idle
 
+    def progress(self, *, is_paused: bool) -> IndexProgress:
+        """Where indexing stands. Cheap."""
+        progress = self.meter.snapshot()
+        if is_paused and not self.is_idle:
+            return replace(progress, stage=Stage.PAUSED)
+        if progress.stage is Stage.IDLE and self.is_scanning:
+            return replace(progress, stage=Stage.SCANNING)
+        return progress
+
+    def count_files(self) -> None:
+        """Let the progress, now that all is done, tell how many files there are."""
+        try:
+            self.meter.rest(self._documents.counts().total)
+        except AppError as error:
+            log.info("the files were not counted: %s", error.title)
+            self.meter.rest(0)
+
     # --- what is to be done ------------------------------------------------------------------
 
     def look_at(self, source: Source, parts: Parts = None) -> None:
@@ -196,6 +218,10 @@ class Pipeline:
         """Another model was chosen for a collection."""
         if self._embedding:
             self._embedding.choose_anew()
+
+    def embed_more(self) -> None:
+        """There are passages without vectors."""
+        self._wake_embedding()
 
     def cut_anew(self) -> None:
         """The settings of a collection changed."""

@@ -6,6 +6,7 @@ from collections.abc import Generator, Sequence
 from contextlib import closing
 from threading import Event
 
+from desktop_rag.core.attachments import sees_no_images
 from desktop_rag.core.errors import Cancelled
 from desktop_rag.core.model_profile import LEAST_RATIO, MOST_RATIO, ModelProfile, Thinking
 from desktop_rag.core.settings import ASSUMED_CONTEXT_TOKENS, EndpointSettings
@@ -19,7 +20,7 @@ from desktop_rag.models.pauses import pause
 from desktop_rag.models.ports import ChatTurn, Delta
 from desktop_rag.models.precedence import Precedence
 from desktop_rag.models.profiles import ProfileBook
-from desktop_rag.models.request_shape import chat_body, learned_from
+from desktop_rag.models.request_shape import chat_body, learned_from, refuses_images
 
 log = logging.getLogger(__name__)
 
@@ -122,6 +123,7 @@ class ChatClient:
             except Cancelled:
                 return
             except EndpointFaultError as exc:
+                self._check_images(exc, turns, has_begun)
                 if self._has_learned(exc, turns, has_begun) and not has_begun:
                     continue
                 pause_s = next(pauses_s, None)
@@ -134,6 +136,16 @@ class ChatClient:
                 status = f"{exc.title} It is asked again in {math.ceil(pause_s)} s."
             yield Delta("", status=status)
             pause(pause_s, cancel)
+
+    def _check_images(
+        self, exc: EndpointFaultError, turns: Sequence[ChatTurn], has_begun: bool
+    ) -> None:
+        """Raise what to do about it where the images were refused, and remember that."""
+        has_images = any(turn.images for turn in turns)
+        if has_images and not has_begun and refuses_images(exc.said):
+            log.info("learned of the model: it takes no images")
+            self._learn(takes_images=False)
+            raise sees_no_images(self.name) from exc
 
     def _has_learned(
         self, exc: EndpointFaultError, turns: Sequence[ChatTurn], has_begun: bool
@@ -184,7 +196,8 @@ class ChatClient:
         for piece in self._requests.pieces(body, cancel):
             if piece.status:
                 yield Delta("", status=piece.status)
-            if piece.usage:
+            # What images count is another matter.
+            if piece.usage and not any(turn.images for turn in turns):
                 self._learn_ratio(turns, piece.usage.asked)
             reason = piece.finish_reason if piece.finish_reason not in ("", DONE) else reason
             reason = reason or piece.finish_reason

@@ -46,6 +46,7 @@ _SILENCES_FOR_TEXT = 20
 _SILENCES_FOR_LIST = 2
 _MOST_BYTES_WITHOUT_TEXT = 16 * 1024 * 1024
 _END_WAIT_S = 0.1
+_IMAGE_TOKENS = 1_000
 
 
 class EndpointRequests:
@@ -91,7 +92,7 @@ class EndpointRequests:
 
         Where a limit asks for a short wait, pieces with a status come first.
         """
-        asked = sum(rough_token_counts([str(turn["content"]) for turn in body["messages"]]))
+        asked = _tokens_of(body["messages"])
         yield from self._wait_for_allowance(asked, cancel)
         counted: Usage | None = None
         answered = 0
@@ -235,3 +236,13 @@ def _read_end(chunks: Iterator[bytes], interruption: "Interruption") -> None:
     )
     with suppress(*errors), interruption.by(Event(), after_s=_END_WAIT_S):
         next(chunks, None)
+
+
+def _tokens_of(messages: Sequence[dict[str, Any]]) -> int:
+    """How many tokens messages have, about. An image counts as much as on most servers."""
+    texts, images = list[str](), 0
+    for content in (message["content"] for message in messages):
+        parts = [{"text": content}] if isinstance(content, str) else content
+        texts += [part["text"] for part in parts if "text" in part]
+        images += sum("image_url" in part for part in parts)
+    return sum(rough_token_counts(texts)) + images * _IMAGE_TOKENS

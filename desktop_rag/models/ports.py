@@ -8,6 +8,7 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from desktop_rag.core.attachments import Image
 from desktop_rag.core.errors import AppError
 
 Vectors = NDArray[np.float32]
@@ -71,10 +72,11 @@ class Embedder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ChatTurn:
-    """One turn sent to a chat model."""
+    """One turn sent to a chat model, with images for one that takes them."""
 
     role: Literal["system", "user", "assistant"]
     text: str
+    images: tuple[Image, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

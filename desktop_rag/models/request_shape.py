@@ -3,8 +3,10 @@
 Which shape that is stands in the model's profile, measured or learned from a refusal.
 """
 
+import base64
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from desktop_rag.core.model_profile import ModelProfile
@@ -20,16 +22,29 @@ _ORDER_REFUSED = re.compile(
     r"(?i)roles? must (?:strictly )?alternat|must alternate|alternating"
     r"|(?:two|multiple|consecutive) (?:user|assistant|same[- ]role) (?:messages|turns)"
 )
+# Many servers that take text only name the type of the part that they don't know.
+_IMAGES_REFUSED = re.compile(
+    r"(?i)image_url|image (?:input|content|url)s?\b"
+    r"|images?\b.{0,60}\b(?:not|n't|un)\s?(?:support|allow|accept|enable)"
+    r"|(?:not|n't|cannot|can't|unable to)\b.{0,40}\bimages?\b"
+    r"|multi-?modal|\bvision\b|\bmmproj\b"
+    r"|content.{0,60}(?:must be|should be|expected)\W{0,4}(?:a |valid )*string"
+)
 _USAGE_REFUSED = re.compile(r"(?i)stream_options|include_usage")
 
 
 def chat_body(model: str, turns: Sequence[ChatTurn], profile: ModelProfile) -> dict[str, Any]:
     """A streamed request for an answer to these turns."""
-    messages = [{"role": t.role, "content": t.text} for t in shaped(turns, profile)]
+    messages = [{"role": t.role, "content": _content(t)} for t in shaped(turns, profile)]
     body: dict[str, Any] = {"model": model, "stream": True, "messages": messages}
     if profile.counts_usage:
         body["stream_options"] = {"include_usage": True}
     return body
+
+
+def refuses_images(said: str) -> bool:
+    """Whether a refusal in these words is about the images of the request."""
+    return _IMAGES_REFUSED.search(said) is not None
 
 
 def shaped(turns: Sequence[ChatTurn], profile: ModelProfile) -> list[ChatTurn]:
@@ -69,15 +84,27 @@ def _folded(turns: list[ChatTurn]) -> list[ChatTurn]:
     text = "\n\n".join(instructions)
     if first is None:
         return [ChatTurn("user", text), *others]
-    others[first] = ChatTurn("user", f"{text}\n\n{others[first].text}")
+    others[first] = replace(others[first], text=f"{text}\n\n{others[first].text}")
     return others
+
+
+def _content(turn: ChatTurn) -> str | list[dict[str, Any]]:
+    """The text alone, which every server takes, or with its images as data URLs."""
+    if not turn.images:
+        return turn.text
+    parts: list[dict[str, Any]] = [{"type": "text", "text": turn.text}]
+    for image in turn.images:
+        url = f"data:{image.mime};base64,{base64.b64encode(image.data).decode()}"
+        parts.append({"type": "image_url", "image_url": {"url": url}})
+    return parts
 
 
 def _alternating(turns: list[ChatTurn]) -> list[ChatTurn]:
     joined: list[ChatTurn] = []
     for turn in turns:
         if joined and joined[-1].role == turn.role:
-            joined[-1] = ChatTurn(turn.role, f"{joined[-1].text}\n\n{turn.text}")
+            images = (*joined[-1].images, *turn.images)
+            joined[-1] = ChatTurn(turn.role, f"{joined[-1].text}\n\n{turn.text}", images)
         else:
             joined.append(turn)
     return joined

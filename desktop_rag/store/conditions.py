@@ -20,6 +20,17 @@ _HOLDING = (
     " WHERE key IN (SELECT unnest(${name}::UBIGINT[]))"
 )
 _NANOSECONDS = 1_000_000_000
+# Files attached to chats are few: where nothing else is asked, they are taken out of all.
+_ATTACHED = "(SELECT document_id FROM documents JOIN sources USING (source_id) WHERE is_attached)"
+_ATTACHED_CHUNKS = (
+    "(SELECT unnest(range(first_chunk, last_chunk + 1)) FROM document_texts"
+    f" WHERE document_id IN {_ATTACHED})"
+)
+_NOT_ATTACHED = {
+    "document_id": f" AND document_id NOT IN {_ATTACHED}",
+    "chunk_id": f" AND chunk_id NOT IN {_ATTACHED_CHUNKS}",
+    "content_hash": " AND content_hash NOT IN (SELECT unnest($attached_only::UUID[]))",
+}
 
 
 def folded(text: str) -> str:
@@ -49,9 +60,34 @@ def condition_of(scope: Scope, con: Connection, column: str) -> tuple[str, dict[
     if scope.chunk_ids is not None:
         conditions.append("c.chunk_id IN (SELECT unnest($chunks::BIGINT[]))")
         parameters["chunks"] = list(scope.chunk_ids)
+    if scope.attached:
+        conditions.append("d.source_id IN (SELECT unnest($attached))")
+        parameters["attached"] = list(scope.attached)
+    elif con.execute("SELECT 1 FROM sources WHERE is_attached LIMIT 1").fetchall():
+        if not conditions:
+            only = _attached_only(con) if column == "content_hash" else None
+            return _NOT_ATTACHED[column], {} if only is None else {"attached_only": only}
+        conditions.append("NOT s.is_attached")
     if not conditions:
         return "", {}
     return _CHUNKS_OF.format(column=column, conditions=" AND ".join(conditions)), parameters
+
+
+def _attached_only(con: Connection) -> list[str]:
+    """What attached files hold and the library doesn't: the same text may stand in both.
+
+    Asked apart: as a part of the search it would take a multiple of it.
+    """
+    held = con.execute(
+        f"SELECT chunk_id, content_hash::VARCHAR FROM chunks WHERE chunk_id IN {_ATTACHED_CHUNKS}"
+    ).fetchall()
+    hashes = {content_hash for _, content_hash in held}
+    elsewhere = con.execute(
+        "SELECT DISTINCT content_hash::VARCHAR FROM chunks WHERE content_hash IN"
+        " (SELECT unnest($hashes::UUID[])) AND chunk_id NOT IN (SELECT unnest($chunks::BIGINT[]))",
+        {"hashes": list(hashes), "chunks": [chunk_id for chunk_id, _ in held]},
+    ).fetchall()
+    return sorted(hashes - {row[0] for row in elsewhere})
 
 
 def _of_documents(scope: Scope) -> tuple[list[str], dict[str, Any]]:

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.answer_claims import Claim
+from desktop_rag.core.attachments import Attachment
 from desktop_rag.core.conversation import (
     Conversation,
     Feedback,
@@ -24,7 +25,8 @@ from desktop_rag.store.database import Connection, Database
 _CONVERSATION = "conversation_id, title, collection_id, updated_at, is_pinned, assistant_id"
 _MESSAGE = (
     "message_id, conversation_id, role, text, created_at, state, model, is_excerpts, seconds,"
-    " error_title, error_hint, thinking, is_own_knowledge, follow_ups, claims, notes, remembered"
+    " error_title, error_hint, thinking, is_own_knowledge, follow_ups, claims, notes, remembered,"
+    " attachments"
 )
 _CITATION = (
     "message_id, n, document_id, path, title, anchor, text, score, quote, start_offset,"
@@ -196,7 +198,7 @@ def _insert_message(con: Connection, message: Message, position: int | None = No
     """At this position, or behind all others."""
     con.execute(
         f"INSERT INTO messages (position, {_MESSAGE})"
-        f" SELECT coalesce(?, max(position) + 1, 1), {', '.join('?' * 17)}"
+        f" SELECT coalesce(?, max(position) + 1, 1), {', '.join('?' * 18)}"
         " FROM messages WHERE conversation_id = ?",
         [
             position,
@@ -207,6 +209,7 @@ def _insert_message(con: Connection, message: Message, position: int | None = No
             *_after(message),
             json.dumps(message.notes.to_json()) if message.notes else "",
             json.dumps([[past.interaction_id, past.question] for past in message.remembered]),
+            attachments_to_json(message.attachments),
             message.conversation_id,
         ],
     )  # fmt: skip
@@ -216,6 +219,16 @@ def _insert_message(con: Connection, message: Message, position: int | None = No
         "UPDATE conversations SET updated_at = ? WHERE conversation_id = ?",
         [message.created_at, message.conversation_id],
     )
+
+
+def attachments_to_json(attachments: Sequence[Attachment]) -> str:
+    """The text in which attachments are stored."""
+    return json.dumps([attachment.to_json() for attachment in attachments])
+
+
+def attachments_from_json(stored: str) -> tuple[Attachment, ...]:
+    """The inverse of `attachments_to_json`."""
+    return tuple(Attachment.from_json(fields) for fields in json.loads(stored))
 
 
 def _after(message: Message) -> tuple[str, str]:
@@ -248,7 +261,7 @@ def _message_from(
     row: tuple[object, ...], sources: Sequence[SourceRef], nearest: Sequence[SourceRef]
 ) -> Message:
     message_id, conversation_id, role, text, created_at, state, *rest, is_own = row[:13]
-    follow_ups, claims, notes, remembered = row[13:]
+    follow_ups, claims, notes, remembered, attachments = row[13:]
     said = SearchNotes.from_json(json.loads(str(notes))) if notes else None
     return Message(
         message_id, conversation_id, Role(role), text, created_at, MessageState(state),  # type: ignore[arg-type]
@@ -257,4 +270,5 @@ def _message_from(
         claims=tuple(Claim.from_json(fields) for fields in json.loads(str(claims))),
         is_own_knowledge=bool(is_own),
         remembered=tuple(PastAnswer(*past) for past in json.loads(str(remembered))),
+        attachments=attachments_from_json(str(attachments)),
     )  # fmt: skip

@@ -29,6 +29,9 @@ _DOCUMENT = (
     " readers"
 )
 _ORPHANS = "chunks ANTI JOIN documents USING (document_id)"
+# Files that are attached to chats are no part of the library.
+_OF_LIBRARY = "source_id NOT IN (SELECT source_id FROM sources WHERE is_attached)"
+_OF_ONE_OR_ALL = f"(source_id = $1 OR ($1 = '' AND {_OF_LIBRARY}))"
 
 
 class DocumentStore:
@@ -40,10 +43,10 @@ class DocumentStore:
     # --- reading -----------------------------------------------------------------------------
 
     def documents(self, source_id: str = "", state: DocumentState | None = None) -> list[Document]:
-        """Known documents, optionally of one source or in one state, by path and part."""
+        """Known documents, of one source (else the library) or in one state, by path and part."""
         with self._database.read() as con:
             rows = con.execute(
-                f"SELECT {_DOCUMENT} FROM documents WHERE ($1 = '' OR source_id = $1)"
+                f"SELECT {_DOCUMENT} FROM documents WHERE {_OF_ONE_OR_ALL}"
                 " AND ($2 = '' OR state = $2) ORDER BY path, part",
                 [source_id, state.value if state else ""],
             ).fetchall()
@@ -54,7 +57,7 @@ class DocumentStore:
         with self._database.read() as con:
             rows = con.execute(
                 "SELECT state, count(*) FROM documents WHERE parent_id = ''"
-                " AND ($1 = '' OR source_id = $1) GROUP BY state",
+                f" AND {_OF_ONE_OR_ALL} GROUP BY state",
                 [source_id],
             ).fetchall()
         return DocumentCounts({DocumentState(state): n for state, n in rows})
@@ -78,7 +81,7 @@ class DocumentStore:
             rows = con.execute(
                 "SELECT source_id, content_hash, document_id, path, size_bytes, mtime_ns, inode,"
                 " '', gone_at FROM documents WHERE parent_id = '' AND url = ''"
-                " AND content_hash <> '' AND size_bytes IN (SELECT unnest(?))",
+                f" AND content_hash <> '' AND size_bytes IN (SELECT unnest(?)) AND {_OF_LIBRARY}",
                 [list(sizes_bytes)],
             ).fetchall()
         return [(row[0], row[1], row[2:]) for row in rows]
@@ -207,7 +210,7 @@ class DocumentStore:
         def work(con: Connection) -> list[Document]:
             rows = con.execute(
                 "UPDATE documents SET state = 'waiting', reason = ''"
-                f" WHERE parent_id = '' AND {which} RETURNING document_id"
+                f" WHERE parent_id = '' AND {_OF_LIBRARY} AND {which} RETURNING document_id"
             ).fetchall()
             return _rows(con, [row[0] for row in rows])
 

@@ -111,6 +111,17 @@ def m012_queries_of_answers(connection: Connection) -> None:
     connection.execute("ALTER TABLE citations ADD COLUMN query VARCHAR DEFAULT ''")
 
 
+def m013_attachments(connection: Connection) -> None:
+    """Files and images attached to chats: JSON lists of them, their sources, the images."""
+    connection.execute("ALTER TABLE sources ADD COLUMN is_attached BOOLEAN DEFAULT false")
+    for table in ("conversations", "messages"):
+        connection.execute(f"ALTER TABLE {table} ADD COLUMN attachments VARCHAR DEFAULT '[]'")
+    connection.execute(
+        "CREATE TABLE attached_images (attachment_id VARCHAR, mime VARCHAR, data BLOB,"
+        " kept_at DOUBLE)"
+    )
+
+
 MIGRATIONS: list[Callable[[Connection], None]] = [
     m001_first_schema,
     m002_places_parts_and_links,
@@ -124,6 +135,7 @@ MIGRATIONS: list[Callable[[Connection], None]] = [
     m010_assistants,
     m011_interactions,
     m012_queries_of_answers,
+    m013_attachments,
 ]
 LATEST = len(MIGRATIONS)
 

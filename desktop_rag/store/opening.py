@@ -4,6 +4,7 @@ from pathlib import Path
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.store.assistants import AssistantStore
+from desktop_rag.store.attachments import AttachmentStore
 from desktop_rag.store.clustering import PostingsClustering
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.conversations import ConversationStore
@@ -41,6 +42,7 @@ def duckdb_engine(database: Database) -> Engine:
         conversations=ConversationStore(database),
         assistants=AssistantStore(database),
         interactions=InteractionStore(database),
+        attachments=AttachmentStore(database),
         evaluations=EvaluationStore(database),
         tables=TableQueries(),
         upkeep=PostingsClustering(database),

@@ -96,7 +96,7 @@ class SourceStore:
         self._database.write(
             lambda con: con.execute(
                 "DELETE FROM collections WHERE collection_id = $1 AND NOT EXISTS"
-                " (FROM sources WHERE collection_id = $1)",
+                " (FROM sources WHERE collection_id = $1 AND NOT is_attached)",
                 [collection_id],
             )
         )
@@ -104,9 +104,11 @@ class SourceStore:
     # --- sources -----------------------------------------------------------------------------
 
     def sources(self) -> list[Source]:
-        """All sources, the oldest first."""
+        """All sources but attached files, the oldest first."""
         with self._database.read() as con:
-            rows = con.execute(f"SELECT {_SOURCE} FROM sources ORDER BY added_at").fetchall()
+            rows = con.execute(
+                f"SELECT {_SOURCE} FROM sources WHERE NOT is_attached ORDER BY added_at"
+            ).fetchall()
         return [_source_from(row) for row in rows]
 
     def add_source(
@@ -125,6 +127,17 @@ class SourceStore:
             Source(source_id, collection_id, pages / source_id, time.time(), links=links)
         )
 
+    def add_attached(self, path: Path, collection_id: str) -> Source:
+        """Record a file that is attached to a chat."""
+        source = Source(uuid.uuid4().hex, collection_id, path, time.time())
+        return self._insert(source, is_attached=True)
+
+    def attached_ids(self) -> frozenset[str]:
+        """The ids of the sources that are attached files."""
+        with self._database.read() as con:
+            rows = con.execute("SELECT source_id FROM sources WHERE is_attached").fetchall()
+        return frozenset(row[0] for row in rows)
+
     def set_rules(self, source_id: str, rules: SourceRules) -> None:
         """What is left out of the source from now on."""
         self._set(source_id, "rules", json.dumps(asdict(rules)))
@@ -135,27 +148,18 @@ class SourceStore:
 
     def remove_source(self, source_id: str) -> None:
         """Forget the source with all its documents; the files themselves are not touched."""
+        self._database.write(lambda con: delete_source(con, source_id))
 
-        def work(con: Connection) -> None:
-            rows = con.execute(
-                "SELECT document_id FROM documents WHERE source_id = ?", [source_id]
-            ).fetchall()
-            delete_content(con, [row[0] for row in rows])
-            con.execute("DELETE FROM documents WHERE source_id = ?", [source_id])
-            con.execute("DELETE FROM sources WHERE source_id = ?", [source_id])
-
-        self._database.write(work)
-
-    def _insert(self, source: Source) -> Source:
+    def _insert(self, source: Source, *, is_attached: bool = False) -> Source:
         row: list[Any] = [
             source.source_id, source.collection_id, str(source.path), source.added_at,
             json.dumps(asdict(source.rules)),
             json.dumps(asdict(source.links)) if source.links else "", source.refreshed_at,
+            is_attached,
         ]  # fmt: skip
         holes = ", ".join("?" * len(row))
-        self._database.write(
-            lambda con: con.execute(f"INSERT INTO sources ({_SOURCE}) VALUES ({holes})", row)
-        )
+        sql = f"INSERT INTO sources ({_SOURCE}, is_attached) VALUES ({holes})"
+        self._database.write(lambda con: con.execute(sql, row))
         return source
 
     def _set(self, source_id: str, column: str, value: str | float) -> None:
@@ -164,6 +168,16 @@ class SourceStore:
                 f"UPDATE sources SET {column} = ? WHERE source_id = ?", [value, source_id]
             )
         )
+
+
+def delete_source(con: Connection, source_id: str) -> None:
+    """Remove a source with its documents, inside a transaction."""
+    rows = con.execute(
+        "SELECT document_id FROM documents WHERE source_id = ?", [source_id]
+    ).fetchall()
+    delete_content(con, [row[0] for row in rows])
+    con.execute("DELETE FROM documents WHERE source_id = ?", [source_id])
+    con.execute("DELETE FROM sources WHERE source_id = ?", [source_id])
 
 
 def _collections(con: Connection) -> list[Collection]:

@@ -23,6 +23,7 @@ from desktop_rag.ui.answer_sources import AnswerSources
 from desktop_rag.ui.askable import Askable
 from desktop_rag.ui.assistant_actions import AssistantActions
 from desktop_rag.ui.bridge import Bridge
+from desktop_rag.ui.chat_attachments import ChatAttachments
 from desktop_rag.ui.chat_header import ChatHeader
 from desktop_rag.ui.chat_session import ChatSession
 from desktop_rag.ui.chat_sessions import ChatSessions
@@ -75,6 +76,10 @@ class ChatPage(QWidget):
         self.askable = Askable(bridge, library, self)
         self._build()
         self.prompts = PromptActions(bridge, chat, self._composer.prompts, self)
+        self._attachments = ChatAttachments(
+            bridge, library, chat, self._composer, self._sessions, self._opener,
+            choice=self._assistants.choice, page=self,
+        )  # fmt: skip
         self._connect()
         self._sessions.show_current()
 
@@ -148,6 +153,7 @@ class ChatPage(QWidget):
         self._messages.settings_requested.connect(self.settings_requested)
         self._messages.sources_requested.connect(self._on_sources_requested)
         self._messages.edit_requested.connect(self._composer.edit)
+        self._messages.attachment_opened.connect(self._attachments.open)
         self._messages.fork_requested.connect(lambda m: self._actions.fork(m, self._show_copy))
         self._messages.feedback_given.connect(self._on_feedback_given)
         self._messages.rewrite_requested.connect(self._on_rewrite_requested)
@@ -173,6 +179,7 @@ class ChatPage(QWidget):
         self.models.show_settings(settings)
         self._assistants.apply(settings)
         self._empty.show_endpoint(is_set=settings.endpoint.is_set)
+        self._attachments.check()
         answers = settings.answers
         self._messages.hide_unsupported(
             is_wanted=answers.checks_claims and answers.hides_unsupported
@@ -218,7 +225,7 @@ class ChatPage(QWidget):
     @Slot(str)
     def ask(self, question: str) -> None:
         """Ask in the open conversation, of the documents that are chosen."""
-        self._on_submitted(Question(question, self._composer.collection_id))
+        self._on_submitted(self._composer.question(question))
 
     def summarise(self, request: str) -> None:
         """Ask for a summary in a new chat, once it is agreed to when it takes many requests."""

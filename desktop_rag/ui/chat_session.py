@@ -109,7 +109,7 @@ class ChatSession(QObject):
         """Send a question; its answer streams into the model."""
         self._question = question
         self._is_question_stored = False
-        self.model.begin_question(question.text)
+        self.model.begin_question(question.text, question.attachments)
         self._send_question()
 
     def retry(self, *, every_file: bool = False) -> None:
@@ -157,6 +157,7 @@ class ChatSession(QObject):
                 conversation_id=conversation_id,
                 collection_id=question.collection_id,
                 assistant_id=question.assistant_id,
+                attachments=question.attachments,
                 cancel=cancel,
             )
         )

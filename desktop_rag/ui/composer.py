@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QSizeF, Qt, Signal, Slot
-from PySide6.QtGui import QAction, QKeyEvent, QResizeEvent
+from PySide6.QtCore import QMimeData, QSizeF, Qt, Signal, Slot
+from PySide6.QtGui import QAction, QDragEnterEvent, QImage, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QHBoxLayout,
@@ -15,11 +15,16 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from desktop_rag.core.attachments import Attachment
 from desktop_rag.core.conversation import Message
 from desktop_rag.core.domain import Collection
+from desktop_rag.core.errors import AppError
 from desktop_rag.core.question import Question
 from desktop_rag.core.search_syntax import SEARCH_SYNTAX
+from desktop_rag.ui.attached_files import Chip
+from desktop_rag.ui.attachment_strip import AttachmentStrip
 from desktop_rag.ui.controls import Card, IconButton, PlainLabel, TextButton, set_property
+from desktop_rag.ui.file_drop import local_files
 from desktop_rag.ui.slash_prompts import SlashPrompts
 from desktop_rag.ui.theme import Theme
 from desktop_rag.ui.wording import one_line
@@ -27,6 +32,8 @@ from desktop_rag.ui.wording import one_line
 ALL_DOCUMENTS = "All documents"
 ITS_COLLECTIONS = "Its collections"
 _EDITING = "An earlier question, anew: it is asked in a copy of this chat, which stays as it is."
+_KEYS = "Enter sends, Shift+Enter starts a new line"
+_LATER = "Sent once the files are read"
 _MOST_LINES = 6
 _HINT_FROM_PX = 520
 _ENTER_KEYS = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
@@ -37,6 +44,8 @@ class QuestionField(QPlainTextEdit):
     """Plain text, as high as it is up to six lines; Enter sends, Shift+Enter starts a new line."""
 
     entered = Signal()
+    files_given = Signal(object)
+    picture_given = Signal(object)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -57,6 +66,27 @@ class QuestionField(QPlainTextEdit):
             return
         super().keyPressEvent(event)
 
+    def canInsertFromMimeData(self, source: QMimeData) -> bool:
+        return (
+            bool(local_files(source)) or source.hasImage() or super().canInsertFromMimeData(source)
+        )
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        # Files are for the page around: it never takes them away from where they lie.
+        if local_files(event.mimeData()):
+            event.ignore()
+        else:
+            super().dragEnterEvent(event)
+
+    def insertFromMimeData(self, source: QMimeData) -> None:
+        """What is pasted: text is written, files and pictures are attached."""
+        if paths := local_files(source):
+            self.files_given.emit(paths)
+        elif source.hasImage() and not source.hasText():
+            self.picture_given.emit(QImage(source.imageData()))
+        else:
+            super().insertFromMimeData(source)
+
     @Slot(QSizeF)
     def _fit(self, _size: QSizeF | None = None) -> None:
         # A plain text document measures its height in lines, wrapped ones counted.
@@ -69,12 +99,17 @@ class Composer(Card):
     """Tells what to ask and when to stop; while an answer is on its way nothing can be sent.
 
     `prompts` are those it offers behind a slash.
-    `submitted` carries a Question, `edited` an earlier question's message before it.
+    `submitted` carries a Question, `edited` an earlier question's message before it. What is to be
+    attached is given as paths or a QImage.
     """
 
     submitted = Signal(object)
     edited = Signal(object, object)
     stop_requested = Signal()
+    attach_requested = Signal()
+    files_given = Signal(object)
+    picture_given = Signal(object)
+    removal_requested = Signal(int)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent, kind="composer")
@@ -82,6 +117,9 @@ class Composer(Card):
         self._is_busy = False
         self._known: Sequence[Collection] = ()
         self._allowed: Sequence[str] = ()
+        self._is_held = self._is_sent_later = False
+        self._refusal: AppError | None = None
+        self._attachments: tuple[Attachment, ...] = ()
         self._instead_of: Message | None = None
         self._build()
         self._connect()
@@ -97,15 +135,16 @@ class Composer(Card):
         self._collections.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self._collections.setMaximumWidth(240)
         self._collections.addItem(ALL_DOCUMENTS, "")
-        self._hint = PlainLabel(
-            "Enter sends, Shift+Enter starts a new line", tone="muted", scale="small"
-        )
+        self._hint = PlainLabel(_KEYS, tone="muted", scale="small")
         self._send = IconButton(self._theme, "send:accent_text", "Send the question")
         self._send.setObjectName("sendButton")
         self._stop = IconButton(self._theme, "stop:accent_text", "Stop the answer (Esc)")
         self._stop.setObjectName("stopButton")
         below = QHBoxLayout()
         below.setSpacing(8)
+        self._attach = IconButton(self._theme, "attach:muted", "Attach files or images")
+        self._attach.setObjectName("attachButton")
+        below.addWidget(self._attach)
         below.addWidget(self._collections)
         below.addWidget(self._build_syntax())
         below.addStretch(1)
@@ -115,7 +154,9 @@ class Composer(Card):
         column = QVBoxLayout(self)
         column.setContentsMargins(12, 8, 8, 8)
         column.setSpacing(4)
+        self._strip = AttachmentStrip(self._theme)
         column.addWidget(self._build_editing())
+        column.addWidget(self._strip)
         column.addWidget(self._field)
         column.addLayout(below)
 
@@ -149,9 +190,13 @@ class Composer(Card):
 
     def _connect(self) -> None:
         self._field.entered.connect(self._submit)
-        self._field.textChanged.connect(self._update_buttons)
+        self._field.textChanged.connect(self._on_text_changed)
         self._send.clicked.connect(self._submit)
         self._stop.clicked.connect(self.stop_requested)
+        self._attach.clicked.connect(self.attach_requested)
+        self._field.files_given.connect(self.files_given)
+        self._field.picture_given.connect(self.picture_given)
+        self._strip.remove_requested.connect(self.removal_requested)
 
     @property
     def text(self) -> str:
@@ -188,6 +233,28 @@ class Composer(Card):
         self._is_busy = is_busy
         self._update_buttons()
 
+    def question(self, text: str) -> Question:
+        """These words, with everything that is chosen beside them."""
+        return Question(text, self.collection_id, attachments=self._attachments)
+
+    def show_attachments(self, chips: Sequence[Chip], ready: tuple[Attachment, ...]) -> None:
+        """Show what is attached; what is `ready` goes with the next question."""
+        self._strip.show_chips(chips)
+        self._attachments = ready
+
+    def hold(self, *, is_held: bool) -> None:
+        """Send nothing while something attached is being read; what was sent goes then."""
+        self._is_held = is_held
+        self._update_buttons()
+        if self._is_sent_later and not is_held:
+            self._submit()
+
+    def show_refusal(self, error: AppError | None) -> None:
+        """Send nothing with what is attached, and say why; None when it can be sent."""
+        self._refusal = error
+        self._strip.show_refusal(error)
+        self._update_buttons()
+
     def set_collections(self, collections: Sequence[Collection]) -> None:
         """Offer these; the one that is chosen stays chosen if it is still there."""
         self._known = collections
@@ -214,8 +281,10 @@ class Composer(Card):
 
     @Slot()
     def _submit(self) -> None:
-        question = Question(self.text.strip(), self.collection_id)
-        if self._is_busy or not question.text:
+        question = self.question(self.text.strip())
+        self._is_sent_later = self._is_held and bool(question.text)
+        self._hint.setText(_LATER if self._is_sent_later else _KEYS)
+        if self._is_busy or not self._can_send:
             return
         self._field.clear()
         if message := self._instead_of:
@@ -223,6 +292,13 @@ class Composer(Card):
             self.edited.emit(message, question)
         else:
             self.submitted.emit(question)
+
+    @Slot()
+    def _on_text_changed(self) -> None:
+        # Whoever writes on will send it again.
+        self._is_sent_later = False
+        self._hint.setText(_KEYS)
+        self._update_buttons()
 
     @Slot(QAction)
     def _on_syntax_chosen(self, action: QAction) -> None:
@@ -234,9 +310,13 @@ class Composer(Card):
         self._field.setTextCursor(cursor)
         self._field.setFocus(Qt.FocusReason.OtherFocusReason)
 
+    @property
+    def _can_send(self) -> bool:
+        return bool(self.text.strip()) and not self._is_held and self._refusal is None
+
     @Slot()
     def _update_buttons(self) -> None:
-        self._send.setEnabled(bool(self.text.strip()))
+        self._send.setEnabled(bool(self.text.strip()) and self._refusal is None)
         self._send.setVisible(not self._is_busy)
         self._stop.setVisible(self._is_busy)
         set_property(self, "busy", self._is_busy)

@@ -34,7 +34,8 @@ class ElidedButton(QPushButton):
         self._elide()
 
     def sizeHint(self) -> QSize:
-        width = self.fontMetrics().horizontalAdvance(self._full_text) + self._AROUND_PX
+        # One more, because the advance is rounded.
+        width = self.fontMetrics().horizontalAdvance(self._full_text) + 1 + self._AROUND_PX
         return QSize(width, super().sizeHint().height())
 
     def minimumSizeHint(self) -> QSize:

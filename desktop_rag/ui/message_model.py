@@ -9,6 +9,7 @@ from typing import assert_never
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
+from desktop_rag.core.attachments import Attachment
 from desktop_rag.core.conversation import (
     AnswerDone,
     AnswerEvent,
@@ -97,9 +98,10 @@ class MessageModel(QAbstractListModel):
         self._turns = [Turn(message) for message in messages]
         self.endResetModel()
 
-    def begin_question(self, text: str) -> None:
+    def begin_question(self, text: str, attachments: tuple[Attachment, ...] = ()) -> None:
         """Show the question at once, and below it that an answer is on its way."""
-        self._append(Turn(_new_message(Role.USER, text)))
+        question = dataclasses.replace(_new_message(Role.USER, text), attachments=attachments)
+        self._append(Turn(question))
         self._append(Turn(_new_message(Role.ASSISTANT), Phase.SEARCHING))
 
     def begin_retry(self) -> None:

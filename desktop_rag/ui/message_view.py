@@ -35,6 +35,7 @@ class MessageView(QScrollArea):
     settings_requested = Signal()
     sources_requested = Signal(object)
     edit_requested = Signal(object)
+    attachment_opened = Signal(object)
     fork_requested = Signal(object)
     feedback_given = Signal(object, object)
     rewrite_requested = Signal(object)
@@ -183,6 +184,7 @@ class MessageView(QScrollArea):
         if turn.message.role is Role.USER:
             item = QuestionItem(self._theme, turn)
             item.edit_requested.connect(self._on_edit_requested)
+            item.attachment_opened.connect(self.attachment_opened)
         else:
             item = AnswerItem(self._theme, turn)
             item.citation_clicked.connect(self._on_citation_clicked)

@@ -4,6 +4,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
+from desktop_rag.ui.attachment_strip import SentAttachments
 from desktop_rag.ui.controls import Card, IconButton, PlainLabel
 from desktop_rag.ui.message_model import Turn
 from desktop_rag.ui.theme import Theme
@@ -16,6 +17,7 @@ class QuestionItem(QWidget):
     """What the person asked, on the right."""
 
     edit_requested = Signal()
+    attachment_opened = Signal(object)
 
     def __init__(self, theme: Theme, turn: Turn, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -26,17 +28,24 @@ class QuestionItem(QWidget):
         inner = QVBoxLayout(self._bubble)
         inner.setContentsMargins(14, 9, 14, 9)
         inner.addWidget(self._label)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 10, 0, 6)
+        self._attached = SentAttachments(theme)
+        self._attached.opened.connect(self.attachment_opened)
+        row = QHBoxLayout()
         row.addStretch(1)
         row.addWidget(self._edit, alignment=Qt.AlignmentFlag.AlignVCenter)
         row.addWidget(self._bubble)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 10, 0, 6)
+        column.setSpacing(2)
+        column.addWidget(self._attached)
+        column.addLayout(row)
         self.show_turn(turn)
 
     def show_turn(self, turn: Turn) -> None:
         """Show the question; of a very long one the beginning."""
         # One that is not stored yet has nothing before it to be copied.
         self._edit.setVisible(bool(turn.message.message_id))
+        self._attached.show_attachments(turn.message.attachments)
         text = turn.message.text
         hidden = len(text) - _LONGEST_QUESTION_CHARS
         if hidden > 0:

@@ -63,7 +63,10 @@ class SourceCard(Card):
         number.setObjectName("sourceNumber")
         number.setProperty("cited", source.is_cited)
         number.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        number.setToolTip(plain_tooltip(f"Fits the question with a score of {source.score:.2f}"))
+        # What was attached is given whole, not found.
+        if source.score:
+            score = f"Fits the question with a score of {source.score:.2f}"
+            number.setToolTip(plain_tooltip(score))
         self._passage = PassageText(self._theme, source.text, source.quote)
         self._fold = TextButton("Show more", kind="quiet")
         self._open = IconButton(self._theme, "open:muted", f"Open source {source.n} at its place")

@@ -221,3 +221,14 @@ def test_verbs_ask_the_running_app(services: Services, home: Home) -> None:
     assert asked == [{"query": "lamp", "mode": "hybrid", "limit": 3, "collection": ""}]
     assert refused.returncode == 1
     assert "window is open" in refused.stderr
+
+
+def test_files_are_attached_to_a_question(home: Home, folder: Path) -> None:
+    lamp = folder / "lamp.md"
+    answer = run_json("ask", "When is the lamp lit by the keeper?", "--attach", str(lamp))
+    assert [source["path"] for source in answer["citations"]] == [str(lamp)]
+    assert run_json("status")["sources"] == []
+    told = run("ask", "What is it?", "--attach", str(folder / "broken.pdf"))
+    assert told.returncode == 1
+    assert "damaged" in told.stderr
+    assert run("ask", "Why?", "--popup", "--attach", str(lamp)).returncode == 1

@@ -40,7 +40,7 @@ class DocumentStore(Protocol):
 
     A document inside another one (an attachment) has a `parent_id`; it comes, moves, hides and
     goes with its parent, in the same transaction. A document that is GONE is listed here and found
-    by no search.
+    by no search. What is attached to chats is listed only where its source or id is asked for.
 
     Chunks are numbered when they are stored, from 1 up: those of a document in reading order
     without a gap, so that neighbours differ by one. Replacing a document gives it new numbers.

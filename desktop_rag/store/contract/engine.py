@@ -6,7 +6,11 @@ from typing import Protocol
 from desktop_rag.store.contract.assistants import AssistantStore
 from desktop_rag.store.contract.documents import DocumentStore
 from desktop_rag.store.contract.interactions import InteractionStore
-from desktop_rag.store.contract.records import ConversationStore, EvaluationStore
+from desktop_rag.store.contract.records import (
+    AttachmentStore,
+    ConversationStore,
+    EvaluationStore,
+)
 from desktop_rag.store.contract.search import LexicalStore, NameStore, Upkeep
 from desktop_rag.store.contract.sources import SourceStore, WebPageStore
 from desktop_rag.store.contract.tables import TableQueries
@@ -54,6 +58,7 @@ class Engine:
     conversations: ConversationStore
     assistants: AssistantStore
     interactions: InteractionStore
+    attachments: AttachmentStore
     evaluations: EvaluationStore
     tables: TableQueries
     upkeep: Upkeep

@@ -1,8 +1,10 @@
 """Conversations and measurements: what nothing else can make again. Protocols; any thread."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
+from desktop_rag.core.attachments import Attachment, Image
 from desktop_rag.core.conversation import Conversation, Feedback, Message
 
 
@@ -75,6 +77,36 @@ class ConversationStore(Protocol):
 
     def feedback_log(self, message_id: str) -> list[tuple[float, Feedback]]:
         """Every change of mind about an answer: when, and to what; the first one first."""
+        ...
+
+
+class AttachmentStore(Protocol):
+    """What is attached to conversations, and the images among it.
+
+    An attached file is a source (`SourceStore.add_attached`) of the attachment's id.
+    """
+
+    def of(self, conversation_id: str) -> tuple[Attachment, ...]:
+        """What is attached to the conversation now; nothing to one that is not known."""
+        ...
+
+    def set(self, conversation_id: str, attachments: Sequence[Attachment]) -> None:
+        """Have this attached to the conversation, in place of what was."""
+        ...
+
+    def put_image(self, attachment_id: str, image: Image) -> None:
+        """Keep the image of an attachment."""
+        ...
+
+    def image(self, attachment_id: str) -> Image | None:
+        """The image of an attachment; None when it has none (any more)."""
+        ...
+
+    def purge(self, before: float) -> None:
+        """Remove what no conversation speaks of: images, and sources with their documents.
+
+        Not what was attached since: somebody may be about to ask of it.
+        """
         ...
 
 

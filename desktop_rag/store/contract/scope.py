@@ -7,8 +7,10 @@ from desktop_rag.core.query import Filters
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What may be found. With empty values it is everything that is not gone.
+    """What may be found. With empty values it is everything that is not gone, nor attached.
 
+    Of files attached to chats only those of the sources `attached` are found, and then nothing
+    else; without any, none is.
     `collection_ids`, `document_ids` and `chunk_ids` None is every one, an empty tuple none at all.
     Of each `required` word one of its alternative terms must stand in the chunk, of each `excluded`
     one none may. All of it holds at once.
@@ -28,6 +30,7 @@ class Scope:
     required: tuple[tuple[str, ...], ...] = ()
     excluded: tuple[tuple[str, ...], ...] = ()
     chunk_ids: tuple[int, ...] | None = None
+    attached: tuple[str, ...] = ()
 
     def within(self, collection_ids: tuple[str, ...] | None) -> "Scope":
         """The part of the scope that lies in these collections; None is every one."""

@@ -48,7 +48,7 @@ class SourceStore(Protocol):
     # --- sources -----------------------------------------------------------------------------
 
     def sources(self) -> list[Source]:
-        """All sources, the oldest first. Their `state` is not stored."""
+        """All sources but attached files, the oldest first. Their `state` is not stored."""
         ...
 
     def add_source(
@@ -62,6 +62,18 @@ class SourceStore(Protocol):
 
         The folder is called by the id of the source.
         """
+        ...
+
+    def add_attached(self, path: Path, collection_id: str) -> Source:
+        """Record a file that is attached to a chat: no other method but `remove_source` knows it.
+
+        Of its documents `DocumentStore` lists those only that are asked for by source or id, and a
+        search finds them only in a scope of its source. The model of the collection embeds them.
+        """
+        ...
+
+    def attached_ids(self) -> frozenset[str]:
+        """The ids of the sources that are attached files."""
         ...
 
     def set_rules(self, source_id: str, rules: SourceRules) -> None:

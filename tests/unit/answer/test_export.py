@@ -7,6 +7,7 @@ from markdown_it import MarkdownIt
 
 from desktop_rag.answer.export import exported
 from desktop_rag.core.anchors import Anchor
+from desktop_rag.core.attachments import Attachment, AttachmentKind
 from desktop_rag.core.conversation import Conversation, Message, MessageState, Role, SourceRef
 
 EVIL = '<script>alert(1)</script> ![x](https://a.example/x.png) <img src="https://a.example/y">'
@@ -17,7 +18,9 @@ SOURCE = SourceRef(
 )  # fmt: skip
 UNCITED = SourceRef(2, "e", "/docs/fog.md", "Fog", Anchor(line=1), "horn", 0.4)
 MESSAGES = [
-    Message("q", "c", Role.USER, f"# When?\n{EVIL}", 5.0),
+    Message("q", "c", Role.USER, f"# When?\n{EVIL}", 5.0,
+            attachments=(Attachment("1", f"lease {EVIL}.pdf", document_id="d", pages=3),
+                         Attachment("2", "photo.png", AttachmentKind.IMAGE))),
     Message("a", "c", Role.ASSISTANT, f"At **dusk** [1]. {EVIL}", 6.0, model="some-model",
             sources=(SOURCE, UNCITED)),
     Message("f", "c", Role.ASSISTANT, "", 7.0, MessageState.FAILED, error_title="Gone.",
@@ -79,3 +82,11 @@ def test_json_has_everything() -> None:
 
 def test_a_conversation_without_messages_is_its_title() -> None:
     assert exported(Conversation("c", "Lamps", "", 5.0), [], ".md") == "# Lamps\n"
+
+
+@pytest.mark.parametrize("ending", [".md", ".html"])
+def test_a_question_tells_what_was_attached(ending: str) -> None:
+    text = exported(TALK, MESSAGES, ending)
+    page = MarkdownIt("commonmark", {"html": False}).render(text) if ending == ".md" else text
+    assert "Attached: lease <script>" in Tags(page).text
+    assert "(3 pages), photo.png (image)" in Tags(page).text

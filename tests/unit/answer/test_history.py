@@ -17,7 +17,7 @@ SOURCE = SourceRef(1, "d", "/docs/a.md", "A", Anchor(line=3), "passage", 0.5, is
 @pytest.fixture
 def history(engine: Engine, tmp_path: Path) -> History:
     rewrites = Rewrites(tmp_path / "rewrites", lambda _: None)
-    return History(engine.conversations, engine.documents, rewrites)
+    return History(engine, rewrites)
 
 
 def talk(engine: Engine) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from desktop_rag.answer.prompt import INSTRUCTIONS, Prompt, build_prompt
+from desktop_rag.answer.prompt import INSTRUCTIONS, Beside, Prompt, build_prompt
 from desktop_rag.core.conversation import Message, Role
 from desktop_rag.core.interactions import Interaction, Outcome
 from tests.unit.answer.test_prompt import FENCE, QUESTION, count_words, said, source, words
@@ -25,7 +25,7 @@ def build(
         context_tokens=context_tokens,
         count_tokens=count_words,
         fence=FENCE,
-        examples=examples,
+        beside=Beside(examples=tuple(examples)),
     )
 
 

@@ -1,8 +1,9 @@
 import pytest
 
+from desktop_rag.core.attachments import Image
 from desktop_rag.core.model_profile import ModelProfile
 from desktop_rag.models.ports import ChatTurn
-from desktop_rag.models.request_shape import chat_body, learned_from, shaped
+from desktop_rag.models.request_shape import chat_body, learned_from, refuses_images, shaped
 
 SYSTEM, ASKED = ChatTurn("system", "Be brief."), ChatTurn("user", "When?")
 ANSWERED, AGAIN = ChatTurn("assistant", "At dusk."), ChatTurn("user", "Where?")
@@ -79,3 +80,49 @@ def test_other_refusals_teach_nothing() -> None:
         assert learned_from(said, ModelProfile(counts_usage=True)) == {}
     said = "Unrecognized request argument supplied: stream_options"
     assert learned_from(said, ModelProfile(counts_usage=True)) == {"counts_usage": False}
+
+
+def test_images_go_as_data_urls_behind_the_text_whatever_shape_the_turns_take() -> None:
+    seen = ChatTurn("user", "What is it?", (Image("image/png", b"\x89PNG"),))
+    content = [
+        {"type": "text", "text": "Be brief.\n\nWhen?\n\nWhat is it?"},
+        {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw=="}},
+    ]
+    profile = ModelProfile(takes_system=False, must_alternate=True)
+    body = chat_body("m", [SYSTEM, ASKED, seen], profile)
+    assert body["messages"] == [{"role": "user", "content": content}]
+    alone = chat_body("m", [SYSTEM, seen], ModelProfile(takes_system=False))
+    assert [part["type"] for part in alone["messages"][0]["content"]] == ["text", "image_url"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "image input is not supported - hint: you may need to provide the mmproj",
+        "Invalid content type. image_url is only supported by certain models.",
+        "unknown variant `image_url`, expected `text` at line 1",
+        "This model does not support images.",
+        "Images are not supported by this model",
+        "this model is missing data required for image input",
+        "No endpoints found that support image input",
+        "m is not a multimodal model",
+        "Error: messages.0.content should be a valid string",
+        "Model does not have vision capabilities",
+    ],
+)
+def test_refusals_of_images_are_understood(said: str) -> None:
+    assert refuses_images(said)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "",
+        "The server is overloaded. Please try again.",
+        "the request exceeds the available context size (4096 tokens)",
+        "Conversation roles must alternate user/assistant",
+        "model 'imagine-7b' not found",
+    ],
+)
+def test_other_refusals_are_not_about_images(said: str) -> None:
+    assert not refuses_images(said)
