@@ -129,8 +129,9 @@ def test_menu_of_a_row(panel: DocumentsPanel, qtbot: QtBot) -> None:
     assert isinstance(menu, QMenu)
     actions = {action.text(): action for action in menu.actions() if action.text()}
     assert list(actions) == [
-        "Open", "Show text and passages", "Show in folder", "Copy path", "Copy reason",
+        "Open", "Show text and passages", "Show in folder", "Summarise", "Copy path", "Copy reason",
     ]  # fmt: skip
+    assert not actions["Summarise"].isEnabled(), "of what was not read there is nothing to tell"
     actions["Copy path"].trigger()
     assert QGuiApplication.clipboard().text() == "/docs/papers/c.pdf"
     actions["Copy reason"].trigger()
