@@ -11,17 +11,15 @@
 
 import json
 import select
-import socket
-import ssl
 import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 from desktop_rag.core.settings import EndpointSettings
+from tests.loopback_server import LoopbackHandler, LoopbackServer, tls_context
 from tests.model_dialects import Dialect
 
 Mode = Literal[
@@ -69,7 +67,7 @@ class Request:
     client_port: int = 0  # tells one connection from another
 
 
-class ChatServer:
+class ChatServer(LoopbackServer):
     """Listens between `__enter__` and `__exit__`; its attributes say how it behaves."""
 
     def __init__(
@@ -103,21 +101,13 @@ class ChatServer:
         self.has_sent = threading.Event()  # the first pieces went out
         self.first_sent_at = 0.0  # when those of the last answer did, by time.monotonic()
         self.has_lost_client = threading.Event()  # the client closed while we were not finished
-        self.released = threading.Event()
-        self.connections: set[socket.socket] = set()
-        self._server = _Server(("127.0.0.1", 0), _Handler, self)
         self._is_tls = certificate is not None
-        if certificate is not None:
-            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            context.load_cert_chain(certificate)
-            self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
-        self._thread.name = "chat-server"
+        super().__init__(_Handler, tls_context(certificate) if certificate else None)
 
     @property
     def base_url(self) -> str:
         start = "https://localhost" if self._is_tls else "http://127.0.0.1"
-        return f"{start}:{self._server.server_address[1]}/v1"
+        return f"{start}:{self.port}/v1"
 
     @property
     def chats(self) -> list[dict[str, Any]]:
@@ -129,56 +119,14 @@ class ChatServer:
     def endpoint(self, *, model: str = "test-model", timeout_s: float = 5.0) -> EndpointSettings:
         return EndpointSettings(base_url=self.base_url, model=model, timeout_s=timeout_s)
 
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
 
-    def __exit__(self, *_: object) -> None:
-        self.released.set()
-        self._server.shutdown()
-        for connection in list(self.connections):
-            try:
-                connection.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                continue  # it is closed already
-        self._server.server_close()
-        self._thread.join()
+class _Handler(LoopbackHandler):
+    @property
+    def script(self) -> ChatServer:
+        assert isinstance(self.owner, ChatServer)
+        return self.owner
 
-
-class _Server(ThreadingHTTPServer):
-    daemon_threads = False  # so that closing waits for them
-
-    def __init__(
-        self, address: tuple[str, int], handler: type[BaseHTTPRequestHandler], script: ChatServer
-    ) -> None:
-        super().__init__(address, handler)
-        self.script = script
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Clients go away in most of the tests; anything else is a fault of this server."""
-        import sys
-
-        if not isinstance(sys.exception(), OSError):
-            super().handle_error(request, client_address)
-
-
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def setup(self) -> None:
-        super().setup()
-        assert isinstance(self.server, _Server)
-        self.script = self.server.script
-        self.script.connections.add(self.connection)
-
-    def finish(self) -> None:
-        self.script.connections.discard(self.connection)
-        super().finish()
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-        """Nothing: tests read `requests`."""
-
-    def do_GET(self) -> None:
+    def do_GET(self) -> None:  # noqa: N802
         self._record({})
         if self._is_key_wrong():
             return
@@ -190,7 +138,7 @@ class _Handler(BaseHTTPRequestHandler):
             made = {"data": [{"id": name} for name in self.script.models]}
             self._send_json(200, self.script.model_list or made)
 
-    def do_POST(self) -> None:
+    def do_POST(self) -> None:  # noqa: N802
         size = int(self.headers["Content-Length"])
         self._record(json.loads(self.rfile.read(size)))
         self.script.has_asked.set()

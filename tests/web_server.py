@@ -10,19 +10,17 @@
 
 import gzip
 import hashlib
-import socket
-import ssl
 import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from ipaddress import IPv4Address, IPv6Address
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from desktop_rag.ingest.web.access import WebAccess
 from desktop_rag.ingest.web.limits import WebLimits
+from tests.loopback_server import LoopbackHandler, LoopbackServer, tls_context
 
 HTML = "text/html; charset=utf-8"
 # Enough for what looks for the main text of a page.
@@ -64,27 +62,18 @@ class Asked:
     at: float
 
 
-class WebServer:
+class WebServer(LoopbackServer):
     """Listens between `__enter__` and `__exit__`."""
 
     def __init__(self, certificate: Path | None = None) -> None:
         self.pages: dict[str, Served] = {}
         self.requests: list[Asked] = []
         self.names: list[str | None] = []  # what TLS clients say whom they want
-        self.released = threading.Event()
-        self.connections: set[socket.socket] = set()
-        self._server = _Server(("127.0.0.1", 0), _Handler, self)
-        self._scheme = "http" if certificate is None else "https"
-        if certificate is not None:
-            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            context.load_cert_chain(certificate)
+        context = tls_context(certificate) if certificate else None
+        if context is not None:
             context.sni_callback = lambda _socket, name, _context: self.names.append(name)
-            self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
-
-    @property
-    def port(self) -> int:
-        return int(self._server.server_address[1])
+        self._scheme = "https" if certificate else "http"
+        super().__init__(_Handler, context)
 
     @property
     def asked(self) -> list[str]:
@@ -109,24 +98,6 @@ class WebServer:
         self.pages[target] = Served(text, "application/xml", **options)
         return self.url(target)
 
-    def close_connections(self) -> None:
-        for connection in list(self.connections):
-            try:
-                connection.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                continue  # it is closed already
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.released.set()
-        self._server.shutdown()
-        self.close_connections()
-        self._server.server_close()
-        self._thread.join()
-
 
 def loopback_access(
     seconds: float = 20.0,
@@ -142,40 +113,13 @@ def is_home(address: IPv4Address | IPv6Address) -> bool:
     return str(address) == "127.0.0.1"
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = False  # so that closing waits for them
+class _Handler(LoopbackHandler):
+    @property
+    def site(self) -> WebServer:
+        assert isinstance(self.owner, WebServer)
+        return self.owner
 
-    def __init__(
-        self, address: tuple[str, int], handler: type[BaseHTTPRequestHandler], site: WebServer
-    ) -> None:
-        super().__init__(address, handler)
-        self.site = site
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Clients go away in many tests; anything else is a fault of this server."""
-        import sys
-
-        if not isinstance(sys.exception(), OSError):
-            super().handle_error(request, client_address)
-
-
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def setup(self) -> None:
-        super().setup()
-        assert isinstance(self.server, _Server)
-        self.site = self.server.site
-        self.site.connections.add(self.connection)
-
-    def finish(self) -> None:
-        self.site.connections.discard(self.connection)
-        super().finish()
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-        """Nothing: tests read `requests`."""
-
-    def do_GET(self) -> None:
+    def do_GET(self) -> None:  # noqa: N802
         headers = {name.lower(): value for name, value in self.headers.items()}
         self.site.requests.append(Asked(self.path, headers, time.monotonic()))
         served = self.site.pages.get(self.path) or Served("Not found", status=404)

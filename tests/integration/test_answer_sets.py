@@ -16,6 +16,7 @@ from desktop_rag.evaluate.answer_set import load_answer_set
 from desktop_rag.evaluate.answers import evaluate
 from desktop_rag.models.profiles import ProfileBook
 from tests.chat_server import ChatServer
+from tests.indexed import index
 
 LAMP = "The lamp of the lighthouse is lit at dusk by the keeper."
 FERRY = "The ferry to the island leaves at noon from the eastern pier."
@@ -110,10 +111,7 @@ def test_without_an_endpoint_excerpts_are_measured(home: Home, folder: Path) -> 
 
 @pytest.fixture
 def indexed(services: Services, folder: Path) -> Services:
-    services.library.add_source(folder / "documents")
-    services.library.start(watch=False)
-    assert services.library.wait_until_quiet(30)
-    return services
+    return index(services, folder / "documents")
 
 
 def test_nothing_of_it_is_kept_as_a_chat(indexed: Services, folder: Path) -> None:

@@ -29,6 +29,7 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.settings import Settings
 from tests.asking import answer_of, events_of
 from tests.chat_server import THINKING, ChatServer
+from tests.indexed import index_texts
 from tests.model_dialects import Dialect
 
 QUESTION = "When is the lamp lit?"
@@ -36,14 +37,11 @@ QUESTION = "When is the lamp lit?"
 
 @pytest.fixture
 def indexed(services: Services, tmp_path: Path) -> Services:
-    folder = tmp_path / "papers"
-    folder.mkdir()
-    (folder / "lamp.md").write_text("# Lamp\n\nThe lamp is lit at dusk. The lens is cleaned.")
-    (folder / "ferry.md").write_text("# Ferry\n\nThe ferry leaves at noon, never at dusk.")
-    services.library.add_source(folder)
-    services.library.start(watch=False)
-    assert services.library.wait_until_quiet(30)
-    return services
+    texts = {
+        "lamp.md": "# Lamp\n\nThe lamp is lit at dusk. The lens is cleaned.",
+        "ferry.md": "# Ferry\n\nThe ferry leaves at noon, never at dusk.",
+    }
+    return index_texts(services, tmp_path / "papers", texts)
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from desktop_rag.core.conversation import AnswerChanged, Message, TextDelta
 from desktop_rag.core.settings import AnswerSettings, Settings
 from tests.asking import ask
 from tests.chat_server import ChatServer
+from tests.indexed import index_texts
 
 QUESTION = "When is the lamp of the lighthouse lit?"
 MANUAL = """\
@@ -41,14 +42,11 @@ Who cleans the lens of the lighthouse?
 
 @pytest.fixture
 def indexed(services: Services, tmp_path: Path) -> Services:
-    folder = tmp_path / "papers"
-    folder.mkdir()
-    (folder / "manual.md").write_text(MANUAL)
-    (folder / "ferry.md").write_text("# Ferry\n\nThe deck of the ferry is cleaned by the cook.\n")
-    services.library.add_source(folder)
-    services.library.start(watch=False)
-    assert services.library.wait_until_quiet(30)
-    return services
+    texts = {
+        "manual.md": MANUAL,
+        "ferry.md": "# Ferry\n\nThe deck of the ferry is cleaned by the cook.\n",
+    }
+    return index_texts(services, tmp_path / "papers", texts)
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from desktop_rag.core.conversation import Message
 from desktop_rag.core.settings import LaterSources, RetrievalSettings, Settings
 from tests.asking import ask
 from tests.chat_server import ChatServer
+from tests.indexed import index_texts
 
 FIRST = "When is the lamp of the lighthouse lit?"
 LATER = "Who cleans it?"
@@ -18,15 +19,12 @@ LATER = "Who cleans it?"
 
 @pytest.fixture
 def indexed(services: Services, tmp_path: Path) -> Services:
-    folder = tmp_path / "papers"
-    folder.mkdir()
-    (folder / "lamp.md").write_text("The lamp of the lighthouse is lit at dusk by the keeper.")
-    (folder / "care.md").write_text("The lamp of the lighthouse is cleaned by the apprentice.")
-    (folder / "ship.md").write_text("The deck of the ferry is cleaned by the cook every morning.")
-    services.library.add_source(folder)
-    services.library.start(watch=False)
-    assert services.library.wait_until_quiet(30)
-    return services
+    texts = {
+        "lamp.md": "The lamp of the lighthouse is lit at dusk by the keeper.",
+        "care.md": "The lamp of the lighthouse is cleaned by the apprentice.",
+        "ship.md": "The deck of the ferry is cleaned by the cook every morning.",
+    }
+    return index_texts(services, tmp_path / "papers", texts)
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from desktop_rag.core.interactions import Outcome
 from desktop_rag.core.settings import AnswerSettings, Settings
 from tests.asking import answer_of, ask
 from tests.chat_server import ChatServer
+from tests.indexed import index_texts
 
 FIRST = "When is the lamp of the lighthouse lit?"
 ALIKE = "At what time do they light the lamp of the lighthouse?"
@@ -23,14 +24,11 @@ ANSWER = "In short: the lamp is lit at dusk [1]."
 
 @pytest.fixture
 def indexed(services: Services, tmp_path: Path) -> Services:
-    folder = tmp_path / "papers"
-    folder.mkdir()
-    (folder / "lamp.md").write_text("The lamp of the lighthouse is lit at dusk by the keeper.")
-    (folder / "ferry.md").write_text("The ferry leaves at noon, never at dusk.")
-    services.library.add_source(folder)
-    services.library.start(watch=False)
-    assert services.library.wait_until_quiet(30)
-    return services
+    texts = {
+        "lamp.md": "The lamp of the lighthouse is lit at dusk by the keeper.",
+        "ferry.md": "The ferry leaves at noon, never at dusk.",
+    }
+    return index_texts(services, tmp_path / "papers", texts)
 
 
 @pytest.fixture

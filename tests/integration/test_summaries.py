@@ -14,6 +14,7 @@ from desktop_rag.core.settings import Settings
 from desktop_rag.core.summary_request import summary_of_file, summary_of_folder
 from tests.asking import answer_of
 from tests.chat_server import ChatServer
+from tests.indexed import index
 
 LIGHTS = ("north", "south", "east", "west")
 
@@ -34,10 +35,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def indexed(services: Services, folder: Path) -> Services:
-    services.library.add_source(folder)
-    services.library.start(watch=False)
-    assert services.library.wait_until_quiet(30)
-    return services
+    return index(services, folder)
 
 
 def use(services: Services, server: ChatServer, context_tokens: int = 0) -> None:

@@ -17,6 +17,7 @@ from desktop_rag.core.conversation import AnswerDone, AnswerWaits, Message, Mess
 from desktop_rag.core.settings import LaterSources, RetrievalSettings, Settings
 from tests.asking import answer_of, ask, events_of
 from tests.chat_server import ChatServer
+from tests.indexed import index
 
 QUESTION = "How many pounds did the tickets of the ferry bring in all?"
 QUERY = 'SELECT sum("Pounds") AS pounds FROM "tickets"'
@@ -57,10 +58,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def indexed(services: Services, folder: Path) -> Services:
-    services.library.add_source(folder)
-    services.library.start(watch=False)
-    assert services.library.wait_until_quiet(30)
-    return services
+    return index(services, folder)
 
 
 @pytest.fixture

@@ -1,42 +1,10 @@
 """Web links over real HTTP on this computer: what becomes of pages and lists of pages."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 from desktop_rag.core.library_events import ChangeSummary
-from desktop_rag.core.paths import Home
-from desktop_rag.ingest.web.access import WebAccess
 from tests.web_room import FAILED, SKIPPED, WORDS, Build, Room
-from tests.web_server import Served, WebServer, loopback_access
-
-
-@pytest.fixture
-def build(home: Home) -> Iterator[Build]:
-    built: list[Room] = []
-
-    def make(access: WebAccess | None = None, now: float = 1000.0) -> Room:
-        room = Room(home, access or loopback_access(), now)
-        built.append(room)
-        return room
-
-    yield make
-    for room in built:
-        room.close()
-
-
-@pytest.fixture
-def room(build: Build) -> Room:
-    made = build()
-    made.start()
-    return made
-
-
-@pytest.fixture
-def site() -> Iterator[WebServer]:
-    with WebServer() as server:
-        yield server
+from tests.web_server import Served, WebServer
 
 
 def files(folder: Path) -> int:

@@ -3,45 +3,14 @@
 import itertools
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-
-import pytest
+from collections.abc import Callable, Sequence
 
 from desktop_rag.core.domain import WebLinks
 from desktop_rag.core.library_events import ChangeSummary
-from desktop_rag.core.paths import Home
-from desktop_rag.ingest.web.access import WebAccess
 from tests.web_room import FAILED, WORDS, Build, Room, until
 from tests.web_server import Served, WebServer, loopback_access
 
 _HOUR_S = 3600.0
-
-
-@pytest.fixture
-def build(home: Home) -> Iterator[Build]:
-    built: list[Room] = []
-
-    def make(access: WebAccess | None = None, now: float = 1000.0) -> Room:
-        room = Room(home, access or loopback_access(), now)
-        built.append(room)
-        return room
-
-    yield make
-    for room in built:
-        room.close()
-
-
-@pytest.fixture
-def room(build: Build) -> Room:
-    made = build()
-    made.start()
-    return made
-
-
-@pytest.fixture
-def site() -> Iterator[WebServer]:
-    with WebServer() as server:
-        yield server
 
 
 def test_a_network_that_is_down_changes_nothing(build: Build, site: WebServer) -> None:

@@ -13,6 +13,7 @@ from desktop_rag.core.conversation import AnswerEvent, FileAsked, FileCounts, Me
 from desktop_rag.core.settings import AnswerSettings, Settings
 from tests.asking import answer_of, ask
 from tests.chat_server import ChatServer
+from tests.indexed import index_texts
 
 QUESTION = "Which lamps are lit at dusk?"
 NOWHERE = "What did the parliament decide about fishing quotas in 1974?"
@@ -26,14 +27,7 @@ PAPERS = {
 
 @pytest.fixture
 def indexed(services: Services, tmp_path: Path) -> Services:
-    folder = tmp_path / "papers"
-    folder.mkdir()
-    for name, text in PAPERS.items():
-        (folder / name).write_text(text)
-    services.library.add_source(folder)
-    services.library.start(watch=False)
-    assert services.library.wait_until_quiet(30)
-    return services
+    return index_texts(services, tmp_path / "papers", PAPERS)
 
 
 @pytest.fixture

@@ -1,0 +1,24 @@
+"""A library in which all files of a folder are already searchable, for tests that ask it."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from desktop_rag.app import Services
+
+_WAIT_S = 30
+
+
+def index(services: Services, folder: Path) -> Services:
+    """Add the folder and wait until nothing is left to do; returns the services."""
+    services.library.add_source(folder)
+    services.library.start(watch=False)
+    assert services.library.wait_until_quiet(_WAIT_S)
+    return services
+
+
+def index_texts(services: Services, folder: Path, texts: Mapping[str, str]) -> Services:
+    """Make the folder of these texts by file name, and index it."""
+    folder.mkdir()
+    for name, text in texts.items():
+        (folder / name).write_text(text)
+    return index(services, folder)

@@ -1,0 +1,40 @@
+"""A library of web links, and a site for it."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from desktop_rag.core.paths import Home
+from desktop_rag.ingest.web.access import WebAccess
+from tests.web_room import Build, Room
+from tests.web_server import WebServer, loopback_access
+
+
+@pytest.fixture
+def build(home: Home) -> Iterator[Build]:
+    """Builds rooms over the home, as often as the app is started; closes them all."""
+    built: list[Room] = []
+
+    def make(access: WebAccess | None = None, now: float = 1000.0) -> Room:
+        room = Room(home, access or loopback_access(), now)
+        built.append(room)
+        return room
+
+    yield make
+    for room in built:
+        room.close()
+
+
+@pytest.fixture
+def room(build: Build) -> Room:
+    """The library, with its threads at work."""
+    made = build()
+    made.start()
+    return made
+
+
+@pytest.fixture
+def site() -> Iterator[WebServer]:
+    """The site, still empty."""
+    with WebServer() as server:
+        yield server
