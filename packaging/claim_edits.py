@@ -2,7 +2,9 @@
 
 A claim is made of a sentence, or of two, in other words. It is supported where the passage still
 has the sentence; it is not where the sentence was taken out, or where the claim says something else
-in one place: another number, name or degree, a negation, a condition more.
+in one place: another number, name or degree, a negation, a condition more. Edits that
+are wider change what shares of words hardly tell, too: they drop a condition or a caution, and
+exchange two things around what one does to the other.
 """
 
 import random
@@ -36,6 +38,23 @@ _ADDED = (
     " except in rare cases", " only under certain conditions", ", despite strong opposition",
     " without any delay",
 )  # fmt: skip
+_CONDITION = re.compile(
+    r"(?:^|, | )(?:if|unless|except|provided that|as long as|only if|only when|when|until|in case"
+    r"|although|despite|without)\b[^,.;]{8,80}(?:, |(?=[.;]|$))"
+)
+_RELATION = re.compile(
+    r"^(?P<one>(?:The |A |An )?[A-Za-z ]{3,40}?) (?P<verb>is|are|was|were|has|have|can|will|may"
+    r"|causes?|leads? to|increases?|reduces?|produces?|contains?|uses?|requires?|supports?|followed"
+    r"|preceded|defeated|influenced) (?P<other>(?:the |a |an )?[A-Za-z]+(?: [A-Za-z]+)?)\b"
+)
+# What is said with caution, and without.
+_CAUTIONS = """
+may will | might will | could does | possibly certainly | probably certainly | sometimes always
+often always | usually always | generally always | suggest prove | suggests proves
+suggested proved | some all | many all | most all | partly entirely | nearly exactly
+almost exactly | about exactly | approximately exactly | potential proven
+associated caused | correlated caused | primarily only | mainly only | mostly only
+"""
 _SYNONYMS = """
 big large major | show demonstrate illustrate | use utilize employ | begin start commence
 help assist aid | get obtain receive | build construct | buy purchase | end finish conclude
@@ -72,9 +91,11 @@ class MadeClaim:
     is_supported: bool
 
 
-def make_claims(passages: Sequence[str], count: int, seed: int) -> list[MadeClaim]:
+def make_claims(
+    passages: Sequence[str], count: int, seed: int, *, is_wider: bool = False
+) -> list[MadeClaim]:
     """Claims about the passages in a random order, about `count`; the same for the same seed."""
-    maker = _Maker(random.Random(seed))
+    maker = _Maker(random.Random(seed), is_wider=is_wider)
     shuffled = list(passages)
     maker.random.shuffle(shuffled)
     made: list[MadeClaim] = []
@@ -86,7 +107,7 @@ def make_claims(passages: Sequence[str], count: int, seed: int) -> list[MadeClai
 
 
 class _Maker:
-    def __init__(self, chance: random.Random) -> None:
+    def __init__(self, chance: random.Random, *, is_wider: bool) -> None:
         self.random = chance
         self._synonyms = _groups(_SYNONYMS)
         self._degrees = _groups(_CHANGED_DEGREES)
@@ -94,6 +115,10 @@ class _Maker:
             self._number, self._name, self._degree, self._negation, self._addition, self._word,
             self._swap, self._crossing,
         )  # fmt: skip
+        if is_wider:
+            pairs = [line.split() for line in _CAUTIONS.replace("|", "\n").strip().splitlines()]
+            self._cautions = {pair[0]: pair[1] for pair in pairs}
+            self._edits += (self._caution, self._condition, self._relation)
 
     def claims(self, number: int, passage: str, other: str) -> list[MadeClaim]:
         """Some of either label; `other` is a passage to take strange words from."""
@@ -245,6 +270,33 @@ class _Maker:
         if not found or not rests:
             return None
         return claim[: found.end()] + self.random.choice(rests)
+
+    def _caution(self, claim: str, passage: str, other: str) -> str | None:
+        del passage, other
+        words = [word for word in _WORD.findall(claim) if word in self._cautions]
+        if not words:
+            return None
+        old = self.random.choice(words)
+        return re.sub(rf"\b{old}\b", self._cautions[old], claim, count=1)
+
+    def _condition(self, claim: str, passage: str, other: str) -> str | None:
+        """Without what it is bound to."""
+        del passage, other
+        found = _CONDITION.search(claim)
+        if not found or len(claim) - len(found[0]) < _SHORTEST:
+            return None
+        rest = f"{claim[: found.start()]} {claim[found.end() :]}".strip()
+        return rest[0].upper() + rest[1:]
+
+    def _relation(self, claim: str, passage: str, other: str) -> str | None:
+        """The one in the other's place."""
+        del passage, other
+        found = _RELATION.search(claim)
+        if not found:
+            return None
+        one, exchanged = found["one"], found["other"]
+        start = f"{exchanged[0].upper()}{exchanged[1:]} {found['verb']} {one[0].lower()}{one[1:]}"
+        return start + claim[found.end() :]
 
 
 def _groups(text: str) -> dict[str, tuple[str, ...]]:

@@ -15,7 +15,7 @@ import json
 import math
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -46,6 +46,7 @@ WEIGHTS = {"lfqa_verification": 5.0, "summedits": 1.5, "wice": 1.0, "qags": 1.3,
 _MADE_CLAIMS = 12_000
 _PARTS = 5
 _SEED = 7
+DIRECTIONS = tuple(FEATURES.values())
 _TREES = 240
 # A set weighs as much as so many claims, times its weight, half of it on either label.
 _WEIGHT_OF_ONE = 1000.0
@@ -57,15 +58,21 @@ _DIGITS = 4
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A set's features, a row a claim; labels; and in which of the parts a claim's source is."""
+    """A set's claims, a row of features each; labels; and in which of the parts each source is."""
 
+    claims: Sequence[LabelledClaim]
     rows: Floats
     labels: Floats
     parts: Bins
 
     def only(self, chosen: NDArray[np.bool_]) -> "Judged":
         """The chosen claims."""
-        return Judged(self.rows[chosen], self.labels[chosen], self.parts[chosen])
+        claims = [self.claims[place] for place in np.flatnonzero(chosen).tolist()]
+        return Judged(claims, self.rows[chosen], self.labels[chosen], self.parts[chosen])
+
+    def beside(self, column: Floats) -> "Judged":
+        """The same with a feature more."""
+        return replace(self, rows=np.column_stack([self.rows, column]))
 
 
 def main() -> None:
@@ -114,6 +121,7 @@ def judged(claims: Sequence[LabelledClaim]) -> Judged:
         numbers.append(number)
     shuffled = np.random.default_rng(_SEED).permutation(max(numbers) + 1)
     return Judged(
+        [claims[place] for place in known],
         np.asarray([rows[place] for place in known]),
         np.asarray([float(claims[place].is_supported) for place in known]),
         shuffled[numbers] % _PARTS,
@@ -129,14 +137,14 @@ def features(labelled: LabelledClaim) -> list[float]:
     return [found[name] for name in FEATURES]
 
 
-def fit(sets: Mapping[str, Judged]) -> list[Tree]:
-    """Trees for all the sets."""
+def fit(sets: Mapping[str, Judged], directions: Sequence[int] = DIRECTIONS) -> list[Tree]:
+    """Trees for all the sets, whose features may do what their directions say."""
     weights = [weights_of(of.labels) * WEIGHTS[name] for name, of in sets.items()]
     return Grower(
         np.vstack([of.rows for of in sets.values()]),
         np.concatenate([of.labels for of in sets.values()]),
         np.concatenate(weights),
-        list(FEATURES.values()),
+        directions,
         _SEED,
     ).grow(_TREES)
 
@@ -151,23 +159,27 @@ def weights_of(labels: Floats) -> Floats:
 Scored = tuple[Floats, Floats]
 
 
-def crossed(sets: Mapping[str, Judged]) -> dict[str, Scored]:
+def crossed(
+    sets: Mapping[str, Judged], directions: Sequence[int] = DIRECTIONS
+) -> dict[str, Scored]:
     """Scores of each part of every set, from fits without that part."""
     scores = {name: np.zeros(len(sets[name].labels)) for name in SETS}
     for part in range(_PARTS):
         kept = {
             name: of.only(of.parts != part) if name in SETS else of for name, of in sets.items()
         }
-        trees = fit(kept)
+        trees = fit(kept, directions)
         for name in SETS:
             inside = sets[name].parts == part
             scores[name][inside] = score(trees, sets[name].rows[inside])
     return {name: (scores[name], sets[name].labels) for name in SETS}
 
 
-def without(sets: Mapping[str, Judged], name: str) -> Scored:
+def without(
+    sets: Mapping[str, Judged], name: str, directions: Sequence[int] = DIRECTIONS
+) -> Scored:
     """Scores of a set from a fit that never saw it."""
-    trees = fit({other: of for other, of in sets.items() if other != name})
+    trees = fit({other: of for other, of in sets.items() if other != name}, directions)
     return score(trees, sets[name].rows), sets[name].labels
 
 

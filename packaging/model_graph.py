@@ -106,7 +106,7 @@ def _sentence_encoder(source: Path) -> nn.Module:
     class SentenceEncoder(torch.nn.Module):
         def __init__(self) -> None:
             super().__init__()
-            self.encoder = _load_encoder(source)
+            self.encoder = load_encoder(source)
 
         def forward(self, ids: Tensor, mask: Tensor, types: Tensor) -> Tensor:
             hidden = self.encoder(
@@ -119,7 +119,7 @@ def _sentence_encoder(source: Path) -> nn.Module:
     return SentenceEncoder().eval()
 
 
-def _load_encoder(source: Path) -> nn.Module:
+def load_encoder(source: Path) -> nn.Module:
     """The transformer with its published weights, in inference mode."""
     os.environ["HF_HUB_OFFLINE"] = "1"
     from safetensors.torch import load_file
