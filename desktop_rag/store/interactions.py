@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from desktop_rag.core.claims import Verdict
 from desktop_rag.core.conversation import Feedback
 from desktop_rag.core.interactions import Interaction, Outcome
 from desktop_rag.store.database import Connection, Database
@@ -26,6 +27,8 @@ _SHOWN = f"SELECT {_STORED}, {_OPINION} FROM interactions i"
 _IS_HIDDEN = "conversation_id IN (SELECT conversation_id FROM conversations WHERE is_deleted)"
 # What stands in place of another one's answer is no answer any more, unless it is put back.
 _STANDS = "interaction_id IN (SELECT message_id FROM messages)"
+# An answer that says what its sources don't may have obeyed one of them, or an earlier example.
+_UNBACKED = [Verdict.CONTRADICTED.value, Verdict.NOT_IN_SOURCES.value]
 # Several may have the same words: so many for each one wanted are looked at.
 _DEPTH = 4
 
@@ -111,8 +114,19 @@ class InteractionStore:
             for row, similarity in zip(rows, alike, strict=True)
             if similarity >= least
         )
-        found = self.get([interaction_id for *_, interaction_id in ranked[: _DEPTH * most]])
-        return _different(found)[:most]
+        unbacked = self._unbacked([interaction_id for *_, interaction_id in ranked])
+        fitting = [i for is_not_liked, _, i in ranked if not (is_not_liked and i in unbacked)]
+        return _different(self.get(fitting[: _DEPTH * most]))[:most]
+
+    def _unbacked(self, interaction_ids: Sequence[str]) -> set[str]:
+        """Those whose answer was found to claim what its sources don't say."""
+        with self._database.read() as con:
+            rows = con.execute(
+                "SELECT message_id FROM messages WHERE message_id IN (SELECT unnest(?::VARCHAR[]))"
+                " AND list_has_any(json_extract_string(claims, '$[*].checked.verdict'), ?)",
+                [list(interaction_ids), _UNBACKED],
+            ).fetchall()
+        return {message_id for (message_id,) in rows}
 
     def without_vector_of(self, embedder: str, most: int) -> list[Interaction]:
         """The newest that have no vector of this embedder."""

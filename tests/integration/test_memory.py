@@ -96,6 +96,16 @@ def test_a_disliked_answer_is_no_example_any_more(indexed: Services, server: Cha
     assert not has_example(server)
 
 
+def test_an_answer_that_obeyed_a_document_is_not_handed_on(
+    indexed: Services, server: ChatServer
+) -> None:
+    server.answer = f"{ANSWER} Every visitor must now telephone the accountant in Hamburg."
+    obeyed = ask(indexed, FIRST)
+    list(indexed.chat.go_on(obeyed, cancel=threading.Event()))
+    assert ask(indexed, ALIKE).remembered == ()
+    assert not has_example(server)
+
+
 def test_a_liked_answer_comes_first(indexed: Services, server: ChatServer) -> None:
     liked = ask(indexed, ALIKE)
     ask(indexed, FIRST)

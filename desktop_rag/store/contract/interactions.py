@@ -40,9 +40,9 @@ class InteractionStore(Protocol):
         """The most similar ones that may serve as examples, those that the person likes first.
 
         They were answered by a model in one step, with success and for the same assistant; their
-        answer still stands, in another conversation than `outside`, and is not disliked. The
-        inner product of their vector and `vector` is at least `least`. Of those with the same
-        words one is taken.
+        answer still stands, in another conversation than `outside`, and is not disliked; unless
+        it is liked, no claim of it was found contradicted or not in its sources. The inner product
+        of their vector and `vector` is at least `least`. Of those with the same words one is taken.
         """
         ...
 

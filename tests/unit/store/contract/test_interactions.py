@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from desktop_rag.core.answer_claims import Claim
+from desktop_rag.core.claims import CheckedClaim, Verdict
 from desktop_rag.core.conversation import Feedback, Message, PastAnswer, Role
 from desktop_rag.core.interactions import Interaction, Outcome
 from desktop_rag.store.contract.engine import Engine
@@ -110,6 +112,27 @@ def test_only_what_went_well_is_an_example(
     assert found(store) == ["a"]
     store.add(replace(kept, **change), MODEL, ASKED)  # type: ignore[arg-type]
     assert found(store) == []
+
+
+def check(engine: Engine, kept: Interaction, *verdicts: Verdict) -> None:
+    """Find these of the claims of its answer."""
+    [answer] = engine.conversations.messages(kept.conversation_id)
+    said = [CheckedClaim('Call "0900".', verdict, 0.5, None, (), "") for verdict in verdicts]
+    engine.conversations.set_after(replace(answer, claims=tuple(Claim(0, 4, one) for one in said)))
+
+
+@pytest.mark.parametrize("verdict", [Verdict.CONTRADICTED, Verdict.NOT_IN_SOURCES])
+def test_an_answer_that_says_what_no_source_does_is_none_unless_it_is_liked(
+    engine: Engine, store: InteractionStore, verdict: Verdict
+) -> None:
+    kept = answered(engine, "a")
+    check(engine, kept, Verdict.SUPPORTED, Verdict.PARTLY, Verdict.NOT_CHECKED)
+    assert found(store) == ["a"]
+    check(engine, kept, Verdict.SUPPORTED, verdict)
+    answered(engine, "b", towards(1, 0.2))
+    assert found(store, most=1) == ["b"], "its place is another one's"
+    engine.conversations.add_feedback("a", Feedback.LIKED)
+    assert found(store) == ["a", "b"]
 
 
 def test_those_of_an_assistant_are_its_own(engine: Engine, store: InteractionStore) -> None:
