@@ -26,6 +26,7 @@ from desktop_rag.answer.instructions import instructions_for
 from desktop_rag.answer.memory import Memory
 from desktop_rag.answer.model_answer import answer_with
 from desktop_rag.answer.passages import place_of
+from desktop_rag.answer.piece_by_piece import PieceByPiece
 from desktop_rag.answer.preferences import in_manner
 from desktop_rag.answer.prompt import IMAGE_TOKENS, Beside
 from desktop_rag.answer.source_finder import SourceFinder
@@ -102,8 +103,9 @@ class Answering:
         self._memory = memory
         self._attachments = attachments
         self._attached = AttachedSources(finder, documents)
-        self._whole_library = WholeLibrary(finder, documents, embedder)
-        self._summaries = Summaries(finder, documents, embedder)
+        pieces = PieceByPiece(finder.count_tokens)
+        self._whole_library = WholeLibrary(finder, documents, embedder, pieces)
+        self._summaries = Summaries(finder, documents, embedder, pieces)
 
     def answer(self, asking: Asking, cancel: Event) -> Generator[AnswerEvent, None, Message]:
         """The answer, not stored yet; yields what happens on the way.
@@ -132,13 +134,12 @@ class Answering:
         if setup.refusal:
             raise setup.refusal
         model = self._models.main(setup.settings)
-        attached = tuple(a.attachment_id for a in asking.attachments if a.has_text)
-        is_summary = asks_for_summary(asking.question) and bool(attached or not asking.attachments)
+        is_summary = wants_summary(asking.question, asking.attachments)
         if is_summary:
             _tell(draft, setup)
             draft.has_several_steps = True
             yield from self._summaries.answer(
-                draft, asking.question, attached=attached,
+                draft, asking.question, attached=texts_of(asking.attachments),
                 reach=setup.reach, wishes=setup.wishes, model=model, cancel=cancel,
                 preferences=setup.settings.preferences,
             )  # fmt: skip
@@ -167,8 +168,8 @@ class Answering:
             draft.has_several_steps = True
             yield from self._whole_library.answer(
                 draft, settings.retrieval,
-                reach=reach, wishes=setup.wishes, model=model, cancel=cancel,
-                preferences=settings.preferences,
+                reach=reach, attached=texts_of(asking.attachments), wishes=setup.wishes,
+                model=model, cancel=cancel, preferences=settings.preferences,
             )  # fmt: skip
         elif model and (draft.sources or self._is_given_anything(asking)):
             yield from self._from_model(model, draft, asking, cancel)
@@ -273,6 +274,16 @@ class Answering:
         else:
             draft.text = NOTHING_FOUND if self._documents.counts().total else NOTHING_THERE
         yield TextDelta(draft.text)
+
+
+def texts_of(attachments: Sequence[Attachment]) -> tuple[str, ...]:
+    """The ids of those with text that an answer can cite."""
+    return tuple(a.attachment_id for a in attachments if a.has_text)
+
+
+def wants_summary(question: str, attachments: Sequence[Attachment]) -> bool:
+    """Whether documents are to be summarised: of images alone, a model is asked about these."""
+    return asks_for_summary(question) and bool(texts_of(attachments) or not attachments)
 
 
 def _tell(draft: Draft, setup: Setup) -> None:

@@ -12,7 +12,7 @@ from threading import Event
 
 from desktop_rag.answer.afterwards import After, Afterwards
 from desktop_rag.answer.answer_claims import CheckClaim
-from desktop_rag.answer.answering import Answering, Asking
+from desktop_rag.answer.answering import Answering, Asking, texts_of, wants_summary
 from desktop_rag.answer.assistants import Assistants, Setup
 from desktop_rag.answer.attachments import Attachments
 from desktop_rag.answer.chat_models import ChatModels
@@ -193,16 +193,20 @@ class Chat:
         """How many files the last question would be asked of, and the model, "" for none."""
         conversation = self._conversations.get(conversation_id)
         messages = self._conversations.messages(conversation_id)
-        asked = [message.text for message in messages if message.role is Role.USER]
-        return self._files_about(asked[-1], self._set_up(conversation))
+        asked = [message for message in messages if message.role is Role.USER][-1]
+        return self._files_about(asked.text, self._set_up(conversation), asked.attachments)
 
     def files_about(self, question: str) -> tuple[int, str]:
         """How many files a question with its filters may find, and the model, "" for none."""
         return self._files_about(question, self.assistants.set_up("", "", self._settings))
 
-    def _files_about(self, question: str, setup: Setup) -> tuple[int, str]:
+    def _files_about(
+        self, question: str, setup: Setup, attachments: Sequence[Attachment] = ()
+    ) -> tuple[int, str]:
         model = None if setup.refusal else self.models.main(setup.settings)
-        count = self._finder.count_files(question, MOST_FILES, setup.reach)
+        count = len(self._finder.every_attached(texts_of(attachments), MOST_FILES))
+        if not (count and wants_summary(question, attachments)):
+            count += self._finder.count_files(question, MOST_FILES, setup.reach)
         return count, model.name if model else ""
 
     def go_on(

@@ -88,7 +88,7 @@ class SourceFinder:
 
     def every_attached(self, source_ids: tuple[str, ...], most: int) -> list[Passage]:
         """The first passage of each attached file, and of each document inside one."""
-        return self._retriever.attached_documents(source_ids, most)
+        return self._retriever.attached_documents(source_ids, most) if source_ids else []
 
     def count_files(self, asked: str, most: int, reach: Reach = EVERYTHING) -> int:
         """How many files a question may find, up to `most`."""

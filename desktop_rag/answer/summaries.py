@@ -55,13 +55,17 @@ class Summaries:
     """Fills drafts with summaries of what the filters of a question leave."""
 
     def __init__(
-        self, finder: SourceFinder, documents: DocumentStore, embedder: Embedder | None
+        self,
+        finder: SourceFinder,
+        documents: DocumentStore,
+        embedder: Embedder | None,
+        pieces: PieceByPiece,
     ) -> None:
         """Without an embedder the first sentences stand for all, where no model is set."""
         self._finder = finder
         self._documents = documents
         self._embedder = embedder
-        self._pieces = PieceByPiece(finder.count_tokens)
+        self._pieces = pieces
 
     def answer(
         self,

@@ -43,15 +43,19 @@ _NONE = PreferenceSettings()
 
 
 class WholeLibrary:
-    """Answers from all files that a question may find."""
+    """Answers from all files that a question may find, those attached to its chat too."""
 
     def __init__(
-        self, finder: SourceFinder, documents: DocumentStore, embedder: Embedder | None
+        self,
+        finder: SourceFinder,
+        documents: DocumentStore,
+        embedder: Embedder | None,
+        pieces: PieceByPiece,
     ) -> None:
         self._finder = finder
         self._documents = documents
         self._embedder = embedder
-        self._pieces = PieceByPiece(finder.count_tokens)
+        self._pieces = pieces
 
     def answer(
         self,
@@ -59,6 +63,7 @@ class WholeLibrary:
         settings: RetrievalSettings,
         *,
         reach: Reach,
+        attached: tuple[str, ...] = (),
         wishes: str = "",
         model: ChatModel | None,
         cancel: Event,
@@ -66,15 +71,19 @@ class WholeLibrary:
     ) -> Iterator[AnswerEvent]:
         """Fill the draft, whose question is understood already; see `PieceByPiece.answer`.
 
+        Files that are `attached`, by the ids of their sources, are asked before all others.
         `wishes` are instructions for the text that puts together what the files say. What each
         says is short, whatever the `preferences`, but in their language.
         """
         asked = draft.asked
+        firsts = self._finder.every_attached(attached, MOST_FILES)
+        others = self._finder.files(asked, _FIRST, MOST_FILES, reach)
         files = [
             Piece(
-                file.document_id, file.title, partial(self._sources, file, asked, settings, reach)
+                file.document_id, file.title, partial(self._sources, file, asked, settings, among)
             )
-            for file in self._finder.files(asked, _FIRST, MOST_FILES, reach)
+            for found, among in ((firsts, Reach(attached=attached)), (others, reach))
+            for file in found
         ]
         way = WayOfAsking(
             partial(self._turns, asked, in_language(_ONE_FILE, preferences)),

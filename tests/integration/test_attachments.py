@@ -9,7 +9,7 @@ import pytest
 
 from desktop_rag.app import Services
 from desktop_rag.core.attachments import Attachment, AttachmentKind, Image
-from desktop_rag.core.conversation import MessageState, Role
+from desktop_rag.core.conversation import FileCounts, MessageState, Role
 from desktop_rag.core.domain import DocumentState
 from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.model_profile import ModelProfile
@@ -336,3 +336,27 @@ def test_a_search_while_a_file_is_attached_counts_and_names_no_more(
     lease(library, tmp_path)
     assert library.library.counts().total == before
     assert library.chat.search("file:lease tenant") == []
+
+
+def test_every_file_is_asked_with_what_is_attached(
+    library: Services, server: ChatServer, tmp_path: Path
+) -> None:
+    (tmp_path / "hut.txt").write_text("The tenant of the hut pays 12 pounds a week.")
+    both = (lease(library, tmp_path), attach(library, tmp_path / "hut.txt"))
+    answer = ask(library, "How many pounds does the tenant pay?", *both)
+    assert library.chat.files_to_ask(answer.conversation_id) == (3, "test-model")
+    server.answer = "It says something of pounds [1]."
+    events = library.chat.retry(answer.conversation_id, every_file=True, cancel=threading.Event())
+    every = answer_of(list(events))
+    assert {s.document_id for s in every.sources} == {a.document_id for a in both}
+    assert every.notes is not None
+    assert every.notes.files == FileCounts(matched=2, read=3)
+
+
+def test_a_summary_of_what_is_attached_takes_that_many_requests(
+    library: Services, server: ChatServer, tmp_path: Path
+) -> None:
+    (tmp_path / "hut.txt").write_text("The tenant of the hut pays 12 pounds a week.")
+    both = (lease(library, tmp_path), attach(library, tmp_path / "hut.txt"))
+    answer = ask(library, "Summarise", *both)
+    assert library.chat.files_to_ask(answer.conversation_id) == (2, "test-model")
