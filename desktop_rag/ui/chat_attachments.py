@@ -121,6 +121,8 @@ class ChatAttachments(QObject):
 
     @Slot(object)
     def _on_session_shown(self, session: ChatSession) -> None:
+        # It was written for another conversation.
+        self._composer.keep()
         self._show()
         if session.conversation_id:
             self._load()

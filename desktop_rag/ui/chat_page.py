@@ -197,7 +197,7 @@ class ChatPage(QWidget):
 
     @Slot()
     def new_chat(self) -> None:
-        """Begin a conversation; it is stored with its first question."""
+        """Go to a conversation that was not asked yet; it is stored with its first question."""
         if self._session.conversation_id or self._session.is_busy:
             self._sessions.show_new()
         self.focus_composer()
@@ -231,7 +231,7 @@ class ChatPage(QWidget):
         """Ask for a summary in a new chat, once it is agreed to when it takes many requests."""
 
         def ask(request: str) -> None:
-            self.new_chat()
+            self._sessions.begin()
             # What was agreed to is what is asked.
             self._assistants.choice.choose("")
             self._on_submitted(Question(request))
@@ -323,7 +323,7 @@ class ChatPage(QWidget):
             self._on_submitted(question)
 
         if self._session.model.turn(0).message == message:
-            self._sessions.show_new()
+            self._sessions.begin()
             ask_here()
         else:
             self._actions.fork_before(message, ask)

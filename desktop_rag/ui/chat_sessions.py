@@ -1,7 +1,7 @@
 """The conversations that are open: the one that is looked at, and those still at work. Qt thread.
 
 An answer goes on while another conversation is looked at; one that has nothing left to do is let
-go and read anew when it is opened again.
+go and read anew when it is opened again. One that was not asked yet is stored nowhere, and kept.
 """
 
 from collections.abc import Sequence
@@ -36,10 +36,16 @@ class ChatSessions(QObject):
         self._bridge = bridge
         self._chat = chat
         self._open: list[ChatSession] = []
-        self.current = self._new(None)
+        self.current = self._unasked = self._new(None)
 
     def show_new(self) -> None:
-        """Begin a conversation; it is stored with its first question."""
+        """Look at the conversation that was not asked yet, with what is attached to it."""
+        if self._unasked.conversation_id or self._unasked.is_busy:
+            self._unasked = self._new(None)
+        self._show(self._unasked)
+
+    def begin(self) -> None:
+        """Look at a conversation for a question that is there already."""
         self._show(self._new(None))
 
     def show_conversation(self, conversation: Conversation) -> None:
@@ -94,10 +100,13 @@ class ChatSessions(QObject):
         self._drop_idle()
 
     def _drop_idle(self) -> None:
-        others = [session for session in self._open if session is not self.current]
-        for session in [s for s in others if not (s.is_busy or s.is_checking)]:
+        for session in [session for session in self._open if not self._is_wanted(session)]:
             self._open.remove(session)
             session.deleteLater()
+
+    def _is_wanted(self, session: ChatSession) -> bool:
+        is_unasked = session is self._unasked and not session.conversation_id
+        return session is self.current or is_unasked or session.is_busy or session.is_checking
 
     @Slot(object)
     def _on_conversation_known(self, conversation: Conversation) -> None:

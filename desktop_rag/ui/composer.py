@@ -249,6 +249,11 @@ class Composer(Card):
         if self._is_sent_later and not is_held:
             self._submit()
 
+    def keep(self) -> None:
+        """Do not send what is written once all is read, if it was to be."""
+        self._is_sent_later = False
+        self._hint.setText(_KEYS)
+
     def show_refusal(self, error: AppError | None) -> None:
         """Send nothing with what is attached, and say why; None when it can be sent."""
         self._refusal = error
@@ -296,8 +301,7 @@ class Composer(Card):
     @Slot()
     def _on_text_changed(self) -> None:
         # Whoever writes on will send it again.
-        self._is_sent_later = False
-        self._hint.setText(_KEYS)
+        self.keep()
         self._update_buttons()
 
     @Slot(QAction)

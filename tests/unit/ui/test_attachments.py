@@ -14,7 +14,7 @@ from desktop_rag.core.question import Question
 from desktop_rag.ui.attached_files import MOST_FILES
 from desktop_rag.ui.attachment_strip import AttachmentChip
 from desktop_rag.ui.composer import Composer, QuestionField
-from tests.unit.ui.chat_room import Room, ask, click, named
+from tests.unit.ui.chat_room import Room, ask, click, is_answered, named
 
 # The extra that reads text in images loads its models with the first.
 _READING_MS = 30_000
@@ -124,6 +124,42 @@ def test_what_is_attached_is_kept_and_shown_with_its_own_chat(
     qtbot.waitUntil(lambda: bool(named(room, "lease.txt · 5 words")))
     click(room, qtbot, "Remove lease.txt", 0)
     qtbot.waitUntil(lambda: stored(room) == [()])
+
+
+def test_what_is_attached_to_a_chat_that_was_never_asked_is_there_when_one_comes_back(
+    room: Room, qtbot: QtBot, lease: Path, tmp_path: Path
+) -> None:
+    ask(room, qtbot)
+    first = conversation(room)
+    room.page.new_chat()
+    attach(room, qtbot, lease)
+    room.page.open_conversation(first)
+    qtbot.waitUntil(lambda: chips(room) == [])
+    room.page.new_chat()
+    assert chips(room) == ["Attached: lease.txt, 5 words"]
+    room.page.summarise("Summarise")
+    qtbot.waitUntil(lambda: is_answered(room))
+    room.page.new_chat()
+    assert chips(room) == ["Attached: lease.txt, 5 words"], "a summary is no question about it"
+    ask(room, qtbot, "What is paid?")
+    room.page.new_chat()
+    assert chips(room) == []
+
+
+def test_what_waits_to_be_sent_is_not_sent_into_another_chat(
+    room: Room, qtbot: QtBot, lease: Path
+) -> None:
+    ask(room, qtbot)
+    first = conversation(room)
+    room.page.new_chat()
+    composer(room).files_given.emit([lease])
+    composer(room).set_text("How many pounds does the tenant pay?")
+    qtbot.keyClick(composer(room).findChildren(QuestionField)[0], Qt.Key.Key_Return)
+    with qtbot.assertNotEmitted(composer(room).submitted):
+        room.page.open_conversation(first)
+        click(room, qtbot, "Answer again", 0)
+        qtbot.waitUntil(lambda: is_answered(room))
+    assert composer(room).text == "How many pounds does the tenant pay?"
 
 
 def test_a_failed_one_is_told_below_the_others_and_gone_once_a_question_is_sent(
