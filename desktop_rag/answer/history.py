@@ -78,7 +78,10 @@ class History:
         return self._copy(conversation_id, messages[: _place_of(messages, message_id)])
 
     def set_feedback(self, message_id: str, feedback: Feedback) -> None:
-        """Note what the person thinks of an answer; every change is kept, the last one stands."""
+        """Note what the person thinks of an answer, and so of its copies in other conversations.
+
+        Every change is kept, the last one stands.
+        """
         self._conversations.add_feedback(message_id, feedback)
 
     def own_text(self, message: Message) -> str:
@@ -148,7 +151,10 @@ class History:
         copy = self._conversations.add(title, original.collection_id, original.assistant_id)
         for message in messages:
             fresh = replace(
-                message, message_id=uuid.uuid4().hex, conversation_id=copy.conversation_id
+                message,
+                message_id=uuid.uuid4().hex,
+                conversation_id=copy.conversation_id,
+                copy_of=message.copy_of or message.message_id,
             )
             self._conversations.add_message(fresh)
             if fresh.role is Role.USER:

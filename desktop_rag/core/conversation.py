@@ -189,6 +189,7 @@ class Message:
     `is_own_knowledge` is the model's own: nothing in the documents was about the question.
     `remembered` are the earlier answers that were examples for it.
     A question has the `attachments` that it was asked with.
+    A message of a copied conversation is the `copy_of` the first one, by its id, that was said.
     """
 
     message_id: str
@@ -213,6 +214,7 @@ class Message:
     is_own_knowledge: bool = False
     remembered: tuple[PastAnswer, ...] = ()
     attachments: tuple[Attachment, ...] = ()
+    copy_of: str = ""
 
 
 @dataclass(frozen=True, slots=True)

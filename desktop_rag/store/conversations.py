@@ -26,8 +26,11 @@ _CONVERSATION = "conversation_id, title, collection_id, updated_at, is_pinned, a
 _MESSAGE = (
     "message_id, conversation_id, role, text, created_at, state, model, is_excerpts, seconds,"
     " error_title, error_hint, thinking, is_own_knowledge, follow_ups, claims, notes, remembered,"
-    " attachments"
+    " attachments, copy_of"
 )
+# What is thought of an answer is thought of the first one that was said, and so of all its copies.
+_SAID_FIRST = "coalesce(nullif(copy_of, ''), message_id)"
+_SAID_FIRST_OF = f"coalesce((SELECT {_SAID_FIRST} FROM messages WHERE message_id = $id), $id)"
 _CITATION = (
     "message_id, n, document_id, path, title, anchor, text, score, quote, start_offset,"
     " end_offset, is_cited, part, url, also_in, query, is_nearest"
@@ -113,9 +116,13 @@ class ConversationStore:
 
         def work(con: Connection) -> None:
             gone = "(SELECT conversation_id FROM conversations WHERE is_deleted)"
-            messages = f"(SELECT message_id FROM messages WHERE conversation_id IN {gone})"
-            for table in ("citations", "feedback"):
-                con.execute(f"DELETE FROM {table} WHERE message_id IN {messages}")
+            messages = f"FROM messages WHERE conversation_id IN {gone}"
+            left = f"FROM messages WHERE conversation_id NOT IN {gone}"
+            con.execute(f"DELETE FROM citations WHERE message_id IN (SELECT message_id {messages})")
+            con.execute(
+                f"DELETE FROM feedback WHERE message_id IN (SELECT {_SAID_FIRST} {messages})"
+                f" AND message_id NOT IN (SELECT {_SAID_FIRST} {left})"
+            )
             for table in ("messages", "interactions"):
                 con.execute(f"DELETE FROM {table} WHERE conversation_id IN {gone}")
             con.execute("DELETE FROM conversations WHERE is_deleted")
@@ -157,8 +164,10 @@ class ConversationStore:
                 [conversation_id],
             ).fetchall()
             last = con.execute(
-                "SELECT message_id, arg_max(value, number) FROM feedback WHERE message_id IN"
-                " (SELECT message_id FROM messages WHERE conversation_id = ?) GROUP BY message_id",
+                "SELECT m.message_id, arg_max(value, number) FROM"
+                f" (SELECT message_id, {_SAID_FIRST} AS said_first FROM messages"
+                " WHERE conversation_id = ?) m"
+                " JOIN feedback f ON f.message_id = said_first GROUP BY m.message_id",
                 [conversation_id],
             ).fetchall()
         feedback = {message_id: Feedback(value) for message_id, value in last}
@@ -175,8 +184,9 @@ class ConversationStore:
         """Note what the person thinks of an answer now; what was noted before stays noted."""
         self._database.write(
             lambda con: con.execute(
-                "INSERT INTO feedback SELECT coalesce(max(number), 0) + 1, ?, ?, ? FROM feedback",
-                [message_id, feedback.value, time.time()],
+                "INSERT INTO feedback SELECT coalesce(max(number), 0) + 1,"
+                f" {_SAID_FIRST_OF}, $value, $at FROM feedback",
+                {"id": message_id, "value": feedback.value, "at": time.time()},
             )
         )
 
@@ -184,8 +194,9 @@ class ConversationStore:
         """Every change of mind about an answer, the first one first."""
         with self._database.read() as con:
             rows = con.execute(
-                "SELECT noted_at, value FROM feedback WHERE message_id = ? ORDER BY number",
-                [message_id],
+                "SELECT noted_at, value FROM feedback"
+                f" WHERE message_id = {_SAID_FIRST_OF} ORDER BY number",
+                {"id": message_id},
             ).fetchall()
         return [(noted_at, Feedback(value)) for noted_at, value in rows]
 
@@ -198,7 +209,7 @@ def _insert_message(con: Connection, message: Message, position: int | None = No
     """At this position, or behind all others."""
     con.execute(
         f"INSERT INTO messages (position, {_MESSAGE})"
-        f" SELECT coalesce(?, max(position) + 1, 1), {', '.join('?' * 18)}"
+        f" SELECT coalesce(?, max(position) + 1, 1), {', '.join('?' * 19)}"
         " FROM messages WHERE conversation_id = ?",
         [
             position,
@@ -210,6 +221,7 @@ def _insert_message(con: Connection, message: Message, position: int | None = No
             json.dumps(message.notes.to_json()) if message.notes else "",
             json.dumps([[past.interaction_id, past.question] for past in message.remembered]),
             attachments_to_json(message.attachments),
+            message.copy_of,
             message.conversation_id,
         ],
     )  # fmt: skip
@@ -261,7 +273,7 @@ def _message_from(
     row: tuple[object, ...], sources: Sequence[SourceRef], nearest: Sequence[SourceRef]
 ) -> Message:
     message_id, conversation_id, role, text, created_at, state, *rest, is_own = row[:13]
-    follow_ups, claims, notes, remembered, attachments = row[13:]
+    follow_ups, claims, notes, remembered, attachments, copy_of = row[13:]
     said = SearchNotes.from_json(json.loads(str(notes))) if notes else None
     return Message(
         message_id, conversation_id, Role(role), text, created_at, MessageState(state),  # type: ignore[arg-type]
@@ -271,4 +283,5 @@ def _message_from(
         is_own_knowledge=bool(is_own),
         remembered=tuple(PastAnswer(*past) for past in json.loads(str(remembered))),
         attachments=attachments_from_json(str(attachments)),
+        copy_of=str(copy_of),
     )  # fmt: skip

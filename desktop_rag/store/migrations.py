@@ -122,6 +122,11 @@ def m013_attachments(connection: Connection) -> None:
     )
 
 
+def m014_copies_of_messages(connection: Connection) -> None:
+    """Which message one of a copied conversation is a copy of."""
+    connection.execute("ALTER TABLE messages ADD COLUMN copy_of VARCHAR DEFAULT ''")
+
+
 MIGRATIONS: list[Callable[[Connection], None]] = [
     m001_first_schema,
     m002_places_parts_and_links,
@@ -136,6 +141,7 @@ MIGRATIONS: list[Callable[[Connection], None]] = [
     m011_interactions,
     m012_queries_of_answers,
     m013_attachments,
+    m014_copies_of_messages,
 ]
 LATEST = len(MIGRATIONS)
 

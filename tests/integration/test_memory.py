@@ -96,6 +96,24 @@ def test_a_disliked_answer_is_no_example_any_more(indexed: Services, server: Cha
     assert not has_example(server)
 
 
+def test_what_is_thought_of_an_answer_holds_for_its_copies_too(
+    indexed: Services, server: ChatServer
+) -> None:
+    history = indexed.chat.history
+    first = ask(indexed, FIRST)
+    history.set_feedback(first.message_id, Feedback.LIKED)
+    copy = history.fork(first.conversation_id, first.message_id)
+    copied = history.messages(copy.conversation_id)[1]
+    assert copied.feedback is Feedback.LIKED
+    second = history.fork(copy.conversation_id, copied.message_id)
+    again = history.messages(second.conversation_id)[1]
+    history.set_feedback(again.message_id, Feedback.DISLIKED)
+    assert history.messages(first.conversation_id)[1].feedback is Feedback.DISLIKED
+    history.delete(second.conversation_id)
+    history.purge_deleted()
+    assert ask(indexed, ALIKE).remembered == ()
+
+
 def test_an_answer_that_obeyed_a_document_is_not_handed_on(
     indexed: Services, server: ChatServer
 ) -> None:

@@ -72,7 +72,10 @@ class ConversationStore(Protocol):
         ...
 
     def add_feedback(self, message_id: str, feedback: Feedback) -> None:
-        """Note what the person thinks of an answer now; what was noted before stays noted."""
+        """Note what the person thinks now of an answer, of which copies may stand elsewhere.
+
+        What was noted before stays noted.
+        """
         ...
 
     def feedback_log(self, message_id: str) -> list[tuple[float, Feedback]]:

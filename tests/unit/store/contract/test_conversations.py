@@ -210,6 +210,26 @@ def test_feedback_goes_with_its_conversation(store: ConversationStore) -> None:
     assert store.feedback_log("a") == []
 
 
+def test_feedback_is_about_an_answer_and_its_copies_as_long_as_one_is_there(
+    store: ConversationStore,
+) -> None:
+    original, copy = (store.add(title, "").conversation_id for title in ("Lamps", "Copy"))
+    store.add_message(message(original, "a", 1.0))
+    store.add_message(replace(message(copy, "b", 1.0), copy_of="a"))
+    store.add_feedback("b", Feedback.LIKED)
+    assert [m.feedback for one in (original, copy) for m in store.messages(one)] == (
+        [Feedback.LIKED] * 2
+    )
+    assert [f for _, f in store.feedback_log("a")] == [Feedback.LIKED]
+    store.set_deleted(original, True)
+    store.purge_deleted()
+    [left] = store.messages(copy)
+    assert (left.feedback, left.copy_of) == (Feedback.LIKED, "a")
+    store.set_deleted(copy, True)
+    store.purge_deleted()
+    assert store.feedback_log("a") == []
+
+
 def test_what_is_found_about_an_answer_stays_with_its_answer(store: ConversationStore) -> None:
     conversation = store.add("Lamps", "")
     for name in ("a", "b"):
