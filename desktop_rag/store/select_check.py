@@ -104,11 +104,18 @@ def checked_select(connection: Connection, sql: str, tables: Sequence[str]) -> C
     nodes = list(_nodes(statement))
     if len(nodes) > _MOST_NODES:
         raise QueryRefusedError("The statement is too long.")
-    named = {entry["key"].casefold() for entry in _entries(nodes)}
+    named = set[str]()
+    for entry in _entries(nodes):
+        named.add(entry["key"].casefold())
+        if entry["value"]["materialized"] == "CTE_MATERIALIZE_NEVER":
+            # Each use would be planned anew: thirty steps would never end.
+            raise QueryRefusedError("NOT MATERIALIZED is not allowed.")
     own = {name.casefold() for name in tables}
     used: set[str] = set()
     for node in nodes:
         _check(node)
+        if node.get("type") == "SELECT_NODE":
+            _check_size(node)
         if node.get("type") == "BASE_TABLE":
             used.add(_table(node, own, named))
     has_star = any(node.get("class") == "STAR" for node in nodes)
@@ -191,6 +198,28 @@ def _check(node: dict[str, Any]) -> None:
         known = _AGGREGATES | (_SCALARS if kind == "FUNCTION" else _WINDOWS)
         if name not in known or node.get("schema") or node.get("catalog"):
             raise QueryRefusedError(f"The function {_shown(name)} is not allowed.")
+
+
+def _check_size(select: dict[str, Any]) -> None:
+    """Refuse few words that stand for endless ones.
+
+    A name given to a column may be used in later ones, each time for all that it stands for.
+    """
+    sizes: dict[str, int] = {}
+    total = 0
+    others = [select[part] for part in ("where_clause", "having", "qualify", "modifiers")]
+    for part in (*select["select_list"], *others, select["group_expressions"]):
+        size = sum(
+            sizes.get(node["column_names"][-1].casefold(), 1)
+            if node.get("class") == "COLUMN_REF"
+            else 1
+            for node in _nodes(part)
+        )
+        total += size
+        if total > _MOST_NODES:
+            raise QueryRefusedError("The statement is too long.")
+        if isinstance(part, dict) and (name := part.get("alias")):
+            sizes[name.casefold()] = size
 
 
 def _table(node: dict[str, Any], own: set[str], named: set[str]) -> str:

@@ -123,6 +123,8 @@ def _refusing() -> Generator[None]:
         raise QueryRefusedError("It took too long.") from exc
     except duckdb.OutOfMemoryException as exc:
         raise QueryRefusedError("It took too much memory.") from exc
+    except RecursionError as exc:
+        raise QueryRefusedError("The statement is nested too deeply.") from exc
     except duckdb.Error as exc:
         # Behind it stands the statement, in which we may have asked for more.
         said = str(exc).partition("\n\nLINE ")[0]

@@ -123,6 +123,11 @@ def test_a_long_result_is_cut(tables: OpenTables) -> None:
     assert not tables.run(f"SELECT n FROM many LIMIT {MOST_ROWS}", Event()).is_cut
 
 
+def doubled(step: str, beginning: str) -> str:
+    """Thirty steps, each of which has the one before twice."""
+    return beginning + ", ".join(step.format(n=n, m=n - 1) for n in range(1, 31))
+
+
 READS = [
     "SELECT * FROM read_csv('{file}')",
     "SELECT * FROM read_text('{file}')",
@@ -205,6 +210,12 @@ BOMBS = [
     "SELECT main.repeat('x', 3) FROM orders",
     "SELECT " + "1 + " * LONGEST_SQL_CHARS + "1",
     "SELECT " + "(" * 1900 + "1" + ")" * 1900,
+    "SELECT " + "NOT " * 900 + "true",
+    # Few words that become endless while the query is planned, which nothing interrupts.
+    doubled("c{n} AS NOT MATERIALIZED (SELECT x.n FROM c{m} x, c{m} y)", "WITH c0 AS (FROM many), ")
+    + " SELECT count(*) FROM c30",
+    doubled("a{m} + a{m} AS a{n}", "SELECT n AS a0, ") + " FROM many",
+    doubled("A{m} + many.n + a{m} AS a{n}", "SELECT n AS a0, ") + " FROM many WHERE a30 > 3",
 ]  # fmt: skip
 
 
