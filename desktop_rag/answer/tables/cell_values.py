@@ -39,7 +39,7 @@ _WHOLE = re.compile(r"[-+−]?\d{1,18}")
 _PLAIN = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d{1,3})?")
 _ISO_DATE = re.compile(r"(\d{4})([-/.])(\d{1,2})\2(\d{1,2})")
 _DATE = re.compile(r"(\d{1,2})([-/.])(\d{1,2})\2(\d{4})")
-_TIME = re.compile(r"([01]?\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,6})?)?")
+_TIME = re.compile(r"([01]?\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,6})?)?", re.ASCII)
 
 Convert = Callable[[str], str | None]
 
@@ -171,6 +171,9 @@ def _fits(digits: str, mark: str) -> bool:
 
 
 def _as_number(cell: str, mark: str) -> str | None:
+    if not cell.isascii():
+        # SQL knows digits of one script.
+        cell = re.sub(r"\d", lambda digit: str(int(digit[0])), cell)
     if mark == "." and _PLAIN.fullmatch(cell):
         return cell
     found = _NUMBER.fullmatch(cell)
