@@ -28,7 +28,8 @@ from desktop_rag.core.conversation import (
 from desktop_rag.models.ports import ChatModel, ChatTurn
 
 _ROOM_SHARE = 0.5
-_NOTHING = re.compile(r"\W*nothing\b", re.IGNORECASE)
+# The word that a model was told to answer with, or a sentence of its own that rests on no source.
+_NOTHING = re.compile(r"(?s)\W*(?:NOTHING\b|(?i:nothing)\b(?!.*\[\d))")
 
 
 @dataclass(frozen=True, slots=True)

@@ -125,6 +125,8 @@ class Summaries:
     def _sample(self, document: Passage, room: int) -> tuple[SourceRef, ...]:
         """As many chunks as have room, the first one and others at equal distances."""
         measured = self._measured(document)
+        if not measured:  # it was deleted meanwhile
+            return ()
         total = sum(tokens for _, tokens in measured)
         step = max(1.0, total / room)
         places = {int(n * step) for n in range(int(len(measured) / step))} or {0}

@@ -83,6 +83,25 @@ def test_each_document_of_a_folder_is_summarised(indexed: Services, folder: Path
     assert sorted(source.title for source in message.sources) == ["Ferry", "Inn"]
 
 
+def test_a_document_that_vanishes_meanwhile_is_left_out(indexed: Services, folder: Path) -> None:
+    [source] = indexed.library.sources()
+    events = []
+    for event in indexed.chat.ask(summary_of_folder(folder / "inside"), cancel=threading.Event()):
+        events.append(event)
+        if isinstance(event, FileAsked) and event.done == 1:
+            indexed.library.remove_source(source.source_id)
+    message = answer_of(events)
+    assert message.state is MessageState.DONE
+    assert message.text.count("**") == 2, "one had been read"
+
+
+def test_what_begins_with_nothing_may_say_something(indexed: Services, folder: Path) -> None:
+    with ChatServer("Nothing is served before noon [1].") as server:
+        use(indexed, server)
+        message, _ = asked(indexed, summary_of_file(folder / "inside" / "inn.md"))
+    assert "Nothing is served before noon [1]." in message.text
+
+
 def test_without_a_model_the_most_central_sentences_stand_for_all(
     indexed: Services, folder: Path
 ) -> None:
