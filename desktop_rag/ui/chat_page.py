@@ -225,7 +225,7 @@ class ChatPage(QWidget):
     @Slot(str)
     def ask(self, question: str) -> None:
         """Ask in the open conversation, of the documents that are chosen."""
-        self._on_submitted(self._composer.question(question))
+        self._composer.send(question)
 
     def summarise(self, request: str) -> None:
         """Ask for a summary in a new chat, once it is agreed to when it takes many requests."""

@@ -233,8 +233,15 @@ class Composer(Card):
         self._is_busy = is_busy
         self._update_buttons()
 
-    def question(self, text: str) -> Question:
-        """These words, with everything that is chosen beside them."""
+    def send(self, text: str) -> None:
+        """Ask this with everything that is chosen beside it, once that is read."""
+        if self._is_held:
+            self.set_text(text)
+            self._submit()
+        else:
+            self.submitted.emit(self._question(text))
+
+    def _question(self, text: str) -> Question:
         return Question(text, self.collection_id, attachments=self._attachments)
 
     def show_attachments(self, chips: Sequence[Chip], ready: tuple[Attachment, ...]) -> None:
@@ -286,7 +293,7 @@ class Composer(Card):
 
     @Slot()
     def _submit(self) -> None:
-        question = self.question(self.text.strip())
+        question = self._question(self.text.strip())
         self._is_sent_later = self._is_held and bool(question.text)
         self._hint.setText(_LATER if self._is_sent_later else _KEYS)
         if self._is_busy or not self._can_send:

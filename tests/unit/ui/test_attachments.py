@@ -91,6 +91,16 @@ def test_a_question_sent_while_files_are_read_goes_once_they_are(
     assert composer(room).text == ""
 
 
+def test_a_question_that_is_offered_waits_for_files_too(
+    room: Room, qtbot: QtBot, lease: Path
+) -> None:
+    composer(room).files_given.emit([lease])
+    ask(room, qtbot, "How many pounds does the tenant pay?")
+    assert [[a.name for a in each] for each in stored(room)] == [["lease.txt"]]
+    asked = room.chat.history.messages(conversation(room).conversation_id)[0]
+    assert [a.name for a in asked.attachments] == ["lease.txt"]
+
+
 def test_who_writes_on_sends_it_again(room: Room, qtbot: QtBot, lease: Path) -> None:
     field = composer(room).findChildren(QuestionField)[0]
     composer(room).hold(is_held=True)
