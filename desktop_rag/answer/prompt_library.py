@@ -16,7 +16,8 @@ log = logging.getLogger(__name__)
 
 # More are not read: somebody may have put another folder in the place of this one.
 _MOST = 500
-_MOST_BYTES = 4 * LONGEST_TEXT
+# With some blank lines around the text.
+_MOST_BYTES = 4 * LONGEST_TEXT + 1_000
 
 
 class PromptLibrary:

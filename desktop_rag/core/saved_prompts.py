@@ -25,7 +25,8 @@ def plain_name(written: str) -> str:
     """A name as it is kept: one word of letters, digits, - and _; "" where none is left."""
     composed = unicodedata.normalize("NFC", written.strip().lstrip("/"))
     kept = "".join(c if c in "-_" or unicodedata.category(c)[0] in "LMN" else " " for c in composed)
-    name = "-".join(kept.split())[:LONGEST_NAME].strip("-_").casefold()
+    # In small letters it may be longer.
+    name = "-".join(kept.split()).casefold()[:LONGEST_NAME].strip("-_")
     return "" if _DEVICES.fullmatch(name) else name
 
 

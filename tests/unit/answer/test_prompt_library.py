@@ -8,7 +8,13 @@ import pytest
 from desktop_rag.answer.prompt_library import PromptLibrary
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import resources_dir
-from desktop_rag.core.saved_prompts import LONGEST_TEXT, SavedPrompt, matching, plain_name
+from desktop_rag.core.saved_prompts import (
+    LONGEST_NAME,
+    LONGEST_TEXT,
+    SavedPrompt,
+    matching,
+    plain_name,
+)
 
 BUILT_IN = resources_dir() / "prompts"
 
@@ -52,6 +58,18 @@ def test_it_is_renamed_and_deleted(library: PromptLibrary) -> None:
     library.delete("b")
     library.delete("b")
     assert library.all() == []
+
+
+def test_a_name_that_grows_in_small_letters_is_found_again(library: PromptLibrary) -> None:
+    kept = library.save(SavedPrompt("ß" * LONGEST_NAME, "Text."))
+    assert names(library) == [kept.name]
+    library.delete(kept.name)
+    assert names(library) == []
+
+
+def test_the_longest_text_of_any_script_is_there_again(library: PromptLibrary) -> None:
+    kept = library.save(SavedPrompt("long", "\U0001d518" * LONGEST_TEXT))
+    assert library.all() == [kept]
 
 
 def test_no_name_is_given_twice(library: PromptLibrary) -> None:
