@@ -94,12 +94,15 @@ class InteractionStore:
         with self._database.read() as con:
             rows = con.execute(
                 f"SELECT interaction_id, vector, {_OPINION} AS opinion FROM interactions i"
-                " WHERE embedder = $embedder AND assistant_id = $assistant"
+                " WHERE embedder = $embedder AND octet_length(vector) = $bytes"
+                " AND assistant_id = $assistant"
                 " AND conversation_id <> $outside AND outcome = $done AND model <> ''"
                 f" AND NOT has_several_steps AND {_STANDS} AND NOT {_IS_HIDDEN}"
                 " AND opinion <> $disliked",
                 {
                     "embedder": embedder,
+                    # An endpoint may answer with another model under the same name.
+                    "bytes": len(vector),
                     "assistant": assistant_id,
                     "outside": outside,
                     "done": Outcome.DONE.value,

@@ -142,6 +142,15 @@ def test_those_of_an_assistant_are_its_own(engine: Engine, store: InteractionSto
     assert [one.interaction_id for one in alike] == ["a"]
 
 
+def test_vectors_of_another_length_are_not_compared(
+    engine: Engine, store: InteractionStore
+) -> None:
+    """An endpoint may answer with another model under the same name."""
+    answered(engine, "a")
+    answered(engine, "b", np.array([1, 0, 0], np.float32))
+    assert found(store) == ["a"]
+
+
 def test_its_own_conversation_is_left_out(engine: Engine, store: InteractionStore) -> None:
     kept = answered(engine, "a")
     assert found(store, outside=kept.conversation_id) == []
