@@ -4,6 +4,7 @@ Window, tray, command line, server and evaluation use this and nothing behind it
 the database or the network, so they run on worker threads only.
 """
 
+import itertools
 import time
 import uuid
 from collections.abc import Iterator, Sequence
@@ -182,12 +183,11 @@ class Chat:
             raise AppError("There is no question to answer again.", "Ask one first.")
         if refused := self.refusal(messages[last].attachments, conversation.assistant_id):
             raise refused
-        replaced = messages[last + 1].message_id if last + 1 < len(messages) else ""
         asking = self._asking(
             messages[last].text, conversation, messages[:last],
             attachments=messages[last].attachments, every_file=every_file,
         )  # fmt: skip
-        yield from self._answer(asking, cancel, replaced=replaced)
+        yield from self._answer(asking, cancel, again_to=messages[last])
 
     def files_to_ask(self, conversation_id: str) -> tuple[int, str]:
         """How many files the last question would be asked of, and the model, "" for none."""
@@ -270,15 +270,22 @@ class Chat:
     # --- answering -------------------------------------------------------------------------
 
     def _answer(
-        self, asking: Asking, cancel: Event, *, replaced: str = ""
+        self, asking: Asking, cancel: Event, *, again_to: Message | None = None
     ) -> Iterator[AnswerEvent]:
         with self._answers.question():
             done = yield from self._answering.answer(asking, cancel)
-            if replaced:
-                self._conversations.replace_message(replaced, done)
+            # Not the one there was at the beginning: a former one may have been put back since.
+            if again_to and (present := self._answer_to(again_to)):
+                self._conversations.replace_message(present.message_id, done)
             else:
                 self._conversations.add_message(done)
         yield AnswerDone(done)
+
+    def _answer_to(self, question: Message) -> Message | None:
+        messages = self._conversations.messages(question.conversation_id)
+        later = itertools.dropwhile(lambda m: m.message_id != question.message_id, messages)
+        after = next(itertools.islice(later, 1, None), None)
+        return after if after and after.role is Role.ASSISTANT else None
 
     def _asking(
         self,

@@ -274,6 +274,21 @@ def test_a_stopped_answer_is_stored_as_far_as_it_came(
     assert indexed.chat.history.messages(message.conversation_id)[1] == message
 
 
+def test_an_answer_put_back_while_another_comes_is_the_one_that_is_replaced(
+    indexed: Services,
+) -> None:
+    history = indexed.chat.history
+    first = answer_of(ask(indexed))
+    again = indexed.chat.retry(first.conversation_id, cancel=threading.Event())
+    second = answer_of(list(again))
+    events = indexed.chat.retry(first.conversation_id, cancel=threading.Event())
+    seen = [next(events)]
+    history.put_back(first, in_place_of=second.message_id)
+    third = answer_of([*seen, *events])
+    kept = history.messages(first.conversation_id)
+    assert [m.message_id for m in kept][1:] == [third.message_id]
+
+
 def test_retry_without_a_question_is_refused(indexed: Services) -> None:
     conversation = indexed.chat._conversations.add("empty", "")  # noqa: SLF001
     with pytest.raises(AppError):
