@@ -67,17 +67,19 @@ class ConversationActions(QObject):
     def ask_every_file(self, session: ChatSession) -> None:
         """Answer from every file by itself, after a question when that takes many requests."""
         conversation_id = session.conversation_id
+        # Nothing is asked in a conversation that was let go of meanwhile.
         self._when_agreed(
+            session,
             lambda: self._chat.files_to_ask(conversation_id),
             lambda: session.retry(every_file=True),
         )
 
     def ask_about_files(self, question: str, ask: Callable[[str], None]) -> None:
         """Ask what takes a request for each file, after a question when these are many."""
-        self._when_agreed(lambda: self._chat.files_about(question), lambda: ask(question))
+        self._when_agreed(self, lambda: self._chat.files_about(question), lambda: ask(question))
 
     def _when_agreed(
-        self, count_files: Callable[[], tuple[int, str]], go_on: Callable[[], None]
+        self, owner: QObject, count_files: Callable[[], tuple[int, str]], go_on: Callable[[], None]
     ) -> None:
         def ask(count_and_model: tuple[int, str]) -> None:
             count, model = count_and_model
@@ -94,7 +96,7 @@ class ConversationActions(QObject):
             go.clicked.connect(go_on)
             box.open()
 
-        self._bridge.run(self, count_files, ask)
+        self._bridge.run(owner, count_files, ask)
 
     def find_place(self, panel: ClaimPanel) -> None:
         """Look where all documents say most about the claim that a panel shows."""

@@ -4,6 +4,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QMessageBox
 from pytestqt.qtbot import QtBot
 
+from desktop_rag.ui.chat_session import ChatSession
 from tests.chat_server import ChatServer
 from tests.unit.ui.chat_room import Room, ask, click, is_answered, use
 
@@ -33,6 +34,19 @@ def test_a_few_files_are_asked_at_once(room: Room, qtbot: QtBot) -> None:
     qtbot.waitUntil(lambda: any(text.startswith("Lamp: The lamp") for text in room.answers()))
     assert any("1 file matched, 1 read" in text for text in room.words())
     assert question(room) is None
+
+
+def test_a_chat_that_is_closed_meanwhile_is_not_asked(room: Room, qtbot: QtBot) -> None:
+    ask(room, qtbot)
+    [answer] = room.answers()
+    first = room.chat.history.all()[0]
+    qtbot.waitUntil(lambda: not room.page.findChildren(ChatSession)[0].is_checking)
+    click(room, qtbot, EVERY_FILE, 0)
+    room.page.new_chat()
+    ask(room, qtbot, "What is lit at dusk?")
+    room.page.open_conversation(first)
+    qtbot.waitUntil(lambda: is_answered(room))
+    assert room.answers() == [answer]
 
 
 def test_many_requests_are_asked_about_first(room: Room, server: ChatServer, qtbot: QtBot) -> None:
