@@ -75,9 +75,14 @@ class AttachedFiles(QObject):
         return tuple(chip.attachment for chip in self._chips if chip.attachment)
 
     @property
+    def is_reading(self) -> bool:
+        """Whether something is being read."""
+        return any(chip.is_reading for chip in self._chips)
+
+    @property
     def is_settled(self) -> bool:
         """Whether all is known: nothing is being read."""
-        return self.is_known and not any(chip.is_reading for chip in self._chips)
+        return self.is_known and not self.is_reading
 
     def load(self, attachments: Sequence[Attachment]) -> None:
         """Show what is stored, beside what is being read or could not be."""

@@ -136,7 +136,10 @@ class ChatAttachments(QObject):
     def _on_changed(self) -> None:
         files = self.sender()
         assert isinstance(files, AttachedFiles)
-        conversation_id = _session_of(files).conversation_id
+        session = _session_of(files)
+        # It is not let go of until then.
+        session.is_reading = files.is_reading
+        conversation_id = session.conversation_id
         if conversation_id and files.is_known and files.ready != files.stored:
             files.stored = files.ready
             # Whatever is the last to run, it stores what is so then.

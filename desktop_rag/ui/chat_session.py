@@ -34,7 +34,8 @@ _MakeEvents = Callable[[threading.Event], Iterable[AnswerEvent]]
 class ChatSession(QObject):
     """Asks, stops and retries in one conversation, which is new until the first question.
 
-    `replaced` carries an answer that was whole and the one that has taken its place.
+    `replaced` carries an answer that was whole and the one that has taken its place. `is_reading`
+    says whether something attached to it is being read; whoever reads it sets it.
     """
 
     conversation_known = Signal(object)
@@ -62,6 +63,7 @@ class ChatSession(QObject):
         if conversation:
             self._question = Question("", conversation.collection_id, conversation.assistant_id)
         self.model = MessageModel(self)
+        self.is_reading = False
 
     @property
     def conversation_id(self) -> str:

@@ -106,7 +106,8 @@ class ChatSessions(QObject):
 
     def _is_wanted(self, session: ChatSession) -> bool:
         is_unasked = session is self._unasked and not session.conversation_id
-        return session is self.current or is_unasked or session.is_busy or session.is_checking
+        is_at_work = session.is_busy or session.is_checking or session.is_reading
+        return session is self.current or is_unasked or is_at_work
 
     @Slot(object)
     def _on_conversation_known(self, conversation: Conversation) -> None:

@@ -13,6 +13,7 @@ from desktop_rag.core.conversation import Conversation
 from desktop_rag.core.question import Question
 from desktop_rag.ui.attached_files import MOST_FILES
 from desktop_rag.ui.attachment_strip import AttachmentChip
+from desktop_rag.ui.chat_session import ChatSession
 from desktop_rag.ui.composer import Composer, QuestionField
 from tests.unit.ui.chat_room import Room, ask, click, is_answered, named
 
@@ -134,6 +135,20 @@ def test_what_is_attached_is_kept_and_shown_with_its_own_chat(
     qtbot.waitUntil(lambda: bool(named(room, "lease.txt · 5 words")))
     click(room, qtbot, "Remove lease.txt", 0)
     qtbot.waitUntil(lambda: stored(room) == [()])
+
+
+def test_what_is_being_read_is_kept_with_its_chat_when_another_is_opened(
+    room: Room, qtbot: QtBot, lease: Path
+) -> None:
+    ask(room, qtbot)
+    first = conversation(room)
+    qtbot.waitUntil(lambda: not room.page.findChildren(ChatSession)[0].is_checking)
+    composer(room).files_given.emit([lease])
+    room.page.new_chat()
+    qtbot.waitUntil(lambda: [len(each) for each in stored(room)] == [1], timeout=_READING_MS)
+    assert chips(room) == []
+    room.page.open_conversation(first)
+    qtbot.waitUntil(lambda: chips(room) == ["Attached: lease.txt, 5 words"])
 
 
 def test_what_is_attached_to_a_chat_that_was_never_asked_is_there_when_one_comes_back(
