@@ -163,7 +163,14 @@ class Answering:
         )  # fmt: skip
         _tell(draft, setup)
         if model and not asking.every_file:
-            yield from self._table_answer.add_result(draft, model, cancel)
+
+            def attached() -> list[SourceRef]:
+                about, near = self._attached.relevant(
+                    asking.attachments, draft.asked, settings.retrieval
+                )
+                return [*about, *near]
+
+            yield from self._table_answer.add_result(draft, model, cancel, attached)
         if asking.every_file or (model and self._is_worth_asking_all(draft, asking)):
             draft.has_several_steps = True
             yield from self._whole_library.answer(

@@ -5,7 +5,7 @@ Runs on the thread that answers. Whatever goes wrong, the passages answer as wit
 
 import logging
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from threading import Event
@@ -50,15 +50,24 @@ class TableAnswer:
         self._documents = documents
         self._queries = queries
 
-    def add_result(self, draft: Draft, model: ChatModel, cancel: Event) -> Iterator[AnswerEvent]:
+    def add_result(
+        self,
+        draft: Draft,
+        model: ChatModel,
+        cancel: Event,
+        attached: Callable[[], Sequence[SourceRef]],
+    ) -> Iterator[AnswerEvent]:
         """Put the result of a query before the draft's sources, where one answers the question.
 
-        Yields AnswerWaits before the model is asked for the query.
+        Tables that are `attached` go before those of the draft. Yields AnswerWaits before the
+        model is asked for the query.
         """
         question = parse_query(draft.asked).text or draft.asked
         if not may_want_a_query(question):
             return
-        found = self._tables(draft.sources or draft.nearest)
+        # How well passages fit can be compared within one search only.
+        best = [*_best(attached()), *_best(draft.sources or draft.nearest)]
+        found = self._tables(best)
         if not found:
             return
         title = " ".join(found[0].source.title.split())
@@ -72,8 +81,7 @@ class TableAnswer:
             draft.sources = numbered_anew([made, *draft.sources])
             draft.nearest = ()
 
-    def _tables(self, sources: Sequence[SourceRef]) -> list[_Found]:
-        best = sorted(sources, key=lambda source: -source.score)[:_BEST]
+    def _tables(self, best: Sequence[SourceRef]) -> list[_Found]:
         blocks: dict[str, list[RowBlock]] = {}
         found: list[_Found] = []
         for source in best:
@@ -106,6 +114,10 @@ class TableAnswer:
             fence = secrets.token_hex(8)
             made = queried(model, question, tables, description, fence, cancel)
         return _as_source(*made, found) if made else None
+
+
+def _best(sources: Sequence[SourceRef]) -> list[SourceRef]:
+    return sorted(sources, key=lambda source: -source.score)[:_BEST]
 
 
 def _fitting(descriptions: Sequence[str], most_chars: int) -> str:

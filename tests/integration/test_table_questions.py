@@ -90,6 +90,25 @@ def test_a_query_answers_what_no_passage_says(indexed: Services, server: ChatSer
     assert stored == message
 
 
+def test_a_table_that_is_attached_is_asked_too(
+    services: Services, folder: Path, tmp_path: Path
+) -> None:
+    tickets = (folder / "tickets.csv").rename(tmp_path / "tickets.csv")
+    services.library.add_source(folder)
+    services.library.start(watch=False)
+    assert services.library.wait_until_quiet(30)
+    with ChatServer() as server:
+        services.chat.apply(replace(Settings(), endpoint=server.endpoint()))
+        server.answer_to = Model(f"```sql\n{QUERY};\n```")
+        attached = services.library.attach(tickets, cancel=threading.Event())
+        message = ask(services, QUESTION, attached)
+        assert queries_of(message) == [QUERY]
+        assert f"\n{TOTAL}\n" in server.chats[-1]["messages"][-1]["content"]
+    result = next(source for source in message.sources if source.query)
+    assert result.document_id == attached.document_id
+    assert result.anchor == Anchor(cells=f"C2:C{ROWS + 1}")
+
+
 def test_the_model_sees_the_table_as_fenced_data(indexed: Services, server: ChatServer) -> None:
     server.answer_to = model = Model(QUERY)
     ask(indexed, QUESTION)
