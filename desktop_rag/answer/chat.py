@@ -178,9 +178,7 @@ class Chat:
         """
         conversation = self._conversations.get(conversation_id)
         messages = self._conversations.messages(conversation_id)
-        last = max((i for i, m in enumerate(messages) if m.role is Role.USER), default=None)
-        if last is None:
-            raise AppError("There is no question to answer again.", "Ask one first.")
+        last = _last_question(messages)
         if refused := self.refusal(messages[last].attachments, conversation.assistant_id):
             raise refused
         asking = self._asking(
@@ -190,10 +188,13 @@ class Chat:
         yield from self._answer(asking, cancel, again_to=messages[last])
 
     def files_to_ask(self, conversation_id: str) -> tuple[int, str]:
-        """How many files the last question would be asked of, and the model, "" for none."""
+        """How many files the last question would be asked of, and the model, "" for none.
+
+        AppError when nothing was asked yet.
+        """
         conversation = self._conversations.get(conversation_id)
         messages = self._conversations.messages(conversation_id)
-        asked = [message for message in messages if message.role is Role.USER][-1]
+        asked = messages[_last_question(messages)]
         return self._files_about(asked.text, self._set_up(conversation), asked.attachments)
 
     def files_about(self, question: str) -> tuple[int, str]:
@@ -313,6 +314,13 @@ class Chat:
         return self.assistants.set_up(
             conversation.assistant_id, conversation.collection_id, self._settings
         )
+
+
+def _last_question(messages: Sequence[Message]) -> int:
+    last = max((i for i, m in enumerate(messages) if m.role is Role.USER), default=None)
+    if last is None:
+        raise AppError("There is no question to answer again.", "Ask one first.")
+    return last
 
 
 def _title_of(question: str) -> str:

@@ -10,6 +10,7 @@ import pytest
 from desktop_rag.answer.extract import NOTHING_RELEVANT
 from desktop_rag.app import Services
 from desktop_rag.core.conversation import AnswerEvent, FileAsked, FileCounts, Message, MessageState
+from desktop_rag.core.errors import AppError
 from desktop_rag.core.settings import AnswerSettings, Settings
 from tests.asking import answer_of, ask
 from tests.chat_server import ChatServer
@@ -176,3 +177,14 @@ def test_an_answer_says_how_many_files_matched_and_how_many_were_read(indexed: S
     assert counted is not None
     assert counted.read == len({source.document_id for source in message.sources})
     assert counted.read <= counted.matched <= 4
+
+
+def test_where_nothing_was_asked_no_file_is(indexed: Services, tmp_path: Path) -> None:
+    """A chat from elsewhere may begin with an answer, and end with it."""
+    answer = ask(indexed, QUESTION)
+    told = json.loads(indexed.chat.history.export(answer.conversation_id, ".json"))
+    told["messages"] = [one for one in told["messages"] if one["role"] == "assistant"]
+    (tmp_path / "chat.json").write_text(json.dumps(told))
+    alone = indexed.chat.history.import_file(tmp_path / "chat.json").conversation_id
+    with pytest.raises(AppError, match="no question"):
+        indexed.chat.files_to_ask(alone)
