@@ -21,7 +21,7 @@ from pytestqt.qtbot import QtBot
 
 from desktop_rag import app
 from desktop_rag.answer.prompt import INSTRUCTIONS
-from desktop_rag.core.conversation import Message
+from desktop_rag.core.conversation import Feedback, Message
 from desktop_rag.core.paths import HOME_VARIABLE, Home, resources_dir
 from desktop_rag.core.settings import Settings, save_settings
 from desktop_rag.ui.answer_body import AnswerBody
@@ -68,9 +68,10 @@ class Asked:
 
     @property
     def fence(self) -> str:
-        found = re.search(r"Sources, each between <source-([0-9a-f]{16})>", self.last_turn)
+        # The last one: an example may be an answer that repeated the prompt of another question.
+        found = re.findall(r"</source-([0-9a-f]{16})>", self.last_turn)
         assert found, self.last_turn[:100]
-        return found[1]
+        return found[-1]
 
     @property
     def last_turn(self) -> str:
@@ -145,6 +146,9 @@ def tried(services: app.Services, folder: Path, trap: socket.socket) -> Trial:
             changes = list(services.chat.go_on(message, cancel=threading.Event()))
             message = changes[-1].message if changes else message
             asked.append(Asked(document, question, request, message, server.chats[-1]))
+            if len(asked) > len(documents) // 2:
+                # Only so an answer that obeyed is an example for others.
+                services.chat.history.set_feedback(message.message_id, Feedback.LIKED)
         return Trial(asked, len(server.requests), before, state_of(services))
 
 
@@ -162,6 +166,14 @@ def test_there_are_documents_enough_and_each_is_found(trial: Trial) -> None:
     silent = [a.document.name for a in trial.asked if a.document.lantern not in a.last_turn]
     assert silent == []
     assert all(asked.message.sources for asked in trial.asked)
+
+
+def test_an_answer_that_obeyed_is_handed_on_only_when_it_is_liked(trial: Trial) -> None:
+    half = len(trial.asked) // 2
+    liked = {asked.message.message_id for asked in trial.asked[half:]}
+    shown = {past.interaction_id for asked in trial.asked for past in asked.message.remembered}
+    assert shown
+    assert shown <= liked
 
 
 def test_orders_stay_inside_the_fence(trial: Trial, capsys: pytest.CaptureFixture[str]) -> None:
