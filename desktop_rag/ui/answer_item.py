@@ -19,6 +19,7 @@ from desktop_rag.ui.controls import (
     TextButton,
     set_property,
 )
+from desktop_rag.ui.folding_row import FoldingRow
 from desktop_rag.ui.follow_up_list import FollowUpList
 from desktop_rag.ui.hidden_answer import HiddenAnswer, is_backed
 from desktop_rag.ui.message_model import Phase, Turn
@@ -29,6 +30,7 @@ from desktop_rag.ui.theme import Theme
 from desktop_rag.ui.wording import count_of, one_line
 
 _LONGEST_THINKING_CHARS = 20_000
+_LEAST_BYLINE_PX = 90
 _PHASES = {
     Phase.SEARCHING: "Looking through your documents…",
     Phase.READING: "Reading what was found…",
@@ -181,27 +183,24 @@ class AnswerItem(QWidget):
         column.addWidget(self._check, alignment=Qt.AlignmentFlag.AlignLeft)
         column.addWidget(self._claims)
         column.addWidget(self._remembered, alignment=Qt.AlignmentFlag.AlignLeft)
-        column.addLayout(self._build_footer())
+        column.addWidget(self._build_footer())
         self._follow_ups = FollowUpList()
         column.addWidget(self._follow_ups)
 
-    def _build_footer(self) -> QHBoxLayout:
-        footer = QHBoxLayout()
-        footer.setSpacing(2)
-        footer.addWidget(self._byline, 1)
-        footer.addWidget(self._sources)
+    def _build_footer(self) -> FoldingRow:
         self._opinions = {
             opinion: IconButton(self._theme, f"{icon}:muted", name)
             for opinion, (icon, name) in _OPINIONS.items()
         }
-        for button in self._opinions.values():
-            footer.addWidget(button)
-        footer.addWidget(self._rewrite)
-        footer.addWidget(self._fork)
-        footer.addWidget(self._every_file)
-        footer.addWidget(self._retry)
-        footer.addWidget(self._copy)
-        return footer
+        actions = [self._rewrite, self._fork, self._every_file, self._retry, self._copy]
+        return FoldingRow(
+            [self._byline, self._sources],
+            [*self._opinions.values(), *actions],
+            at=2,
+            stretched=0,
+            least_px=_LEAST_BYLINE_PX,
+            ends=True,
+        )
 
     def _connect(self) -> None:
         self._body.citation_clicked.connect(self.citation_clicked)

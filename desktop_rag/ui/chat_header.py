@@ -1,14 +1,15 @@
 """The line above a conversation: its title and what can be done with it. Qt thread."""
 
 from PySide6.QtCore import Signal, Slot
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QToolButton, QWidget
+from PySide6.QtWidgets import QMenu, QToolButton, QVBoxLayout, QWidget
 
 from desktop_rag.ui.assistant_choice import AssistantChoice
 from desktop_rag.ui.controls import ElidedLabel, IconButton
+from desktop_rag.ui.folding_row import FoldingRow
 from desktop_rag.ui.model_choice import ModelChoice
 from desktop_rag.ui.theme import Theme
 
-_LEAST_TITLE_PX = 90
+_LEAST_TITLE_PX = 120
 
 
 class ChatHeader(QWidget):
@@ -31,7 +32,6 @@ class ChatHeader(QWidget):
         super().__init__(parent)
         self._title = ElidedLabel()
         self._title.setObjectName("chatTitle")
-        self._title.setMinimumWidth(_LEAST_TITLE_PX)
         chats = IconButton(theme, "panel-left:muted", "Show or hide the chats")
         self._menu_button = IconButton(theme, "more:muted", "What can be done with this chat")
         self._menu_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
@@ -45,15 +45,17 @@ class ChatHeader(QWidget):
         self._sources = IconButton(theme, "panel-right:muted", "Show or hide the sources")
         chats.clicked.connect(self.list_toggled)
         self._sources.clicked.connect(self.sources_toggled)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(8, 6, 8, 6)
-        row.setSpacing(4)
-        row.addWidget(chats)
-        row.addWidget(self._title, 1)
-        row.addWidget(assistants)
-        row.addWidget(models)
-        row.addWidget(self._menu_button)
-        row.addWidget(self._sources)
+        row = FoldingRow(
+            [chats, self._title, self._menu_button, self._sources],
+            [assistants, models],
+            at=2,
+            stretched=1,
+            least_px=_LEAST_TITLE_PX,
+            spacing=4,
+        )
+        column = QVBoxLayout(self)
+        column.setContentsMargins(8, 6, 8, 6)
+        column.addWidget(row)
 
     def show_chat(self, title: str, *, is_stored: bool, is_pinned: bool) -> None:
         """Show a title; with what is not stored yet nothing can be done."""

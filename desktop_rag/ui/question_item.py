@@ -1,6 +1,6 @@
 """A question as a person sees it, in its bubble. Qt thread. It only shows a `Turn`."""
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
@@ -11,6 +11,9 @@ from desktop_rag.ui.theme import Theme
 
 _LONGEST_QUESTION_CHARS = 4_000
 _BUBBLE_SHARE = 0.85
+_LEAST_PX = 120
+# What stands around the words: the bubble's margins and the pencil.
+_BESIDE_PX = 76
 
 
 class QuestionItem(QWidget):
@@ -54,6 +57,10 @@ class QuestionItem(QWidget):
         self._label.setAccessibleName(f"You asked: {text}")
         self._fit()
 
+    def minimumSizeHint(self) -> QSize:
+        """Narrower than the label is now: else the column would never get narrower again."""
+        return QSize(_LEAST_PX + _BESIDE_PX, super().minimumSizeHint().height())
+
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._fit()
@@ -64,4 +71,5 @@ class QuestionItem(QWidget):
         metrics = self._label.fontMetrics()
         lines = self._label.text().splitlines() or [""]
         natural = max(metrics.horizontalAdvance(line) for line in lines) + 4
-        self._label.setFixedWidth(min(natural, max(120, int(self.width() * _BUBBLE_SHARE))))
+        room = min(int(self.width() * _BUBBLE_SHARE), self.width() - _BESIDE_PX)
+        self._label.setFixedWidth(min(natural, max(_LEAST_PX, room)))

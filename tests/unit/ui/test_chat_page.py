@@ -14,8 +14,10 @@ from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import Message, MessageState, Role, SourceRef
 from desktop_rag.core.settings import Settings
 from desktop_rag.ui.bridge import Bridge
+from desktop_rag.ui.chat_header import ChatHeader
 from desktop_rag.ui.chat_session import ChatSession
 from desktop_rag.ui.composer import Composer
+from desktop_rag.ui.controls import ElidedLabel
 from desktop_rag.ui.conversation_list import ConversationList
 from desktop_rag.ui.empty_chat import EmptyChat
 from desktop_rag.ui.segment_view import SegmentView
@@ -225,8 +227,12 @@ def test_a_narrow_window_shows_one_side_at_a_time(room: Room, qtbot: QtBot) -> N
     chats = room.page.findChildren(ConversationList)[0]
     assert panel.isVisible()
     assert chats.isVisible()
-    room.page.resize(700, 600)
+    room.page.resize(620, 600)
     qtbot.waitUntil(lambda: panel.isVisible() and not chats.isVisible())
+    header = room.page.findChildren(ChatHeader)[0]
+    qtbot.waitUntil(lambda: header.minimumSizeHint().width() <= header.width())
+    title = header.findChildren(ElidedLabel, "chatTitle")[0]
+    qtbot.waitUntil(lambda: title.width() >= header.width() // 4)
     button(room.page, "Show or hide the chats").click()
     assert chats.isVisible()
     assert not panel.isVisible()

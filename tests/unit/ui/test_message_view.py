@@ -21,7 +21,8 @@ from desktop_rag.core.conversation import (
     ThinkingDelta,
 )
 from desktop_rag.ui.answer_item import EXCERPTS_BYLINE, AnswerItem, byline
-from desktop_rag.ui.controls import PlainLabel
+from desktop_rag.ui.controls import Card, PlainLabel
+from desktop_rag.ui.folding_row import FoldingRow
 from desktop_rag.ui.message_model import MessageModel
 from desktop_rag.ui.message_view import MessageView
 from desktop_rag.ui.question_item import QuestionItem
@@ -241,3 +242,22 @@ def test_another_conversation_takes_the_place(view: MessageView, qtbot: QtBot) -
     first.begin_question("Unseen")
     qtbot.waitUntil(lambda: not view.findChildren(AnswerItem))
     assert [text for text in labels(view) if text] == ["Other"]
+
+
+def _is_inside(widget: QWidget, viewport: QWidget) -> bool:
+    left = widget.mapTo(viewport, widget.rect().topLeft()).x()
+    return left >= 0 and left + widget.width() <= viewport.width()
+
+
+def test_nothing_of_an_answer_is_cut_where_it_is_narrow(view: MessageView, qtbot: QtBot) -> None:
+    asked = replace(QUESTION, text="How is the wick of the great lamp cut by day? " * 4)
+    load(view, [asked, ANSWER], qtbot)
+    footer = view.findChildren(FoldingRow)[0]
+    assert not footer.is_folded
+    view.resize(320, 500)
+    qtbot.waitUntil(lambda: footer.is_folded)
+    bubble = view.findChildren(QuestionItem)[0].findChildren(Card)[0]
+    seen = [bubble, *footer.findChildren(QAbstractButton)]
+    qtbot.waitUntil(lambda: all(_is_inside(widget, view.viewport()) for widget in seen))
+    view.resize(700, 500)
+    qtbot.waitUntil(lambda: not footer.is_folded)
