@@ -1,5 +1,6 @@
 """Shows a passage literally, with the quoted words marked; folded to a few lines. Qt thread."""
 
+import regex
 from PySide6.QtWidgets import QWidget
 
 from desktop_rag.ui.marked_text import MarkedText
@@ -7,15 +8,29 @@ from desktop_rag.ui.theme import Theme
 
 _FOLDED_CHARS = 280
 _LEAD_CHARS = 90
+# A line as long as those of running text, and the next one going on with a small letter.
+_WRAP = regex.compile(r"(?<=[^\n]{40})\n(?=\p{Ll})")
 
 
 class PassageText(MarkedText):
     """A passage of a source."""
 
-    def __init__(self, theme: Theme, text: str, quote: str, parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        theme: Theme,
+        text: str,
+        quote: str,
+        parent: QWidget | None = None,
+        *,
+        is_page: bool = False,
+    ) -> None:
+        """`is_page` says that lines end where those of a printed page do."""
         super().__init__(theme, "Passage", parent)
-        self._passage = text.strip()
-        self._quote = quote.strip()
+        passage, quote = text.strip(), quote.strip()
+        shown = unwrapped(passage) if is_page else passage
+        at = passage.find(quote)
+        self._passage = shown
+        self._quote = shown[at : at + len(quote)] if at >= 0 else quote
         self._is_whole = not self.is_longer
         self._show()
 
@@ -38,6 +53,11 @@ class PassageText(MarkedText):
         shown = self._passage if self._is_whole else folded(self._passage, self._quote)
         before, quote, _ = split_at_quote(shown, self._quote)
         self.show_marked(shown, [(len(before), len(before) + len(quote))])
+
+
+def unwrapped(text: str) -> str:
+    """The lines of a page's sentences as one, each break a space: no offset changes."""
+    return _WRAP.sub(" ", text)
 
 
 def folded(passage: str, quote: str) -> str:

@@ -67,14 +67,18 @@ class SourceCard(Card):
         if source.score:
             score = f"Fits the question with a score of {source.score:.2f}"
             number.setToolTip(plain_tooltip(score))
-        self._passage = PassageText(self._theme, source.text, source.quote)
+        self._passage = PassageText(
+            self._theme, source.text, source.quote, is_page=source.anchor.page is not None
+        )
         self._fold = TextButton("Show more", kind="quiet")
         self._open = IconButton(self._theme, "open:muted", f"Open source {source.n} at its place")
         self._view = IconButton(self._theme, "eye:muted", f"Show source {source.n} in its document")
         self._copy = IconButton(self._theme, "copy:muted", f"Copy the passage of source {source.n}")
         head = QHBoxLayout()
         head.setSpacing(10)
-        head.addWidget(number, 0, Qt.AlignmentFlag.AlignTop)
+        # A line alone stands beside the middle of the buttons, several begin at their top.
+        align = Qt.AlignmentFlag.AlignVCenter if self._follows else Qt.AlignmentFlag.AlignTop
+        head.addWidget(number, 0, align)
         head.addLayout(self._build_words(), 1)
         buttons = QHBoxLayout()
         buttons.setSpacing(0)
@@ -114,7 +118,8 @@ class SourceCard(Card):
             if line.full_text not in said:
                 said.append(line.full_text)
                 words.addWidget(line)
-        words.addStretch(1)
+        if not self._follows:
+            words.addStretch(1)
         return words
 
     def _connect(self) -> None:

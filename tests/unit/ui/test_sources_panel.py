@@ -11,7 +11,7 @@ from pytestqt.qtbot import QtBot
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import NEAREST, SourceRef
 from desktop_rag.ui.controls import ElidedLabel
-from desktop_rag.ui.passage_text import PassageText, folded, split_at_quote
+from desktop_rag.ui.passage_text import PassageText, folded, split_at_quote, unwrapped
 from desktop_rag.ui.sources_panel import SourceCard, SourcesPanel
 from desktop_rag.ui.theme import Theme
 
@@ -173,3 +173,31 @@ def test_folded(passage: str, quote: str, expected: str) -> None:
 )
 def test_split_at_quote(quote: str, parts: tuple[str, str, str]) -> None:
     assert split_at_quote("a b c", quote) == parts
+
+
+def test_lines_of_a_page_are_put_together_and_those_of_a_table_are_not() -> None:
+    text = "The wick is cut level every evening at dusk,\nand never by day.\nWick 12\nlamp 3"
+    shown = unwrapped(text)
+    assert shown == text.replace("dusk,\nand", "dusk, and")
+    assert len(shown) == len(text)
+
+
+def test_a_quote_across_lines_of_a_page_is_marked(theme: Theme, qtbot: QtBot) -> None:
+    text = "Of the wick it is known that it is cut level each\nevening."
+    source = replace(FOUND, text=text, quote="cut level each\nevening", anchor=Anchor(page=1))
+    card = SourceCard(theme, source)
+    qtbot.addWidget(card)
+    passage = card.findChildren(PassageText)[0]
+    assert passage.toPlainText() == text.replace("\n", " ")
+    cursor = passage.document().find("each evening")
+    assert cursor.charFormat().background().color() == theme.colour("highlight")
+
+
+def test_a_card_that_follows_is_no_higher_than_its_buttons(theme: Theme, qtbot: QtBot) -> None:
+    card = SourceCard(theme, replace(FOUND, text="Short."), follows=True)
+    qtbot.addWidget(card)
+    card.resize(320, 200)
+    card.show()
+    [place] = card.findChildren(ElidedLabel)
+    copy = next(b for b in card.findChildren(QAbstractButton) if "Copy" in b.accessibleName())
+    qtbot.waitUntil(lambda: abs(place.geometry().center().y() - copy.geometry().center().y()) <= 1)
