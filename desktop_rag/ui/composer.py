@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QMimeData, QSizeF, Qt, Signal, Slot
+from PySide6.QtCore import QEvent, QMimeData, QSizeF, Qt, Signal, Slot
 from PySide6.QtGui import QAction, QDragEnterEvent, QImage, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QComboBox,
@@ -57,6 +57,12 @@ class QuestionField(QPlainTextEdit):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.document().documentLayout().documentSizeChanged.connect(self._fit)
         self._fit()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        # The style sheet sets the font once the field is in a window.
+        if event.type() == QEvent.Type.FontChange:
+            self._fit()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         is_enter = event.key() in _ENTER_KEYS

@@ -144,3 +144,15 @@ def test_the_syntax_is_told_and_put_where_the_cursor_is(composer: Composer, qtbo
 def test_foreign_rich_text_is_pasted_as_text(composer: Composer) -> None:
     composer.set_text("<img src='file:///dev/zero'>")
     assert composer.text == "<img src='file:///dev/zero'>"
+
+
+def test_an_empty_field_has_nothing_to_scroll(composer: Composer, qtbot: QtBot) -> None:
+    line = field(composer)
+    qtbot.waitUntil(line.isVisible)
+    assert not line.verticalScrollBar().isVisible()
+    # As a style sheet does it, once the field stands in a window.
+    font = line.font()
+    font.setPointSize(3 * font.pointSize())
+    line.setFont(font)
+    qtbot.waitUntil(lambda: line.height() > line.fontMetrics().lineSpacing())
+    assert not line.verticalScrollBar().isVisible()
