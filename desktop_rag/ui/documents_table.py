@@ -21,18 +21,20 @@ from desktop_rag.ui.document_rows import Column
 from desktop_rag.ui.theme import Theme
 
 _ROW_PADDING_PX = 12
-# Width of each column in characters.
-_CHARACTERS = {
-    Column.NAME: 26,
-    Column.FOLDER: 20,
-    Column.STATE: 20,
-    Column.REASON: 26,
-    Column.PASSAGES: 14,
-    Column.SIZE: 13,
-    Column.INDEXED: 13,
+# What is around the words of a cell, and of a header with its arrow.
+_AROUND_PX = 34
+# As wide as these words: the usual length, or where it is known the longest.
+_WIDTHS = {
+    Column.NAME: "a name of a usual length.pdf",
+    Column.FOLDER: "a folder/of another",
+    Column.STATE: "Searchable by words",
+    Column.REASON: "Not read: it is protected.",
+    Column.PASSAGES: "Passages",
+    Column.SIZE: "1,023 bytes",
+    Column.INDEXED: "59 min ago",
 }
 # Who gets how much of what is left over.
-_SHARES = {Column.NAME: 3, Column.FOLDER: 1, Column.REASON: 4}
+_SHARES = {Column.NAME: 3, Column.FOLDER: 2, Column.REASON: 3}
 _ROLES = {
     DocumentState.SEARCHABLE: "success",
     DocumentState.SEARCHABLE_BY_WORDS: "accent",
@@ -136,13 +138,13 @@ class DocumentsTable(QTableView):
 
     def _fit_columns(self) -> None:
         """Every column as wide as it needs; room that is left goes to names and reasons."""
-        character_px = self.fontMetrics().averageCharWidth()
+        words_px = self.fontMetrics().horizontalAdvance
         shown = [column for column in Column if not self.isColumnHidden(column)]
-        room = self.viewport().width() - sum(_CHARACTERS[c] for c in shown) * character_px
+        needed = {column: words_px(_WIDTHS[column]) + _AROUND_PX for column in shown}
+        room = self.viewport().width() - sum(needed.values())
         one_share = max(0, room) // sum(_SHARES.get(column, 0) for column in shown)
         for column in shown:
-            width = _CHARACTERS[column] * character_px
-            self.setColumnWidth(column, width + one_share * _SHARES.get(column, 0))
+            self.setColumnWidth(column, needed[column] + one_share * _SHARES.get(column, 0))
 
     @Slot(QModelIndex)
     def _on_row_opened(self, index: QModelIndex) -> None:

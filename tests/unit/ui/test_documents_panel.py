@@ -167,3 +167,13 @@ def test_fifty_thousand_files_are_filtered_and_changed_at_once(panel: DocumentsP
     # Takes about a tenth of a second; a proxy model in Python takes several.
     assert time.perf_counter() - started < 2.0
     assert len(names(panel)) == 50_000
+
+
+def test_states_and_sizes_are_never_cut(panel: DocumentsPanel) -> None:
+    rows = table(panel)
+    words = rows.fontMetrics().horizontalAdvance
+    padding = 24
+    assert rows.columnWidth(Column.STATE) >= words("Searchable by words") + padding
+    assert rows.columnWidth(Column.SIZE) >= words("1,023 bytes") + padding
+    chosen = button(panel, "All 4")
+    assert not chosen.font().bold(), "a chip keeps its width when it is chosen"
