@@ -8,8 +8,6 @@ from desktop_rag.ui.theme import Theme
 
 _FOLDED_CHARS = 280
 _LEAD_CHARS = 90
-# A line as long as those of running text, and the next one going on with a small letter.
-_WRAP = regex.compile(r"(?<=[^\n]{40})\n(?=\p{Ll})")
 
 
 class PassageText(MarkedText):
@@ -22,12 +20,12 @@ class PassageText(MarkedText):
         quote: str,
         parent: QWidget | None = None,
         *,
-        is_page: bool = False,
+        wrapped_from: int = 0,
     ) -> None:
-        """`is_page` says that lines end where those of a printed page do."""
+        """A line of so many characters, `wrapped_from`, may go on in the next one; 0: none does."""
         super().__init__(theme, "Passage", parent)
         passage, quote = text.strip(), quote.strip()
-        shown = unwrapped(passage) if is_page else passage
+        shown = unwrapped(passage, wrapped_from) if wrapped_from else passage
         at = passage.find(quote)
         self._passage = shown
         self._quote = shown[at : at + len(quote)] if at >= 0 else quote
@@ -55,9 +53,12 @@ class PassageText(MarkedText):
         self.show_marked(shown, [(len(before), len(before) + len(quote))])
 
 
-def unwrapped(text: str) -> str:
-    """The lines of a page's sentences as one, each break a space: no offset changes."""
-    return _WRAP.sub(" ", text)
+def unwrapped(text: str, line_chars: int) -> str:
+    """The lines of a sentence as one, each break a space: no offset changes.
+
+    A line goes on when it is as long as this and the next one begins with a small letter.
+    """
+    return regex.sub(rf"(?<=[^\n]{{{line_chars}}})\n(?=\p{{Ll}})", " ", text)
 
 
 def folded(passage: str, quote: str) -> str:

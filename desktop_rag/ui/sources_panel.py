@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QMouseEvent
 from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
-from desktop_rag.core.anchors import HEADING_SEPARATOR
+from desktop_rag.core.anchors import HEADING_SEPARATOR, Anchor
 from desktop_rag.core.conversation import NEAREST, SourceRef
 from desktop_rag.ui.controls import (
     Card,
@@ -26,6 +26,9 @@ from desktop_rag.ui.wording import count_of, one_line
 
 _BUDGET_S = 0.008
 _MOST_COPIES = 2
+# Lines of running text have so many characters at the least.
+_PAGE_LINE_CHARS = 40
+_TEXT_LINE_CHARS = 60
 _MISSING = "Not in your library"
 # Between passages of one document, and how much more between others.
 _GAP_PX = 4
@@ -68,7 +71,7 @@ class SourceCard(Card):
             score = f"Fits the question with a score of {source.score:.2f}"
             number.setToolTip(plain_tooltip(score))
         self._passage = PassageText(
-            self._theme, source.text, source.quote, is_page=source.anchor.page is not None
+            self._theme, source.text, source.quote, wrapped_from=_wrapped_from(source.anchor)
         )
         self._fold = TextButton("Show more", kind="quiet")
         self._open = IconButton(self._theme, "open:muted", f"Open source {source.n} at its place")
@@ -278,6 +281,13 @@ class SourcesPanel(QWidget):
         if not follows:
             self._column.insertSpacing(self._column.count() - 1, _WIDER_PX)
         self._column.insertWidget(self._column.count() - 1, widget)
+
+
+def _wrapped_from(anchor: Anchor) -> int:
+    """Pages are wrapped where they end; texts with headings may be, or hold lines of code."""
+    if anchor.page is not None:
+        return _PAGE_LINE_CHARS
+    return _TEXT_LINE_CHARS if anchor.heading else 0
 
 
 def _muted(

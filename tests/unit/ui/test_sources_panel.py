@@ -177,9 +177,10 @@ def test_split_at_quote(quote: str, parts: tuple[str, str, str]) -> None:
 
 def test_lines_of_a_page_are_put_together_and_those_of_a_table_are_not() -> None:
     text = "The wick is cut level every evening at dusk,\nand never by day.\nWick 12\nlamp 3"
-    shown = unwrapped(text)
+    shown = unwrapped(text, 40)
     assert shown == text.replace("dusk,\nand", "dusk, and")
     assert len(shown) == len(text)
+    assert unwrapped(text, 60) == text
 
 
 def test_a_quote_across_lines_of_a_page_is_marked(theme: Theme, qtbot: QtBot) -> None:
