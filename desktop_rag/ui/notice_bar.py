@@ -36,7 +36,8 @@ class NoticeCard(Card):
         row = QHBoxLayout(self)
         row.setContentsMargins(12, 8, 8, 8)
         row.setSpacing(10)
-        row.addWidget(IconLabel(theme, _ICONS[tone]), 0, Qt.AlignmentFlag.AlignTop)
+        align = Qt.AlignmentFlag.AlignTop if notice.hint else Qt.AlignmentFlag.AlignVCenter
+        row.addWidget(IconLabel(theme, _ICONS[tone]), 0, align)
         row.addLayout(words, 1)
         row.addWidget(self.action_button, 0, Qt.AlignmentFlag.AlignVCenter)
         row.addWidget(close, 0, Qt.AlignmentFlag.AlignTop)
