@@ -86,9 +86,9 @@ class AttachmentStrip(QWidget):
             self._grid.removeWidget(former)
             former.hide()
             former.deleteLater()
-        # A reason takes a row.
+        # A reason takes a row, and so does what is alone.
         ordered = sorted(chips, key=lambda chip: chip.error is not None)
-        self._wide = [chip.error is not None for chip in ordered]
+        self._wide = [chip.error is not None or len(ordered) == 1 for chip in ordered]
         self._chips = [AttachmentChip(self._theme, chip, self) for chip in ordered]
         for widget in self._chips:
             widget.remove_requested.connect(self.remove_requested)

@@ -15,6 +15,7 @@ from desktop_rag.ui.attached_files import MOST_FILES
 from desktop_rag.ui.attachment_strip import AttachmentChip
 from desktop_rag.ui.chat_session import ChatSession
 from desktop_rag.ui.composer import Composer, QuestionField
+from desktop_rag.ui.controls import ElidedLabel
 from tests.unit.ui.chat_room import Room, ask, click, is_answered, named
 
 # The extra that reads text in images loads its models with the first.
@@ -237,3 +238,11 @@ def test_an_image_cannot_be_asked_about_without_a_model(room: Room, qtbot: QtBot
     assert not send.isEnabled()
     click(room, qtbot, "Remove Pasted image.png", 0)
     qtbot.waitUntil(send.isEnabled)
+
+
+def test_what_is_attached_alone_takes_the_row(room: Room, qtbot: QtBot, lease: Path) -> None:
+    attach(room, qtbot, lease)
+    [chip] = room.page.findChildren(AttachmentChip)
+    qtbot.waitUntil(lambda: chip.width() > composer(room).width() * 0.8)
+    state = chip.findChildren(ElidedLabel, "attachmentState")[0]
+    assert state.text() == state.full_text
