@@ -22,8 +22,11 @@ _MOST_DOCUMENTS = 4
 _MOST_HEADINGS = 25
 _LONGEST_CHARS = 70
 _PHRASE_WORDS = (2, 4)
-# "3.2", "IV.", "§ 4": numbers of sections say nothing.
-_NUMBERING = re.compile(r"^\s*(?:§\s*)?(?:\d+(?:\.\d+)*|[IVXLC]+)[.):]?\s+(?=\w)")
+# "3.2", "IV.", "§ 4", "Note 7.": numbers of sections say nothing.
+_NUMBERED = "note|chapter|section|part|item|article|appendix"
+_NUMBERING = re.compile(
+    rf"^\s*(?:§\s*|(?i:{_NUMBERED})\s+)?(?:\d+(?:\.\d+)*|[IVXLC]+)[.):]?\s+(?:[-–—]\s+)?(?=\w)"
+)
 _LEAST_LETTERS = 3
 _LEAST_TELLING = 2
 

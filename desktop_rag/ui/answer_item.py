@@ -41,7 +41,7 @@ _OPINIONS = {
     Feedback.LIKED: ("thumb-up", "Like"),
     Feedback.DISLIKED: ("thumb-down", "Dislike"),
 }
-EXCERPTS_BYLINE = "Excerpts from your documents (no endpoint set)"
+EXCERPTS_BYLINE = "Excerpts from your documents"
 
 
 class ThinkingFold(QWidget):

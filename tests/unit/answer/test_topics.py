@@ -1,3 +1,5 @@
+import pytest
+
 from desktop_rag.answer.topics import Topic, topics
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import SourceRef
@@ -40,6 +42,16 @@ def test_other_headings_of_the_document_are_topics_the_nearest_first() -> None:
     cited = source("At dusk by the keeper.", start=TEXT.index("At dusk"))
     found = [topic.text for topic in topics([cited], lambda _: (TEXT, PLACES))]
     assert found == ["Lighthouse – Installation", "Cleaning the lens"]
+
+
+@pytest.mark.parametrize(
+    "number", ["3.2 ", "IV. ", "§ 4 ", "NOTE 3. ", "Chapter 12 – ", "Item 7: "]
+)
+def test_the_number_of_a_heading_is_left_out(number: str) -> None:
+    places = PLACES.replace("1.1 Cleaning", f"{number}Cleaning")
+    cited = source("At dusk by the keeper.", start=TEXT.index("At dusk"))
+    found = [topic.text for topic in topics([cited], lambda _: (TEXT, places))]
+    assert "Cleaning the lens" in found
 
 
 def test_phrases_that_are_names_or_said_twice_are_topics() -> None:
