@@ -22,6 +22,32 @@ _MOST = 65_535
 _LOOKED_AT = 1_000
 
 
+class ChunkNumbers:
+    """Gives chunks their numbers, none twice. One for an open file, on the lane.
+
+    It remembers the last one: to look for it takes a millisecond of the few that storing a document
+    takes. Those of a transaction that failed are never used.
+    """
+
+    def __init__(self) -> None:
+        self._last: int | None = None
+
+    def take(self, con: Connection, count: int) -> range:
+        """So many numbers in a row."""
+        first = (_last_number(con) if self._last is None else self._last) + 1
+        self._last = first + count - 1
+        return range(first, first + count)
+
+
+def _last_number(con: Connection) -> int:
+    # The last chunk may have been deleted.
+    [(last,)] = con.execute(
+        "SELECT coalesce(max(last), 0) FROM (SELECT max(last_chunk) AS last FROM document_texts"
+        " UNION ALL SELECT max(chunk_id) FROM dead_chunks)"
+    ).fetchall()
+    return int(last)
+
+
 def delete_content(con: Connection, document_ids: Sequence[str]) -> None:
     """Remove text, chunks and postings of these documents."""
     if not document_ids:
@@ -41,14 +67,10 @@ def delete_content(con: Connection, document_ids: Sequence[str]) -> None:
         con.execute("INSERT INTO dead_chunks SELECT range FROM range(?, ?)", [first, last + 1])
 
 
-def insert_content(con: Connection, outcomes: Sequence[Outcome]) -> None:
+def insert_content(con: Connection, outcomes: Sequence[Outcome], numbers: ChunkNumbers) -> None:
     """Store text, places, chunks and postings of these outcomes, the chunks numbered in one go."""
-    # The last chunk may have been deleted: numbers are not given twice.
-    [(last,)] = con.execute(
-        "SELECT coalesce(max(last), 0) FROM (SELECT max(last_chunk) AS last FROM document_texts"
-        " UNION ALL SELECT max(chunk_id) FROM dead_chunks)"
-    ).fetchall()
-    ends = np.cumsum([last, *(len(item.chunks) for item in outcomes)]).tolist()
+    taken = numbers.take(con, sum(len(item.chunks) for item in outcomes))
+    ends = np.cumsum([taken.start - 1, *(len(item.chunks) for item in outcomes)]).tolist()
     ids = [item.document.document_id for item in outcomes]
     columns: Columns = {
         "key": list(map(key_of, ids)),
@@ -59,15 +81,15 @@ def insert_content(con: Connection, outcomes: Sequence[Outcome]) -> None:
         "last_chunk": ends[1:],
     }
     insert(con, "document_texts", columns)
-    _insert_chunks(con, outcomes, range(last + 1, ends[-1] + 1))
+    _insert_chunks(con, outcomes, taken)
 
 
-def recut_content(con: Connection, outcome: Outcome) -> None:
+def recut_content(con: Connection, outcome: Outcome, numbers: ChunkNumbers) -> None:
     """Put the outcome's chunks in the place of those that its document has; the text stays."""
     document_id = outcome.document.document_id
     text, places = text_of(con, document_id)
     delete_content(con, [document_id])
-    insert_content(con, [replace(outcome, text=text or "", places=places)])
+    insert_content(con, [replace(outcome, text=text or "", places=places)], numbers)
 
 
 def text_of(con: Connection, document_id: str) -> tuple[str | None, str]:

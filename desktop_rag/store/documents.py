@@ -13,6 +13,7 @@ from desktop_rag.core.library_events import DocumentCounts
 from desktop_rag.core.parsed import Chunk
 from desktop_rag.store.conditions import plain_name
 from desktop_rag.store.content import (
+    ChunkNumbers,
     chunks_of,
     delete_content,
     insert_content,
@@ -35,10 +36,14 @@ _OF_ONE_OR_ALL = f"(source_id = $1 OR ($1 = '' AND {_OF_LIBRARY}))"
 
 
 class DocumentStore:
-    """The rows of documents, their texts and chunks. Vectors are in `vectors.VectorStore`."""
+    """The rows of documents, their texts and chunks; one store for an open file.
+
+    Vectors are in `vectors.VectorStore`.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._numbers = ChunkNumbers()
 
     # --- reading -----------------------------------------------------------------------------
 
@@ -166,7 +171,7 @@ class DocumentStore:
             parts = [part for o in kept for part in _parts(o, before)]
             rows = [o.document for o in (*kept, *parts)]
             _insert_rows(con, [*rows, *now.values()])
-            insert_content(con, [o for o in (*kept, *parts) if o.chunks])
+            insert_content(con, [o for o in (*kept, *parts) if o.chunks], self._numbers)
             return rows
 
         return self._database.write(work)
@@ -190,7 +195,7 @@ class DocumentStore:
             )  # fmt: skip
             _delete_rows(con, [row.document_id])
             _insert_rows(con, [row])
-            recut_content(con, outcome)
+            recut_content(con, outcome, self._numbers)
             return row
 
         return self._database.write(work)

@@ -69,6 +69,21 @@ def test_chunks_of_a_document_are_numbered_in_reading_order(engine: Engine) -> N
     assert min(numbers.values()) > 0
 
 
+def test_no_number_of_a_chunk_is_given_twice(engine: Engine) -> None:
+    put(engine, "a.txt", "same one", "same two")
+    before = ids(engine, "same")
+    remove(engine, "a.txt")
+    row = put(engine, "b.txt", "same three")
+    outcome = indexed(row, "same four")
+    with pytest.raises(AssertionError):
+        engine.documents.settle([outcome, outcome])
+    wait_again(engine, "b.txt")
+    engine.documents.settle([outcome])
+    put(engine, "c.txt", "same five")
+    numbers = ids(engine, "same")
+    assert max(before.values()) < numbers["same four"] < numbers["same five"]
+
+
 def test_indexing_again_replaces_text_and_words(engine: Engine) -> None:
     put(engine, "a.txt", "lighthouse keeper", "second part")
     wait_again(engine, "a.txt")
