@@ -1,10 +1,12 @@
 """How much of the machine's embedding speed indexing gets, and how that compares with torch.
 
-    python benchmarks/indexing.py [--documents FOLDER] [--files N] [--without-torch]
+    python benchmarks/indexing.py [--documents FOLDER] [--files N] [--without-windows]
+        [--without-torch]
 
 One run, one machine: a folder is indexed as `desktop-rag index` does it; then the very same
 passages go through the bare ONNX loop (tokenize, run, nothing else) and, on a sample, through
-sentence-transformers on torch. Prints ratios; torch and sentence-transformers come with `[bench]`.
+sentence-transformers on torch. The finer parts of long passages, which the bare loop has not, can
+be left out. Prints ratios; torch and sentence-transformers come with `[bench]`.
 """
 
 import argparse
@@ -19,7 +21,7 @@ from pathlib import Path
 from desktop_rag import app
 from desktop_rag.core.parsed import embedded_text
 from desktop_rag.core.paths import Home
-from desktop_rag.core.settings import IndexSettings
+from desktop_rag.core.settings import IndexSettings, Settings, save_settings
 from desktop_rag.models.embedding import OnnxEmbedder
 from desktop_rag.store.opening import duckdb_of
 
@@ -34,12 +36,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--documents", type=Path, default=_DOCUMENTS)
     parser.add_argument("--files", type=int, default=150, help="take so many, at random")
+    parser.add_argument("--without-windows", action="store_true")
     parser.add_argument("--without-torch", action="store_true")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) / "documents"
         copy_sample(arguments.documents, folder, arguments.files)
-        figures, passages = index(folder, Home(Path(scratch) / "home"))
+        home = Home(Path(scratch) / "home")
+        home.create()
+        chosen = IndexSettings(makes_windows=not arguments.without_windows)
+        save_settings(home.settings, Settings(index=chosen))
+        figures, passages = index(folder, home)
     embedder = OnnxEmbedder(app.model_folder(IndexSettings()))
     bare = passages_per_second(passages, embedder.embed_passages, _BATCH)
     figures |= {
