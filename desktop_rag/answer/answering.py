@@ -6,6 +6,7 @@ Runs on the thread that answers.
 import time
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from threading import Event
 
 from desktop_rag.answer.assistants import Setup
@@ -50,7 +51,7 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.interactions import Interaction
 from desktop_rag.core.query import parse_query
 from desktop_rag.core.question import Reach
-from desktop_rag.core.settings import FEW_FILES
+from desktop_rag.core.settings import FEW_FILES, RetrievalSettings
 from desktop_rag.core.summary_request import asks_for_summary
 from desktop_rag.models.ports import ChatModel, Embedder
 from desktop_rag.store.contract.documents import DocumentStore
@@ -163,13 +164,7 @@ class Answering:
         )  # fmt: skip
         _tell(draft, setup)
         if model and not asking.every_file:
-
-            def attached() -> list[SourceRef]:
-                about, near = self._attached.relevant(
-                    asking.attachments, draft.asked, settings.retrieval
-                )
-                return [*about, *near]
-
+            attached = partial(self._from_attached, asking, draft, settings.retrieval)
             yield from self._table_answer.add_result(draft, model, cancel, attached)
         if asking.every_file or (model and self._is_worth_asking_all(draft, asking)):
             draft.has_several_steps = True
@@ -203,6 +198,13 @@ class Answering:
         return has_text or bool(
             self._attachments.images(asking.attachments, asking.setup.settings.endpoint)
         )
+
+    def _from_attached(
+        self, asking: Asking, draft: Draft, settings: RetrievalSettings
+    ) -> list[SourceRef]:
+        """The passages of what is attached, those that fit best first."""
+        about, near = self._attached.relevant(asking.attachments, draft.asked, settings)
+        return [*about, *near]
 
     def _examples(self, asked: str, asking: Asking) -> tuple[Interaction, ...]:
         if not asking.uses_memory:
