@@ -193,7 +193,7 @@ def recall(texts: Sequence[str], queries: Sequence[str], folder: Path) -> list[B
         for query in asked:
             vector = embedder.embed_query(query)
             exact = np.argsort(-(vectors @ vector))[:_RECALL_AT]
-            nearest = {chunk_id for chunk_id, _ in store.nearest(vector, _RECALL_AT)}
+            nearest = set(store.nearest(vector, _RECALL_AT).chunk_ids)
             found += sum(int(i) + 1 in nearest for i in exact)
     finally:
         database.close()

@@ -15,8 +15,8 @@ from desktop_rag.answer.question import Wanted
 from desktop_rag.models.gate import ModelGate
 from desktop_rag.models.ports import Embedder, EmbedderFaultError
 from desktop_rag.store.contract.scope import Scope
-from desktop_rag.store.contract.search import LexicalStore
-from desktop_rag.store.contract.vectors import VectorStore
+from desktop_rag.store.contract.search import LexicalStore, Weights
+from desktop_rag.store.contract.vectors import Compared, VectorStore
 
 log = logging.getLogger(__name__)
 
@@ -87,39 +87,45 @@ class PoolGatherer:
         None when no model answers with vectors.
         """
         limit = max(limit, _DEPTH)
-        weights = wanted.words
-        (best, named), nearest = at_once(
-            lambda: self._by_words(wanted, limit, scope),
-            lambda: self._by_meaning(wanted.text, limit, scope),
+        reading, asked = at_once(lambda: wanted.reading, lambda: self._asked(wanted.text, scope))
+        weights = reading.words
+        found, named = at_once(
+            lambda: self._first(weights, asked, limit, scope),
+            lambda: scope.of_documents(self._names.of(wanted.text, scope)),
         )
-        if not nearest:
-            return None
         if named:
-            for near in nearest:
-                near.add(named)
-        ids = tuple(sorted(best.keys() | {i for near in nearest for i in near.ids}))
+            found = found.joined(self._first(weights, asked, _NAMED_DEPTH, named))
+        # A model that has nothing has no vectors here.
+        answering = [pair for pair in zip(asked, found.compared, strict=True) if pair[1].chunk_ids]
+        if not answering:
+            return None
+        near = {chunk_id for _, held in answering for chunk_id in held.chunk_ids}
+        ids = tuple(sorted(found.best.keys() | near))
         lexical, answers = at_once(
             lambda: self._lexical.scores(weights, ids),
-            lambda: [self._answer(near, best) for near in nearest],
+            lambda: [model.answer(held) for model, held in answering],
         )
         return self._scored(ids, lexical, answers, weights.greatest(), named)
 
-    def _by_words(
-        self, wanted: Wanted, limit: int, scope: Scope
-    ) -> tuple[dict[int, float], Scope | None]:
-        """The best chunks, also of the documents that the question names, and these as a scope."""
-        best = dict(self._lexical.best(wanted.words, limit, scope))
-        named = scope.of_documents(self._names.of(wanted.text, scope))
-        if named:
-            best |= self._lexical.best(wanted.words, _NAMED_DEPTH, named)
-        return best, named
+    def _first(
+        self, weights: Weights, asked: Sequence["_Model"], limit: int, scope: Scope
+    ) -> "_First":
+        """What the lists rank first in a scope; all of it compared by each model."""
 
-    def _by_meaning(self, text: str, limit: int, scope: Scope) -> list["_Near"]:
-        """The most similar chunks by each model that has a part in the scope and embeds now."""
-        found: list[_Near] = []
+        def by_words() -> tuple[dict[int, float], list[Compared]]:
+            best = dict(self._lexical.best(weights, limit, scope))
+            return best, [model.compared(list(best), scope, self._lexical) for model in asked]
+
+        (best, others), nearest = at_once(
+            by_words, lambda: [model.nearest(limit, scope) for model in asked]
+        )
+        return _First(best, _pairwise(nearest, others))
+
+    def _asked(self, text: str, scope: Scope) -> list["_Model"]:
+        """The models that have a part in the scope and embed now, with the question's vector."""
+        found: list[_Model] = []
         for index in self._answering():
-            narrowed = scope.within(index.collection_ids)
-            if narrowed.collection_ids == ():
+            if scope.within(index.collection_ids).collection_ids == ():
                 continue
             try:
                 with self._gate.question():
@@ -128,25 +134,8 @@ class PoolGatherer:
             except EmbedderFaultError as error:
                 log.info("meaning was not searched: %s", error.title)
                 continue
-            near = _Near(index, vector, unrelated, narrowed, set())
-            near.take(limit, narrowed)
-            if near.ids:
-                found.append(near)
+            found.append(_Model(index, vector, unrelated))
         return found
-
-    def _answer(self, near: "_Near", best: Iterable[int]) -> ModelAnswer:
-        """What a model says of the chunks it finds near and of those of `best`."""
-        others = [i for i in best if i not in near.ids]
-        if near.index.collection_ids is not None:
-            # What another model answers for may have vectors of this one too.
-            others = list(self._lexical.inside(others, near.scope))
-        found = near.index.vectors.compared(near.vector, [*near.ids, *others])
-        vectors = found.vectors
-        # Not `@`: the threads of a BLAS library go on spinning for a while when it is done.
-        similar = rescaled(np.vecdot(vectors, near.vector), near.unrelated)
-        windows = rescaled(found.windows, near.unrelated)
-        alike = rescaled(np.vecdot(vectors[:, np.newaxis], vectors), near.unrelated)
-        return ModelAnswer(tuple(found.chunk_ids), similar, with_windows(similar, windows), alike)
 
     def _scored(
         self,
@@ -176,23 +165,62 @@ class PoolGatherer:
         return _array(float(i in inside) for i in ids)
 
 
-@dataclass(slots=True)
-class _Near:
-    """The chunks that one model finds near a question's vector."""
+@dataclass(frozen=True, slots=True)
+class _First:
+    """What stands first in a scope: chunk id → score by words, and what each model has of all."""
+
+    best: dict[int, float]
+    compared: list[Compared]
+
+    def joined(self, other: "_First") -> "_First":
+        """With what stands first in another scope."""
+        return _First(self.best | other.best, _pairwise(self.compared, other.compared))
+
+
+@dataclass(frozen=True, slots=True)
+class _Model:
+    """A model that is asked: its vectors, that of the question, the similarity of strangers."""
 
     index: AnsweringIndex
     vector: NDArray[np.float32]
     unrelated: float
-    scope: Scope
-    ids: set[int]
 
-    def add(self, named: Scope) -> None:
-        """Take in the nearest of the documents that the question names."""
-        self.take(_NAMED_DEPTH, named.within(self.index.collection_ids))
+    def nearest(self, limit: int, scope: Scope) -> Compared:
+        """The chunks of a scope that it finds near."""
+        narrowed = scope.within(self.index.collection_ids)
+        return self.index.vectors.nearest(self.vector, limit, narrowed)
 
-    def take(self, limit: int, scope: Scope) -> None:
-        """Take in the nearest of a scope."""
-        self.ids |= {i for i, _ in self.index.vectors.nearest(self.vector, limit, scope)}
+    def compared(self, chunk_ids: Sequence[int], scope: Scope, lexical: LexicalStore) -> Compared:
+        """Those of the chunks that it answers for."""
+        if self.index.collection_ids is not None:
+            # What another model answers for may have vectors of this one too.
+            chunk_ids = list(lexical.inside(chunk_ids, scope.within(self.index.collection_ids)))
+        return self.index.vectors.compared(self.vector, chunk_ids)
+
+    def answer(self, found: Compared) -> ModelAnswer:
+        """What it says of the chunks, in its own scale."""
+        vectors = found.vectors
+        similar = rescaled(found.similar, self.unrelated)
+        windows = rescaled(found.windows, self.unrelated)
+        # Not `@`: the threads of a BLAS library go on spinning for a while when it is done.
+        alike = rescaled(np.vecdot(vectors[:, np.newaxis], vectors), self.unrelated)
+        return ModelAnswer(tuple(found.chunk_ids), similar, with_windows(similar, windows), alike)
+
+
+def _pairwise(some: Sequence[Compared], others: Sequence[Compared]) -> list[Compared]:
+    return [_together(pair) for pair in zip(some, others, strict=True)]
+
+
+def _together(parts: Sequence[Compared]) -> Compared:
+    """The chunks of all parts, each once, in ascending order."""
+    ids = np.concatenate([np.array(part.chunk_ids, np.int64) for part in parts])
+    ids, first = np.unique(ids, return_index=True)
+    return Compared(
+        ids.tolist(),
+        np.concatenate([part.similar for part in parts])[first],
+        np.concatenate([part.vectors for part in parts])[first],
+        np.concatenate([part.windows for part in parts])[first],
+    )
 
 
 def _alike(ids: Sequence[int], answers: Sequence[ModelAnswer]) -> Scores:

@@ -1,6 +1,8 @@
 """What is searched for: the words of a question that carry it, with typos mended. Any thread."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 from desktop_rag.answer.typos import TypoMender
 from desktop_rag.core.function_words import function_words
@@ -11,16 +13,32 @@ from desktop_rag.store.contract.search import LexicalStore, Weights
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """A question ready for both searches.
+class Reading:
+    """The words of a question that carry it.
 
-    `text` is what is embedded, as it was written: models see through typos. `words` leave out
-    what only asks and joins; `repaired` has pairs of a word as written and as it is among `words`.
+    `words` leave out what only asks and joins; `repaired` has pairs of a word as written and as it
+    is among `words`.
     """
 
-    text: str
     words: Weights
     repaired: tuple[tuple[str, str], ...] = ()
+
+
+class Wanted:
+    """A question for both searches.
+
+    `text` is what is embedded, as it was written: models see through typos. The words are read
+    when the first one asks for them, as the search by meaning does not wait for them.
+    """
+
+    def __init__(self, text: str, read: Callable[[], Reading]) -> None:
+        self.text = text
+        self._read = read
+
+    @cached_property
+    def reading(self) -> Reading:
+        """Its words. While both searches run, only that by words may ask for them."""
+        return self._read()
 
 
 class QuestionReader:
@@ -30,7 +48,7 @@ class QuestionReader:
         self._lexical = lexical
         self._typos = TypoMender(lexical)
 
-    def read(self, query: Query) -> Wanted:
+    def read(self, query: Query) -> Reading:
         """The words to look for. A word the index does not hold is mended when one is close."""
         languages = self._lexical.languages()
         text = query.text
@@ -47,7 +65,7 @@ class QuestionReader:
             weights = self._lexical.weigh([mended.get(group, group) for group in groups])
         idle = word_groups(" ".join(function_words(words(text))), languages)
         kept = weights.only([word for word in weights.words if word not in idle])
-        return Wanted(text, kept if kept.words else weights, repaired)
+        return Reading(kept if kept.words else weights, repaired)
 
     def alternatives(self, text: str) -> tuple[tuple[str, ...], ...]:
         """The terms of a text, none left out, each as the languages of the library stem it."""

@@ -15,7 +15,7 @@ from desktop_rag.answer.fusion import (
 )
 from desktop_rag.answer.naming import NamedDocuments
 from desktop_rag.answer.pool import AnsweringIndex, Pool, PoolGatherer
-from desktop_rag.answer.question import QuestionReader, Wanted
+from desktop_rag.answer.question import QuestionReader, Reading, Wanted
 from desktop_rag.core.domain import Passage, SearchMode
 from desktop_rag.core.query import Query, parse_query
 from desktop_rag.core.question import EVERYTHING, Reach
@@ -145,11 +145,7 @@ class Retriever:
             return Found(self._first(limit, exact, lambda depth: self.lexical.newest(depth, scope)))
         if not asked.has_words:
             return Found([])
-        wanted = self.reader.read(asked)
-        if exact.phrases:
-            # Words that only join are looked for too: a phrase may be all that is found by words.
-            words = (*wanted.words.words, *scope.required)
-            wanted = replace(wanted, words=self.lexical.weigh(words))
+        wanted = Wanted(asked.text, lambda: self._read(asked, exact, scope))
         if not exact.is_anything:
             scores, relevance = self._ranked(wanted, mode, limit, scope, preference)
             passages = self.lexical.passages(scores)
@@ -168,13 +164,21 @@ class Retriever:
         # Where passages are looked at one by one, those that were are all that is known.
         relevant = {p.chunk_id: p.relevance for p in found} if exact.is_anything else relevance
         matching = tuple(i for i, value in relevant.items() if value >= IRRELEVANT_BELOW)
-        return Found(found, wanted.repaired, matching)
+        return Found(found, wanted.reading.repaired, matching)
+
+    def _read(self, asked: Query, exact: "_Exact", scope: Scope) -> Reading:
+        reading = self.reader.read(asked)
+        if not exact.phrases:
+            return reading
+        # Words that only join are looked for too: a phrase may be all that is found by words.
+        words = (*reading.words.words, *scope.required)
+        return replace(reading, words=self.lexical.weigh(words))
 
     def _narrowed(
         self, scope: Scope, exact: "_Exact", wanted: Wanted, known: Sequence[Passage]
     ) -> Scope:
         """The scope with the first passages, in the ranking by words, that are as asked."""
-        words = scope.required or wanted.words
+        words = scope.required or wanted.reading.words
         deeper = self._first(
             _CHECKED, exact, lambda depth: dict(self.lexical.best(words, depth, scope))
         )
@@ -204,7 +208,7 @@ class Retriever:
         """(chunk id → score, best first; chunk id → relevance)."""
         pool = None if mode == "lexical" else self.pools.gather(wanted, scope, limit)
         if pool is None:
-            weights = wanted.words
+            weights = wanted.reading.words
             scores = dict(self.lexical.best(weights, limit, scope))
             greatest = weights.greatest()
             return scores, {

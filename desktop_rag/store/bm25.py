@@ -21,17 +21,17 @@ from desktop_rag.store.contract.search import (
     Weights,
     Words,
 )
-from desktop_rag.store.database import Connection
+from desktop_rag.store.database import Connection, among
+from desktop_rag.store.facts import LibraryFacts
+from desktop_rag.store.posting_lists import ListReader
 from desktop_rag.store.postings import (
     Hits,
     Ids,
     Numbers,
     counts_of,
-    hits_among,
     joined,
     key_of,
     recent_hits,
-    sorted_hits,
     summed,
 )
 
@@ -39,24 +39,33 @@ from desktop_rag.store.postings import (
 CHEAP = 20_000
 
 
-def weights_of(con: Connection, words: Words) -> Weights:
+@dataclass(frozen=True, slots=True)
+class View:
+    """The library as one search sees it: on an open cursor, with what is known and held of it."""
+
+    con: Connection
+    facts: LibraryFacts
+    lists: ListReader
+
+
+def weights_of(con: Connection, facts: LibraryFacts, words: Words) -> Weights:
     """How rare each different word is, the rarest first."""
     different = list(dict.fromkeys(words))
     keys = {word: [key_of(term) for term in word] for word in different}
     found = counts_of(con, [key for word in different for key in keys[word]])
     counts = {word: sum(found[key] for key in keys[word]) for word in different}
-    [(total, mean)] = con.execute("SELECT count(*), avg(term_count) FROM chunks").fetchall()
+    total = facts.chunks
     order = sorted(different, key=lambda word: (counts[word], word))
     return Weights(
         tuple(order),
         tuple(math.log(1 + max(0.5, total - counts[w] + 0.5) / (counts[w] + 0.5)) for w in order),
         tuple(counts[word] for word in order),
-        float(mean or 1.0) or 1.0,
+        facts.mean_length,
     )
 
 
 def best(
-    con: Connection, weights: Weights, limit: int, scope: Scope, cheap: int = CHEAP
+    view: View, weights: Weights, limit: int, scope: Scope, cheap: int = CHEAP
 ) -> list[tuple[int, float]]:
     """The `limit` chunks with the highest score: (chunk id, score), best first. Exact.
 
@@ -65,12 +74,13 @@ def best(
     (Turtle and Flood, 1995, "Query evaluation: strategies and optimizations"). Words that stand in
     up to `cheap` chunks are read without asking.
     """
-    postings = _Postings(con, weights, scope)
+    postings = _Postings(view, weights)
+    findable = _Findable.of(view, scope)
     count = len(weights.words)
     ids, scores, taken, rest = np.empty(0, np.int64), np.empty(0), 0, 0.0
     while taken < count:
         upto = _next(weights, taken, cheap)
-        hits = [postings.of(n) for n in range(taken, upto)]
+        hits = [findable.among(postings.of(n)) for n in range(taken, upto)]
         parts = [_scores(weights, n, h) for n, h in enumerate(hits, taken)]
         ids, scores = summed(
             np.concatenate([ids, *(h.chunk_ids for h in hits)]), np.concatenate([scores, *parts])
@@ -87,13 +97,13 @@ def best(
     return list(zip(ids[first].tolist(), scores[first].tolist(), strict=True))
 
 
-def scores_of(con: Connection, weights: Weights, chunk_ids: Sequence[int]) -> dict[int, float]:
+def scores_of(view: View, weights: Weights, chunk_ids: Sequence[int]) -> dict[int, float]:
     """The scores of given chunks read with their neighbours; those without any are absent."""
     near = {i + step for i in chunk_ids for step in (-1, 0, 1)}
-    ids, lengths, documents = _chunks(con, np.array(sorted(near), np.int64))
+    ids, lengths, documents = _chunks(view.con, np.array(sorted(near), np.int64))
     if not len(ids) or not weights.words:
         return {}
-    tf = _tf(con, weights, ids)
+    tf = _Postings(view, weights).tf_among(ids)
     # Whether the row above is the chunk before, in the same document.
     follows = np.zeros(len(ids) + 1, np.float64)
     follows[1:-1] = (np.diff(ids) == 1) & (documents[1:] == documents[:-1])
@@ -115,8 +125,9 @@ class _Findable:
     dead: Ids
 
     @classmethod
-    def of(cls, con: Connection, scope: Scope) -> "_Findable":
-        only, parameters = condition_of(scope, con, "chunk_id")
+    def of(cls, view: View, scope: Scope) -> "_Findable":
+        con = view.con
+        only, parameters = condition_of(scope, con, view.facts, "chunk_id")
         inside = None
         if only:
             sql = f"SELECT chunk_id FROM chunks WHERE true{only}"
@@ -134,30 +145,39 @@ class _Findable:
 
 
 class _Postings:
-    """The postings of a question's words, those that may be found."""
+    """The postings of a question's words."""
 
-    def __init__(self, con: Connection, weights: Weights, scope: Scope) -> None:
-        self._con = con
+    def __init__(self, view: View, weights: Weights) -> None:
+        self._sorted = view.lists
         self._weights = weights
         self._keys = _keys(weights)
-        self._findable = _Findable.of(con, scope)
         # Unsorted, they are read over once for all words.
-        self._recent = recent_hits(con, [key for keys in self._keys for key in keys])
+        self._recent = recent_hits(view.con, [key for keys in self._keys for key in keys])
 
     def of(self, n: int) -> Hits:
         """Where the word of this number stands."""
-        hits = [sorted_hits(self._con, key) for key in self._keys[n]]
-        return self._findable.among(joined([*hits, *(self._recent[k] for k in self._keys[n])]))
+        return joined(self._lists(n))
 
     def scores_among(self, numbers: range, ids: Ids) -> Numbers:
         """What these words add to the scores of chunks, which are in ascending order."""
-        keys = [key for n in numbers for key in self._keys[n]]
-        found = hits_among(self._con, keys, ids)
         added = np.zeros(len(ids))
         for n in numbers:
-            hits = joined([found[key] for key in self._keys[n]])
+            hits = joined([hits.among(ids) for hits in self._lists(n)])
             added[np.searchsorted(ids, hits.chunk_ids)] += _scores(self._weights, n, hits)
         return added
+
+    def tf_among(self, ids: Ids) -> Numbers:
+        """How often each word stands in each of the chunks; shape (chunks, words)."""
+        tf = np.zeros((len(ids), len(self._keys)))
+        for n in range(len(self._keys)):
+            for hits in self._lists(n):
+                found = hits.among(ids)
+                tf[np.searchsorted(ids, found.chunk_ids), n] += found.tf
+        return tf
+
+    def _lists(self, n: int) -> list[Hits]:
+        keys = self._keys[n]
+        return [*map(self._sorted.of, keys), *(self._recent[key] for key in keys)]
 
 
 def _keys(weights: Weights) -> list[list[int]]:
@@ -176,7 +196,8 @@ def _next(weights: Weights, taken: int, cheap: int) -> int:
 
 def _scores(weights: Weights, n: int, hits: Hits) -> Numbers:
     """What the word of this number adds to the score of each chunk it stands in."""
-    return weights.idf[n] * (K1 + 1) * hits.tf / (hits.tf + _norm(weights, hits.lengths))
+    tf, lengths = hits.tf.astype(np.float64), hits.lengths.astype(np.float64)
+    return weights.idf[n] * (K1 + 1) * tf / (tf + _norm(weights, lengths))
 
 
 def _norm(weights: Weights, lengths: Numbers) -> Numbers:
@@ -190,22 +211,10 @@ def _greatest(scores: Numbers, n: int) -> float:
 
 def _chunks(con: Connection, chunk_ids: Ids) -> tuple[Ids, Numbers, NDArray[np.object_]]:
     """Of those that are there, ascending: id, number of terms, document."""
-    con.register("wanted_chunks", {"wanted_id": chunk_ids})
     rows = con.execute(
         "SELECT chunk_id, term_count, document_id FROM chunks"
-        " WHERE chunk_id IN (SELECT wanted_id FROM wanted_chunks)"
+        f" WHERE {among(con, 'chunk_id', chunk_ids)}"
     ).fetchnumpy()
     order = np.argsort(rows["chunk_id"])
     lengths = rows["term_count"].astype(np.float64)
     return rows["chunk_id"][order], lengths[order], rows["document_id"][order]
-
-
-def _tf(con: Connection, weights: Weights, ids: Ids) -> Numbers:
-    """How often each word stands in each of the chunks; shape (chunks, words)."""
-    words = _keys(weights)
-    found = hits_among(con, [key for word in words for key in word], ids)
-    tf = np.zeros((len(ids), len(words)))
-    for n, word in enumerate(words):
-        for key in word:
-            tf[np.searchsorted(ids, found[key].chunk_ids), n] += found[key].tf
-    return tf

@@ -8,6 +8,7 @@ only the exchange takes the lane.
 from dataclasses import dataclass
 
 from desktop_rag.store.database import Connection, Database
+from desktop_rag.store.postings import SORTED_ANEW
 
 # Below so many rows a search reads them all in no time.
 _LEAST_ROWS = 200_000
@@ -87,7 +88,8 @@ def _exchange(con: Connection, built: _Built) -> None:
     for table in ("postings", "terms"):
         con.execute(f"DROP TABLE {table}")
         con.execute(f"ALTER TABLE next_{table} RENAME TO {table}")
-    con.execute("DELETE FROM posting_runs")
+    con.execute("DELETE FROM posting_runs WHERE size <> ?", [SORTED_ANEW])
+    con.execute("INSERT INTO posting_runs VALUES (?)", [SORTED_ANEW])
     # Deleted rows would be read over by every search until the next checkpoint.
     con.execute(
         "CREATE OR REPLACE TABLE recent_postings AS"

@@ -7,6 +7,7 @@ from typing import Any
 from desktop_rag.core.query import Filters
 from desktop_rag.store.contract.scope import Scope
 from desktop_rag.store.database import Connection
+from desktop_rag.store.facts import LibraryFacts
 from desktop_rag.store.postings import key_of
 
 _CHUNKS_OF = (
@@ -43,15 +44,16 @@ def plain_name(path: str) -> str:
     return folded(f"parse_filename({path})")
 
 
-def condition_of(scope: Scope, con: Connection, column: str) -> tuple[str, dict[str, Any]]:
+def condition_of(
+    scope: Scope, con: Connection, facts: LibraryFacts, column: str
+) -> tuple[str, dict[str, Any]]:
     """SQL that begins with AND, and its parameters; empty when everything may be found.
 
     `column` is of the table chunks: chunk_id, content_hash or document_id.
     """
     conditions, parameters = _of_documents(scope)
     # Files that vanished in great numbers are kept for a while, and found by no one.
-    [(hidden,)] = con.execute("SELECT count(*) FROM documents WHERE state = 'gone'").fetchall()
-    if hidden:
+    if facts.hidden:
         conditions.append("d.state <> 'gone'")
     for n, word in enumerate((*scope.required, *scope.excluded)):
         negation = "" if n < len(scope.required) else "NOT "
@@ -63,7 +65,7 @@ def condition_of(scope: Scope, con: Connection, column: str) -> tuple[str, dict[
     if scope.attached:
         conditions.append("d.source_id IN (SELECT unnest($attached))")
         parameters["attached"] = list(scope.attached)
-    elif con.execute("SELECT 1 FROM sources WHERE is_attached LIMIT 1").fetchall():
+    elif facts.attached:
         if not conditions:
             only = _attached_only(con) if column == "content_hash" else None
             return _NOT_ATTACHED[column], {} if only is None else {"attached_only": only}

@@ -10,7 +10,7 @@ import os
 import re
 import threading
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
@@ -36,6 +36,8 @@ _CORRUPT = re.compile(r"(?i)corrupt|checksum")
 _CHECKPOINT_THRESHOLD = "16MB"
 # Rows up to so many go as parameters.
 _FEW = 4
+# Numbers up to so many stand in the statement.
+_FEW_NUMBERS = 32
 
 
 class DamagedStoreError(AppError):
@@ -72,7 +74,7 @@ class Database:
         left untouched and reported as AppError.
         """
         self.path = path
-        self._memory_mb = memory_mb
+        self.memory_mb = memory_mb
         with _mapping_open_errors(path):
             _refuse_foreign_file(path)
             remove_unfinished(path)
@@ -80,6 +82,9 @@ class Database:
             path.chmod(0o600)  # it holds the text of the documents
         self._queue: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._is_closed = False
+        # Odd while the library changes. See `known`.
+        self._changes = 0
+        self._known: dict[Callable[[Connection], Any], tuple[int, Any]] = {}
         self._closing = threading.Lock()
         self._lane = threading.Thread(target=self._run_lane, name="store-lane", daemon=True)
         self._lane.start()
@@ -113,16 +118,45 @@ class Database:
         with self.read() as con:
             yield con
 
-    def write(self, work: Callable[[Connection], T]) -> T:
-        """Run `work(connection)` on the lane in one transaction; returns once it is on disk.
+    def known(self, look: Callable[[Connection], T]) -> T:
+        """What `look` finds, looked up anew only when the library has changed since.
 
-        Whatever it raises rolls the transaction back and is raised here.
+        Beside a snapshot, what is known is never older than it if it was asked for later.
         """
+        changes = self._changes
+        held = self._known.get(look)
+        if held and held[0] == changes:
+            return held[1]
+        with self.read() as con:
+            found = look(con)
+        if changes % 2 == 0:
+            self._known[look] = changes, found
+        return found
+
+    def write(self, work: Callable[[Connection], T]) -> T:
+        """Change the library: run `work(connection)` on the lane in one transaction.
+
+        Returns once it is on disk. Whatever it raises rolls it back and is raised here.
+        """
+        return self._on_lane(work, is_library=True)
+
+    def note(self, work: Callable[[Connection], T]) -> T:
+        """As `write`, what is no part of the library: vectors, what was said. Nothing that is
+        `known` may rest on it.
+        """
+        return self._on_lane(work, is_library=False)
+
+    def _on_lane(self, work: Callable[[Connection], T], *, is_library: bool) -> T:
         result: Future[T] = Future()
 
         def run() -> None:
             try:
-                result.set_result(self._in_transaction(work))
+                self._changes += is_library
+                try:
+                    done = self._in_transaction(work)
+                finally:
+                    self._changes += is_library
+                result.set_result(done)
             except BaseException as error:
                 result.set_exception(error)
 
@@ -151,7 +185,7 @@ class Database:
         is_wasteful = self._is_wasteful()
         self._connection.close()
         if is_wasteful:
-            compact(self.path, self._memory_mb)
+            compact(self.path, self.memory_mb)
 
     def _is_wasteful(self) -> bool:
         try:
@@ -186,6 +220,20 @@ def one_of(column: str, values: Sequence[Any]) -> str:
     if len(values) == 1:
         return f"{column} = ?"
     return f"{column} IN ({', '.join('?' * len(values)) or 'NULL'})"
+
+
+def among(con: Connection, column: str, numbers: Iterable[int], kind: str = "BIGINT") -> str:
+    """SQL that asks whether a column of a type holds one of these numbers. Until the next call.
+
+    As rows they are found in half the time of a list, which is taken apart first.
+    """
+    numbers = list(numbers)
+    if not numbers:
+        return "false"
+    if len(numbers) <= _FEW_NUMBERS:
+        return f"{column} IN (VALUES {', '.join(f'({number}::{kind})' for number in numbers)})"
+    con.register("wanted", {"number": np.array(numbers, kind.replace("BIGINT", "int64").lower())})
+    return f"{column} IN (SELECT number FROM wanted)"
 
 
 def insert(

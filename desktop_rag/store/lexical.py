@@ -4,15 +4,23 @@ The ranking itself is in `bm25.py`, the postings in `postings.py`.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.domain import Passage
-from desktop_rag.store.bm25 import best, scores_of, weights_of
+from desktop_rag.store.bm25 import View, best, scores_of, weights_of
 from desktop_rag.store.conditions import condition_of
 from desktop_rag.store.contract.scope import EVERYWHERE, Scope
 from desktop_rag.store.contract.search import Weights, Words
-from desktop_rag.store.database import Connection, Database
+from desktop_rag.store.database import Connection, Database, among
+from desktop_rag.store.facts import LibraryFacts, facts_of
+from desktop_rag.store.posting_lists import PostingLists
+from desktop_rag.store.postings import key_of
+
+# Of the memory the setting grants: with 2 GB thirty words that stand in every fourth chunk of a
+# million, at eight bytes a posting.
+_LISTS_SHARE = 1 / 32
 
 
 class LexicalStore:
@@ -24,11 +32,12 @@ class LexicalStore:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._lists = PostingLists(int(_LISTS_SHARE * 1_000_000 * database.memory_mb))
 
     def weigh(self, words: Words) -> Weights:
         """How rare each word is. Once a question: it takes as long as a quick search."""
         with self._database.read() as con:
-            return weights_of(con, words)
+            return weights_of(con, self._facts, words)
 
     def best(
         self, words: Words | Weights, limit: int, scope: Scope = EVERYWHERE
@@ -37,8 +46,8 @@ class LexicalStore:
 
         Frequent words are looked up only for the chunks that rare ones leave in the race.
         """
-        with self._database.snapshot() as con:
-            return best(con, _weights(con, words), limit, scope)
+        with self._view() as view:
+            return best(view, self._weights(view.con, words), limit, scope)
 
     def scores(self, words: Words | Weights, chunk_ids: Sequence[int]) -> dict[int, float]:
         """BM25 of given chunks read with their neighbours; those without any word are absent.
@@ -46,16 +55,16 @@ class LexicalStore:
         A neighbour is the chunk before or after in the same document. Its words count
         NEIGHBOUR_SHARE: a passage that speaks of "it" is about what the one before names.
         """
-        with self._database.snapshot() as con:
-            return scores_of(con, _weights(con, words), chunk_ids)
+        with self._view() as view:
+            return scores_of(view, self._weights(view.con, words), chunk_ids)
 
     def inside(self, chunk_ids: Sequence[int], scope: Scope) -> frozenset[int]:
         """Those of the chunks that lie in the scope."""
         with self._database.read() as con:
-            only, parameters = condition_of(scope, con, "chunk_id")
+            only, parameters = condition_of(scope, con, self._facts, "chunk_id")
             rows = con.execute(
-                f"SELECT chunk_id FROM chunks WHERE chunk_id IN (SELECT unnest($ids)){only}",
-                {"ids": list(chunk_ids), **parameters},
+                f"SELECT chunk_id FROM chunks WHERE {among(con, 'chunk_id', chunk_ids)}{only}",
+                parameters,
             ).fetchall()
         return frozenset(row[0] for row in rows)
 
@@ -63,15 +72,14 @@ class LexicalStore:
         """The documents that the chunks belong to."""
         with self._database.read() as con:
             rows = con.execute(
-                "SELECT DISTINCT document_id FROM chunks WHERE chunk_id IN (SELECT unnest(?))",
-                [list(chunk_ids)],
+                f"SELECT DISTINCT document_id FROM chunks WHERE {among(con, 'chunk_id', chunk_ids)}"
             ).fetchall()
         return frozenset(row[0] for row in rows)
 
     def newest(self, limit: int, scope: Scope) -> dict[int, float]:
         """The first chunks of the documents in the scope that changed last, scored by their age."""
         with self._database.read() as con:
-            only, parameters = condition_of(scope, con, "chunk_id")
+            only, parameters = condition_of(scope, con, self._facts, "chunk_id")
             rows = con.execute(
                 "SELECT chunk_id, mtime_ns / 1e9 FROM chunks JOIN documents USING (document_id)"
                 f" WHERE position = 0{only} ORDER BY 2 DESC, 1 LIMIT {limit}",
@@ -81,11 +89,7 @@ class LexicalStore:
 
     def languages(self) -> list[str]:
         """The languages of the documents, the most frequent first; "" is unknown."""
-        with self._database.read() as con:
-            rows = con.execute(
-                "SELECT language FROM documents GROUP BY language ORDER BY count(*) DESC, language"
-            ).fetchall()
-        return [row[0] for row in rows]
+        return list(self._facts.languages)
 
     def nearest_term(self, term: str, errors: int) -> str:
         """The most frequent term with the fewest letters wrong, up to `errors`, or "".
@@ -110,13 +114,12 @@ class LexicalStore:
             # Apart: a join reads the texts of all the rows around.
             chunks = con.execute(
                 "SELECT chunk_id, document_id, text, anchor, start_offset, end_offset FROM chunks"
-                " WHERE chunk_id IN (SELECT unnest(?))",
-                [list(scores)],
+                f" WHERE {among(con, 'chunk_id', scores)}"
             ).fetchall()
+            keys = [key_of(document_id) for document_id in {row[1] for row in chunks}]
             documents = con.execute(
                 "SELECT document_id, path, title, part, url FROM documents"
-                " WHERE document_id IN (SELECT unnest(?))",
-                [list({row[1] for row in chunks})],
+                f" WHERE {among(con, 'key', keys, 'UBIGINT')}"
             ).fetchall()
         rows = {document_id: rest for document_id, *rest in documents}
         found: list[Passage] = []
@@ -131,6 +134,14 @@ class LexicalStore:
                 )
         return sorted(found, key=lambda passage: (-passage.score, passage.chunk_id))
 
+    @contextmanager
+    def _view(self) -> Generator[View]:
+        with self._database.snapshot() as con:
+            yield View(con, self._facts, self._lists.reader(con))
 
-def _weights(con: Connection, words: Words | Weights) -> Weights:
-    return words if isinstance(words, Weights) else weights_of(con, words)
+    @property
+    def _facts(self) -> LibraryFacts:
+        return self._database.known(facts_of)
+
+    def _weights(self, con: Connection, words: Words | Weights) -> Weights:
+        return words if isinstance(words, Weights) else weights_of(con, self._facts, words)

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from desktop_rag.store.conditions import condition_of, folded
 from desktop_rag.store.contract.scope import Scope
 from desktop_rag.store.database import Connection, Database
+from desktop_rag.store.facts import facts_of
 
 # Where runs of letters and digits are cut: BestBuy2019 is Best, Buy and 2019 as well.
 _CUTS = (
@@ -59,7 +60,8 @@ class NameStore:
         """
         parts = {"words": list(words), "beginnings": list(beginnings), "pieces": list(pieces)}
         with self._database.read() as con:
-            only, parameters = condition_of(scope, con, "document_id")
+            facts = self._database.known(facts_of)
+            only, parameters = condition_of(scope, con, facts, "document_id")
             plain = con.execute(
                 f"SELECT part, ending, {folded('part')} FROM (SELECT unnest($words) AS part,"
                 " ' ' AS ending UNION ALL SELECT unnest($beginnings), ''"
@@ -73,13 +75,10 @@ class NameStore:
                 {"any": "|".join(re.escape(sought) for _, _, sought in plain), **parameters},
             ).fetchall()
             rows = _standing(con, holders, plain) if holders and plain else []
-            [(total,)] = con.execute(
-                "SELECT count(*) FROM documents WHERE chunk_count > 0"
-            ).fetchall()
         found: dict[str, set[str]] = {}
         for document_id, part in rows:
             found.setdefault(document_id, set()).add(part)
-        return found, int(total)
+        return found, facts.filled
 
 
 def _standing(

@@ -9,26 +9,31 @@ takes no room.
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from desktop_rag.store.database import Connection
+from desktop_rag.store.database import Connection, among
 
-Ids = NDArray[np.int64]
+Ids = NDArray[np.integer]
 Numbers = NDArray[np.float64]
+Counts = NDArray[np.integer]
+Number = TypeVar("Number", bound=np.number)
 
 # So many postings, or this share of the sorted ones, are read over by a search in no time.
 _LEAST_RUN = 250_000
 _RUN_SHARE = 0.01
-_KEYS = "key IN (SELECT unnest(?::UBIGINT[]))"
+# Among the sizes of runs, what is left behind each time that all are made one.
+SORTED_ANEW = 0
+# Of a million postings half the bytes take half the time.
+_HITS = "chunk_id::UINTEGER AS chunk_id, tf, term_count"
 # Two statements: of a union DuckDB would read the whole vocabulary.
-_SORTED_COUNTS = f"SELECT key, sum(chunks)::BIGINT FROM terms WHERE {_KEYS} GROUP BY key"
-_RECENT_COUNTS = f"SELECT key, count(*) FROM recent_postings WHERE {_KEYS} GROUP BY key"
+_SORTED_COUNTS = "SELECT key, sum(chunks)::BIGINT FROM terms WHERE {} GROUP BY key"
+_RECENT_COUNTS = "SELECT key, count(*) FROM recent_postings WHERE {} GROUP BY key"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +41,25 @@ class Hits:
     """Where a word stands: arrays of one length, a row a chunk and term."""
 
     chunk_ids: Ids
-    tf: Numbers
-    lengths: Numbers
+    tf: Counts
+    lengths: Counts
 
-    def where(self, rows: NDArray[np.bool_]) -> "Hits":
+    def where(self, rows: NDArray[np.bool_] | Ids) -> "Hits":
         """Some of the rows."""
         return Hits(self.chunk_ids[rows], self.tf[rows], self.lengths[rows])
+
+    def among(self, chunk_ids: Ids) -> "Hits":
+        """Those in given chunks. Both in ascending order."""
+        # Of another type it would convert all of its own.
+        chunk_ids = chunk_ids.astype(self.chunk_ids.dtype)
+        places = np.searchsorted(self.chunk_ids, chunk_ids)
+        places = places[places < len(self.chunk_ids)]
+        return self.where(places[self.chunk_ids[places] == chunk_ids[: len(places)]])
+
+    @property
+    def nbytes(self) -> int:
+        """The memory it takes."""
+        return self.chunk_ids.nbytes + self.tf.nbytes + self.lengths.nbytes
 
 
 @lru_cache(maxsize=50_000)
@@ -59,32 +77,31 @@ def sql_key(text: str) -> str:
 def counts_of(con: Connection, keys: Sequence[int]) -> Counter[int]:
     """In how many chunks each term stands. Until postings are sorted anew, deleted ones count."""
     counts: Counter[int] = Counter()
+    which = among(con, "key", keys, "UBIGINT")
     for sql in (_SORTED_COUNTS, _RECENT_COUNTS):
-        counts.update(dict(con.execute(sql, [list(keys)]).fetchall()))
+        counts.update(dict(con.execute(sql.format(which)).fetchall()))
     return counts
+
+
+def state_of(con: Connection) -> tuple[int, int]:
+    """Differs from every other state that the sorted postings are ever in."""
+    sizes = [size for (size,) in con.execute("SELECT size FROM posting_runs").fetchall()]
+    return sizes.count(SORTED_ANEW), len(sizes)
 
 
 def sorted_hits(con: Connection, key: int) -> Hits:
     """All sorted postings of a term, by chunk."""
-    sql = f"SELECT chunk_id, tf, term_count FROM postings WHERE key = {key:d}"
-    return _hits(con.execute(sql).fetchnumpy())
+    return _hits(con.execute(f"SELECT {_HITS} FROM postings WHERE key = {key:d}").fetchnumpy())
 
 
 def recent_hits(con: Connection, keys: Sequence[int]) -> dict[int, Hits]:
-    """The postings of these terms that came since the others were sorted."""
-    return _by_key(con, f"FROM recent_postings WHERE key IN ({_listed(keys)})", keys)
-
-
-def hits_among(con: Connection, keys: Sequence[int], chunk_ids: Ids) -> dict[int, Hits]:
-    """Where these terms stand in given chunks."""
-    con.register("wanted_chunks", {"wanted_id": chunk_ids})
-    columns, which = "SELECT key, chunk_id, tf, term_count", f"WHERE key IN ({_listed(keys)})"
-    return _by_key(
-        con,
-        f"FROM ({columns} FROM postings {which} UNION ALL {columns} FROM recent_postings {which})"
-        " WHERE chunk_id IN (SELECT wanted_id FROM wanted_chunks)",
-        keys,
-    )
+    """The postings of these terms that came since the others were sorted, by chunk."""
+    rows = con.execute(
+        f"SELECT key, {_HITS} FROM recent_postings"
+        f" WHERE key IN ({', '.join(f'{key:d}' for key in keys) or 'NULL'})"
+    ).fetchnumpy()
+    found, of = _hits(rows), rows["key"]
+    return {key: found.where(of == np.uint64(key)) for key in keys}
 
 
 def sort_recent(con: Connection, least: int = _LEAST_RUN) -> None:
@@ -112,14 +129,14 @@ def joined(hits: Sequence[Hits]) -> Hits:
     if len(hits) == 1:
         return hits[0]
     if not hits:
-        return Hits(np.empty(0, np.int64), np.empty(0), np.empty(0))
+        return Hits(*(np.empty(0, np.int64) for _ in range(3)))
     chunk_ids = np.concatenate([h.chunk_ids for h in hits])
-    ids, tf = summed(chunk_ids, np.concatenate([h.tf for h in hits]))
+    ids, tf = summed(chunk_ids, np.concatenate([h.tf.astype(np.int64) for h in hits]))
     _, first = np.unique(chunk_ids, return_index=True)
     return Hits(ids, tf, np.concatenate([h.lengths for h in hits])[first])
 
 
-def summed(ids: Ids, values: Numbers) -> tuple[Ids, Numbers]:
+def summed(ids: Ids, values: NDArray[Number]) -> tuple[Ids, NDArray[Number]]:
     """Each different id once, ascending, and the sum of its values."""
     if not len(ids):
         return ids, values
@@ -129,16 +146,9 @@ def summed(ids: Ids, values: Numbers) -> tuple[Ids, Numbers]:
     return in_order[begins], np.add.reduceat(values[order], begins)
 
 
-def _by_key(con: Connection, source: str, keys: Sequence[int]) -> dict[int, Hits]:
-    rows = con.execute(f"SELECT key, chunk_id, tf, term_count {source}").fetchnumpy()
-    found = _hits(rows)
-    return {key: found.where(rows["key"] == np.uint64(key)) for key in keys}
-
-
 def _hits(rows: dict[str, Any]) -> Hits:
-    tf, lengths = rows["tf"].astype(np.float64), rows["term_count"].astype(np.float64)
-    return Hits(rows["chunk_id"], tf, lengths)
-
-
-def _listed(keys: Iterable[int]) -> str:
-    return ", ".join(f"{key:d}" for key in keys) or "NULL"
+    ids: Ids = rows["chunk_id"]
+    hits = Hits(ids, rows["tf"], rows["term_count"])
+    # Several threads read, so that pieces may come in any order.
+    in_order = bool((ids[1:] > ids[:-1]).all())
+    return hits if in_order else hits.where(np.argsort(ids, kind="stable"))

@@ -27,8 +27,7 @@ class SourceStore:
 
     def collections(self) -> list[Collection]:
         """All collections, the oldest first."""
-        with self._database.read() as con:
-            return _collections(con)
+        return list(self._database.known(_collections))
 
     def add_collection(self, name: str) -> Collection:
         """A new collection; AppError when the name is empty or taken."""

@@ -16,6 +16,7 @@ from desktop_rag.store.conditions import condition_of
 from desktop_rag.store.contract.scope import EVERYWHERE, Scope
 from desktop_rag.store.contract.vectors import Compared
 from desktop_rag.store.database import Connection, Database, insert
+from desktop_rag.store.facts import facts_of
 from desktop_rag.store.packed_vectors import (
     COLUMN,
     packed,
@@ -27,6 +28,7 @@ from desktop_rag.store.packed_vectors import (
     window_bytes,
     words_of,
 )
+from desktop_rag.store.sign_sample import SignSample, distances
 
 # Candidates of the Hamming scan, the second times the root of the number of vectors: enough for
 # recall@10 ≥ .99 of exact on the sets we measure.
@@ -34,6 +36,9 @@ _NEAR = 1000
 _NEAR_FACTOR = 2
 # Of more than _NEAR so many are compared: each may lie in a block of its own.
 _NEARER = 400
+# From so many on a sample tells where the first are.
+SAMPLED_FROM = 50_000
+_PACKED = "vector, coalesce(windows, ''::BLOB) AS windows"
 
 
 class VectorStore:
@@ -45,6 +50,7 @@ class VectorStore:
         self._dimensions = dimensions
         self._words = words_of(dimensions)
         self._table = database.write(lambda con: _vector_table(con, model, dimensions))
+        self._sample: SignSample | None = None
         self.model_id = int(self._table.removeprefix("vectors_"))
 
     def add(self, hashes: Sequence[str], vectors: NDArray[np.float32]) -> None:
@@ -52,7 +58,7 @@ class VectorStore:
         bits = sign_bits(vectors)
         columns: dict[str, Any] = {"content_hash": list(hashes), "vector": packed(vectors)}
         columns |= {f"b{k}": np.ascontiguousarray(bits[:, k]) for k in range(self._words)}
-        self._database.write(lambda con: insert(con, self._table, columns))
+        self._database.note(lambda con: insert(con, self._table, columns))
 
     def missing(
         self, limit: int, collection_ids: Sequence[str] | None = None
@@ -137,57 +143,100 @@ class VectorStore:
             ).fetchall()
         if count:
             sql = f"DELETE FROM {self._table} WHERE {dead}"
-            self._database.write(lambda con: con.execute(sql, parameters))
+            self._database.note(lambda con: con.execute(sql, parameters))
 
     def nearest(
         self, query: NDArray[np.float32], limit: int, scope: Scope = EVERYWHERE
-    ) -> list[tuple[int, float]]:
-        """The `limit` chunks most similar to a unit vector: (chunk id, similarity), best first."""
+    ) -> Compared:
+        """The `limit` chunks most similar to a unit vector, best first."""
         with self._database.snapshot() as con:
-            only, parameters = condition_of(scope, con, "content_hash")
+            facts = self._database.known(facts_of)
+            only, parameters = condition_of(scope, con, facts, "content_hash")
             con.register("candidates", {"place": self._candidates(con, query, only, parameters)})
+            # As text: thousands of UUID objects take a while to make.
             rows = con.execute(
-                f"SELECT content_hash, vector FROM {self._table}"
+                f"SELECT content_hash::VARCHAR AS content, {_PACKED} FROM {self._table}"
                 " WHERE rowid IN (SELECT place FROM candidates)"
             ).fetchnumpy()
-            similar = np.vecdot(unpacked(rows["vector"].tolist(), self._dimensions), query)
+            vectors = unpacked(rows["vector"].tolist(), self._dimensions)
+            similar = np.vecdot(vectors, query)
             best = np.argsort(-similar)[: 2 * limit]
-            near = {"content_hash": rows["content_hash"][best], "similarity": similar[best]}
-            con.register("near", near)
-            only, parameters = condition_of(scope, con, "chunk_id")
-            return con.execute(
-                "SELECT c.chunk_id, near.similarity FROM near"
-                f" JOIN chunks c USING (content_hash) WHERE true{only}"
-                f" ORDER BY near.similarity DESC, c.chunk_id LIMIT {limit}",
+            con.register(
+                "near", {"content": rows["content"][best], "row": best, "similar": similar[best]}
+            )
+            only, parameters = condition_of(scope, con, facts, "chunk_id")
+            found = con.execute(
+                "SELECT c.chunk_id, near.row FROM near"
+                f" JOIN chunks c ON c.content_hash = near.content::UUID WHERE true{only}"
+                f" ORDER BY near.similar DESC, c.chunk_id LIMIT {limit}",
                 parameters,
-            ).fetchall()
+            ).fetchnumpy()
+        order = found["row"]
+        windows = _best_windows(query, rows["windows"][order].tolist())
+        return Compared(found["chunk_id"].tolist(), similar[order], vectors[order], windows)
 
     def _candidates(
         self, con: Connection, query: NDArray[np.float32], only: str, parameters: dict[str, Any]
     ) -> NDArray[np.int64]:
         """Row numbers of the vectors that are compared."""
         [(count,)] = con.execute(f"SELECT count(*) FROM {self._table}").fetchall()
-        names = self._bits
-        bits = sign_bits(query[np.newaxis, :])[0].tolist()
-        rows = con.execute(
-            f"SELECT rowid AS place, {', '.join(names)} FROM {self._table} WHERE true{only}"
-            f" ORDER BY {self._hamming} LIMIT {max(_NEAR, int(_NEAR_FACTOR * count**0.5))}",
-            dict(zip(names, bits, strict=True)) | parameters,
-        ).fetchnumpy()
-        places: NDArray[np.int64] = rows["place"]
+        limit = max(_NEAR, int(_NEAR_FACTOR * count**0.5))
+        [bits] = sign_bits(query[np.newaxis, :])
+        places, found = self._first_by_signs(con, bits, limit, count, only, parameters)
         if len(places) <= _NEAR:
             return places
         # Not with `@`: the threads of a BLAS library go on spinning for a while when it is done.
-        near = signs(np.stack([rows[name] for name in names], axis=1), self._dimensions)
-        return places[np.argpartition(-np.vecdot(near, query), _NEARER)[:_NEARER]]
+        near = np.vecdot(signs(found, self._dimensions), query)
+        return places[np.argpartition(-near, _NEARER)[:_NEARER]]
+
+    def _first_by_signs(
+        self,
+        con: Connection,
+        query: NDArray[np.int64],
+        limit: int,
+        count: int,
+        only: str,
+        parameters: dict[str, Any],
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Row numbers and sign bits of the vectors whose signs differ least."""
+        if count >= SAMPLED_FROM and not only:
+            reach = self._signs_of(con, count).reach(query, limit / count)
+            # Faster than to put the first of a million in order.
+            places, found = self._by_signs(con, query, f"WHERE {self._hamming} <= {reach}", {})
+            if len(places) >= limit:
+                first = np.argpartition(distances(found, query), limit - 1)[:limit]
+                return places[first], found[first]
+        order = f"WHERE true{only} ORDER BY {self._hamming} LIMIT {limit}"
+        return self._by_signs(con, query, order, parameters)
+
+    def _by_signs(
+        self, con: Connection, query: NDArray[np.int64], which: str, parameters: dict[str, Any]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        names = self._bits
+        rows = con.execute(
+            f"SELECT rowid AS place, {', '.join(names)} FROM {self._table} {which}",
+            dict(zip(names, query.tolist(), strict=True)) | parameters,
+        ).fetchnumpy()
+        return rows["place"], np.stack([rows[name] for name in names], axis=1)
+
+    def _signs_of(self, con: Connection, count: int) -> SignSample:
+        if self._sample is None or not self._sample.still_fits(count):
+            rows = con.execute(
+                f"SELECT {', '.join(self._bits)} FROM {self._table}"
+                f" USING SAMPLE {SignSample.ROWS} ROWS (reservoir, 1)"
+            ).fetchnumpy()
+            bits = np.stack([rows[name] for name in self._bits], axis=1)
+            self._sample = SignSample(count, bits)
+        return self._sample
 
     def compared(self, query: NDArray[np.float32], chunk_ids: Sequence[int]) -> Compared:
-        """Those of the chunks that have a vector, with the vectors and the nearest of windows."""
+        """Those of the chunks that have a vector, in any order."""
         with self._database.read() as con:
             rows = con.execute(self._of_chunks, [list(chunk_ids)]).fetchnumpy()
         vectors = unpacked(rows["vector"].tolist(), self._dimensions)
         windows = _best_windows(query, rows["windows"].tolist())
-        return Compared(rows["chunk_id"].tolist(), vectors, windows)
+        similar = np.vecdot(vectors, query)
+        return Compared(rows["chunk_id"].tolist(), similar, vectors, windows)
 
     # --- windows -----------------------------------------------------------------------------
 
@@ -199,7 +248,7 @@ class VectorStore:
         columns: dict[str, Any] = {
             "content_hash": list(hashes), "windows": [packed_windows(those) for those in windows]
         }  # fmt: skip
-        self._database.write(lambda con: self._store_windows(con, columns))
+        self._database.note(lambda con: self._store_windows(con, columns))
 
     def _store_windows(self, con: Connection, columns: dict[str, Any]) -> None:
         """Put rows with windows in the place of those without."""
@@ -237,7 +286,7 @@ class VectorStore:
 
     def drop_windows(self) -> None:
         """Forget all windows; `missing_windows` gives their contents again."""
-        self._database.write(lambda con: con.execute(f"UPDATE {self._table} SET windows = NULL"))
+        self._database.note(lambda con: con.execute(f"UPDATE {self._table} SET windows = NULL"))
 
     @property
     def _of_chunks(self) -> str:
@@ -250,7 +299,7 @@ class VectorStore:
             " WHERE chunk_id IN (SELECT unnest(?::BIGINT[]))),"
             " places AS MATERIALIZED (SELECT chunk_id, t.rowid AS place"
             f" FROM wanted JOIN {self._table} t USING (content_hash))"
-            " SELECT chunk_id, vector, coalesce(windows, ''::BLOB) AS windows FROM places"
+            f" SELECT chunk_id, {_PACKED} FROM places"
             f" JOIN (SELECT rowid AS place, vector, windows FROM {self._table}"
             " WHERE rowid IN (SELECT place FROM places)) USING (place)"
         )

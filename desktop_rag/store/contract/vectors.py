@@ -17,16 +17,22 @@ ROUNDING = 0.005
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """Chunks that have a vector of one model.
+    """Chunks that have a vector of one model, compared with a query.
 
-    `vectors` are unit vectors that may be rounded, shape (len(chunk_ids), dimensions); chunks of
-    equal content have equal rows. `windows` is the similarity of each one's best window to the
-    query, right to ±4 ROUNDING, and NaN for those without windows.
+    `similar` are their similarities, right to ±ROUNDING. `vectors` are unit vectors that may be
+    rounded, shape (len(chunk_ids), dimensions); chunks of equal content have equal rows. `windows`
+    is the similarity of each one's best window, right to ±4 ROUNDING, and NaN for those without
+    windows.
     """
 
     chunk_ids: list[int]
+    similar: NDArray[np.float32]
     vectors: NDArray[np.float32]
     windows: NDArray[np.float64]
+
+    def ranking(self) -> list[tuple[int, float]]:
+        """(chunk id, similarity) in their order."""
+        return list(zip(self.chunk_ids, self.similar.tolist(), strict=True))
 
 
 class VectorStore(Protocol):
@@ -88,18 +94,17 @@ class VectorStore(Protocol):
 
     def nearest(
         self, query: NDArray[np.float32], limit: int, scope: Scope = EVERYWHERE
-    ) -> list[tuple[int, float]]:
-        """The `limit` chunks most similar to a unit vector: (chunk id, similarity), best first.
+    ) -> Compared:
+        """The `limit` chunks most similar to a unit vector, best first.
 
-        The similarities are right to ± ROUNDING, and so is the choice while at most EXACT_UP_TO
-        vectors lie in the scope; of equal ones the lower id comes first. Of any number, a share of
-        at least .99 of the first ten that are really the nearest must be found, averaged over real
-        questions.
+        While at most EXACT_UP_TO vectors lie in the scope, the choice is right to ±ROUNDING; of
+        equal ones the lower id comes first. Of any number, a share of at least .99 of the first ten
+        that are really the nearest must be found, averaged over real questions.
         """
         ...
 
     def compared(self, query: NDArray[np.float32], chunk_ids: Sequence[int]) -> Compared:
-        """Those of the chunks that have a vector, in any order, with how near their windows are."""
+        """Those of the chunks that have a vector, in any order."""
         ...
 
     # --- windows: a few sentences each, inside of passages -----------------------------------

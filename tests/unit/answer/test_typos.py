@@ -65,7 +65,6 @@ def test_of_a_word_that_is_part_of_another_only_the_whole_is_mended(engine: Engi
     put(engine, "a.txt", "The amount of amounts was paid today.")
     wanted = QuestionReader(engine.lexical).read(parse_query("amuont of amuontings paid today"))
     assert wanted.repaired == (("amuont", "amount"),)
-    assert wanted.text == "amuont of amuontings paid today"
 
 
 @pytest.mark.parametrize(

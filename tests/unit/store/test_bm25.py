@@ -1,18 +1,28 @@
 """The ways to the best chunks differ in cost, never in what they find."""
 
 import random
+from collections.abc import Generator
+from contextlib import contextmanager
 
 import pytest
 
-from desktop_rag.store.bm25 import best, scores_of, weights_of
+from desktop_rag.store.bm25 import View, best, scores_of, weights_of
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.scope import EVERYWHERE, Scope
 from desktop_rag.store.database import Database
+from desktop_rag.store.facts import facts_of
+from desktop_rag.store.posting_lists import PostingLists
 from desktop_rag.store.postings import key_of, sql_key
 from tests.stored_rows import put, remove
 
 ALL = 10_000
 RARE, COMMON = ("rare",), ("common",)
+
+
+@contextmanager
+def view_of(database: Database) -> Generator[View]:
+    with database.snapshot() as con:
+        yield View(con, database.known(facts_of), PostingLists(1_000_000).reader(con))
 
 
 @pytest.fixture
@@ -35,10 +45,10 @@ def test_frequent_words_are_left_out_or_not_with_the_same_result(
     filled: Engine, database: Database, limit: int, scope: Scope
 ) -> None:
     words = [("usual",), COMMON, RARE, ("odd", "known")]
-    with database.snapshot() as con:
-        weights = weights_of(con, words)
-        step_by_step = best(con, weights, limit, scope, cheap=0)
-        at_once = best(con, weights, ALL, scope)[:limit]
+    with view_of(database) as view:
+        weights = weights_of(view.con, view.facts, words)
+        step_by_step = best(view, weights, limit, scope, cheap=0)
+        at_once = best(view, weights, ALL, scope)[:limit]
     assert [i for i, _ in step_by_step] == [i for i, _ in at_once]
     assert [s for _, s in step_by_step] == pytest.approx([s for _, s in at_once])
 
@@ -49,11 +59,11 @@ def test_a_term_of_two_words_counts_for_the_more_frequent_one(
     put(engine, "a.txt", "rare common")
     put(engine, "b.txt", "common")
     both = ("rare", "common")
-    with database.snapshot() as con:
-        weights = weights_of(con, [both, COMMON])
-        found = dict(best(con, weights, ALL, EVERYWHERE))
-        assert found == dict(best(con, weights.only([both]), ALL, EVERYWHERE))
-        assert found == pytest.approx(scores_of(con, weights, list(found)))
+    with view_of(database) as view:
+        weights = weights_of(view.con, view.facts, [both, COMMON])
+        found = dict(best(view, weights, ALL, EVERYWHERE))
+        assert found == dict(best(view, weights.only([both]), ALL, EVERYWHERE))
+        assert found == pytest.approx(scores_of(view, weights, list(found)))
     assert len(found) == 2
 
 

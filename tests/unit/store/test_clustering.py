@@ -5,7 +5,7 @@ from typing import TypeVar
 from desktop_rag.store.clustering import PostingsClustering
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.database import Connection, Database
-from desktop_rag.store.postings import sort_recent
+from desktop_rag.store.postings import SORTED_ANEW, sort_recent, state_of
 from tests.stored_rows import found, put, remove
 
 T = TypeVar("T")
@@ -37,6 +37,10 @@ def rows(database: Database, table: str) -> int:
     return count
 
 
+def runs(database: Database) -> int:
+    return rows(database, f"posting_runs WHERE size <> {SORTED_ANEW}")
+
+
 def test_recent_postings_become_a_run_and_the_runs_one(engine: Engine, database: Database) -> None:
     for n in range(3):
         put(engine, f"{n}.txt", "the lamp is lit", f"and number {n}")
@@ -44,10 +48,10 @@ def test_recent_postings_become_a_run_and_the_runs_one(engine: Engine, database:
         database.write(lambda con: sort_recent(con, least=0))
         assert rows(database, "recent_postings") == 0
         assert [engine.lexical.best([("lamp",), ("number",)], 9), found(engine, "number")] == before
-    assert rows(database, "posting_runs") == 3
+    assert runs(database) == 3
     remove(engine, "1.txt")
     engine.upkeep.run()
-    assert rows(database, "posting_runs") == 0
+    assert runs(database) == 0
     assert len(found(engine, "number")) == 2
     assert engine.lexical.weigh([("number",)]).counts == (2,)
 
@@ -81,4 +85,25 @@ def test_a_run_made_while_all_is_sorted_is_not_lost(engine: Engine, database: Da
     assert len(found(engine, "lamp")) == 2
     engine.upkeep.run()
     assert len(found(engine, "lamp")) == 2
-    assert rows(database, "posting_runs") == 0
+    assert runs(database) == 0
+
+
+def test_no_two_states_of_the_sorted_postings_look_alike(
+    engine: Engine, database: Database
+) -> None:
+    states: list[tuple[int, int]] = []
+
+    def note() -> None:
+        with database.read() as con:
+            states.append(state_of(con))
+
+    note()
+    for n in range(3):
+        # As many come as go: the sizes are the same each time.
+        put(engine, f"{n}.txt", "the lamp is lit")
+        database.write(lambda con: sort_recent(con, least=0))
+        note()
+        remove(engine, f"{n}.txt")
+        engine.upkeep.run()
+        note()
+    assert len(set(states)) == len(states)

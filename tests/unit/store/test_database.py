@@ -158,3 +158,45 @@ def test_after_closing_writes_and_reads_are_refused(database: Database) -> None:
         database.write(count)
     with pytest.raises(AppError, match="closed"), database.read() as con:
         count(con)
+
+
+def languages(con: Connection) -> list[tuple[str]]:
+    return con.execute("SELECT language FROM documents").fetchall()
+
+
+def add_document(con: Connection) -> None:
+    con.execute("INSERT INTO documents (document_id, language) VALUES ('a', 'en')")
+
+
+def test_what_is_known_is_looked_up_anew_when_the_library_has_changed(database: Database) -> None:
+    assert database.known(languages) == []
+    assert database.known(languages) is database.known(languages)
+    database.write(add_document)
+    assert database.known(languages) == [("en",)]
+
+
+def test_what_was_said_leaves_the_library_as_it_is_known(database: Database) -> None:
+    known = database.known(languages)
+    database.note(lambda con: con.execute("INSERT INTO evaluations (kind) VALUES ('a')"))
+    assert database.known(languages) is known
+
+
+def test_what_is_looked_up_while_the_library_changes_is_not_kept(database: Database) -> None:
+    seen: list[list[tuple[str]]] = []
+
+    def work(con: Connection) -> None:
+        add_document(con)
+        seen.append(database.known(languages))
+
+    database.write(work)
+    assert [*seen, database.known(languages)] == [[], [("en",)]]
+
+
+def test_a_change_that_failed_leaves_what_is_known_right(database: Database) -> None:
+    def work(con: Connection) -> None:
+        add_document(con)
+        raise KeyError("bug")
+
+    with pytest.raises(KeyError):
+        database.write(work)
+    assert database.known(languages) == []

@@ -95,7 +95,7 @@ def test_a_library_with_vectors_of_floats_is_taken_over(path: Path) -> None:
     database = Database(path, memory_mb=256, backups=path.parent)
     engine = duckdb_engine(database)
     vectors, query = engine.models.vectors("small", 3), np.array([0.6, -0.8, 0.0], np.float32)
-    assert vectors.nearest(query, 5) == [(1, pytest.approx(1.0, abs=ROUNDING))]
+    assert vectors.nearest(query, 5).ranking() == [(1, pytest.approx(1.0, abs=ROUNDING))]
     [window] = vectors.compared(query, [1]).windows.tolist()
     assert window == pytest.approx(1.4 / 2**0.5, abs=2 * ROUNDING)
     assert engine.models.vectors("unused", 2).counts() == (1, 1)

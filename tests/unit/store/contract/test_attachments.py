@@ -60,7 +60,7 @@ def test_by_meaning_the_same_text_is_found_where_the_library_has_it(engine: Engi
     query = np.array([0.6, 0.8], np.float32)
 
     def near(scope: Scope) -> Sequence[str]:
-        scores = dict(vectors.nearest(query, 10, scope))
+        scores = dict(vectors.nearest(query, 10, scope).ranking())
         return sorted(p.text for p in engine.lexical.passages(scores))
 
     assert near(EVERYWHERE) == [BOTH]

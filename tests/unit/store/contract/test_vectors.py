@@ -43,10 +43,10 @@ def test_the_nearest_are_those_of_the_exact_product(engine: Engine) -> None:
     store, by_text, numbers = with_vectors(engine, EXACT_UP_TO)
     query = by_text["text 7"]
     exact = sorted(((float(v @ query), t) for t, v in by_text.items()), reverse=True)[:10]
-    nearest = store.nearest(query, 10)
+    nearest = store.nearest(query, 10).ranking()
     assert [i for i, _ in nearest][:5] == [numbers[text] for _, text in exact][:5]
     assert [s for _, s in nearest] == pytest.approx([s for s, _ in exact], abs=ROUNDING)
-    assert len(store.nearest(query, 2 * EXACT_UP_TO)) == EXACT_UP_TO
+    assert len(store.nearest(query, 2 * EXACT_UP_TO).chunk_ids) == EXACT_UP_TO
 
 
 def test_only_what_lies_in_the_scope_is_near(engine: Engine) -> None:
@@ -58,7 +58,8 @@ def test_only_what_lies_in_the_scope_is_near(engine: Engine) -> None:
     query = by_text["text of both"]
 
     def near(scope: Scope) -> list[str]:
-        return [p.text for p in engine.lexical.passages(dict(store.nearest(query, 9, scope)))]
+        scores = dict(store.nearest(query, 9, scope).ranking())
+        return [p.text for p in engine.lexical.passages(scores)]
 
     assert near(Scope()).count("text of both") == 2
     assert sorted(near(Scope((collection_id(engine, "A"),)))) == ["text of a", "text of both"]
@@ -73,8 +74,8 @@ def test_of_equally_similar_chunks_the_one_stored_first_comes_first(engine: Engi
     store = vectors_of(engine)
     [vector] = unit_vectors(1)
     embed(store, {"text again": vector})
-    nearest = [i for i, _ in store.nearest(vector, 2)]
-    assert nearest == sorted(i for i, _ in store.nearest(vector, 10))[:2]
+    nearest = store.nearest(vector, 2).chunk_ids
+    assert nearest == sorted(store.nearest(vector, 10).chunk_ids)[:2]
 
 
 def test_vectors_come_back_rounded_at_most(engine: Engine) -> None:
@@ -138,12 +139,12 @@ def test_vectors_of_two_models_never_mix(engine: Engine) -> None:
     first, by_text, _ = with_vectors(engine, 3)
     other = vectors_of(engine, "another")
     assert other.counts() == (3, 3)
-    assert other.nearest(by_text["text 0"], 5) == []
+    assert other.nearest(by_text["text 0"], 5).chunk_ids == []
     assert first.finish_documents() == ["many.txt"]
     assert other.reopen_documents() == ["many.txt"]
     embed(other, {text: -vector for text, vector in by_text.items()})
-    assert first.nearest(by_text["text 0"], 1)[0][1] == pytest.approx(1.0, abs=ROUNDING)
-    assert other.nearest(by_text["text 0"], 3)[-1][1] == pytest.approx(-1.0, abs=ROUNDING)
+    assert first.nearest(by_text["text 0"], 1).similar[0] == pytest.approx(1.0, abs=ROUNDING)
+    assert other.nearest(by_text["text 0"], 3).similar[-1] == pytest.approx(-1.0, abs=ROUNDING)
     assert first.counts() == other.counts() == (3, 0)
 
 
@@ -169,10 +170,10 @@ def test_what_is_gone_for_now_keeps_its_vectors_and_is_not_near(engine: Engine) 
 
     become(DocumentState.GONE, 7.0)
     store.prune()
-    assert store.nearest(by_text["text 0"], 5) == []
+    assert store.nearest(by_text["text 0"], 5).chunk_ids == []
     become(DocumentState.SEARCHABLE, 0.0)
     assert store.counts() == (1, 0)
-    assert [i for i, _ in store.nearest(by_text["text 0"], 5)] == list(numbers.values())
+    assert store.nearest(by_text["text 0"], 5).chunk_ids == list(numbers.values())
 
 
 def test_work_on_some_collections_leaves_the_others_alone(engine: Engine) -> None:

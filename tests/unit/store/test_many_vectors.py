@@ -1,0 +1,61 @@
+"""In a large library a sample of the vectors tells which of all are compared."""
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from desktop_rag.store.database import Database, insert
+from desktop_rag.store.vectors import SAMPLED_FROM, VectorStore
+
+DIMENSIONS = 64
+BESIDE = 10_000
+
+
+def fill(database: Database, vectors: NDArray[np.float32]) -> VectorStore:
+    """Chunks 1, 2, 3 … with these vectors."""
+    store = VectorStore(database, "model", DIMENSIONS)
+    hashes = [f"{n + 1:032x}" for n in range(len(vectors))]
+    store.add(hashes, vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
+    ids = np.arange(1, len(vectors) + 1)
+    database.write(lambda con: insert(con, "chunks", {"chunk_id": ids, "content_hash": hashes}))
+    return store
+
+
+def exact(vectors: NDArray[np.float32], query: NDArray[np.float32], limit: int) -> set[int]:
+    similar = vectors @ query / np.linalg.norm(vectors, axis=1)
+    return {int(place) + 1 for place in np.argsort(-similar)[:limit]}
+
+
+@pytest.fixture
+def random() -> np.random.Generator:
+    return np.random.default_rng(3)
+
+
+def test_the_nearest_of_many_are_found(database: Database, random: np.random.Generator) -> None:
+    # Subjects, as passages have them: of vectors without any none is near.
+    subjects = random.standard_normal((500, DIMENSIONS))
+    noise = 0.5 * random.standard_normal((SAMPLED_FROM, DIMENSIONS))
+    vectors = (subjects[random.integers(0, 500, SAMPLED_FROM)] + noise).astype(np.float32)
+    store = fill(database, vectors)
+    found = 0
+    for subject in subjects[:20].astype(np.float32):
+        query = subject / np.linalg.norm(subject)
+        found += len(set(store.nearest(query, 10).chunk_ids) & exact(vectors, query, 10))
+    assert found >= 0.99 * 200
+
+
+def test_when_the_sample_misleads_all_are_put_in_order(
+    database: Database, random: np.random.Generator
+) -> None:
+    towards = np.ones(DIMENSIONS, np.float32) / DIMENSIONS**0.5
+    noise = 0.05 * random.standard_normal((SAMPLED_FROM + BESIDE, DIMENSIONS))
+    vectors = (noise - towards).astype(np.float32)
+    vectors[:BESIDE] += 2 * towards
+    store = fill(database, vectors)
+    assert set(store.nearest(towards, 10).chunk_ids) <= set(range(1, BESIDE + 1))
+    # What the sample says is near goes; the rest is as far away as can be.
+    database.write(lambda con: con.execute("DELETE FROM chunks WHERE chunk_id <= ?", [BESIDE]))
+    store.prune()
+    nearest = store.nearest(towards, 10)
+    assert len(nearest.chunk_ids) == 10
+    assert nearest.similar.max() < 0
