@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from desktop_rag.store.chunk_lengths import ChunkLengths
 from desktop_rag.store.conditions import condition_of
 from desktop_rag.store.contract.scope import Scope
 from desktop_rag.store.contract.search import (
@@ -21,13 +21,14 @@ from desktop_rag.store.contract.search import (
     Weights,
     Words,
 )
-from desktop_rag.store.database import Connection, among
+from desktop_rag.store.database import Connection
 from desktop_rag.store.facts import LibraryFacts
-from desktop_rag.store.posting_lists import ListReader
+from desktop_rag.store.posting_lists import PostingLists
 from desktop_rag.store.postings import (
     Hits,
     Ids,
     Numbers,
+    Standing,
     counts_of,
     joined,
     key_of,
@@ -45,14 +46,17 @@ class View:
 
     con: Connection
     facts: LibraryFacts
-    lists: ListReader
+    standing: Standing
+    lists: PostingLists
+    lengths: ChunkLengths
 
 
 def weights_of(con: Connection, facts: LibraryFacts, words: Words) -> Weights:
     """How rare each different word is, the rarest first."""
     different = list(dict.fromkeys(words))
     keys = {word: [key_of(term) for term in word] for word in different}
-    found = counts_of(con, [key for word in different for key in keys[word]])
+    asked = [key for word in different for key in keys[word]]
+    found = counts_of(con, asked, has_recent=facts.has_recent)
     counts = {word: sum(found[key] for key in keys[word]) for word in different}
     total = facts.chunks
     order = sorted(different, key=lambda word: (counts[word], word))
@@ -100,20 +104,22 @@ def best(
 def scores_of(view: View, weights: Weights, chunk_ids: Sequence[int]) -> dict[int, float]:
     """The scores of given chunks read with their neighbours; those without any are absent."""
     near = {i + step for i in chunk_ids for step in (-1, 0, 1)}
-    ids, lengths, documents = _chunks(view.con, np.array(sorted(near), np.int64))
+    found = view.lengths.of(view.con, view.facts).among(np.array(sorted(near), np.int64))
+    ids, lengths = found.chunk_ids, found.terms.astype(np.float64)
     if not len(ids) or not weights.words:
         return {}
     tf = _Postings(view, weights).tf_among(ids)
     # Whether the row above is the chunk before, in the same document.
     follows = np.zeros(len(ids) + 1, np.float64)
-    follows[1:-1] = (np.diff(ids) == 1) & (documents[1:] == documents[:-1])
+    follows[1:-1] = (np.diff(ids) == 1) & found.goes_on[1:]
     before, after = follows[:-1, np.newaxis], follows[1:, np.newaxis]
     around = before * np.roll(tf, 1, axis=0) + after * np.roll(tf, -1, axis=0)
     beside = follows[:-1] * np.roll(lengths, 1) + follows[1:] * np.roll(lengths, -1)
     norm = _norm(weights, lengths + NEIGHBOUR_LENGTH * beside)[:, np.newaxis]
     tf = tf + NEIGHBOUR_SHARE * around
     totals = (np.array(weights.idf) * (K1 + 1) * tf / (tf + norm)).sum(axis=1)
-    wanted = np.isin(ids, np.array(chunk_ids, np.int64)) & (totals > 0)
+    alive = np.isin(ids, view.standing.dead, invert=True)
+    wanted = np.isin(ids, np.array(chunk_ids, np.int64)) & alive & (totals > 0)
     return dict(zip(ids[wanted].tolist(), totals[wanted].tolist(), strict=True))
 
 
@@ -132,8 +138,7 @@ class _Findable:
         if only:
             sql = f"SELECT chunk_id FROM chunks WHERE true{only}"
             inside = con.execute(sql, parameters).fetchnumpy()["chunk_id"]
-        dead = con.execute("SELECT chunk_id FROM dead_chunks").fetchnumpy()["chunk_id"]
-        return cls(inside, dead)
+        return cls(inside, view.standing.dead)
 
     def among(self, hits: Hits) -> Hits:
         """Those of the hits that may be found."""
@@ -148,11 +153,12 @@ class _Postings:
     """The postings of a question's words."""
 
     def __init__(self, view: View, weights: Weights) -> None:
-        self._sorted = view.lists
+        self._view = view
         self._weights = weights
         self._keys = _keys(weights)
         # Unsorted, they are read over once for all words.
-        self._recent = recent_hits(view.con, [key for keys in self._keys for key in keys])
+        all_keys = [key for keys in self._keys for key in keys]
+        self._recent = recent_hits(view.con, all_keys) if view.standing.has_recent else {}
 
     def of(self, n: int) -> Hits:
         """Where the word of this number stands."""
@@ -176,8 +182,9 @@ class _Postings:
         return tf
 
     def _lists(self, n: int) -> list[Hits]:
-        keys = self._keys[n]
-        return [*map(self._sorted.of, keys), *(self._recent[key] for key in keys)]
+        view, keys = self._view, self._keys[n]
+        found = [view.lists.of(view.con, view.standing.version, key) for key in keys]
+        return found + [self._recent[key] for key in keys if key in self._recent]
 
 
 def _keys(weights: Weights) -> list[list[int]]:
@@ -207,14 +214,3 @@ def _norm(weights: Weights, lengths: Numbers) -> Numbers:
 def _greatest(scores: Numbers, n: int) -> float:
     """The n-th greatest, 0 when there are fewer."""
     return float(np.partition(scores, -n)[-n]) if len(scores) >= n else 0.0
-
-
-def _chunks(con: Connection, chunk_ids: Ids) -> tuple[Ids, Numbers, NDArray[np.object_]]:
-    """Of those that are there, ascending: id, number of terms, document."""
-    rows = con.execute(
-        "SELECT chunk_id, term_count, document_id FROM chunks"
-        f" WHERE {among(con, 'chunk_id', chunk_ids)}"
-    ).fetchnumpy()
-    order = np.argsort(rows["chunk_id"])
-    lengths = rows["term_count"].astype(np.float64)
-    return rows["chunk_id"][order], lengths[order], rows["document_id"][order]

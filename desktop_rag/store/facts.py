@@ -9,7 +9,8 @@ from desktop_rag.store.connections import Connection
 class LibraryFacts:
     """Of the documents their `languages`, the most frequent first ("" is unknown), how many have
     chunks (`filled`), whether some are `hidden`, being gone, or `attached` to a chat. Of the chunks
-    their number and the mean number of their terms, 1 without any.
+    their number, the `last` one's number, the mean number of their terms (1 without any), and
+    whether some have postings that are not sorted yet.
     """
 
     languages: tuple[str, ...]
@@ -17,7 +18,9 @@ class LibraryFacts:
     hidden: bool
     attached: bool
     chunks: int
+    last: int
     mean_length: float
+    has_recent: bool
 
 
 def facts_of(con: Connection) -> LibraryFacts:
@@ -26,13 +29,18 @@ def facts_of(con: Connection) -> LibraryFacts:
         "SELECT language, count(*) FILTER (chunk_count > 0), count(*) FILTER (state = 'gone')"
         " FROM documents GROUP BY language ORDER BY count(*) DESC, language"
     ).fetchall()
-    [(chunks, mean_length)] = con.execute("SELECT count(*), avg(term_count) FROM chunks").fetchall()
+    [(chunks, last, mean_length)] = con.execute(
+        "SELECT count(*), coalesce(max(chunk_id), 0), avg(term_count) FROM chunks"
+    ).fetchall()
     attached = con.execute("SELECT 1 FROM sources WHERE is_attached LIMIT 1").fetchall()
+    recent = con.execute("SELECT 1 FROM recent_postings LIMIT 1").fetchall()
     return LibraryFacts(
         tuple(language for language, _, _ in documents),
         sum(filled for _, filled, _ in documents),
         any(gone for _, _, gone in documents),
         bool(attached),
         chunks,
+        last,
         mean_length or 1.0,
+        bool(recent),
     )

@@ -10,17 +10,18 @@ from contextlib import contextmanager
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.domain import Passage
 from desktop_rag.store.bm25 import View, best, scores_of, weights_of
+from desktop_rag.store.chunk_lengths import ChunkLengths
 from desktop_rag.store.conditions import condition_of
 from desktop_rag.store.contract.scope import EVERYWHERE, Scope
 from desktop_rag.store.contract.search import Weights, Words
 from desktop_rag.store.database import Connection, Database, among
 from desktop_rag.store.facts import LibraryFacts, facts_of
 from desktop_rag.store.posting_lists import PostingLists
-from desktop_rag.store.postings import key_of
+from desktop_rag.store.postings import key_of, standing_of
 
-# Of the memory the setting grants: with 2 GB thirty words that stand in every fourth chunk of a
+# Of the memory the setting grants: with 2 GB sixty words that stand in every fourth chunk of a
 # million, at eight bytes a posting.
-_LISTS_SHARE = 1 / 32
+_LISTS_SHARE = 1 / 16
 
 
 class LexicalStore:
@@ -33,6 +34,7 @@ class LexicalStore:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._lists = PostingLists(int(_LISTS_SHARE * 1_000_000 * database.memory_mb))
+        self._lengths = ChunkLengths()
 
     def weigh(self, words: Words) -> Weights:
         """How rare each word is. Once a question: it takes as long as a quick search."""
@@ -137,7 +139,7 @@ class LexicalStore:
     @contextmanager
     def _view(self) -> Generator[View]:
         with self._database.snapshot() as con:
-            yield View(con, self._facts, self._lists.reader(con))
+            yield View(con, self._facts, standing_of(con), self._lists, self._lengths)
 
     @property
     def _facts(self) -> LibraryFacts:

@@ -22,6 +22,7 @@ from desktop_rag.store.database import Connection, among
 Ids = NDArray[np.integer]
 Numbers = NDArray[np.float64]
 Counts = NDArray[np.integer]
+Version = tuple[int, int]
 Number = TypeVar("Number", bound=np.number)
 
 # So many postings, or this share of the sorted ones, are read over by a search in no time.
@@ -74,19 +75,37 @@ def sql_key(text: str) -> str:
     return f"md5_number_lower({text})"
 
 
-def counts_of(con: Connection, keys: Sequence[int]) -> Counter[int]:
+def counts_of(con: Connection, keys: Sequence[int], *, has_recent: bool) -> Counter[int]:
     """In how many chunks each term stands. Until postings are sorted anew, deleted ones count."""
     counts: Counter[int] = Counter()
     which = among(con, "key", keys, "UBIGINT")
-    for sql in (_SORTED_COUNTS, _RECENT_COUNTS):
+    for sql in (_SORTED_COUNTS, _RECENT_COUNTS)[: 1 + has_recent]:
         counts.update(dict(con.execute(sql.format(which)).fetchall()))
     return counts
 
 
-def state_of(con: Connection) -> tuple[int, int]:
-    """Differs from every other state that the sorted postings are ever in."""
-    sizes = [size for (size,) in con.execute("SELECT size FROM posting_runs").fetchall()]
-    return sizes.count(SORTED_ANEW), len(sizes)
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How the postings stand in a snapshot.
+
+    The `version` of the sorted ones is never used again for others. `dead` chunks are deleted,
+    though there are sorted postings of them.
+    """
+
+    version: Version
+    dead: Ids
+    has_recent: bool
+
+
+def standing_of(con: Connection) -> Standing:
+    """In one statement, as each takes longer than what it looks at here."""
+    rows = con.execute(
+        "SELECT 1 AS kind, size AS value FROM posting_runs"
+        " UNION ALL SELECT 2, chunk_id FROM dead_chunks"
+        " UNION ALL (SELECT 3, 0 FROM recent_postings LIMIT 1)"
+    ).fetchnumpy()
+    runs, dead, recent = (rows["value"][rows["kind"] == kind] for kind in (1, 2, 3))
+    return Standing((int((runs == SORTED_ANEW).sum()), len(runs)), dead, bool(len(recent)))
 
 
 def sorted_hits(con: Connection, key: int) -> Hits:

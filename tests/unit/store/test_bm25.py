@@ -7,12 +7,13 @@ from contextlib import contextmanager
 import pytest
 
 from desktop_rag.store.bm25 import View, best, scores_of, weights_of
+from desktop_rag.store.chunk_lengths import ChunkLengths
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.scope import EVERYWHERE, Scope
 from desktop_rag.store.database import Database
 from desktop_rag.store.facts import facts_of
 from desktop_rag.store.posting_lists import PostingLists
-from desktop_rag.store.postings import key_of, sql_key
+from desktop_rag.store.postings import key_of, sql_key, standing_of
 from tests.stored_rows import put, remove
 
 ALL = 10_000
@@ -22,7 +23,8 @@ RARE, COMMON = ("rare",), ("common",)
 @contextmanager
 def view_of(database: Database) -> Generator[View]:
     with database.snapshot() as con:
-        yield View(con, database.known(facts_of), PostingLists(1_000_000).reader(con))
+        facts, lists = database.known(facts_of), PostingLists(1_000_000)
+        yield View(con, facts, standing_of(con), lists, ChunkLengths())
 
 
 @pytest.fixture

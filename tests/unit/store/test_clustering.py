@@ -5,7 +5,7 @@ from typing import TypeVar
 from desktop_rag.store.clustering import PostingsClustering
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.database import Connection, Database
-from desktop_rag.store.postings import SORTED_ANEW, sort_recent, state_of
+from desktop_rag.store.postings import SORTED_ANEW, sort_recent, standing_of
 from tests.stored_rows import found, put, remove
 
 T = TypeVar("T")
@@ -88,14 +88,14 @@ def test_a_run_made_while_all_is_sorted_is_not_lost(engine: Engine, database: Da
     assert runs(database) == 0
 
 
-def test_no_two_states_of_the_sorted_postings_look_alike(
+def test_no_two_versions_of_the_sorted_postings_look_alike(
     engine: Engine, database: Database
 ) -> None:
-    states: list[tuple[int, int]] = []
+    versions: list[tuple[int, int]] = []
 
     def note() -> None:
         with database.read() as con:
-            states.append(state_of(con))
+            versions.append(standing_of(con).version)
 
     note()
     for n in range(3):
@@ -106,4 +106,4 @@ def test_no_two_states_of_the_sorted_postings_look_alike(
         remove(engine, f"{n}.txt")
         engine.upkeep.run()
         note()
-    assert len(set(states)) == len(states)
+    assert len(set(versions)) == len(versions)

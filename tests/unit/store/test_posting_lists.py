@@ -1,7 +1,7 @@
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.database import Database
 from desktop_rag.store.posting_lists import PostingLists
-from desktop_rag.store.postings import key_of, sorted_hits
+from desktop_rag.store.postings import key_of, sorted_hits, standing_of
 from tests.stored_rows import put
 
 WORDS = ("lamp", "gate", "wall")
@@ -16,11 +16,12 @@ def test_a_list_is_read_once_and_given_up_when_there_is_no_room(
     keys = [key_of(word) for word in WORDS]
     with database.snapshot() as con:
         size = sorted_hits(con, keys[0]).nbytes
-        reader = PostingLists(2 * size).reader(con)
-        first = [reader.of(key) for key in keys]
+        lists, version = PostingLists(2 * size), standing_of(con).version
+        first = [lists.of(con, version, key) for key in keys]
         # The first one had to make room for the last, which is still there.
-        assert all(reader.of(key) is hits for key, hits in zip(keys[1:], first[1:], strict=True))
-        again = reader.of(keys[0])
+        assert lists.of(con, version, keys[1]) is first[1]
+        assert lists.of(con, version, keys[2]) is first[2]
+        again = lists.of(con, version, keys[0])
         assert again is not first[0]
         assert again.chunk_ids.tolist() == first[0].chunk_ids.tolist() == list(range(1, 21))
 
@@ -31,5 +32,5 @@ def test_a_list_longer_than_the_room_is_given_all_the_same(
     put(engine, "a.txt", "lamp")
     engine.upkeep.run()
     with database.snapshot() as con:
-        reader = PostingLists(0).reader(con)
-        assert reader.of(key_of("lamp")).chunk_ids.tolist() == [1]
+        hits = PostingLists(0).of(con, standing_of(con).version, key_of("lamp"))
+        assert hits.chunk_ids.tolist() == [1]
