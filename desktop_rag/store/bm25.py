@@ -156,6 +156,10 @@ class _Postings:
         self._view = view
         self._weights = weights
         self._keys = _keys(weights)
+        # Those of rare words together.
+        self._sorted = self._read(
+            [key for n, keys in enumerate(self._keys) if weights.counts[n] <= CHEAP for key in keys]
+        )
         # Unsorted, they are read over once for all words.
         all_keys = [key for keys in self._keys for key in keys]
         self._recent = recent_hits(view.con, all_keys) if view.standing.has_recent else {}
@@ -182,9 +186,16 @@ class _Postings:
         return tf
 
     def _lists(self, n: int) -> list[Hits]:
-        view, keys = self._view, self._keys[n]
-        found = [view.lists.of(view.con, view.standing.version, key) for key in keys]
+        keys = self._keys[n]
+        for key in keys:
+            if key not in self._sorted:
+                self._sorted |= self._read([key])
+        found = [self._sorted[key] for key in keys]
         return found + [self._recent[key] for key in keys if key in self._recent]
+
+    def _read(self, keys: Sequence[int]) -> dict[int, Hits]:
+        view = self._view
+        return view.lists.of(view.con, view.standing.version, keys)
 
 
 def _keys(weights: Weights) -> list[list[int]]:

@@ -2,9 +2,13 @@
 
 import threading
 from collections import OrderedDict
+from collections.abc import Mapping, Sequence
 
 from desktop_rag.store.database import Connection
 from desktop_rag.store.postings import Hits, Version, sorted_hits
+
+# Planning takes as long as reading when there are more in a statement.
+_AT_ONCE = 16
 
 
 class PostingLists:
@@ -20,19 +24,27 @@ class PostingLists:
         self._held: OrderedDict[tuple[Version, int], Hits] = OrderedDict()
         self._bytes = 0
 
-    def of(self, con: Connection, version: Version, key: int) -> Hits:
-        """All sorted postings of a term, by chunk, as a snapshot has them."""
-        place = (version, key)
+    def of(self, con: Connection, version: Version, keys: Sequence[int]) -> dict[int, Hits]:
+        """All sorted postings of each term, by chunk, as a snapshot has them."""
+        found: dict[int, Hits] = {}
         with self._lock:
-            if hits := self._held.get(place):
-                self._held.move_to_end(place)
-                return hits
-        hits = sorted_hits(con, key)
+            for key in keys:
+                if hits := self._held.get((version, key)):
+                    self._held.move_to_end((version, key))
+                    found[key] = hits
+        lacking = [key for key in dict.fromkeys(keys) if key not in found]
+        for first in range(0, len(lacking), _AT_ONCE):
+            read = sorted_hits(con, lacking[first : first + _AT_ONCE])
+            self._keep(version, read)
+            found |= read
+        return found
+
+    def _keep(self, version: Version, read: Mapping[int, Hits]) -> None:
         with self._lock:
-            if place not in self._held:
-                self._held[place] = hits
-                self._bytes += hits.nbytes
+            for key, hits in read.items():
+                if (version, key) not in self._held:
+                    self._held[version, key] = hits
+                    self._bytes += hits.nbytes
             while self._bytes > self._most_bytes:
                 _, dropped = self._held.popitem(last=False)
                 self._bytes -= dropped.nbytes
-        return hits

@@ -9,7 +9,7 @@ takes no room.
 
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeVar
@@ -108,9 +108,18 @@ def standing_of(con: Connection) -> Standing:
     return Standing((int((runs == SORTED_ANEW).sum()), len(runs)), dead, bool(len(recent)))
 
 
-def sorted_hits(con: Connection, key: int) -> Hits:
-    """All sorted postings of a term, by chunk."""
-    return _hits(con.execute(f"SELECT {_HITS} FROM postings WHERE key = {key:d}").fetchnumpy())
+def sorted_hits(con: Connection, keys: Sequence[int]) -> dict[int, Hits]:
+    """All sorted postings of each term, by chunk. In one statement it takes half the time."""
+    if len(keys) == 1:
+        [key] = keys
+        sql = f"SELECT {_HITS} FROM postings WHERE key = {key:d}"
+        return {key: _hits(con.execute(sql).fetchnumpy())}
+    each = [
+        f"SELECT {n:d} AS n, {_HITS} FROM postings WHERE key = {key:d}"
+        for n, key in enumerate(keys)
+    ]
+    rows = con.execute(" UNION ALL ".join(each)).fetchnumpy()
+    return _by(rows, rows["n"], dict(enumerate(keys)))
 
 
 def recent_hits(con: Connection, keys: Sequence[int]) -> dict[int, Hits]:
@@ -119,8 +128,7 @@ def recent_hits(con: Connection, keys: Sequence[int]) -> dict[int, Hits]:
         f"SELECT key, {_HITS} FROM recent_postings"
         f" WHERE key IN ({', '.join(f'{key:d}' for key in keys) or 'NULL'})"
     ).fetchnumpy()
-    found, of = _hits(rows), rows["key"]
-    return {key: found.where(of == np.uint64(key)) for key in keys}
+    return _by(rows, rows["key"], {np.uint64(key): key for key in keys})
 
 
 def sort_recent(con: Connection, least: int = _LEAST_RUN) -> None:
@@ -165,9 +173,17 @@ def summed(ids: Ids, values: NDArray[Number]) -> tuple[Ids, NDArray[Number]]:
     return in_order[begins], np.add.reduceat(values[order], begins)
 
 
+def _by(rows: dict[str, Any], marks: NDArray[Any], keys: Mapping[Any, int]) -> dict[int, Hits]:
+    """The hits of several keys, each row marked with what stands for its key."""
+    found = Hits(rows["chunk_id"], rows["tf"], rows["term_count"])
+    return {key: _in_order(found.where(marks == mark)) for mark, key in keys.items()}
+
+
 def _hits(rows: dict[str, Any]) -> Hits:
-    ids: Ids = rows["chunk_id"]
-    hits = Hits(ids, rows["tf"], rows["term_count"])
-    # Several threads read, so that pieces may come in any order.
-    in_order = bool((ids[1:] > ids[:-1]).all())
-    return hits if in_order else hits.where(np.argsort(ids, kind="stable"))
+    return _in_order(Hits(rows["chunk_id"], rows["tf"], rows["term_count"]))
+
+
+def _in_order(hits: Hits) -> Hits:
+    """By chunk: several threads read, so that pieces may come in any order."""
+    ids = hits.chunk_ids
+    return hits if bool((ids[1:] > ids[:-1]).all()) else hits.where(np.argsort(ids, kind="stable"))

@@ -15,15 +15,13 @@ def test_a_list_is_read_once_and_given_up_when_there_is_no_room(
     engine.upkeep.run()
     keys = [key_of(word) for word in WORDS]
     with database.snapshot() as con:
-        size = sorted_hits(con, keys[0]).nbytes
+        size = sorted_hits(con, keys)[keys[0]].nbytes
         lists, version = PostingLists(2 * size), standing_of(con).version
-        first = [lists.of(con, version, key) for key in keys]
+        first = lists.of(con, version, keys)
         # The first one had to make room for the last, which is still there.
-        assert lists.of(con, version, keys[1]) is first[1]
-        assert lists.of(con, version, keys[2]) is first[2]
-        again = lists.of(con, version, keys[0])
-        assert again is not first[0]
-        assert again.chunk_ids.tolist() == first[0].chunk_ids.tolist() == list(range(1, 21))
+        again = lists.of(con, version, keys[::-1])
+        assert [again[key] is first[key] for key in keys] == [False, True, True]
+        assert all(hits.chunk_ids.tolist() == list(range(1, 21)) for hits in again.values())
 
 
 def test_a_list_longer_than_the_room_is_given_all_the_same(
@@ -32,5 +30,6 @@ def test_a_list_longer_than_the_room_is_given_all_the_same(
     put(engine, "a.txt", "lamp")
     engine.upkeep.run()
     with database.snapshot() as con:
-        hits = PostingLists(0).of(con, standing_of(con).version, key_of("lamp"))
-        assert hits.chunk_ids.tolist() == [1]
+        key = key_of("lamp")
+        found = PostingLists(0).of(con, standing_of(con).version, [key])
+        assert found[key].chunk_ids.tolist() == [1]
