@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from desktop_rag import answer, app
 from desktop_rag.answer.fusion import FURTHEST, MOST_COMPANY, company, fuse, measure, standardised
 from desktop_rag.answer.pool import Pool
+from desktop_rag.answer.question import Wanted
 from desktop_rag.answer.retrieval import Retriever
 from desktop_rag.core.paths import Home, resources_dir
 from desktop_rag.core.query import Query
@@ -167,7 +168,7 @@ def pool_of(
     retriever: Retriever, text: str, grades: dict[str, int], ids: dict[str, str]
 ) -> Question:
     """What the app knows of the question before it fuses."""
-    wanted = retriever.reader.read(Query(text))
+    wanted = Wanted(text, lambda: retriever.reader.read(Query(text)))
     pool = retriever.pools.gather(wanted, Scope())
     assert pool is not None, "the bundled model answers"
     signals = measure(pool.lexical, pool.similar, pool.near, pool.alike)

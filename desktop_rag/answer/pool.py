@@ -88,6 +88,8 @@ class PoolGatherer:
         """
         limit = max(limit, _DEPTH)
         reading, asked = at_once(lambda: wanted.reading, lambda: self._asked(wanted.text, scope))
+        if not asked:
+            return None
         weights = reading.words
         found, named = at_once(
             lambda: self._first(weights, asked, limit, scope),

@@ -15,8 +15,8 @@ def reader(engine: Engine) -> QuestionReader:
 
 
 def test_what_only_asks_is_left_out(reader: QuestionReader) -> None:
-    wanted = reader.read(parse_query("Where is the lens?"))
-    assert wanted.words.words == (("len",),)
+    reading = reader.read(parse_query("Where is the lens?"))
+    assert reading.words.words == (("len",),)
     assert len(reader.read(parse_query("who is it")).words.words) == 3
 
 
@@ -27,9 +27,9 @@ def test_what_only_asks_is_left_out(reader: QuestionReader) -> None:
 def test_a_typo_is_mended_from_the_words_of_the_library(
     reader: QuestionReader, written: str, used: str
 ) -> None:
-    wanted = reader.read(parse_query(f"Is the {written} set?"))
-    assert wanted.repaired == ((written, used),)
-    assert wanted.words.words == reader.read(parse_query(f"Is the {used} set?")).words.words
+    reading = reader.read(parse_query(f"Is the {written} set?"))
+    assert reading.repaired == ((written, used),)
+    assert reading.words.words == reader.read(parse_query(f"Is the {used} set?")).words.words
 
 
 @pytest.mark.parametrize("question", ["boiler", "lams", '"boilre room"', "zeppelin", "b01ler"])
