@@ -28,6 +28,6 @@ class SignSample:
     def reach(self, query: NDArray[np.int64], share: float) -> int:
         """Of how many signs a share of all vectors, and hardly ever less, differs at most."""
         expected = share * len(self.bits)
-        # By chance a sample may hold too many of the nearest: three deviations of their number more.
+        # By chance a sample may hold too many of the nearest: three deviations more of them.
         place = min(int(expected + 3 * expected**0.5) + 1, len(self.bits) - 1)
         return int(np.partition(distances(self.bits, query), place)[place])
