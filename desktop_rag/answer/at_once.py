@@ -1,47 +1,31 @@
-"""Pieces of work at the same time: a question waits for the longest one, not for all of them."""
+"""Two pieces of work at the same time: a question waits for the longer one, not for both."""
 
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import Any, TypeVar, overload
+from typing import TypeVar
 
 A = TypeVar("A")
 B = TypeVar("B")
-C = TypeVar("C")
 
 
-@overload
-def at_once(here: Callable[[], A], aside: Callable[[], B], /) -> tuple[A, B]: ...
-@overload
-def at_once(
-    here: Callable[[], A], aside: Callable[[], B], third: Callable[[], C], /
-) -> tuple[A, B, C]: ...
-def at_once(here: Callable[[], Any], /, *asides: Callable[[], Any]) -> tuple[Any, ...]:
-    """The results of all; each but the first runs on a thread of its own, ended on return.
+def at_once(here: Callable[[], A], aside: Callable[[], B]) -> tuple[A, B]:
+    """The results of both; `aside` runs on a thread of its own, which has ended on return.
 
-    What one of them raises is raised here, that of the first before that of the others.
+    What either raises is raised here, that of `here` first.
     """
-    results = [_Result(work) for work in asides]
-    for result in results:
-        result.start()
+    result: Future[B] = Future()
+
+    def run() -> None:
+        try:
+            result.set_result(aside())
+        except BaseException as error:
+            result.set_exception(error)
+
+    thread = threading.Thread(target=run, name="question-aside")
+    thread.start()
     try:
         mine = here()
     finally:
-        for result in results:
-            result.join()
-    return mine, *(result.future.result() for result in results)
-
-
-class _Result(threading.Thread):
-    """A thread that keeps what its work came to."""
-
-    def __init__(self, work: Callable[[], Any]) -> None:
-        super().__init__(name="question-aside")
-        self.future: Future[Any] = Future()
-        self._work = work
-
-    def run(self) -> None:
-        try:
-            self.future.set_result(self._work())
-        except BaseException as error:
-            self.future.set_exception(error)
+        thread.join()
+    return mine, result.result()

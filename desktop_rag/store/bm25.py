@@ -51,20 +51,20 @@ class View:
     lengths: ChunkLengths
 
 
-def weights_of(con: Connection, facts: LibraryFacts, words: Words) -> Weights:
+def weights_of(view: View, words: Words) -> Weights:
     """How rare each different word is, the rarest first."""
     different = list(dict.fromkeys(words))
     keys = {word: [key_of(term) for term in word] for word in different}
     asked = [key for word in different for key in keys[word]]
-    found = counts_of(con, asked, has_recent=facts.has_recent)
+    found = counts_of(view.con, asked, has_recent=view.standing.has_recent)
     counts = {word: sum(found[key] for key in keys[word]) for word in different}
-    total = facts.chunks
+    total = view.facts.chunks
     order = sorted(different, key=lambda word: (counts[word], word))
     return Weights(
         tuple(order),
         tuple(math.log(1 + max(0.5, total - counts[w] + 0.5) / (counts[w] + 0.5)) for w in order),
         tuple(counts[word] for word in order),
-        facts.mean_length,
+        view.facts.mean_length,
     )
 
 

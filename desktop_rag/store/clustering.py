@@ -95,4 +95,10 @@ def _exchange(con: Connection, built: _Built) -> None:
         "CREATE OR REPLACE TABLE recent_postings AS"
         f" SELECT * FROM recent_postings WHERE chunk_id > {built.upto:d}"
     )
-    con.execute("DELETE FROM dead_chunks WHERE chunk_id IN (SELECT unnest(?))", [built.dead])
+    # But for the last number of all: it would be given to another chunk.
+    con.execute(
+        "DELETE FROM dead_chunks WHERE chunk_id IN (SELECT unnest(?)) AND chunk_id <"
+        " (SELECT max(last) FROM (SELECT max(chunk_id) AS last FROM chunks"
+        " UNION ALL SELECT max(chunk_id) FROM dead_chunks))",
+        [built.dead],
+    )

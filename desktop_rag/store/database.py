@@ -125,9 +125,9 @@ class Database:
         """
         changes = self._changes
         held = self._known.get(look)
-        if held and held[0] == changes:
+        if held and held[0] == changes and not self._is_closed:
             return held[1]
-        with self.read() as con:
+        with self.snapshot() as con:
             found = look(con)
         if changes % 2 == 0:
             self._known[look] = changes, found
@@ -296,6 +296,8 @@ def _open(path: Path, memory_mb: int, backups: Path) -> Connection:
         connection.execute("SET enable_external_access = false")
         connection.execute(f"SET memory_limit = '{int(memory_mb)}MB'")
         connection.execute("SET preserve_insertion_order = false")
+        # Or a snapshot would begin with its first statement only.
+        connection.execute("SET immediate_transaction_mode = true")
         connection.execute("SET lock_configuration = true")
     except BaseException:
         connection.close()

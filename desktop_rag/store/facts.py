@@ -9,8 +9,7 @@ from desktop_rag.store.connections import Connection
 class LibraryFacts:
     """Of the documents their `languages`, the most frequent first ("" is unknown), how many have
     chunks (`filled`), whether some are `hidden`, being gone, or `attached` to a chat. Of the chunks
-    their number, the `last` one's number, the mean number of their terms (1 without any), and
-    whether some have postings that are not sorted yet.
+    their number, the `last` one's number, and the mean number of their terms, 1 without any.
     """
 
     languages: tuple[str, ...]
@@ -20,7 +19,6 @@ class LibraryFacts:
     chunks: int
     last: int
     mean_length: float
-    has_recent: bool
 
 
 def facts_of(con: Connection) -> LibraryFacts:
@@ -33,7 +31,6 @@ def facts_of(con: Connection) -> LibraryFacts:
         "SELECT count(*), coalesce(max(chunk_id), 0), avg(term_count) FROM chunks"
     ).fetchall()
     attached = con.execute("SELECT 1 FROM sources WHERE is_attached LIMIT 1").fetchall()
-    recent = con.execute("SELECT 1 FROM recent_postings LIMIT 1").fetchall()
     return LibraryFacts(
         tuple(language for language, _, _ in documents),
         sum(filled for _, filled, _ in documents),
@@ -42,5 +39,4 @@ def facts_of(con: Connection) -> LibraryFacts:
         chunks,
         last,
         mean_length or 1.0,
-        bool(recent),
     )

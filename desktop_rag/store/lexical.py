@@ -14,7 +14,7 @@ from desktop_rag.store.chunk_lengths import ChunkLengths
 from desktop_rag.store.conditions import condition_of
 from desktop_rag.store.contract.scope import EVERYWHERE, Scope
 from desktop_rag.store.contract.search import Weights, Words
-from desktop_rag.store.database import Connection, Database, among
+from desktop_rag.store.database import Database, among
 from desktop_rag.store.facts import LibraryFacts, facts_of
 from desktop_rag.store.posting_lists import PostingLists
 from desktop_rag.store.postings import key_of, standing_of
@@ -38,8 +38,8 @@ class LexicalStore:
 
     def weigh(self, words: Words) -> Weights:
         """How rare each word is. Once a question: it takes as long as a quick search."""
-        with self._database.read() as con:
-            return weights_of(con, self._facts, words)
+        with self._view() as view:
+            return weights_of(view, words)
 
     def best(
         self, words: Words | Weights, limit: int, scope: Scope = EVERYWHERE
@@ -49,7 +49,7 @@ class LexicalStore:
         Frequent words are looked up only for the chunks that rare ones leave in the race.
         """
         with self._view() as view:
-            return best(view, self._weights(view.con, words), limit, scope)
+            return best(view, _weights(view, words), limit, scope)
 
     def scores(self, words: Words | Weights, chunk_ids: Sequence[int]) -> dict[int, float]:
         """BM25 of given chunks read with their neighbours; those without any word are absent.
@@ -58,7 +58,7 @@ class LexicalStore:
         NEIGHBOUR_SHARE: a passage that speaks of "it" is about what the one before names.
         """
         with self._view() as view:
-            return scores_of(view, self._weights(view.con, words), chunk_ids)
+            return scores_of(view, _weights(view, words), chunk_ids)
 
     def inside(self, chunk_ids: Sequence[int], scope: Scope) -> frozenset[int]:
         """Those of the chunks that lie in the scope."""
@@ -145,5 +145,6 @@ class LexicalStore:
     def _facts(self) -> LibraryFacts:
         return self._database.known(facts_of)
 
-    def _weights(self, con: Connection, words: Words | Weights) -> Weights:
-        return words if isinstance(words, Weights) else weights_of(con, self._facts, words)
+
+def _weights(view: View, words: Words | Weights) -> Weights:
+    return words if isinstance(words, Weights) else weights_of(view, words)

@@ -78,7 +78,8 @@ class NameStore:
         found: dict[str, set[str]] = {}
         for document_id, part in rows:
             found.setdefault(document_id, set()).add(part)
-        return found, facts.filled
+        # Documents may come and go between the two looks.
+        return found, max(facts.filled, len(found))
 
 
 def _standing(

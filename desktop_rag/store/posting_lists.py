@@ -9,6 +9,8 @@ from desktop_rag.store.postings import Hits, Version, sorted_hits
 
 # Planning takes as long as reading when there are more in a statement.
 _AT_ONCE = 16
+# What a list takes beside its numbers; those of unknown words have none.
+ENTRY_BYTES = 1_000
 
 
 class PostingLists:
@@ -44,7 +46,7 @@ class PostingLists:
             for key, hits in read.items():
                 if (version, key) not in self._held:
                     self._held[version, key] = hits
-                    self._bytes += hits.nbytes
+                    self._bytes += hits.nbytes + ENTRY_BYTES
             while self._bytes > self._most_bytes:
                 _, dropped = self._held.popitem(last=False)
-                self._bytes -= dropped.nbytes
+                self._bytes -= dropped.nbytes + ENTRY_BYTES

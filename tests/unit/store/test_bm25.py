@@ -48,7 +48,7 @@ def test_frequent_words_are_left_out_or_not_with_the_same_result(
 ) -> None:
     words = [("usual",), COMMON, RARE, ("odd", "known")]
     with view_of(database) as view:
-        weights = weights_of(view.con, view.facts, words)
+        weights = weights_of(view, words)
         step_by_step = best(view, weights, limit, scope, cheap=0)
         at_once = best(view, weights, ALL, scope)[:limit]
     assert [i for i, _ in step_by_step] == [i for i, _ in at_once]
@@ -62,7 +62,7 @@ def test_a_term_of_two_words_counts_for_the_more_frequent_one(
     put(engine, "b.txt", "common")
     both = ("rare", "common")
     with view_of(database) as view:
-        weights = weights_of(view.con, view.facts, [both, COMMON])
+        weights = weights_of(view, [both, COMMON])
         found = dict(best(view, weights, ALL, EVERYWHERE))
         assert found == dict(best(view, weights.only([both]), ALL, EVERYWHERE))
         assert found == pytest.approx(scores_of(view, weights, list(found)))

@@ -1,8 +1,12 @@
+from pathlib import Path
+
 from desktop_rag.store.chunk_lengths import ChunkLengths
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.database import Database
 from desktop_rag.store.facts import facts_of
-from tests.stored_rows import put, remove
+from desktop_rag.store.lexical import LexicalStore
+from desktop_rag.store.opening import duckdb_engine
+from tests.stored_rows import ids, put, remove
 
 
 def held(lengths: ChunkLengths, database: Database) -> list[tuple[int, int, bool]]:
@@ -31,3 +35,32 @@ def test_once_most_were_deleted_they_are_given_up(engine: Engine, database: Data
     assert len(held(lengths, database)) == 3
     remove(engine, "b.txt")
     assert held(lengths, database) == [(3, 2, False)]
+
+
+def test_the_numbers_of_deleted_chunks_are_not_given_again(path: Path) -> None:
+    database = Database(path, memory_mb=256, backups=path.parent)
+    engine = duckdb_engine(database)
+    put(engine, "a.txt", "the lamp")
+    put(engine, "b.txt", "the gate is shut", "and so is the door")
+    database.close()
+    database = Database(path, memory_mb=256, backups=path.parent)
+    engine = duckdb_engine(database)
+    warm = engine.lexical
+    warm.scores([("lamp",)], [1, 2, 3])
+    remove(engine, "b.txt")
+    engine.upkeep.run()
+    put(engine, "c.txt", "one lamp")
+    put(engine, "d.txt", "a lamp of many more words")
+    asked = sorted(ids(engine, "lamp").values())
+    assert asked == [1, 4, 5]
+    assert warm.scores([("lamp",)], asked) == LexicalStore(database).scores([("lamp",)], asked)
+    database.close()
+
+
+def test_a_deleted_chunk_has_no_score(engine: Engine) -> None:
+    put(engine, "a.txt", "the lamp")
+    put(engine, "b.txt", "the lamp")
+    engine.upkeep.run()
+    assert set(engine.lexical.scores([("lamp",)], [1, 2])) == {1, 2}
+    remove(engine, "a.txt")
+    assert set(engine.lexical.scores([("lamp",)], [1, 2])) == {2}

@@ -182,14 +182,13 @@ def test_what_was_said_leaves_the_library_as_it_is_known(database: Database) -> 
 
 
 def test_what_is_looked_up_while_the_library_changes_is_not_kept(database: Database) -> None:
-    seen: list[list[tuple[str]]] = []
-
     def work(con: Connection) -> None:
         add_document(con)
-        seen.append(database.known(languages))
+        assert database.known(languages) == []
+        assert database.known(languages) is not database.known(languages)
 
     database.write(work)
-    assert [*seen, database.known(languages)] == [[], [("en",)]]
+    assert database.known(languages) == [("en",)]
 
 
 def test_a_change_that_failed_leaves_what_is_known_right(database: Database) -> None:
@@ -200,3 +199,18 @@ def test_a_change_that_failed_leaves_what_is_known_right(database: Database) -> 
     with pytest.raises(KeyError):
         database.write(work)
     assert database.known(languages) == []
+
+
+def test_a_snapshot_begins_at_once(database: Database) -> None:
+    with database.snapshot() as con:
+        database.write(add_document)
+        assert languages(con) == []
+        assert database.known(languages) == [("en",)]
+
+
+def test_nothing_is_known_of_a_closed_library(path: Path) -> None:
+    database = open_again(path)
+    database.known(languages)
+    database.close()
+    with pytest.raises(AppError):
+        database.known(languages)

@@ -5,6 +5,8 @@ import pytest
 from numpy.typing import NDArray
 
 from desktop_rag.store.database import Database, insert
+from desktop_rag.store.packed_vectors import sign_bits
+from desktop_rag.store.sign_sample import SignSample, distances
 from desktop_rag.store.vectors import SAMPLED_FROM, VectorStore
 
 DIMENSIONS = 64
@@ -59,3 +61,15 @@ def test_when_the_sample_misleads_all_are_put_in_order(
     nearest = store.nearest(towards, 10)
     assert len(nearest.chunk_ids) == 10
     assert nearest.similar.max() < 0
+
+
+def test_a_sample_tells_how_far_a_share_of_all_is(random: np.random.Generator) -> None:
+    vectors = random.standard_normal((SAMPLED_FROM, DIMENSIONS)).astype(np.float32)
+    bits = sign_bits(vectors)
+    sample = SignSample(SAMPLED_FROM, bits[: SignSample.ROWS])
+    for row in range(20):
+        inside = int((distances(bits, bits[row]) <= sample.reach(bits[row], 0.01)).sum())
+        assert 0.01 * SAMPLED_FROM <= inside < 0.06 * SAMPLED_FROM
+    assert sample.still_fits(SAMPLED_FROM + 1)
+    assert not sample.still_fits(3 * SAMPLED_FROM)
+    assert not sample.still_fits(SAMPLED_FROM // 3)

@@ -1,6 +1,6 @@
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.database import Database
-from desktop_rag.store.posting_lists import PostingLists
+from desktop_rag.store.posting_lists import ENTRY_BYTES, PostingLists
 from desktop_rag.store.postings import key_of, sorted_hits, standing_of
 from tests.stored_rows import put
 
@@ -16,7 +16,7 @@ def test_a_list_is_read_once_and_given_up_when_there_is_no_room(
     keys = [key_of(word) for word in WORDS]
     with database.snapshot() as con:
         size = sorted_hits(con, keys)[keys[0]].nbytes
-        lists, version = PostingLists(2 * size), standing_of(con).version
+        lists, version = PostingLists(2 * (size + ENTRY_BYTES)), standing_of(con).version
         first = lists.of(con, version, keys)
         # The first one had to make room for the last, which is still there.
         again = lists.of(con, version, keys[::-1])
@@ -33,3 +33,11 @@ def test_a_list_longer_than_the_room_is_given_all_the_same(
         key = key_of("lamp")
         found = PostingLists(0).of(con, standing_of(con).version, [key])
         assert found[key].chunk_ids.tolist() == [1]
+
+
+def test_words_that_nobody_wrote_take_room_too(database: Database) -> None:
+    with database.snapshot() as con:
+        lists, version = PostingLists(2 * ENTRY_BYTES), standing_of(con).version
+        first = lists.of(con, version, [1])
+        lists.of(con, version, [2, 3])
+        assert lists.of(con, version, [1])[1] is not first[1]
