@@ -29,12 +29,13 @@ from desktop_rag.store.postings import (
     Ids,
     Numbers,
     Standing,
-    counts_of,
     joined,
     key_of,
+    recent_counts,
     recent_hits,
     summed,
 )
+from desktop_rag.store.vocabulary import Vocabulary
 
 # A word in so many chunks is read as quickly as it is decided whether to.
 CHEAP = 20_000
@@ -47,6 +48,7 @@ class View:
     con: Connection
     facts: LibraryFacts
     standing: Standing
+    vocabulary: Vocabulary
     lists: PostingLists
     lengths: ChunkLengths
 
@@ -56,8 +58,11 @@ def weights_of(view: View, words: Words) -> Weights:
     different = list(dict.fromkeys(words))
     keys = {word: [key_of(term) for term in word] for word in different}
     asked = [key for word in different for key in keys[word]]
-    found = counts_of(view.con, asked, has_recent=view.standing.has_recent)
-    counts = {word: sum(found[key] for key in keys[word]) for word in different}
+    found = view.vocabulary.counts(view.con, view.standing.version, asked)
+    recent = recent_counts(view.con, asked) if view.standing.has_recent else {}
+    counts = {
+        word: sum(found[key] + recent.get(key, 0) for key in keys[word]) for word in different
+    }
     total = view.facts.chunks
     order = sorted(different, key=lambda word: (counts[word], word))
     return Weights(

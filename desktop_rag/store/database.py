@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, TypeVar
@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from desktop_rag.core.errors import AppError
 from desktop_rag.store.compaction import compact, is_wasteful, remove_unfinished
 from desktop_rag.store.connections import OPTIONS, Connection
+from desktop_rag.store.known import Known, Look, Snapshot
 from desktop_rag.store.migrations import LATEST, migrate, version_of
 
 log = logging.getLogger(__name__)
@@ -82,9 +83,7 @@ class Database:
             path.chmod(0o600)  # it holds the text of the documents
         self._queue: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._is_closed = False
-        # Odd while the library changes. See `known`.
-        self._changes = 0
-        self._known: dict[Callable[[Connection], Any], tuple[int, Any]] = {}
+        self._known = Known()
         self._closing = threading.Lock()
         self._lane = threading.Thread(target=self._run_lane, name="store-lane", daemon=True)
         self._lane.start()
@@ -100,15 +99,12 @@ class Database:
                 cursor.close()
 
     @contextmanager
-    def snapshot(self) -> Generator[Connection]:
-        """A cursor to which the library stays as it is now, for reads that must fit together."""
+    def snapshot(self) -> Generator[Snapshot]:
+        """The library to which nothing happens, as it is now."""
         with self.read() as con:
-            con.begin()
+            snapshot = Snapshot(con, self._known)
             try:
-                # It begins with the first look at a table. To let DuckDB begin every transaction at
-                # once, by its immediate_transaction_mode, made a question a seventh slower.
-                con.execute("FROM posting_runs LIMIT 0").fetchall()
-                yield con
+                yield snapshot
             finally:
                 con.rollback()
 
@@ -121,20 +117,13 @@ class Database:
         with self.read() as con:
             yield con
 
-    def known(self, look: Callable[[Connection], T]) -> T:
-        """What `look` finds, looked up anew only when the library has changed since.
-
-        Beside a snapshot, what is known is never older than it if it was asked for later.
-        """
-        changes = self._changes
-        held = self._known.get(look)
-        if held and held[0] == changes and not self._is_closed:
-            return held[1]
-        with self.snapshot() as con:
-            found = look(con)
-        if changes % 2 == 0:
-            self._known[look] = changes, found
-        return found
+    def known(self, look: Look[T]) -> T:
+        """What `look` finds, looked up anew only when the library has changed since."""
+        found = self._known.found(look, self._known.changes)
+        if found and not self._is_closed:
+            return found.value
+        with self.snapshot() as snapshot:
+            return snapshot.known(look)
 
     def write(self, work: Callable[[Connection], T]) -> T:
         """Change the library: run `work(connection)` on the lane in one transaction.
@@ -154,11 +143,8 @@ class Database:
 
         def run() -> None:
             try:
-                self._changes += is_library
-                try:
+                with self._known.changing() if is_library else nullcontext():
                     done = self._in_transaction(work)
-                finally:
-                    self._changes += is_library
                 result.set_result(done)
             except BaseException as error:
                 result.set_exception(error)

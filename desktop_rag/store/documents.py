@@ -107,8 +107,8 @@ class DocumentStore:
 
     def chunks(self, document_id: str) -> list[Chunk]:
         """The chunks of a document in reading order."""
-        with self._database.snapshot() as con:
-            return chunks_of(con, document_id)
+        with self._database.snapshot() as snapshot:
+            return chunks_of(snapshot.con, document_id)
 
     def outdated(self, collection_id: str, chunking: str, limit: int) -> list[Document]:
         """Documents of a collection, up to `limit`, whose chunks were cut in another way."""

@@ -18,6 +18,7 @@ from desktop_rag.store.database import Database, among
 from desktop_rag.store.facts import LibraryFacts, facts_of
 from desktop_rag.store.posting_lists import PostingLists
 from desktop_rag.store.postings import key_of, standing_of
+from desktop_rag.store.vocabulary import Vocabulary
 
 # Of the memory the setting grants: with 2 GB sixty words that stand in every fourth chunk of a
 # million, at eight bytes a posting.
@@ -33,6 +34,7 @@ class LexicalStore:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._vocabulary = Vocabulary()
         self._lists = PostingLists(int(_LISTS_SHARE * 1_000_000 * database.memory_mb))
         self._lengths = ChunkLengths()
 
@@ -138,8 +140,15 @@ class LexicalStore:
 
     @contextmanager
     def _view(self) -> Generator[View]:
-        with self._database.snapshot() as con:
-            yield View(con, self._facts, standing_of(con), self._lists, self._lengths)
+        with self._database.snapshot() as snapshot:
+            yield View(
+                snapshot.con,
+                snapshot.known(facts_of),
+                snapshot.known(standing_of),
+                self._vocabulary,
+                self._lists,
+                self._lengths,
+            )
 
     @property
     def _facts(self) -> LibraryFacts:

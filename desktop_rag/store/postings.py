@@ -8,7 +8,6 @@ takes no room.
 """
 
 import hashlib
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -32,9 +31,6 @@ _RUN_SHARE = 0.01
 SORTED_ANEW = 0
 # Of a million postings half the bytes take half the time.
 _HITS = "chunk_id::UINTEGER AS chunk_id, tf, term_count"
-# Two statements: of a union DuckDB would read the whole vocabulary.
-_SORTED_COUNTS = "SELECT key, sum(chunks)::BIGINT FROM terms WHERE {} GROUP BY key"
-_RECENT_COUNTS = "SELECT key, count(*) FROM recent_postings WHERE {} GROUP BY key"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,15 +69,6 @@ def key_of(text: str) -> int:
 def sql_key(text: str) -> str:
     """SQL that says of a text what `key_of` does."""
     return f"md5_number_lower({text})"
-
-
-def counts_of(con: Connection, keys: Sequence[int], *, has_recent: bool) -> Counter[int]:
-    """In how many chunks each term stands. Until postings are sorted anew, deleted ones count."""
-    counts: Counter[int] = Counter()
-    which = among(con, "key", keys, "UBIGINT")
-    for sql in (_SORTED_COUNTS, _RECENT_COUNTS)[: 1 + has_recent]:
-        counts.update(dict(con.execute(sql.format(which)).fetchall()))
-    return counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +116,16 @@ def recent_hits(con: Connection, keys: Sequence[int]) -> dict[int, Hits]:
         f" WHERE key IN ({', '.join(f'{key:d}' for key in keys) or 'NULL'})"
     ).fetchnumpy()
     return _by(rows, rows["key"], {np.uint64(key): key for key in keys})
+
+
+def recent_counts(con: Connection, keys: Sequence[int]) -> dict[int, int]:
+    """In how many chunks the terms stand that came since; of those that stand in any."""
+    which = among(con, "key", keys, "UBIGINT")
+    return dict(
+        con.execute(
+            f"SELECT key, count(*) FROM recent_postings WHERE {which} GROUP BY key"
+        ).fetchall()
+    )
 
 
 def sort_recent(con: Connection, least: int = _LEAST_RUN) -> None:

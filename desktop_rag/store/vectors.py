@@ -151,8 +151,8 @@ class VectorStore:
         self, query: NDArray[np.float32], limit: int, scope: Scope = EVERYWHERE
     ) -> Compared:
         """The `limit` chunks most similar to a unit vector, best first."""
-        with self._database.snapshot() as con:
-            facts = self._database.known(facts_of)
+        with self._database.snapshot() as snapshot:
+            con, facts = snapshot.con, snapshot.known(facts_of)
             only, parameters = condition_of(scope, con, facts, "content_hash")
             con.register("candidates", {"place": self._candidates(con, query, only, parameters)})
             # As text: thousands of UUID objects take a while to make.

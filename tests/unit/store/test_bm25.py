@@ -14,6 +14,7 @@ from desktop_rag.store.database import Database
 from desktop_rag.store.facts import facts_of
 from desktop_rag.store.posting_lists import PostingLists
 from desktop_rag.store.postings import key_of, sql_key, standing_of
+from desktop_rag.store.vocabulary import Vocabulary
 from tests.stored_rows import put, remove
 
 ALL = 10_000
@@ -22,9 +23,10 @@ RARE, COMMON = ("rare",), ("common",)
 
 @contextmanager
 def view_of(database: Database) -> Generator[View]:
-    with database.snapshot() as con:
-        facts, lists = database.known(facts_of), PostingLists(1_000_000)
-        yield View(con, facts, standing_of(con), lists, ChunkLengths())
+    with database.snapshot() as snapshot:
+        facts, standing = snapshot.known(facts_of), snapshot.known(standing_of)
+        lists = PostingLists(1_000_000)
+        yield View(snapshot.con, facts, standing, Vocabulary(), lists, ChunkLengths())
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from tests.stored_rows import ids, put, remove
 
 
 def held(lengths: ChunkLengths, database: Database) -> list[tuple[int, int, bool]]:
-    with database.snapshot() as con:
-        found = lengths.of(con, database.known(facts_of))
+    with database.snapshot() as snapshot:
+        found = lengths.of(snapshot.con, snapshot.known(facts_of))
     arrays = (found.chunk_ids, found.terms, found.goes_on)
     return list(zip(*(array.tolist() for array in arrays), strict=True))
 

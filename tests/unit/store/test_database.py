@@ -202,9 +202,9 @@ def test_a_change_that_failed_leaves_what_is_known_right(database: Database) -> 
 
 
 def test_a_snapshot_begins_at_once(database: Database) -> None:
-    with database.snapshot() as con:
+    with database.snapshot() as snapshot:
         database.write(add_document)
-        assert languages(con) == []
+        assert languages(snapshot.con) == []
         assert database.known(languages) == [("en",)]
 
 

@@ -14,9 +14,10 @@ def test_a_list_is_read_once_and_given_up_when_there_is_no_room(
         put(engine, f"{n}.txt", " ".join(WORDS))
     engine.upkeep.run()
     keys = [key_of(word) for word in WORDS]
-    with database.snapshot() as con:
+    with database.snapshot() as snapshot:
+        con, version = snapshot.con, snapshot.known(standing_of).version
         size = sorted_hits(con, keys)[keys[0]].nbytes
-        lists, version = PostingLists(2 * (size + ENTRY_BYTES)), standing_of(con).version
+        lists = PostingLists(2 * (size + ENTRY_BYTES))
         first = lists.of(con, version, keys)
         # The first one had to make room for the last, which is still there.
         again = lists.of(con, version, keys[::-1])
@@ -29,15 +30,17 @@ def test_a_list_longer_than_the_room_is_given_all_the_same(
 ) -> None:
     put(engine, "a.txt", "lamp")
     engine.upkeep.run()
-    with database.snapshot() as con:
+    with database.snapshot() as snapshot:
+        con, version = snapshot.con, snapshot.known(standing_of).version
         key = key_of("lamp")
-        found = PostingLists(0).of(con, standing_of(con).version, [key])
+        found = PostingLists(0).of(con, version, [key])
         assert found[key].chunk_ids.tolist() == [1]
 
 
 def test_words_that_nobody_wrote_take_room_too(database: Database) -> None:
-    with database.snapshot() as con:
-        lists, version = PostingLists(2 * ENTRY_BYTES), standing_of(con).version
+    with database.snapshot() as snapshot:
+        con, version = snapshot.con, snapshot.known(standing_of).version
+        lists = PostingLists(2 * ENTRY_BYTES)
         first = lists.of(con, version, [1])
         lists.of(con, version, [2, 3])
         assert lists.of(con, version, [1])[1] is not first[1]
