@@ -28,7 +28,7 @@ class Wanted:
     """A question for both searches.
 
     `text` is what is embedded, as it was written: models see through typos. The words are read
-    when the first one asks for them, as the search by meaning does not wait for them.
+    when they are first asked for, which may be while the text is embedded.
     """
 
     def __init__(self, text: str, read: Callable[[], Reading]) -> None:
@@ -37,7 +37,7 @@ class Wanted:
 
     @cached_property
     def reading(self) -> Reading:
-        """Its words. While both searches run, only that by words may ask for them."""
+        """Its words. Asked for on one thread at a time."""
         return self._read()
 
 

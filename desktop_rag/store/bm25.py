@@ -37,7 +37,7 @@ from desktop_rag.store.postings import (
 )
 from desktop_rag.store.vocabulary import Vocabulary
 
-# A word in so many chunks is read as quickly as it is decided whether to.
+# A word in so many chunks is taken in as quickly as it is decided whether to.
 CHEAP = 20_000
 
 
@@ -79,9 +79,9 @@ def best(
     """The `limit` chunks with the highest score: (chunk id, score), best first. Exact.
 
     Words are taken in from the rarest on, until those left can't lift a chunk without any of the
-    others to the last place. They are then looked up only for the chunks they leave in the race
-    (Turtle and Flood, 1995, "Query evaluation: strategies and optimizations"). Words that stand in
-    up to `cheap` chunks are read without asking.
+    others to the last place. They then count only for the chunks that are left in the race (Turtle
+    and Flood, 1995, "Query evaluation: strategies and optimizations"). Words that stand in up to
+    `cheap` chunks are taken in without asking.
     """
     postings = _Postings(view, weights)
     findable = _Findable.of(view, scope)

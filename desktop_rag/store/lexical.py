@@ -39,17 +39,14 @@ class LexicalStore:
         self._lengths = ChunkLengths()
 
     def weigh(self, words: Words) -> Weights:
-        """How rare each word is. Once a question: it takes as long as a quick search."""
+        """How rare each word is. Once a question, for the searches that follow."""
         with self._view() as view:
             return weights_of(view, words)
 
     def best(
         self, words: Words | Weights, limit: int, scope: Scope = EVERYWHERE
     ) -> list[tuple[int, float]]:
-        """The `limit` chunks with the highest BM25: (chunk id, score), best first. Exact.
-
-        Frequent words are looked up only for the chunks that rare ones leave in the race.
-        """
+        """The `limit` chunks with the highest BM25: (chunk id, score), best first. Exact."""
         with self._view() as view:
             return best(view, _weights(view, words), limit, scope)
 
