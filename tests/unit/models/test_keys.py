@@ -6,32 +6,13 @@ from collections.abc import Iterator
 import pytest
 from keyring.backend import KeyringBackend
 from keyring.backends import fail, null
-from keyring.errors import KeyringLocked, PasswordDeleteError
+from keyring.errors import KeyringLocked
 
 from desktop_rag.models.keys import KEY_VARIABLE, SERVICE, KeyStore
+from tests.keyrings import MemoryKeyring
 
 URL = "http://localhost:11434/v1"
 CANARY = "sk-canary-5f1c2a"
-
-
-class MemoryKeyring(KeyringBackend):
-    """A keyring that works."""
-
-    priority = 5.0  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride]
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.entries: dict[tuple[str, str], str] = {}
-
-    def get_password(self, service: str, username: str) -> str | None:
-        return self.entries.get((service, username))
-
-    def set_password(self, service: str, username: str, password: str) -> None:
-        self.entries[service, username] = password
-
-    def delete_password(self, service: str, username: str) -> None:
-        if self.entries.pop((service, username), None) is None:
-            raise PasswordDeleteError("no such entry")
 
 
 class LockedKeyring(MemoryKeyring):

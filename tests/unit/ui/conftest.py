@@ -9,6 +9,8 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from desktop_rag.core.paths import resources_dir
+from desktop_rag.ingest.library import Library
+from desktop_rag.store.database import Database
 from desktop_rag.ui.bridge import Bridge
 from desktop_rag.ui.chat_page import ChatPage
 from desktop_rag.ui.theme import Theme
@@ -39,6 +41,21 @@ def bridge(qapp: QApplication) -> Iterator[Bridge]:
     bridge = Bridge()
     yield bridge
     bridge.close()
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Database]:
+    """A library file that holds nothing yet."""
+    with opened_store(tmp_path / "home") as database:
+        yield database
+
+
+@pytest.fixture
+def library(store: Database, tmp_path: Path) -> Iterator[Library]:
+    """The library over it, which reads nothing before it is started."""
+    library = make_library(store, tmp_path / "home")
+    yield library
+    library.close()
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TypeVar
 
 from keyring.backend import KeyringBackend
-from keyring.errors import PasswordDeleteError
 from PySide6.QtCore import QObject, QUrl, Slot
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QAbstractButton, QWidget
@@ -43,26 +42,6 @@ from desktop_rag.ui.controls import ElidedLabel, PlainLabel
 
 MEGABYTE = 1 << 20
 Field = TypeVar("Field", bound=QWidget)
-
-
-class MemoryKeyring(KeyringBackend):
-    """A keyring that works."""
-
-    priority = 5.0  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride]
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.entries: dict[tuple[str, str], str] = {}
-
-    def get_password(self, service: str, username: str) -> str | None:
-        return self.entries.get((service, username))
-
-    def set_password(self, service: str, username: str, password: str) -> None:
-        self.entries[service, username] = password
-
-    def delete_password(self, service: str, username: str) -> None:
-        if self.entries.pop((service, username), None) is None:
-            raise PasswordDeleteError("no such entry")
 
 
 class Desktop(QObject):

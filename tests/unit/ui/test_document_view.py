@@ -18,18 +18,12 @@ from desktop_rag.ui.document_view import DocumentView, PlaceInDocument
 from desktop_rag.ui.page_picture import PagePicture
 from desktop_rag.ui.theme import Theme
 from tests.unit.ingest.read.samples import make_pdf
-from tests.unit.ui.rooms import button, field, make_library, opened_store, texts
+from tests.unit.ui.rooms import button, field, make_library, texts
 
 Widget = TypeVar("Widget", bound=QWidget)
 LINES = "\n".join(f"line {n} of the last page" for n in range(40))
 PAGES = ["First page of all", "The wick is trimmed", LINES]
 TEXT = "# Lamp\n\nThe 🔦 keeper trims the wick at dusk.\n\n# Oil\n\nOil comes by boat.\n"
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Database]:
-    with opened_store(tmp_path / "home") as database:
-        yield database
 
 
 @pytest.fixture

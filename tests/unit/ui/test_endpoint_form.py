@@ -18,8 +18,9 @@ from desktop_rag.ui.endpoint_form import EndpointForm, where_it_goes
 from desktop_rag.ui.settings_fields import WheelGuard
 from desktop_rag.ui.theme import Theme
 from tests.chat_server import ChatServer
+from tests.keyrings import MemoryKeyring
 from tests.model_dialects import Dialect
-from tests.unit.ui.rooms import MemoryKeyring, button, field, make_chat, opened_store, texts
+from tests.unit.ui.rooms import button, field, make_chat, opened_store, texts
 
 CANARY = "sk-canary-81c2f0"
 

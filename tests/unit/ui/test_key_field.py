@@ -1,8 +1,6 @@
 """The key's field: where the key is kept is said, and the key is nowhere else."""
 
 import logging
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
@@ -13,16 +11,11 @@ from desktop_rag.store.database import Database
 from desktop_rag.ui.bridge import Bridge
 from desktop_rag.ui.key_field import KeyField
 from desktop_rag.ui.theme import Theme
-from tests.unit.ui.rooms import MemoryKeyring, button, make_chat, opened_store, texts
+from tests.keyrings import MemoryKeyring
+from tests.unit.ui.rooms import button, make_chat, texts
 
 URL = "http://localhost:11434/v1"
 CANARY = "sk-canary-02af5d"
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Database]:
-    with opened_store(tmp_path / "home") as database:
-        yield database
 
 
 def row_of(field: KeyField, qtbot: QtBot) -> tuple[QWidget, QLineEdit]:

@@ -1,6 +1,5 @@
 """What keeps the library page up with the library."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,20 +14,7 @@ from desktop_rag.store.documents import DocumentStore
 from desktop_rag.ui.bridge import Bridge
 from desktop_rag.ui.document_model import DocumentModel
 from desktop_rag.ui.library_feed import LibraryFeed
-from tests.unit.ui.rooms import in_state, make_document, make_library, opened_store
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Database]:
-    with opened_store(tmp_path / "home") as database:
-        yield database
-
-
-@pytest.fixture
-def library(store: Database, tmp_path: Path) -> Iterator[Library]:
-    library = make_library(store, tmp_path / "home")
-    yield library
-    library.close()
+from tests.unit.ui.rooms import in_state, make_document
 
 
 @pytest.fixture

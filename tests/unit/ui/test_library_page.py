@@ -34,15 +34,8 @@ from tests.unit.ui.rooms import (
     listening_desktop,
     make_document,
     make_library,
-    opened_store,
     texts,
 )
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Database]:
-    with opened_store(tmp_path / "home") as database:
-        yield database
 
 
 @pytest.fixture

@@ -13,7 +13,8 @@ from desktop_rag.ui.bridge import Bridge
 from desktop_rag.ui.model_choice import ModelChoice
 from desktop_rag.ui.theme import Theme
 from tests.chat_server import ChatServer
-from tests.unit.ui.rooms import MemoryKeyring, make_chat, opened_store
+from tests.keyrings import MemoryKeyring
+from tests.unit.ui.rooms import make_chat, opened_store
 
 ODD = EndpointSettings("https://api.example.com/v1", "<b>a&b</b>")
 

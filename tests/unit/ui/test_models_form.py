@@ -16,7 +16,8 @@ from desktop_rag.ui.models_form import ModelsForm
 from desktop_rag.ui.settings_fields import WheelGuard
 from desktop_rag.ui.theme import Theme
 from tests.chat_server import ChatServer
-from tests.unit.ui.rooms import MemoryKeyring, button, field, make_chat, opened_store, texts
+from tests.keyrings import MemoryKeyring
+from tests.unit.ui.rooms import button, field, make_chat, opened_store, texts
 
 HERE = EndpointSettings("http://localhost:1/v1", "small", name="Desk")
 THERE = EndpointSettings("https://api.example.com/v1", "large")

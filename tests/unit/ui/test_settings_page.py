@@ -29,7 +29,8 @@ from desktop_rag.core.settings import (
 from desktop_rag.ui.bridge import Bridge
 from desktop_rag.ui.settings_page import SettingsPage
 from desktop_rag.ui.theme import Theme
-from tests.unit.ui.rooms import MemoryKeyring, button, field, make_chat, opened_store, texts
+from tests.keyrings import MemoryKeyring
+from tests.unit.ui.rooms import button, field, make_chat, opened_store, texts
 
 
 class Applied(list[Settings]):

@@ -1,6 +1,6 @@
 """The dialogs in which folders, links and collections are chosen and arranged."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -19,26 +19,12 @@ from pytestqt.qtbot import QtBot
 from desktop_rag.core.domain import SourceRules, WebLinks
 from desktop_rag.core.parsed import ChunkSettings
 from desktop_rag.ingest.library import Library
-from desktop_rag.store.database import Database
 from desktop_rag.ui.bridge import Bridge
 from desktop_rag.ui.collections_dialog import CollectionsDialog
 from desktop_rag.ui.folder_dialog import FolderDialog
 from desktop_rag.ui.links_dialog import LinksDialog
 from desktop_rag.ui.source_choice import SourceChoice
-from tests.unit.ui.rooms import button, field, make_library, opened_store, texts
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Database]:
-    with opened_store(tmp_path / "home") as database:
-        yield database
-
-
-@pytest.fixture
-def library(store: Database, tmp_path: Path) -> Iterator[Library]:
-    made = make_library(store, tmp_path / "home")
-    yield made
-    made.close()
+from tests.unit.ui.rooms import button, field, texts
 
 
 @pytest.fixture
