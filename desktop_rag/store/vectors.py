@@ -207,9 +207,10 @@ class VectorStore:
             if len(places) > _FAR_TOO_MANY * limit:
                 self._sample = None
             if len(places) >= limit:
-                first = np.argpartition(distances(found, query), limit - 1)[:limit]
+                # They come in any order; of those as far away the same ones each time.
+                first = np.lexsort((places, distances(found, query)))[:limit]
                 return places[first], found[first]
-        order = f"WHERE true{only} ORDER BY {self._hamming} LIMIT {limit}"
+        order = f"WHERE true{only} ORDER BY {self._hamming}, rowid LIMIT {limit}"
         return self._by_signs(con, query, order, parameters)
 
     def _by_signs(

@@ -11,6 +11,9 @@ from desktop_rag.store.vectors import SAMPLED_FROM, VectorStore
 
 DIMENSIONS = 64
 BESIDE = 10_000
+# DuckDB reads pieces of 122,880 rows.
+SEVERAL_PIECES = 400_000
+MANY = 1_000
 
 
 def fill(database: Database, vectors: NDArray[np.float32]) -> VectorStore:
@@ -61,6 +64,17 @@ def test_when_the_sample_misleads_all_are_put_in_order(
     nearest = store.nearest(towards, 10)
     assert len(nearest.chunk_ids) == 10
     assert nearest.similar.max() < 0
+
+
+def test_a_question_has_the_same_nearest_each_time(
+    database: Database, random: np.random.Generator
+) -> None:
+    # Several threads read so many, and many differ in as many signs as the last that is compared.
+    vectors = random.standard_normal((SEVERAL_PIECES, DIMENSIONS)).astype(np.float32)
+    store = fill(database, vectors)
+    query = vectors[7] / np.linalg.norm(vectors[7])
+    found = [store.nearest(query, MANY).chunk_ids for _ in range(10)]
+    assert all(ids == found[0] for ids in found)
 
 
 def test_a_sample_tells_how_far_a_share_of_all_is(random: np.random.Generator) -> None:
