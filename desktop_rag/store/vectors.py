@@ -224,14 +224,16 @@ class VectorStore:
         return rows["place"], np.stack([rows[name] for name in names], axis=1)
 
     def _signs_of(self, con: Connection, count: int) -> SignSample:
-        if self._sample is None or not self._sample.still_fits(count):
+        # Another question may give it up meanwhile.
+        sample = self._sample
+        if sample is None or not sample.still_fits(count):
             rows = con.execute(
                 f"SELECT {', '.join(self._bits)} FROM {self._table}"
                 f" USING SAMPLE {SignSample.ROWS} ROWS (reservoir, 1)"
             ).fetchnumpy()
             bits = np.stack([rows[name] for name in self._bits], axis=1)
-            self._sample = SignSample(count, bits)
-        return self._sample
+            self._sample = sample = SignSample(count, bits)
+        return sample
 
     def compared(self, query: NDArray[np.float32], chunk_ids: Sequence[int]) -> Compared:
         """Those of the chunks that have a vector, in any order."""

@@ -77,6 +77,22 @@ def test_a_question_has_the_same_nearest_each_time(
     assert all(ids == found[0] for ids in found)
 
 
+def test_a_sample_that_another_question_gives_up_tells_this_one_all_the_same(
+    database: Database, random: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vectors = random.standard_normal((SAMPLED_FROM, DIMENSIONS)).astype(np.float32)
+    store = fill(database, vectors)
+    still_fits = SignSample.still_fits
+
+    def given_up(sample: SignSample, count: int) -> bool:
+        monkeypatch.setattr(store, "_sample", None)
+        return still_fits(sample, count)
+
+    monkeypatch.setattr(SignSample, "still_fits", given_up)
+    query = vectors[0] / np.linalg.norm(vectors[0])
+    assert [store.nearest(query, 1).chunk_ids for _ in range(2)] == [[1], [1]]
+
+
 def test_a_sample_tells_how_far_a_share_of_all_is(random: np.random.Generator) -> None:
     vectors = random.standard_normal((SAMPLED_FROM, DIMENSIONS)).astype(np.float32)
     bits = sign_bits(vectors)
