@@ -79,8 +79,9 @@ class LexicalStore:
 
     def newest(self, limit: int, scope: Scope) -> dict[int, float]:
         """The first chunks of the documents in the scope that changed last, scored by their age."""
-        with self._database.read() as con:
-            only, parameters = condition_of(scope, con, self._facts, "chunk_id")
+        with self._database.snapshot() as snapshot:
+            con, facts = snapshot.con, snapshot.known(facts_of)
+            only, parameters = condition_of(scope, con, facts, "chunk_id")
             rows = con.execute(
                 "SELECT chunk_id, mtime_ns / 1e9 FROM chunks JOIN documents USING (document_id)"
                 f" WHERE position = 0{only} ORDER BY 2 DESC, 1 LIMIT {limit}",
