@@ -40,15 +40,18 @@ class Pool:
     """The passages in the race, arrays of one length.
 
     `lexical` are scores by words, `similar` the similarities of whole passages, `near` those with
-    windows. `greatest` is what no score by words reaches. `is_named` is 1 for passages of documents
-    that the question names, else 0. `alike` has the similarity of each passage to each other one,
-    NaN where it is not known. Similarities are told in the scale of their model, see `OwnScale`.
+    windows. `is_compared` is 1 where a model has a vector of the passage, 0 where it was just read
+    and has none yet. `greatest` is what no score by words reaches. `is_named` is 1 for passages of
+    documents that the question names, else 0. `alike` has the similarity of each passage to each
+    other one, NaN where it is not known. Similarities are told in the scale of their model, see
+    `OwnScale`.
     """
 
     ids: tuple[int, ...]
     lexical: Scores
     similar: Scores
     near: Scores
+    is_compared: Scores
     greatest: float
     is_named: Scores
     alike: Scores
@@ -157,6 +160,7 @@ class PoolGatherer:
             _array(lexical.get(i, 0.0) for i in ids),
             _filled(ids, similar),
             _filled(ids, near),
+            _array(float(i in near) for i in ids),
             greatest,
             self._of_named(ids, named),
             _alike(ids, answers),

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from desktop_rag.answer.fusion import (
     FEW,
     IRRELEVANT_BELOW,
@@ -237,7 +239,10 @@ class Retriever:
             "standout": standardised(pool.lexical),
             "share": pool.lexical / (pool.greatest or 1.0),
         }
-        return dict(zip(pool.ids, relevance.each(values).tolist(), strict=True))
+        by_words = self._fusion.relevance_by_words.each(values)
+        # Of what has no vector yet, the place at the pool's end says nothing.
+        known = np.where(pool.is_compared > 0, relevance.each(values), by_words)
+        return dict(zip(pool.ids, known.tolist(), strict=True))
 
     def _scope(self, asked: Query, reach: Reach) -> tuple[Scope, "_Exact"]:
         """What may be found, and what is left to look for in the passages themselves."""

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from desktop_rag.answer.fusion import FusionModel
+from desktop_rag.answer.fusion import IRRELEVANT_BELOW, FusionModel
 from desktop_rag.answer.naming import NamedDocuments
 from desktop_rag.answer.pool import AnsweringIndex
 from desktop_rag.answer.retrieval import Found, Retriever
@@ -84,6 +84,17 @@ def test_what_holds_the_phrase_is_relevant(engine: Engine, retriever: Retriever)
     put(engine, "a.txt", "It is one of the many.", *(f"The oil of lamp {n}." for n in range(MANY)))
     [passage] = retriever.search('"of the" zeppelin airship hangar', limit=5).passages
     assert passage.relevance == 1.0
+
+
+def test_what_has_no_vector_yet_is_relevant_by_its_words(engine: Engine) -> None:
+    others = (f"{'Zzz xxx qqq jjj. ' * 9} {'lamp wick ' * (n % 12 == 0)}" for n in range(MANY))
+    put(engine, "a.txt", *(f"{text} {n}" for n, text in enumerate(others)))
+    both = with_vectors(engine)
+    put(engine, "b.txt", "The boiler was serviced in March, the lamp in May.")
+    found = both.search("How does the boiler feed the lamp and its wick?", limit=150)
+    [relevance] = [p.relevance for p in found.passages if p.text.startswith("The boiler")]
+    assert relevance >= IRRELEVANT_BELOW
+    assert not both.search("What is the recipe of tiramisu with mascarpone?").matching
 
 
 def test_excluded_words_alone_leave_out_the_newest(engine: Engine, retriever: Retriever) -> None:
