@@ -38,7 +38,8 @@ _NEAR_FACTOR = 2
 _NEARER = 400
 # From so many on a sample tells where the first are.
 SAMPLED_FROM = 50_000
-# When so many times what was wanted is found, the sample is of other vectors than there are now.
+# When less or so many times what was wanted is found, the sample is of other vectors than there are
+# now.
 _FAR_TOO_MANY = 32
 _PACKED = "vector, coalesce(windows, ''::BLOB) AS windows"
 
@@ -204,7 +205,7 @@ class VectorStore:
             reach = self._signs_of(con, count).reach(query, limit / count)
             # Faster than to put the first of a million in order.
             places, found = self._by_signs(con, query, f"WHERE {self._hamming} <= {reach}", {})
-            if len(places) > _FAR_TOO_MANY * limit:
+            if not limit <= len(places) <= _FAR_TOO_MANY * limit:
                 self._sample = None
             if len(places) >= limit:
                 # They come in any order; of those as far away the same ones each time.

@@ -49,9 +49,17 @@ def test_the_nearest_of_many_are_found(database: Database, random: np.random.Gen
     assert found >= 0.99 * 200
 
 
-def test_when_the_sample_misleads_all_are_put_in_order(
-    database: Database, random: np.random.Generator
+def test_when_the_sample_misleads_all_are_put_in_order_and_another_is_drawn(
+    database: Database, random: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    asked: list[SignSample] = []
+    reach = SignSample.reach
+
+    def noted(sample: SignSample, query: NDArray[np.int64], share: float) -> int:
+        asked.append(sample)
+        return reach(sample, query, share)
+
+    monkeypatch.setattr(SignSample, "reach", noted)
     towards = np.ones(DIMENSIONS, np.float32) / DIMENSIONS**0.5
     noise = 0.05 * random.standard_normal((SAMPLED_FROM + BESIDE, DIMENSIONS))
     vectors = (noise - towards).astype(np.float32)
@@ -64,6 +72,8 @@ def test_when_the_sample_misleads_all_are_put_in_order(
     nearest = store.nearest(towards, 10)
     assert len(nearest.chunk_ids) == 10
     assert nearest.similar.max() < 0
+    store.nearest(towards, 10)
+    assert asked[0] is asked[1] is not asked[2]
 
 
 def test_a_question_has_the_same_nearest_each_time(
