@@ -143,9 +143,7 @@ class Database:
 
         def run() -> None:
             try:
-                with self._known.changing() if is_library else nullcontext():
-                    done = self._in_transaction(work)
-                result.set_result(done)
+                result.set_result(self._in_transaction(work, is_library=is_library))
             except BaseException as error:
                 result.set_exception(error)
 
@@ -183,11 +181,13 @@ class Database:
             log.warning("the library file was not looked over: %s", _first_line(error))
             return False
 
-    def _in_transaction(self, work: Callable[[Connection], T]) -> T:
+    def _in_transaction(self, work: Callable[[Connection], T], *, is_library: bool) -> T:
         self._connection.begin()
         try:
             result = work(self._connection)
-            self._connection.commit()
+            # Until here nobody else sees any of it.
+            with self._known.changing() if is_library else nullcontext():
+                self._connection.commit()
         except BaseException:
             self._rollback()
             raise

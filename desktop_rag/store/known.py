@@ -22,13 +22,13 @@ class Known:
     """What was looked up since the library last changed."""
 
     def __init__(self) -> None:
-        # Odd while the library changes.
+        # Odd while a change is committed: before, nobody sees it.
         self._changes = 0
         self._found: dict[Look[Any], Found[Any]] = {}
 
     @contextmanager
     def changing(self) -> Generator[None]:
-        """While the library is changed. One at a time."""
+        """While a change of the library is committed. One at a time."""
         self._changes += 1
         try:
             yield

@@ -1,20 +1,32 @@
 """What is remembered of the library is what a look at it finds."""
 
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from desktop_rag.core.domain import DocumentState
+from desktop_rag.core.parsed import ChunkSettings
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.database import Connection, Database
 from desktop_rag.store.facts import facts_of
-from desktop_rag.store.known import Snapshot
+from desktop_rag.store.known import Known, Snapshot
 from desktop_rag.store.postings import sort_recent, standing_of
-from tests.stored_rows import add, add_source, document, indexed, put, remove, wait_again
+from tests.stored_rows import (
+    add,
+    add_source,
+    collection_id,
+    document,
+    indexed,
+    put,
+    remove,
+    wait_again,
+)
 
 
 def gone(engine: Engine, name: str) -> None:
@@ -24,8 +36,12 @@ def gone(engine: Engine, name: str) -> None:
 
 
 def attach(engine: Engine) -> None:
-    collection = engine.sources.default_collection("Papers")
-    engine.sources.add_attached(Path("/docs/now.txt"), collection.collection_id)
+    engine.sources.add_attached(Path("/docs/now.txt"), collection_id(engine, "Papers"))
+
+
+def attach_and_forget(engine: Engine) -> None:
+    attach(engine)
+    engine.attachments.purge(before=time.time() + 1)
 
 
 def settle_in_another_language(engine: Engine) -> None:
@@ -44,10 +60,14 @@ def forget_source(engine: Engine) -> None:
 
 
 def forget_collection(engine: Engine) -> None:
-    [collection] = [c for c in engine.sources.collections() if c.name == "Others"]
-    engine.sources.remove_collection(collection.collection_id)
+    engine.sources.remove_collection(collection_id(engine, "Others"))
 
 
+def collections(con: Connection) -> list[tuple[Any, ...]]:
+    return con.execute("FROM collections ORDER BY ALL").fetchall()
+
+
+LOOKS = (facts_of, standing_of, collections)
 CHANGES: dict[str, Callable[[Engine], object]] = {
     "a file is found": lambda engine: add(engine, document("new.txt")),
     "a file is read": lambda engine: put(engine, "new.txt", "a lamp", "and another"),
@@ -57,8 +77,19 @@ CHANGES: dict[str, Callable[[Engine], object]] = {
     "a file is gone": lambda engine: gone(engine, "a.txt"),
     "a file is removed": lambda engine: remove(engine, "a.txt"),
     "a file is attached": attach,
+    "an attached file is forgotten": attach_and_forget,
     "a folder is added": lambda engine: add_source(engine, "folder"),
     "a folder is removed": forget_source,
+    "a collection is added": lambda engine: engine.sources.add_collection("More"),
+    "a collection has another name": lambda engine: engine.sources.rename_collection(
+        collection_id(engine, "Papers"), "Letters"
+    ),
+    "a collection is cut in another way": lambda engine: engine.sources.set_chunking(
+        collection_id(engine, "Papers"), ChunkSettings(max_tokens=100)
+    ),
+    "a collection has another model": lambda engine: engine.sources.set_embedder(
+        collection_id(engine, "Papers"), "another"
+    ),
     "a collection is removed": forget_collection,
     "postings are sorted": lambda engine: engine.upkeep.run(),
 }
@@ -87,11 +118,11 @@ def test_each_change_of_the_library_is_known(
 
 
 def all_known(snapshot: Snapshot) -> list[str]:
-    return [repr(snapshot.known(look)) for look in (facts_of, standing_of)]
+    return [repr(snapshot.known(look)) for look in LOOKS]
 
 
 def looked_up(con: Connection) -> list[str]:
-    return [repr(look(con)) for look in (facts_of, standing_of)]
+    return [repr(look(con)) for look in LOOKS]
 
 
 def test_vectors_change_nothing_that_is_known(filled: Engine, database: Database) -> None:
@@ -102,6 +133,18 @@ def test_vectors_change_nothing_that_is_known(filled: Engine, database: Database
     vectors.add_windows(contents, [np.eye(3, dtype=np.float32)] * len(contents))
     vectors.prune()
     assert database.known(facts_of) is known
+
+
+def test_after_a_change_things_are_known_again(filled: Engine, database: Database) -> None:
+    remove(filled, "a.txt")
+    assert database.known(facts_of) is database.known(facts_of)
+
+
+def test_a_commit_that_failed_has_ended() -> None:
+    known = Known()
+    with pytest.raises(KeyError), known.changing():
+        raise KeyError("full disk")
+    assert known.changes is not None
 
 
 def documents(con: Connection) -> int:
