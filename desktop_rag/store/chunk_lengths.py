@@ -39,9 +39,9 @@ class ChunkLengths:
         self._held = _none()
 
     def of(self, con: Connection, facts: LibraryFacts) -> Lengths:
-        """Those of all chunks of a snapshot. Deleted ones may be among them.
+        """Those of all chunks of a snapshot with these facts.
 
-        The facts are no older than the snapshot.
+        Deleted ones may be among them, and those that went meanwhile may be missing.
         """
         with self._lock:
             if len(self._held.chunk_ids) > 2 * facts.chunks:

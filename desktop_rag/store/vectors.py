@@ -85,7 +85,7 @@ class VectorStore:
         with self._database.read() as con:
             rows = con.execute(
                 "WITH given AS MATERIALIZED (SELECT DISTINCT unnest(?::UUID[]) AS content_hash)"
-                f" FROM given ANTI JOIN {_known(self._table, 'given')} USING (content_hash)",
+                f" FROM given ANTI JOIN {_stored(self._table, 'given')} USING (content_hash)",
                 [list(hashes)],
             ).fetchall()
         return {row[0].hex for row in rows}
@@ -113,7 +113,7 @@ class VectorStore:
                 f" WHERE state = 'searchable by words'{only}))"
                 " UPDATE documents SET state = 'searchable' WHERE state = 'searchable by words'"
                 " AND document_id NOT IN (SELECT document_id FROM held"
-                f" ANTI JOIN {_known(self._table, 'held')} USING (content_hash)){only}"
+                f" ANTI JOIN {_stored(self._table, 'held')} USING (content_hash)){only}"
                 " RETURNING document_id",
                 parameters,
             ).fetchall()
@@ -332,7 +332,7 @@ def _of_collections(collection_ids: Sequence[str] | None) -> tuple[str, dict[str
     return condition, {"collections": list(collection_ids)}
 
 
-def _known(table: str, wanted: str) -> str:
+def _stored(table: str, wanted: str) -> str:
     """SQL for the content hashes in a table of vectors among those of a few rows.
 
     A join with the whole table would put all of it into a hash table first.
