@@ -21,6 +21,7 @@ from desktop_rag.answer.extract import (
     NOTHING_RELEVANT_AMONG,
     NOTHING_RELEVANT_HERE,
     NOTHING_THERE,
+    UNREAD,
     excerpts,
 )
 from desktop_rag.answer.instructions import instructions_for
@@ -278,10 +279,14 @@ class Answering:
     def _from_nothing(self, draft: Draft, reach: Reach) -> Iterator[AnswerEvent]:
         """Say that there is nothing to answer from; no model is asked to make something up."""
         yield SourcesFound((), draft.notes)
+        counts = self._documents.counts()
         if draft.nearest:
             draft.text = _NOTHING_RELEVANT[min(len(reach.collection_ids), 2)]
         else:
-            draft.text = NOTHING_FOUND if self._documents.counts().total else NOTHING_THERE
+            draft.text = NOTHING_FOUND if counts.total else NOTHING_THERE
+        if counts.unread:
+            files = "1 file has" if counts.unread == 1 else f"{counts.unread:,} files have"
+            draft.text += f"\n\n{UNREAD.format(files)}"
         yield TextDelta(draft.text)
 
 

@@ -30,6 +30,7 @@ NOTHING_RELEVANT_AMONG = (
     " so may asking all documents. The passages that came nearest can be looked at."
 )
 NOTHING_THERE = "There are no documents yet. Add a folder to the library, then ask again."
+UNREAD = "{} not been read yet; what is in them can be found as soon as they are."
 
 _PASSAGES = 5
 _SENTENCES = 3

@@ -47,6 +47,11 @@ class DocumentCounts:
         """Those that can be found, by words at least."""
         return sum(n for state, n in self.by_state.items() if state.is_searchable)
 
+    @property
+    def unread(self) -> int:
+        """Those whose turn to be read is still to come."""
+        return self.of(DocumentState.WAITING) + self.of(DocumentState.READING)
+
     def of(self, state: DocumentState) -> int:
         """How many are in this state."""
         return self.by_state.get(state, 0)

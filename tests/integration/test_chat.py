@@ -31,6 +31,7 @@ from tests.asking import answer_of, events_of
 from tests.chat_server import THINKING, ChatServer
 from tests.indexed import index_texts
 from tests.model_dialects import Dialect
+from tests.stored_rows import add, document
 
 QUESTION = "When is the lamp lit?"
 
@@ -70,6 +71,13 @@ def test_nothing_found_is_said(services: Services) -> None:
     message = answer_of(ask(services))
     assert message.sources == ()
     assert "Add a folder" in message.text
+
+
+def test_nothing_found_while_files_wait_says_so(services: Services) -> None:
+    add(services.engine, document("lamp.txt"), document("ferry.txt"))
+    assert answer_of(ask(services)).text.endswith(
+        "2 files have not been read yet; what is in them can be found as soon as they are."
+    )
 
 
 def far(search: Callable[..., Found]) -> Callable[..., Found]:
