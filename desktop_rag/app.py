@@ -209,11 +209,20 @@ def embedder_opener(keys: KeyStore) -> EmbedderOpener:
 
 
 def add_demo(library: Library) -> str:
-    """Add the demo library as a collection of its own, once; returns its first question."""
+    """Add the demo library as a collection of its own, once; returns its first question.
+
+    One that another copy of the app added goes: the same documents would be found twice, or at a
+    place where they are no more.
+    """
     demo = resources_dir() / "demo"
     folder = demo / "documents"
-    if all(source.path != folder for source in library.sources()):
-        collection = library.find_or_add_collection(DEMO_COLLECTION)
+    collection = library.find_or_add_collection(DEMO_COLLECTION)
+    sources = library.sources()
+    for source in sources:
+        is_demo = source.collection_id == collection.collection_id
+        if is_demo and source.path != folder and source.path.parts[-2:] == folder.parts[-2:]:
+            library.remove_source(source.source_id)
+    if all(source.path != folder for source in sources):
         library.add_source(folder, collection.collection_id)
     questions = (demo / "questions.toml").read_text(encoding="utf-8")
     return str(tomllib.loads(questions)["first_question"])

@@ -1,0 +1,19 @@
+"""The demo library is there once, wherever the app that adds it lies."""
+
+from pathlib import Path
+
+from desktop_rag.app import DEMO_COLLECTION, Services, add_demo
+from tests.conftest import DEMO
+
+
+def test_the_demo_of_another_copy_of_the_app_goes(services: Services, tmp_path: Path) -> None:
+    other, own = tmp_path / "old" / "demo" / "documents", tmp_path / "own"
+    for folder in (other, own):
+        folder.mkdir(parents=True)
+    collection = services.library.add_collection(DEMO_COLLECTION)
+    for folder in (other, own):
+        services.library.add_source(folder, collection.collection_id)
+    add_demo(services.library)
+    add_demo(services.library)
+    paths = [source.path for source in services.library.sources()]
+    assert sorted(paths) == sorted([own, DEMO / "documents"])
