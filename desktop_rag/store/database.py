@@ -26,6 +26,7 @@ from desktop_rag.store.compaction import compact, is_wasteful, remove_unfinished
 from desktop_rag.store.connections import OPTIONS, Connection
 from desktop_rag.store.known import Known, Look, Snapshot
 from desktop_rag.store.migrations import LATEST, migrate, version_of
+from desktop_rag.store.readers import Readers, closed
 
 log = logging.getLogger(__name__)
 
@@ -83,6 +84,7 @@ class Database:
             path.chmod(0o600)  # it holds the text of the documents
         self._queue: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._is_closed = False
+        self._readers = Readers()
         self._known = Known()
         self._closing = threading.Lock()
         self._lane = threading.Thread(target=self._run_lane, name="store-lane", daemon=True)
@@ -91,12 +93,8 @@ class Database:
     @contextmanager
     def read(self) -> Generator[Connection]:
         """A cursor of the caller's own, for reading. Not shared between threads."""
-        with mapping_duckdb_errors():
-            cursor = self._connection.cursor()
-            try:
-                yield cursor
-            finally:
-                cursor.close()
+        with mapping_duckdb_errors(), self._readers.reading(self._connection) as cursor:
+            yield cursor
 
     @contextmanager
     def snapshot(self) -> Generator[Snapshot]:
@@ -149,13 +147,13 @@ class Database:
 
         with self._closing:
             if self._is_closed:
-                raise AppError("The library is closed.", "Start the app again.")
+                raise closed()
             self._queue.put(run)
         with mapping_duckdb_errors():
             return result.result()
 
     def close(self) -> None:
-        """Finish the queued writes, then close the file. Idempotent.
+        """Finish the queued writes, interrupt who still reads, then close the file. Idempotent.
 
         When much of the file is free, it is copied into a smaller one first: a second or so for
         every 100 MB.
@@ -169,6 +167,7 @@ class Database:
     def _run_lane(self) -> None:
         while (run := self._queue.get()) is not None:
             run()
+        self._readers.dismiss()
         is_wasteful = self._is_wasteful()
         self._connection.close()
         if is_wasteful:
@@ -348,8 +347,8 @@ def mapping_duckdb_errors() -> Generator[None]:
             "A change could not be saved.",
             f"{_first_line(exc)} Check that the disk has free space.",
         ) from exc
-    except duckdb.ConnectionException as exc:
-        raise AppError("The library is closed.", "Start the app again.") from exc
+    except (duckdb.ConnectionException, duckdb.InterruptException) as exc:
+        raise closed() from exc
     except duckdb.Error as exc:
         # A failed checksum has no class of its own.
         if not _CORRUPT.search(str(exc)):

@@ -11,6 +11,8 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.store.database import Connection, Database, insert
 from desktop_rag.store.migrations import LATEST
 
+WAIT_S = 30.0
+
 
 def open_again(path: Path) -> Database:
     return Database(path, memory_mb=256, backups=path.parent)
@@ -158,6 +160,27 @@ def test_after_closing_writes_and_reads_are_refused(database: Database) -> None:
         database.write(count)
     with pytest.raises(AppError, match="closed"), database.read() as con:
         count(con)
+
+
+def test_who_reads_when_it_is_closed_is_interrupted(database: Database, path: Path) -> None:
+    is_reading = threading.Event()
+    told: list[str] = []
+
+    def read() -> None:
+        try:
+            with database.read() as con:
+                is_reading.set()
+                con.execute("SELECT count(*) FROM range(10_000_000_000_000)").fetchall()
+        except AppError as error:
+            told.append(error.title)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    assert is_reading.wait(WAIT_S)
+    database.close()
+    reader.join(WAIT_S)
+    assert told == ["The library is closed."]
+    open_again(path).close()
 
 
 def languages(con: Connection) -> list[tuple[str]]:
