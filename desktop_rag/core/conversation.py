@@ -99,7 +99,7 @@ class SearchNotes:
     def in_words(self) -> str:
         """The same as plain sentences on one line; empty when the question was taken as it is."""
         repairs = [f"“{used}” instead of “{written}”" for written, used in self.repaired]
-        said = [f"Understood as “{self.asked}”"] if self.asked else []
+        said = [f"Understood as “{self.asked}”."] if self.asked else []
         said += [f"Searched for {', '.join(repairs)}."] if repairs else []
         if self.filters:
             said.append(self.filters + ("." if self.searched else ": nothing was found there."))

@@ -45,7 +45,7 @@ def test_the_model_writes_a_later_question_out_before_it_is_searched(
     server.first_answers = ["Who cleans the lamp of the lighthouse?"]
     later = ask(indexed, LATER, conversation_id=conversation_id)
     assert later.notes is not None
-    assert later.notes.in_words() == "Understood as “Who cleans the lamp of the lighthouse?”"
+    assert later.notes.in_words() == "Understood as “Who cleans the lamp of the lighthouse?”."
     assert names(later)[0] == "care.md"
     asked = server.chats[-1]["messages"][-1]["content"]
     assert asked.endswith(f"Question: {LATER}"), "the model is asked what the person wrote"
