@@ -163,14 +163,12 @@ class VectorStore:
             ).fetchnumpy()
             vectors = unpacked(rows["vector"].tolist(), self._dimensions)
             similar = np.vecdot(vectors, query)
-            best = np.argsort(-similar)[: 2 * limit]
-            con.register("near", {"content": rows["content"][best], "row": best})
+            ranked = np.argsort(-similar)
             only, parameters = condition_of(scope, con, facts, "chunk_id")
-            found = con.execute(
-                "SELECT c.chunk_id, near.row FROM near"
-                f" JOIN chunks c ON c.content_hash = near.content::UUID WHERE true{only}",
-                parameters,
-            ).fetchnumpy()
+            found = _chunks_of(con, rows["content"], ranked[: 2 * limit], only, parameters)
+            if len(found["row"]) < limit and len(ranked) > 2 * limit:
+                # Contents whose chunks were deleted stand among them until they are pruned.
+                found = _chunks_of(con, rows["content"], ranked, only, parameters)
         # Not put in order by DuckDB, which takes longer to get ready for it.
         first = np.lexsort((found["chunk_id"], -similar[found["row"]]))[:limit]
         chunk_ids, order = found["chunk_id"][first], found["row"][first]
@@ -341,6 +339,22 @@ def _stored(table: str, wanted: str) -> str:
         f"(SELECT content_hash FROM {table} WHERE content_hash IN"
         f" (SELECT content_hash FROM {wanted}))"
     )
+
+
+def _chunks_of(
+    con: Connection,
+    contents: NDArray[Any],
+    places: NDArray[np.int64],
+    only: str,
+    parameters: dict[str, Any],
+) -> dict[str, NDArray[Any]]:
+    """`chunk_id` of each chunk with one of the contents at these places, and `row`, its place."""
+    con.register("near", {"content": contents[places], "row": places})
+    return con.execute(
+        "SELECT c.chunk_id, near.row FROM near"
+        f" JOIN chunks c ON c.content_hash = near.content::UUID WHERE true{only}",
+        parameters,
+    ).fetchnumpy()
 
 
 def _best_windows(query: NDArray[np.float32], packed: Sequence[bytearray]) -> NDArray[np.float64]:

@@ -49,6 +49,21 @@ def test_the_nearest_are_those_of_the_exact_product(engine: Engine) -> None:
     assert len(store.nearest(query, 2 * EXACT_UP_TO).chunk_ids) == EXACT_UP_TO
 
 
+def test_deleted_documents_take_no_places_before_they_are_pruned(engine: Engine) -> None:
+    store, by_text, numbers = with_vectors(engine, 20)
+    query = by_text["text 7"]
+    gone = [f"gone {n}" for n in range(80)]
+    put(engine, "gone.txt", *gone)
+    nearer = query + 0.1 * unit_vectors(len(gone))
+    nearer /= np.linalg.norm(nearer, axis=1, keepdims=True)
+    embed(store, dict(zip(gone, nearer, strict=True)))
+    assert not set(store.nearest(query, 10).chunk_ids[1:]) & set(numbers.values())
+    remove(engine, "gone.txt")
+    exact = sorted(numbers, key=lambda text: -float(by_text[text] @ query))
+    assert store.nearest(query, 10).chunk_ids[:5] == [numbers[text] for text in exact[:5]]
+    assert len(store.nearest(query, 10).chunk_ids) == 10
+
+
 def test_only_what_lies_in_the_scope_is_near(engine: Engine) -> None:
     put(engine, "a.txt", "text of both", "text of a", collection="A")
     put(engine, "b.txt", "text of both", "text of b", collection="B")
