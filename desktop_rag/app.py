@@ -216,13 +216,14 @@ def add_demo(library: Library) -> str:
     """
     demo = resources_dir() / "demo"
     folder = demo / "documents"
-    collection = library.find_or_add_collection(DEMO_COLLECTION)
     sources = library.sources()
+    own = {c.collection_id for c in library.collections() if c.name == DEMO_COLLECTION}
     for source in sources:
-        is_demo = source.collection_id == collection.collection_id
-        if is_demo and source.path != folder and source.path.parts[-2:] == folder.parts[-2:]:
+        is_demo = source.collection_id in own and source.path.parts[-2:] == folder.parts[-2:]
+        if is_demo and source.path != folder:
             library.remove_source(source.source_id)
     if all(source.path != folder for source in sources):
+        collection = library.find_or_add_collection(DEMO_COLLECTION)
         library.add_source(folder, collection.collection_id)
     questions = (demo / "questions.toml").read_text(encoding="utf-8")
     return str(tomllib.loads(questions)["first_question"])

@@ -17,3 +17,12 @@ def test_the_demo_of_another_copy_of_the_app_goes(services: Services, tmp_path: 
     add_demo(services.library)
     paths = [source.path for source in services.library.sources()]
     assert sorted(paths) == sorted([own, DEMO / "documents"])
+
+
+def test_a_demo_whose_collection_has_another_name_stays_in_it(services: Services) -> None:
+    add_demo(services.library)
+    [collection] = [c for c in services.library.collections() if c.name == DEMO_COLLECTION]
+    services.library.rename_collection(collection.collection_id, "Lighthouse")
+    before = services.library.collections()
+    add_demo(services.library)
+    assert services.library.collections() == before
