@@ -30,6 +30,7 @@ from desktop_rag.models.embedding import OnnxEmbedder
 from desktop_rag.store.clustering import PostingsClustering
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.database import Database, insert
+from desktop_rag.store.held_chunks import HeldChunks
 from desktop_rag.store.opening import duckdb_of, open_duckdb
 from desktop_rag.store.vectors import VectorStore
 
@@ -183,11 +184,13 @@ def recall(texts: Sequence[str], queries: Sequence[str], folder: Path) -> list[B
         vectors[batch] = embedder.embed_passages([texts[i] for i in batch])
     database = Database(home.database, memory_mb=2048, backups=home.backups)
     try:
-        store = VectorStore(database, embedder.name, DIMENSIONS)
+        store = VectorStore(database, embedder.name, DIMENSIONS, HeldChunks())
         hashes = [f"{n + 1:032x}" for n in range(len(texts))]
         store.add(hashes, vectors)
         ids = list(range(1, len(texts) + 1))
-        database.write(lambda con: insert(con, "chunks", {"chunk_id": ids, "content_hash": hashes}))
+        ones = [1] * len(ids)
+        columns = {"chunk_id": ids, "position": ones, "term_count": ones, "content_hash": hashes}
+        database.write(lambda con: insert(con, "chunks", columns))
         found = 0
         asked = queries[:_RECALL_QUERIES]
         for query in asked:

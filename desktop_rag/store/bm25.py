@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from desktop_rag.store.chunk_lengths import ChunkLengths
 from desktop_rag.store.conditions import condition_of
 from desktop_rag.store.contract.scope import Scope
 from desktop_rag.store.contract.search import (
@@ -23,6 +22,7 @@ from desktop_rag.store.contract.search import (
 )
 from desktop_rag.store.database import Connection
 from desktop_rag.store.facts import LibraryFacts
+from desktop_rag.store.held_chunks import HeldChunks, alive
 from desktop_rag.store.posting_lists import PostingLists
 from desktop_rag.store.postings import (
     Hits,
@@ -50,7 +50,7 @@ class View:
     standing: Standing
     vocabulary: Vocabulary
     lists: PostingLists
-    lengths: ChunkLengths
+    chunks: HeldChunks
 
 
 def weights_of(view: View, words: Words) -> Weights:
@@ -109,7 +109,8 @@ def best(
 def scores_of(view: View, weights: Weights, chunk_ids: Sequence[int]) -> dict[int, float]:
     """The scores of given chunks read with their neighbours; those without any are absent."""
     near = {i + step for i in chunk_ids for step in (-1, 0, 1)}
-    found = view.lengths.of(view.con, view.facts).among(np.array(sorted(near), np.int64))
+    held = view.chunks.of(view.con, view.facts, view.standing)
+    found = held.of(np.array(sorted(near), np.int64))
     ids, lengths = found.chunk_ids, found.terms.astype(np.float64)
     if not len(ids) or not weights.words:
         return {}
@@ -123,8 +124,11 @@ def scores_of(view: View, weights: Weights, chunk_ids: Sequence[int]) -> dict[in
     norm = _norm(weights, lengths + NEIGHBOUR_LENGTH * beside)[:, np.newaxis]
     tf = tf + NEIGHBOUR_SHARE * around
     totals = (np.array(weights.idf) * (K1 + 1) * tf / (tf + norm)).sum(axis=1)
-    alive = np.isin(ids, view.standing.dead, invert=True)
-    wanted = np.isin(ids, np.array(chunk_ids, np.int64)) & alive & (totals > 0)
+    wanted = (
+        np.isin(ids, np.array(chunk_ids, np.int64))
+        & alive(ids, view.facts, view.standing)
+        & (totals > 0)
+    )
     return dict(zip(ids[wanted].tolist(), totals[wanted].tolist(), strict=True))
 
 

@@ -10,12 +10,12 @@ from contextlib import contextmanager
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.domain import Passage
 from desktop_rag.store.bm25 import View, best, scores_of, weights_of
-from desktop_rag.store.chunk_lengths import ChunkLengths
 from desktop_rag.store.conditions import condition_of
 from desktop_rag.store.contract.scope import EVERYWHERE, Scope
 from desktop_rag.store.contract.search import Weights, Words
 from desktop_rag.store.database import Database, among
 from desktop_rag.store.facts import LibraryFacts, facts_of
+from desktop_rag.store.held_chunks import HeldChunks
 from desktop_rag.store.posting_lists import PostingLists
 from desktop_rag.store.postings import key_of, standing_of
 from desktop_rag.store.vocabulary import Vocabulary
@@ -32,11 +32,11 @@ class LexicalStore:
     counts as the word.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, chunks: HeldChunks) -> None:
         self._database = database
+        self._chunks = chunks
         self._vocabulary = Vocabulary()
         self._lists = PostingLists(int(_LISTS_SHARE * 1_000_000 * database.memory_mb))
-        self._lengths = ChunkLengths()
 
     def weigh(self, words: Words) -> Weights:
         """How rare each word is. Once a question, for the searches that follow."""
@@ -145,7 +145,7 @@ class LexicalStore:
                 snapshot.known(standing_of),
                 self._vocabulary,
                 self._lists,
-                self._lengths,
+                self._chunks,
             )
 
     @property

@@ -4,22 +4,27 @@ Every model has tables of its own, so vectors of two models never mix. `spec` is
 found again: a folder, the address of an endpoint, or empty for the bundled one.
 """
 
+import threading
 from collections.abc import Collection, Sequence
 
 from desktop_rag.store.contract.vectors import ModelRow
 from desktop_rag.store.database import Connection, Database
+from desktop_rag.store.held_chunks import HeldChunks
 from desktop_rag.store.vectors import VectorStore
 
 
 class ModelStore:
     """The models of the vectors, and which of them answer."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, chunks: HeldChunks) -> None:
         self._database = database
+        self._chunks = chunks
+        self._lock = threading.Lock()
+        self._open: dict[tuple[str, int], VectorStore] = {}
 
     def vectors(self, name: str, dimensions: int, spec: str | None = None) -> VectorStore:
         """The vectors of a model; `spec`, if given, is where it is found from now on."""
-        vectors = VectorStore(self._database, name, dimensions)
+        vectors = self._vectors(name, dimensions)
         if spec is not None:
             self._database.write(
                 lambda con: con.execute(
@@ -28,6 +33,15 @@ class ModelStore:
                 )
             )
         return vectors
+
+    def _vectors(self, name: str, dimensions: int) -> VectorStore:
+        # One of each, as it knows in memory what was added to its table.
+        with self._lock:
+            known = self._open.get((name, dimensions))
+            if known is None:
+                known = VectorStore(self._database, name, dimensions, self._chunks)
+                self._open[name, dimensions] = known
+            return known
 
     def answering(self) -> dict[str, ModelRow]:
         """Collection id → the model whose vectors answer; without those that have none yet."""
@@ -53,15 +67,22 @@ class ModelStore:
         Of each wanted spec the model that came last is kept.
         """
 
-        def work(con: Connection) -> None:
+        def work(con: Connection) -> set[int]:
             rows = con.execute(
                 "SELECT model_id, folder FROM models WHERE model_id NOT IN"
                 " (SELECT answering FROM collections) ORDER BY model_id"
             ).fetchall()
             latest = {spec: model_id for model_id, spec in rows if spec in wanted}
-            for model_id, spec in rows:
-                if latest.get(spec) != model_id:
-                    con.execute(f"DROP TABLE IF EXISTS vectors_{model_id}")
-                    con.execute("DELETE FROM models WHERE model_id = ?", [model_id])
+            unused = {model_id for model_id, spec in rows if latest.get(spec) != model_id}
+            for model_id in unused:
+                con.execute(f"DROP TABLE IF EXISTS vectors_{model_id}")
+                con.execute("DELETE FROM models WHERE model_id = ?", [model_id])
+            return unused
 
-        self._database.write(work)
+        with self._lock:
+            dropped = self._database.write(work)
+            self._open = {
+                key: vectors
+                for key, vectors in self._open.items()
+                if vectors.model_id not in dropped
+            }

@@ -11,6 +11,7 @@ from desktop_rag.store.conversations import ConversationStore
 from desktop_rag.store.database import DamagedStoreError, Database, set_aside
 from desktop_rag.store.documents import DocumentStore
 from desktop_rag.store.evaluations import EvaluationStore
+from desktop_rag.store.held_chunks import HeldChunks
 from desktop_rag.store.interactions import InteractionStore
 from desktop_rag.store.lexical import LexicalStore
 from desktop_rag.store.models import ModelStore
@@ -23,8 +24,8 @@ from desktop_rag.store.web_pages import WebPageStore
 def open_duckdb(path: Path, *, memory_mb: int, backups: Path) -> Engine:
     """Open or create the file and bring its schema up to date.
 
-    `memory_mb` bounds what DuckDB takes; a 16th of it, nine bytes a chunk and twelve a term may be
-    held beside. `backups` is the only folder it may write to beside.
+    `memory_mb` bounds what DuckDB takes; a 16th of it, 25 bytes a chunk, twelve a vector and
+    twelve a term may be held beside. `backups` is the only folder it may write to beside.
     AppError, with the file left as it was, when it is of a newer version, of another program,
     damaged, or held by another process.
     """
@@ -33,13 +34,14 @@ def open_duckdb(path: Path, *, memory_mb: int, backups: Path) -> Engine:
 
 def duckdb_engine(database: Database) -> Engine:
     """The stores over an open file."""
+    chunks = HeldChunks()
     return Engine(
         documents=DocumentStore(database),
         sources=SourceStore(database),
         web_pages=WebPageStore(database),
-        lexical=LexicalStore(database),
+        lexical=LexicalStore(database, chunks),
         names=NameStore(database),
-        models=ModelStore(database),
+        models=ModelStore(database, chunks),
         conversations=ConversationStore(database),
         assistants=AssistantStore(database),
         interactions=InteractionStore(database),

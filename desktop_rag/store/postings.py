@@ -83,6 +83,11 @@ class Standing:
     dead: Ids
     has_recent: bool
 
+    @property
+    def sorted_anew(self) -> int:
+        """How many times all postings were sorted into one run."""
+        return self.version[0]
+
 
 def standing_of(con: Connection) -> Standing:
     """In one statement, as each takes longer than what it looks at here."""

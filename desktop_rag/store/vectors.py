@@ -6,6 +6,7 @@ vectors order these. The windows of a passage, a few sentences each, come later 
 at for passages that are in the race. See packed_vectors.py for what is stored.
 """
 
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,8 +16,16 @@ from numpy.typing import NDArray
 from desktop_rag.store.conditions import condition_of
 from desktop_rag.store.contract.scope import EVERYWHERE, Scope
 from desktop_rag.store.contract.vectors import Compared
-from desktop_rag.store.database import Connection, Database, insert
+from desktop_rag.store.database import Connection, Database, among, insert
 from desktop_rag.store.facts import facts_of
+from desktop_rag.store.held_chunks import (
+    Chunks,
+    Contents,
+    HeldChunks,
+    alive,
+    content_key,
+    content_keys,
+)
 from desktop_rag.store.packed_vectors import (
     COLUMN,
     packed,
@@ -28,7 +37,9 @@ from desktop_rag.store.packed_vectors import (
     window_bytes,
     words_of,
 )
-from desktop_rag.store.sign_sample import SignSample, distances
+from desktop_rag.store.postings import Ids, standing_of
+from desktop_rag.store.sign_index import SignIndex
+from desktop_rag.store.vector_rows import PackedRows, VectorRows
 
 # Candidates of the Hamming scan, the second times the root of the number of vectors: enough for
 # recall@10 ≥ .99 of exact on the sets we measure.
@@ -36,32 +47,42 @@ _NEAR = 1000
 _NEAR_FACTOR = 2
 # Of more than _NEAR so many are compared: each may lie in a block of its own.
 _NEARER = 400
-# From so many on a sample tells where the first are.
-SAMPLED_FROM = 50_000
-# When less or so many times what was wanted is found, the sample is of other vectors than there are
-# now.
-_FAR_TOO_MANY = 32
-_PACKED = "vector, coalesce(windows, ''::BLOB) AS windows"
+# Of the memory the setting grants, for the signs of all vectors: with 2 GB those of two million of
+# 384 dimensions. Of more DuckDB puts the first in order.
+_SIGNS_SHARE = 1 / 16
+_WORD_BYTES = 8
 
 
 class VectorStore:
     """The vectors of one model, by content hash."""
 
-    def __init__(self, database: Database, model: str, dimensions: int) -> None:
+    def __init__(self, database: Database, model: str, dimensions: int, chunks: HeldChunks) -> None:
         """Find or make the model's own table, so that models never mix."""
         self._database = database
+        self._chunks = chunks
         self._dimensions = dimensions
         self._words = words_of(dimensions)
         self._table = database.write(lambda con: _vector_table(con, model, dimensions))
-        self._sample: SignSample | None = None
+        self._rows = VectorRows(self._table)
+        self._changing = threading.Lock()
+        self._signs: SignIndex | None = None
+        self._most_bytes = int(_SIGNS_SHARE * 1_000_000 * database.memory_mb)
         self.model_id = int(self._table.removeprefix("vectors_"))
 
     def add(self, hashes: Sequence[str], vectors: NDArray[np.float32]) -> None:
         """Store unit vectors, shape (len(hashes), dimensions), of hashes that `missing` gave."""
-        bits = sign_bits(vectors)
+        bits = np.ascontiguousarray(sign_bits(vectors).T)
         columns: dict[str, Any] = {"content_hash": list(hashes), "vector": packed(vectors)}
-        columns |= {f"b{k}": np.ascontiguousarray(bits[:, k]) for k in range(self._words)}
-        self._database.note(lambda con: insert(con, self._table, columns))
+        columns |= dict(zip(self._bits, bits, strict=True))
+
+        def work(con: Connection) -> Contents:
+            insert(con, self._table, columns)
+            return content_keys(con, hashes)
+
+        with self._changing:
+            contents = self._database.note(work)
+            if self._signs is not None:
+                self._signs = self._signs.followed_by(contents, bits)
 
     def missing(
         self, limit: int, collection_ids: Sequence[str] | None = None
@@ -146,7 +167,9 @@ class VectorStore:
             ).fetchall()
         if count:
             sql = f"DELETE FROM {self._table} WHERE {dead}"
-            self._database.note(lambda con: con.execute(sql, parameters))
+            with self._changing:
+                self._database.note(lambda con: con.execute(sql, parameters))
+                self._signs = None
 
     def nearest(
         self, query: NDArray[np.float32], limit: int, scope: Scope = EVERYWHERE
@@ -154,94 +177,93 @@ class VectorStore:
         """The `limit` chunks most similar to a unit vector, best first."""
         with self._database.snapshot() as snapshot:
             con, facts = snapshot.con, snapshot.known(facts_of)
-            only, parameters = condition_of(scope, con, facts, "content_hash")
-            con.register("candidates", {"place": self._candidates(con, query, only, parameters)})
-            # As text: thousands of UUID objects take a while to make.
-            rows = con.execute(
-                f"SELECT content_hash::VARCHAR AS content, {_PACKED} FROM {self._table}"
-                " WHERE rowid IN (SELECT place FROM candidates)"
-            ).fetchnumpy()
-            vectors = unpacked(rows["vector"].tolist(), self._dimensions)
-            similar = np.vecdot(vectors, query)
-            ranked = np.argsort(-similar)
+            standing = snapshot.known(standing_of)
+            contents = self._candidates(
+                con, query, *condition_of(scope, con, facts, "content_hash")
+            )
+            found = self._chunks.of(con, facts, standing).having(contents)
+            found = found.where(alive(found.chunk_ids, facts, standing))
             only, parameters = condition_of(scope, con, facts, "chunk_id")
-            found = _chunks_of(con, rows["content"], ranked[: 2 * limit], only, parameters)
-            if len(found["row"]) < limit and len(ranked) > 2 * limit:
-                # Contents whose chunks were deleted stand among them until they are pruned.
-                found = _chunks_of(con, rows["content"], ranked, only, parameters)
+            if only:
+                inside = _inside(con, found.chunk_ids, only, parameters)
+                found = found.where(np.isin(found.chunk_ids, inside))
+            rows = self._rows.of(con, found)
+        return self._best(query, limit, found, rows)
+
+    def compared(self, query: NDArray[np.float32], chunk_ids: Sequence[int]) -> Compared:
+        """Those of the chunks that have a vector, in any order."""
+        with self._database.snapshot() as snapshot:
+            con, facts = snapshot.con, snapshot.known(facts_of)
+            standing = snapshot.known(standing_of)
+            held = self._chunks.of(con, facts, standing)
+            found = held.of(np.array(sorted(chunk_ids), np.int64))
+            found = found.where(alive(found.chunk_ids, facts, standing))
+            rows = self._rows.of(con, found)
+        return self._best(query, len(chunk_ids), found, rows)
+
+    def _best(
+        self, query: NDArray[np.float32], limit: int, chunks: Chunks, rows: PackedRows
+    ) -> Compared:
+        """The most similar of the chunks whose contents are among the rows."""
+        places = rows.places_of(chunks.contents)
+        chunk_ids, places = chunks.chunk_ids[places >= 0], places[places >= 0]
+        vectors = unpacked(rows.vectors, self._dimensions)
+        similar = np.vecdot(vectors, query)
         # Not put in order by DuckDB, which takes longer to get ready for it.
-        first = np.lexsort((found["chunk_id"], -similar[found["row"]]))[:limit]
-        chunk_ids, order = found["chunk_id"][first], found["row"][first]
-        windows = _best_windows(query, rows["windows"][order].tolist())
-        return Compared(chunk_ids.tolist(), similar[order], vectors[order], windows)
+        first = np.lexsort((chunk_ids, -similar[places]))[:limit]
+        chosen = places[first]
+        windows = _best_windows(query, [rows.windows[place] for place in chosen])
+        return Compared(chunk_ids[first].tolist(), similar[chosen], vectors[chosen], windows)
 
     def _candidates(
         self, con: Connection, query: NDArray[np.float32], only: str, parameters: dict[str, Any]
-    ) -> NDArray[np.int64]:
-        """Row numbers of the vectors that are compared."""
+    ) -> Contents:
+        """The contents that are compared."""
         [(count,)] = con.execute(f"SELECT count(*) FROM {self._table}").fetchall()
         limit = max(_NEAR, int(_NEAR_FACTOR * count**0.5))
         [bits] = sign_bits(query[np.newaxis, :])
-        places, found = self._first_by_signs(con, bits, limit, count, only, parameters)
-        if len(places) <= _NEAR:
-            return places
+        index = None if only else self._index(count)
+        if index is not None:
+            contents, found = index.first(bits, limit)
+        else:
+            contents, found = self._first_by_signs(con, bits, limit, only, parameters)
+        if len(contents) <= _NEAR:
+            return contents
         # Not with `@`: the threads of a BLAS library go on spinning for a while when it is done.
         near = np.vecdot(signs(found, self._dimensions), query)
-        return places[np.argpartition(-near, _NEARER)[:_NEARER]]
+        return contents[np.argpartition(-near, _NEARER)[:_NEARER]]
 
     def _first_by_signs(
         self,
         con: Connection,
         query: NDArray[np.int64],
         limit: int,
-        count: int,
         only: str,
         parameters: dict[str, Any],
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Row numbers and sign bits of the vectors whose signs differ least."""
-        if count >= SAMPLED_FROM and not only:
-            reach = self._signs_of(con, count).reach(query, limit / count)
-            # Faster than to put the first of a million in order.
-            places, found = self._by_signs(con, query, f"WHERE {self._hamming} <= {reach}", {})
-            if not limit <= len(places) <= _FAR_TOO_MANY * limit:
-                self._sample = None
-            if len(places) >= limit:
-                # They come in any order; of those as far away the same ones each time.
-                first = np.lexsort((places, distances(found, query)))[:limit]
-                return places[first], found[first]
-        order = f"WHERE true{only} ORDER BY {self._hamming}, rowid LIMIT {limit}"
-        return self._by_signs(con, query, order, parameters)
-
-    def _by_signs(
-        self, con: Connection, query: NDArray[np.int64], which: str, parameters: dict[str, Any]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        names = self._bits
+    ) -> tuple[Contents, NDArray[np.int64]]:
+        """As `SignIndex.first`, of those for which a condition holds."""
+        # Small whole numbers, but added as floats: sums of integers are checked one by one.
+        distance = " + ".join(f"bit_count(xor({b}, ${b}::BIGINT))::FLOAT" for b in self._bits)
         rows = con.execute(
-            f"SELECT rowid AS place, {', '.join(names)} FROM {self._table} {which}",
-            dict(zip(names, query.tolist(), strict=True)) | parameters,
+            f"SELECT {self._keyed} FROM {self._table} WHERE true{only}"
+            f" ORDER BY {distance}, rowid LIMIT {limit}",
+            dict(zip(self._bits, query.tolist(), strict=True)) | parameters,
         ).fetchnumpy()
-        return rows["place"], np.stack([rows[name] for name in names], axis=1)
+        return rows["content"], np.stack([rows[name] for name in self._bits], axis=1)
 
-    def _signs_of(self, con: Connection, count: int) -> SignSample:
-        # Another question may give it up meanwhile.
-        sample = self._sample
-        if sample is None or not sample.still_fits(count):
-            rows = con.execute(
-                f"SELECT {', '.join(self._bits)} FROM {self._table}"
-                f" USING SAMPLE {SignSample.ROWS} ROWS (reservoir, 1)"
-            ).fetchnumpy()
-            bits = np.stack([rows[name] for name in self._bits], axis=1)
-            self._sample = sample = SignSample(count, bits)
-        return sample
-
-    def compared(self, query: NDArray[np.float32], chunk_ids: Sequence[int]) -> Compared:
-        """Those of the chunks that have a vector, in any order."""
-        with self._database.read() as con:
-            rows = con.execute(self._of_chunks, [list(chunk_ids)]).fetchnumpy()
-        vectors = unpacked(rows["vector"].tolist(), self._dimensions)
-        windows = _best_windows(query, rows["windows"].tolist())
-        similar = np.vecdot(vectors, query)
-        return Compared(rows["chunk_id"].tolist(), similar, vectors, windows)
+    def _index(self, count: int) -> SignIndex | None:
+        """The signs of all `count` vectors, None if they take too much memory."""
+        if count * (self._words + 1) * _WORD_BYTES > self._most_bytes:
+            self._signs = None
+            return None
+        index = self._signs
+        if index is None:
+            # Nobody adds meanwhile what would be missed.
+            with self._changing, self._database.read() as con:
+                rows = con.execute(f"SELECT {self._keyed} FROM {self._table}").fetchnumpy()
+                bits = np.stack([rows[name] for name in self._bits])
+                self._signs = index = SignIndex().followed_by(rows["content"], bits)
+        return index
 
     # --- windows -----------------------------------------------------------------------------
 
@@ -294,29 +316,12 @@ class VectorStore:
         self._database.note(lambda con: con.execute(f"UPDATE {self._table} SET windows = NULL"))
 
     @property
-    def _of_chunks(self) -> str:
-        """SQL for (chunk id, packed vector, packed windows); its parameter are the chunk ids.
-
-        By row number, or the vectors of all the rows around would be read too.
-        """
-        return (
-            "WITH wanted AS MATERIALIZED (SELECT chunk_id, content_hash FROM chunks"
-            " WHERE chunk_id IN (SELECT unnest(?::BIGINT[]))),"
-            " places AS MATERIALIZED (SELECT chunk_id, t.rowid AS place"
-            f" FROM wanted JOIN {self._table} t USING (content_hash))"
-            f" SELECT chunk_id, {_PACKED} FROM places"
-            f" JOIN (SELECT rowid AS place, vector, windows FROM {self._table}"
-            " WHERE rowid IN (SELECT place FROM places)) USING (place)"
-        )
-
-    @property
     def _bits(self) -> list[str]:
         return [f"b{k}" for k in range(self._words)]
 
     @property
-    def _hamming(self) -> str:
-        # Small whole numbers, but added as floats: sums of integers are checked one by one.
-        return " + ".join(f"bit_count(xor({bits}, ${bits}::BIGINT))::FLOAT" for bits in self._bits)
+    def _keyed(self) -> str:
+        return f"{content_key('content_hash')} AS content, {', '.join(self._bits)}"
 
 
 def _of_collections(collection_ids: Sequence[str] | None) -> tuple[str, dict[str, Any]]:
@@ -341,20 +346,11 @@ def _stored(table: str, wanted: str) -> str:
     )
 
 
-def _chunks_of(
-    con: Connection,
-    contents: NDArray[Any],
-    places: NDArray[np.int64],
-    only: str,
-    parameters: dict[str, Any],
-) -> dict[str, NDArray[Any]]:
-    """`chunk_id` of each chunk with one of the contents at these places, and `row`, its place."""
-    con.register("near", {"content": contents[places], "row": places})
-    return con.execute(
-        "SELECT c.chunk_id, near.row FROM near"
-        f" JOIN chunks c ON c.content_hash = near.content::UUID WHERE true{only}",
-        parameters,
-    ).fetchnumpy()
+def _inside(con: Connection, chunk_ids: Ids, only: str, parameters: dict[str, Any]) -> Ids:
+    """Those of the chunks for which a condition holds."""
+    which = among(con, "chunk_id", chunk_ids.tolist())
+    rows = con.execute(f"SELECT chunk_id FROM chunks WHERE {which}{only}", parameters)
+    return rows.fetchnumpy()["chunk_id"]
 
 
 def _best_windows(query: NDArray[np.float32], packed: Sequence[bytearray]) -> NDArray[np.float64]:

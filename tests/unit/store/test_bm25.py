@@ -7,11 +7,11 @@ from contextlib import contextmanager
 import pytest
 
 from desktop_rag.store.bm25 import View, best, scores_of, weights_of
-from desktop_rag.store.chunk_lengths import ChunkLengths
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.scope import EVERYWHERE, Scope
 from desktop_rag.store.database import Database
 from desktop_rag.store.facts import facts_of
+from desktop_rag.store.held_chunks import HeldChunks
 from desktop_rag.store.posting_lists import PostingLists
 from desktop_rag.store.postings import key_of, sql_key, standing_of
 from desktop_rag.store.vocabulary import Vocabulary
@@ -26,7 +26,7 @@ def view_of(database: Database) -> Generator[View]:
     with database.snapshot() as snapshot:
         facts, standing = snapshot.known(facts_of), snapshot.known(standing_of)
         lists = PostingLists(1_000_000)
-        yield View(snapshot.con, facts, standing, Vocabulary(), lists, ChunkLengths())
+        yield View(snapshot.con, facts, standing, Vocabulary(), lists, HeldChunks())
 
 
 @pytest.fixture

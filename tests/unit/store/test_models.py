@@ -4,6 +4,7 @@ import duckdb
 
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.database import Database
+from desktop_rag.store.held_chunks import HeldChunks
 from desktop_rag.store.migrations import MIGRATIONS
 from desktop_rag.store.models import ModelStore
 
@@ -33,7 +34,7 @@ def test_the_model_of_an_older_library_goes_on_answering(path: Path) -> None:
     )
     connection.close()
     database = Database(path, memory_mb=256, backups=path.parent)
-    rows = ModelStore(database).answering()
+    rows = ModelStore(database, HeldChunks()).answering()
     assert {i: (row.model_id, row.name, row.spec) for i, row in rows.items()} == {
         "c": (2, "b@2", "f")
     }

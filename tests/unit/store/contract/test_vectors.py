@@ -209,3 +209,16 @@ def test_work_on_some_collections_leaves_the_others_alone(engine: Engine) -> Non
     assert store.reopen_documents(only_a) == ["A.txt"]
     store.prune([])
     assert store.counts() == (3, 3)
+
+
+def test_what_a_model_is_given_later_is_found_wherever_it_is_asked(engine: Engine) -> None:
+    store, by_text, _ = with_vectors(engine, 20)
+    query = by_text["text 7"]
+    assert len(store.nearest(query, 100).chunk_ids) == 20
+    put(engine, "later.txt", "later 1", "text 7")
+    [later] = unit_vectors(21)[20:]
+    embed(vectors_of(engine), {"later 1": later})
+    for asked in (store, vectors_of(engine)):
+        assert len(asked.nearest(query, 100).chunk_ids) == 22
+        [first] = ids(engine, "later").values()
+        assert asked.nearest(later, 1).chunk_ids == [first]
