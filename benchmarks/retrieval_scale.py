@@ -29,7 +29,7 @@ from desktop_rag.evaluate.metrics import percentile
 from desktop_rag.models.embedding import OnnxEmbedder
 from desktop_rag.store.clustering import PostingsClustering
 from desktop_rag.store.contract.engine import Engine
-from desktop_rag.store.database import Database, insert
+from desktop_rag.store.database import Columns, Database, insert
 from desktop_rag.store.held_chunks import HeldChunks
 from desktop_rag.store.opening import duckdb_of, open_duckdb
 from desktop_rag.store.vectors import VectorStore
@@ -189,7 +189,8 @@ def recall(texts: Sequence[str], queries: Sequence[str], folder: Path) -> list[B
         store.add(hashes, vectors)
         ids = list(range(1, len(texts) + 1))
         ones = [1] * len(ids)
-        columns = {"chunk_id": ids, "position": ones, "term_count": ones, "content_hash": hashes}
+        columns: Columns = {"chunk_id": ids, "position": ones, "term_count": ones}
+        columns["content_hash"] = hashes
         database.write(lambda con: insert(con, "chunks", columns))
         found = 0
         asked = queries[:_RECALL_QUERIES]

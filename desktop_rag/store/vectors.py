@@ -196,7 +196,7 @@ class VectorStore:
             con, facts = snapshot.con, snapshot.known(facts_of)
             standing = snapshot.known(standing_of)
             held = self._chunks.of(con, facts, standing)
-            found = held.of(np.array(sorted(chunk_ids), np.int64))
+            found = held.of(np.unique(np.array(chunk_ids, np.int64)))
             found = found.where(alive(found.chunk_ids, facts, standing))
             rows = self._rows.of(con, found)
         return self._best(query, len(chunk_ids), found, rows)
