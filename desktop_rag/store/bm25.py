@@ -23,7 +23,7 @@ from desktop_rag.store.contract.search import (
 from desktop_rag.store.database import Connection
 from desktop_rag.store.facts import LibraryFacts
 from desktop_rag.store.held_chunks import HeldChunks, alive
-from desktop_rag.store.posting_lists import PostingLists
+from desktop_rag.store.posting_lists import PostingLists, RecentPostings
 from desktop_rag.store.postings import (
     Hits,
     Ids,
@@ -31,8 +31,6 @@ from desktop_rag.store.postings import (
     Standing,
     joined,
     key_of,
-    recent_counts,
-    recent_hits,
     summed,
 )
 from desktop_rag.store.vocabulary import Vocabulary
@@ -50,7 +48,15 @@ class View:
     standing: Standing
     vocabulary: Vocabulary
     lists: PostingLists
+    recent: RecentPostings
     chunks: HeldChunks
+    changes: int | None
+
+    def recent_of(self, keys: Sequence[int]) -> dict[int, Hits]:
+        """The unsorted postings of these terms, of each that has any."""
+        if not self.standing.has_recent:
+            return {}
+        return self.recent.of(self.con, self.changes, keys)
 
 
 def weights_of(view: View, words: Words) -> Weights:
@@ -59,7 +65,7 @@ def weights_of(view: View, words: Words) -> Weights:
     keys = {word: [key_of(term) for term in word] for word in different}
     asked = [key for word in different for key in keys[word]]
     found = view.vocabulary.counts(view.con, view.standing.version, asked)
-    recent = recent_counts(view.con, asked) if view.standing.has_recent else {}
+    recent = {key: len(hits.chunk_ids) for key, hits in view.recent_of(asked).items()}
     counts = {
         word: sum(found[key] + recent.get(key, 0) for key in keys[word]) for word in different
     }
@@ -171,7 +177,7 @@ class _Postings:
         )
         # Unsorted, they are read over once for all words.
         all_keys = [key for keys in self._keys for key in keys]
-        self._recent = recent_hits(view.con, all_keys) if view.standing.has_recent else {}
+        self._recent = view.recent_of(all_keys)
 
     def of(self, n: int) -> Hits:
         """Where the word of this number stands."""

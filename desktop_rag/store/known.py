@@ -64,6 +64,11 @@ class Snapshot:
         con.execute("FROM posting_runs LIMIT 0").fetchall()
         self._changes = before if before == known.changes else None
 
+    @property
+    def changes(self) -> int | None:
+        """A number that no other state of the library has; None if there is no telling."""
+        return self._changes
+
     def known(self, look: Look[T]) -> T:
         """What `look` finds here, looked up once as long as the library stays as it is."""
         if found := self._known.found(look, self._changes):

@@ -16,7 +16,7 @@ from desktop_rag.store.contract.search import Weights, Words
 from desktop_rag.store.database import Database, among
 from desktop_rag.store.facts import LibraryFacts, facts_of
 from desktop_rag.store.held_chunks import HeldChunks
-from desktop_rag.store.posting_lists import PostingLists
+from desktop_rag.store.posting_lists import PostingLists, RecentPostings
 from desktop_rag.store.postings import key_of, standing_of
 from desktop_rag.store.vocabulary import Vocabulary
 
@@ -37,6 +37,7 @@ class LexicalStore:
         self._chunks = chunks
         self._vocabulary = Vocabulary()
         self._lists = PostingLists(int(_LISTS_SHARE * 1_000_000 * database.memory_mb))
+        self._recent = RecentPostings()
 
     def weigh(self, words: Words) -> Weights:
         """How rare each word is. Once a question, for the searches that follow."""
@@ -145,7 +146,9 @@ class LexicalStore:
                 snapshot.known(standing_of),
                 self._vocabulary,
                 self._lists,
+                self._recent,
                 self._chunks,
+                snapshot.changes,
             )
 
     @property

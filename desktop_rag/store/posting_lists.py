@@ -5,7 +5,7 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 
 from desktop_rag.store.database import Connection
-from desktop_rag.store.postings import Hits, Version, sorted_hits
+from desktop_rag.store.postings import Hits, Version, recent_hits, sorted_hits
 
 # Planning takes as long as reading when there are more in a statement.
 _AT_ONCE = 16
@@ -50,3 +50,22 @@ class PostingLists:
             while self._bytes > self._most_bytes:
                 _, dropped = self._held.popitem(last=False)
                 self._bytes -= dropped.nbytes + ENTRY_BYTES
+
+
+class RecentPostings:
+    """The postings that came since the others were sorted, of the terms asked for last: a question
+    asks for them three times.
+    """
+
+    def __init__(self) -> None:
+        self._held: tuple[int, frozenset[int], dict[int, Hits]] | None = None
+
+    def of(self, con: Connection, changes: int | None, keys: Sequence[int]) -> dict[int, Hits]:
+        """Those of each term, as a snapshot after so many changes has them."""
+        asked, held = frozenset(keys), self._held
+        if held is not None and held[:2] == (changes, asked):
+            return held[2]
+        found = recent_hits(con, sorted(asked))
+        if changes is not None:
+            self._held = (changes, asked, found)
+        return found

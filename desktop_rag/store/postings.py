@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from desktop_rag.store.database import Connection, among
+from desktop_rag.store.database import Connection
 
 Ids = NDArray[np.integer]
 Numbers = NDArray[np.float64]
@@ -121,16 +121,6 @@ def recent_hits(con: Connection, keys: Sequence[int]) -> dict[int, Hits]:
         f" WHERE key IN ({', '.join(f'{key:d}' for key in keys) or 'NULL'})"
     ).fetchnumpy()
     return _by(rows, rows["key"], {np.uint64(key): key for key in keys})
-
-
-def recent_counts(con: Connection, keys: Sequence[int]) -> dict[int, int]:
-    """In how many chunks the terms stand that came since; of those that stand in any."""
-    which = among(con, "key", keys, "UBIGINT")
-    return dict(
-        con.execute(
-            f"SELECT key, count(*) FROM recent_postings WHERE {which} GROUP BY key"
-        ).fetchall()
-    )
 
 
 def sort_recent(con: Connection, least: int = _LEAST_RUN) -> None:

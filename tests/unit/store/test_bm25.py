@@ -12,7 +12,7 @@ from desktop_rag.store.contract.scope import EVERYWHERE, Scope
 from desktop_rag.store.database import Database
 from desktop_rag.store.facts import facts_of
 from desktop_rag.store.held_chunks import HeldChunks
-from desktop_rag.store.posting_lists import PostingLists
+from desktop_rag.store.posting_lists import PostingLists, RecentPostings
 from desktop_rag.store.postings import key_of, sql_key, standing_of
 from desktop_rag.store.vocabulary import Vocabulary
 from tests.stored_rows import put, remove
@@ -26,7 +26,8 @@ def view_of(database: Database) -> Generator[View]:
     with database.snapshot() as snapshot:
         facts, standing = snapshot.known(facts_of), snapshot.known(standing_of)
         lists = PostingLists(1_000_000)
-        yield View(snapshot.con, facts, standing, Vocabulary(), lists, HeldChunks())
+        held = (Vocabulary(), lists, RecentPostings(), HeldChunks())
+        yield View(snapshot.con, facts, standing, *held, snapshot.changes)
 
 
 @pytest.fixture

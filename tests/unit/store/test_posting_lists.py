@@ -1,6 +1,6 @@
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.database import Database
-from desktop_rag.store.posting_lists import ENTRY_BYTES, PostingLists
+from desktop_rag.store.posting_lists import ENTRY_BYTES, PostingLists, RecentPostings
 from desktop_rag.store.postings import key_of, sorted_hits, standing_of
 from tests.stored_rows import put
 
@@ -44,3 +44,23 @@ def test_words_that_nobody_wrote_take_room_too(database: Database) -> None:
         first = lists.of(con, version, [1])
         lists.of(con, version, [2, 3])
         assert lists.of(con, version, [1])[1] is not first[1]
+
+
+def test_recent_postings_are_read_once_until_the_library_changes(
+    engine: Engine, database: Database
+) -> None:
+    recent = RecentPostings()
+    lamp, gate = key_of("lamp"), key_of("gate")
+    put(engine, "a.txt", "lamp")
+    with database.snapshot() as snapshot:
+        con, changes = snapshot.con, snapshot.changes
+        first = recent.of(con, changes, [lamp, gate])
+        assert recent.of(con, changes, [gate, lamp]) is first
+        assert first[lamp].chunk_ids.tolist() == [1]
+        assert recent.of(con, changes, [gate])[gate].chunk_ids.tolist() == []
+        unknown = recent.of(con, None, [lamp])
+        assert recent.of(con, None, [lamp]) is not unknown
+    put(engine, "b.txt", "lamp")
+    with database.snapshot() as later:
+        found = recent.of(later.con, later.changes, [lamp, gate])
+        assert found[lamp].chunk_ids.tolist() == [1, 2]
