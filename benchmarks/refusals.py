@@ -1,7 +1,10 @@
-"""Does search say so when nothing in a library is relevant? Questions of one set are asked in the
-library of another, beside the library's own questions. No script: part of retrieval.py.
+"""Does search say so when nothing in a library is relevant, and only then? Questions of one set are
+asked in the library of another, beside the library's own questions and such for a name that stands
+in one text. No script: part of retrieval.py.
 """
 
+import re
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,10 +14,14 @@ from bars import Bar, reported
 from desktop_rag.answer.chat import Chat
 from desktop_rag.answer.fusion import IRRELEVANT_BELOW
 from desktop_rag.core.settings import RetrievalSettings
-from desktop_rag.evaluate.sets import Query, load_set
+from desktop_rag.evaluate.sets import RetrievalSet, load_set
 
 # An answer chooses its sources among so many times as many passages.
 _DEPTH = 3
+_NAMES = 40
+_FORMS = ("Who is Mr {}?", "What is {}?", "Tell me about {}.", "What did {} do in 2014?")
+_NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]{4,}\b")
+_WORD = re.compile(r"[a-z]+")
 # Library → the set whose questions it cannot answer.
 FOREIGN = {
     "squad": "pubmedqa",
@@ -24,15 +31,19 @@ FOREIGN = {
 }
 
 
-def measure(sets: Path, library: str, own: Sequence[Query], chat: Chat) -> list[Bar]:
-    """Shares of refused questions, foreign and own, in the library of a set; [] without others."""
+def measure(sets: Path, library: str, own: RetrievalSet, chat: Chat) -> list[Bar]:
+    """Shares of refused questions in the library of a set, for each kind; [] without others."""
     foreign = sets / FOREIGN.get(library, "")
     if library not in FOREIGN or not (foreign / "queries.jsonl").is_file():
         return []
-    asked = load_set(foreign).queries
+    kinds = {
+        f"questions of {foreign.name}": [text for _, text in load_set(foreign).queries],
+        "its own questions": [text for _, text in own.queries],
+        "questions for a name in one text": _for_names([row["text"] for row in own.corpus]),
+    }
     return [
-        reported(f"refused in {library}: questions of {foreign.name}", _share(asked, chat)),
-        reported(f"refused in {library}: its own questions", _share(own, chat)),
+        reported(f"refused in {library}: {kind}", _share(asked, chat))
+        for kind, asked in kinds.items()
     ]
 
 
@@ -41,10 +52,19 @@ def to_json(bars: Sequence[Bar]) -> dict[str, Any]:
     return {"irrelevant_below": IRRELEVANT_BELOW, "shares": {bar.name: bar.figure for bar in bars}}
 
 
-def _share(queries: Sequence[Query], chat: Chat) -> float | None:
-    if not queries:
+def _for_names(texts: Sequence[str]) -> list[str]:
+    """Questions for words with a capital inside a sentence, which no other text has."""
+    seen = Counter(word for text in texts for word in set(_WORD.findall(text.lower())))
+    names = dict.fromkeys(name for text in texts for name in _NAME.findall(text))
+    single = [name for name in names if seen[name.lower()] == 1]
+    chosen = single[:: max(1, len(single) // _NAMES)][:_NAMES]
+    return [form.format(name) for name in chosen for form in _FORMS]
+
+
+def _share(questions: Sequence[str], chat: Chat) -> float | None:
+    if not questions:
         return None
-    return sum(_is_refused(text, chat) for _, text in queries) / len(queries)
+    return sum(_is_refused(text, chat) for text in questions) / len(questions)
 
 
 def _is_refused(text: str, chat: Chat) -> bool:

@@ -118,7 +118,7 @@ def measure_set(folder: Path, name: str) -> tuple[Ranking, list[Bar], list[dict[
         measured = retrieval.evaluate(
             retrieval_set, MODES, library, chat, scratch, lambda line: say(f"{name}: {line}")
         )
-        return measured, refusals.measure(folder, name, retrieval_set.queries, chat)
+        return measured, refusals.measure(folder, name, retrieval_set, chat)
 
     (measured, refused), size_bytes = in_scratch_home(Settings(), measure)
     results = [result for result in measured.modes if isinstance(result, ModeResult)]

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from desktop_rag import answer, app
 from desktop_rag.answer.fusion import FURTHEST, MOST_COMPANY, company, fuse, measure, standardised
-from desktop_rag.answer.pool import Pool
+from desktop_rag.answer.pool import Pool, leads, shares
 from desktop_rag.answer.question import Wanted
 from desktop_rag.answer.retrieval import Retriever
 from desktop_rag.core.paths import Home, resources_dir
@@ -55,6 +55,8 @@ LIMITS = {"squad": 0.914, "chunk_eval": 0.906, "pubmedqa": 0.987, "lfqa_docs": 0
 _MAY_LACK = 0.01
 _DEPTH = 10
 _OFF_TOPIC = 25
+# The lead of a passage by words makes good for meaning only where it is plain.
+_STRICT = 15.0
 assert COMPANIES[-1] == MOST_COMPANY, "the grid ends where the app does"
 
 
@@ -94,6 +96,7 @@ def main() -> None:
         "relevance": regression(own, foreign, ("nearness", "standout")),
         "relevance_among_few": regression(own, foreign, ("nearness", "share")),
         "relevance_by_words": regression(own, foreign, ("share",)),
+        "relevance_by_lead": regression(own, foreign, ("lead",), _STRICT),
     }
     text = as_toml(tables)
     print(text)
@@ -176,7 +179,8 @@ def pool_of(
     values = {
         "nearness": float(pool.near[best]),
         "standout": float(standardised(pool.lexical)[best]),
-        "share": float(pool.lexical[best]) / (pool.greatest or 1.0),
+        "share": float(shares(pool)[best]),
+        "lead": float(leads(pool)[best]),
     }
     paths = {
         p.chunk_id: ids[p.path] for p in retriever.lexical.passages(dict.fromkeys(pool.ids, 0.0))
@@ -245,17 +249,20 @@ def report(title: str, sets: dict[str, FusionSet], numbers: Numbers, names: Sequ
         )
 
 
-def regression(own: Questions, foreign: Questions, names: Sequence[str]) -> dict[str, object]:
+def regression(
+    own: Questions, foreign: Questions, names: Sequence[str], strict: float = 1.0
+) -> dict[str, object]:
     """A logistic regression: is the best passage of a set's own question, or of a stranger?
 
-    Every set and both kinds weigh the same. Newton's method.
+    Every set weighs the same, and so do both kinds, or strangers `strict` times as much. Newton's
+    method.
     """
     rows, labels, weights = [], [], []
-    for label, groups in ((1.0, own), (0.0, foreign)):
+    for label, share, groups in ((1.0, 1.0, own), (0.0, strict, foreign)):
         for questions in groups.values():
             rows += [[q.best[name] for name in names] for q in questions]
             labels += [label] * len(questions)
-            weights += [1 / max(1, len(questions))] * len(questions)
+            weights += [share / max(1, len(questions))] * len(questions)
     values, wanted, weight = np.array(rows), np.array(labels), np.array(weights)
     mean, deviation = values.mean(axis=0), values.std(axis=0)
     standardised_values = np.clip((values - mean) / deviation, -FURTHEST, FURTHEST)

@@ -92,6 +92,7 @@ class FusionModel:
     relevance: Logistic
     relevance_among_few: Logistic
     relevance_by_words: Logistic
+    relevance_by_lead: Logistic
 
     @classmethod
     def load(cls, path: Path) -> "FusionModel":
@@ -110,6 +111,7 @@ class FusionModel:
             logistic("relevance"),
             logistic("relevance_among_few"),
             logistic("relevance_by_words"),
+            logistic("relevance_by_lead"),
         )
 
     def lexical_weight(self, signals: Signals, preference: float = 0.5) -> float:

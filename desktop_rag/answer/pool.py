@@ -57,6 +57,17 @@ class Pool:
     alike: Scores
 
 
+def shares(pool: Pool) -> Scores:
+    """How much of the best possible score by words each passage has."""
+    return pool.lexical / (pool.greatest or 1.0)
+
+
+def leads(pool: Pool) -> Scores:
+    """How much more of it than the passage in the middle."""
+    own = shares(pool)
+    return own - np.median(own)
+
+
 @dataclass(frozen=True, slots=True)
 class ModelAnswer:
     """What one model says of passages, arrays of one length; see `Pool`."""

@@ -16,7 +16,7 @@ from desktop_rag.answer.fusion import (
     standardised,
 )
 from desktop_rag.answer.naming import NamedDocuments
-from desktop_rag.answer.pool import AnsweringIndex, Pool, PoolGatherer
+from desktop_rag.answer.pool import AnsweringIndex, Pool, PoolGatherer, leads, shares
 from desktop_rag.answer.question import QuestionReader, Reading, Wanted
 from desktop_rag.core.domain import Passage, SearchMode
 from desktop_rag.core.query import Query, parse_query
@@ -232,16 +232,23 @@ class Retriever:
         return ordered(pool.ids, fused, limit), self._relevance(pool)
 
     def _relevance(self, pool: Pool) -> dict[int, float]:
-        among_few = len(pool.ids) < FEW
-        relevance = self._fusion.relevance_among_few if among_few else self._fusion.relevance
+        fusion = self._fusion
         values = {
             "nearness": pool.near,
             "standout": standardised(pool.lexical),
-            "share": pool.lexical / (pool.greatest or 1.0),
+            "share": shares(pool),
+            "lead": leads(pool),
         }
-        by_words = self._fusion.relevance_by_words.each(values)
+        if len(pool.ids) < FEW:
+            relevance = fusion.relevance_among_few.each(values)
+        else:
+            # A name says little to a model of meaning, and a frequent word beside it leaves nothing
+            # that stands out; the passage that has both is far ahead all the same.
+            by_lead = fusion.relevance_by_lead.each(values)
+            relevance = np.maximum(fusion.relevance.each(values), by_lead)
         # Of what has no vector yet, the place at the pool's end says nothing.
-        known = np.where(pool.is_compared > 0, relevance.each(values), by_words)
+        by_words = fusion.relevance_by_words.each(values)
+        known = np.where(pool.is_compared > 0, relevance, by_words)
         return dict(zip(pool.ids, known.tolist(), strict=True))
 
     def _scope(self, asked: Query, reach: Reach) -> tuple[Scope, "_Exact"]:
