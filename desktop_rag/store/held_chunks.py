@@ -102,7 +102,7 @@ class Held:
     def having(self, contents: Contents) -> Chunks:
         """Those with one of these contents."""
         # In order, which spares most of the way to the next.
-        asked = np.sort(contents)
+        asked = np.unique(contents)
         return Chunks.joined([part.having(asked) for part in self.parts])
 
     def followed_by(self, new: Chunks) -> "Held":

@@ -24,8 +24,9 @@ from desktop_rag.store.web_pages import WebPageStore
 def open_duckdb(path: Path, *, memory_mb: int, backups: Path) -> Engine:
     """Open or create the file and bring its schema up to date.
 
-    `memory_mb` bounds what DuckDB takes; a 16th of it, 25 bytes a chunk, twelve a vector and
-    twelve a term may be held beside. `backups` is the only folder it may write to beside.
+    `memory_mb` bounds what DuckDB takes. Beside it are held up to a 16th of that for postings, one
+    for the signs of each model's vectors, 25 bytes a chunk, twelve a vector and twelve a term.
+    `backups` is the only folder it may write to beside.
     AppError, with the file left as it was, when it is of a newer version, of another program,
     damaged, or held by another process.
     """

@@ -2,7 +2,8 @@
 processor time that DuckDB takes. Any thread.
 """
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,14 +44,14 @@ class SignIndex:
     def followed_by(self, contents: Contents, bits: Bits) -> "SignIndex":
         """With others; what `sign_bits` made of their vectors, shape (words, vectors)."""
         new = _Block(contents, np.ascontiguousarray(bits).view(np.uint64))
-        full = self.blocks
-        if full and len(full[-1].contents) + len(contents) <= _BLOCK:
-            *full, last = full
+        blocks = self.blocks
+        if blocks and len(blocks[-1].contents) + len(contents) <= _BLOCK:
+            *blocks, last = blocks
             new = _Block(
                 np.concatenate([last.contents, new.contents]),
                 np.concatenate([last.bits, new.bits], axis=1),
             )
-        return SignIndex((*full, *_cut(new)))
+        return SignIndex((*blocks, *_cut(new)))
 
     def first(self, query: Bits, limit: int) -> tuple[Contents, Bits]:
         """Up to `limit` vectors whose signs differ least from the query's, shape (words,): their
@@ -89,3 +90,51 @@ def _reach(distances: NDArray[np.uint16], limit: int) -> int:
         return reach
     # Those in between are of other subjects. To look at all takes as long as all the rest.
     return int(np.partition(distances, limit - 1)[limit - 1])
+
+
+class HeldSigns:
+    """The index of a table of vectors, as long as there is room for it."""
+
+    def __init__(self, most: int, read: Callable[[], tuple[Contents, Bits]]) -> None:
+        """Of up to `most` vectors; `read` gives those there are, as `followed_by` takes them."""
+        self._most = most
+        self._read = read
+        self._building = threading.Lock()
+        self._lock = threading.Lock()
+        self._index: SignIndex | None = None
+        self._changes = 0
+
+    def of(self, count: int) -> SignIndex | None:
+        """The index of all vectors, None if there is no room for so many."""
+        if count > self._most:
+            return None
+        with self._lock:
+            index = self._index
+        return index if index is not None else self._built()
+
+    def add(self, contents: Contents, bits: Bits) -> None:
+        """These were added to the table."""
+        with self._lock:
+            self._changes += 1
+            if self._index is not None:
+                index = self._index.followed_by(contents, bits)
+                self._index = index if len(index) <= self._most else None
+
+    def forget(self) -> None:
+        """Some were removed from the table."""
+        with self._lock:
+            self._changes += 1
+            self._index = None
+
+    def _built(self) -> SignIndex:
+        with self._building:
+            with self._lock:
+                if self._index is not None:
+                    return self._index
+                changes = self._changes
+            index = SignIndex().followed_by(*self._read())
+            with self._lock:
+                # What changed meanwhile may not be in it, or be twice.
+                if changes == self._changes:
+                    self._index = index
+            return index

@@ -13,7 +13,7 @@ from desktop_rag.store.database import Connection, among
 from desktop_rag.store.held_chunks import Chunks, Contents, content_key
 from desktop_rag.store.postings import Ids
 
-# When more of them than this share were found elsewhere, it is looked where all are now.
+# When more of all than this share were found elsewhere, it is looked where they are now.
 _MOVED_SHARE = 1 / 8
 _FEW = 1_000
 
@@ -56,18 +56,20 @@ class VectorRows:
         """Those of the chunks' contents; others may be among them."""
         contents, first = np.unique(chunks.contents, return_index=True)
         places = self._held(con)
-        rows = self._at(con, places.of(contents))
+        con.register("wanted_rows", {"place": places.of(contents)})
+        rows, _ = self._read(con, "SELECT place FROM wanted_rows")
         lacking = rows.places_of(contents) < 0
         if not lacking.any():
             return rows
         # They have no vector yet, or it came meanwhile or has moved.
         whose = among(con, "chunk_id", chunks.chunk_ids[first[lacking]].tolist())
-        found = con.execute(
-            f"SELECT {content_key('content_hash')} AS content, rowid AS place FROM {self._table}"
-            f" WHERE content_hash IN (SELECT content_hash FROM chunks WHERE {whose})"
-        ).fetchnumpy()
-        places.moved(found["content"], found["place"])
-        return rows.joined(self._at(con, found["place"]))
+        found, stand = self._read(
+            con,
+            f"SELECT rowid FROM {self._table} WHERE content_hash IN"
+            f" (SELECT content_hash FROM chunks WHERE {whose})",
+        )
+        places.moved(found.contents, stand, len(contents))
+        return rows.joined(found)
 
     def _held(self, con: Connection) -> "_Places":
         with self._lock:
@@ -75,19 +77,24 @@ class VectorRows:
                 self._places = _Places.read(con, self._table)
             return self._places
 
-    def _at(self, con: Connection, places: Ids) -> PackedRows:
-        """By row number, or the vectors of all the rows around would be read too."""
-        con.register("wanted_rows", {"place": places})
+    def _read(self, con: Connection, places: str) -> tuple[PackedRows, Ids]:
+        """The rows with the numbers that SQL gives, and these numbers.
+
+        By row number, or the vectors of all the rows around would be read too. In one statement: a
+        checkpoint moves rows under a snapshot.
+        """
         rows = con.execute(
-            f"SELECT {content_key('content_hash')} AS content, vector,"
+            f"SELECT {content_key('content_hash')} AS content, rowid AS place, vector,"
             f" coalesce(windows, ''::BLOB) AS windows FROM {self._table}"
-            " WHERE rowid IN (SELECT place FROM wanted_rows)"
+            f" WHERE rowid IN ({places})"
         ).fetchnumpy()
-        return PackedRows(rows["content"], rows["vector"].tolist(), rows["windows"].tolist())
+        packed = PackedRows(rows["content"], rows["vector"].tolist(), rows["windows"].tolist())
+        return packed, rows["place"]
 
 
 class _Places:
-    """Where each content stood when that was looked up. Twelve bytes a vector.
+    """Where each content stood when that was looked up (twelve bytes a vector), and where some were
+    found later.
 
     Rows move, so that what stands there now must be looked at.
     """
@@ -97,6 +104,7 @@ class _Places:
         self._contents = contents
         self._rows = rows
         self._moved: dict[int, int] = {}
+        self._most_moved = False
 
     @classmethod
     def read(cls, con: Connection, table: str) -> "_Places":
@@ -109,8 +117,9 @@ class _Places:
 
     @property
     def is_outdated(self) -> bool:
-        """Whether many were found elsewhere."""
-        return len(self._moved) > max(_FEW, _MOVED_SHARE * len(self._contents))
+        """Whether many were found elsewhere, or most of those asked for at once."""
+        many = max(_FEW, _MOVED_SHARE * len(self._contents))
+        return self._most_moved or len(self._moved) > many
 
     def of(self, contents: Contents) -> Ids:
         """The rows of those of the contents that had a vector."""
@@ -121,6 +130,7 @@ class _Places:
         stand = [self._moved[content] for content in contents.tolist() if content in self._moved]
         return np.concatenate([stood.astype(np.int64), np.array(stand, np.int64)])
 
-    def moved(self, contents: Contents, rows: Ids) -> None:
-        """They were found in these rows."""
+    def moved(self, contents: Contents, rows: Ids, asked: int) -> None:
+        """Of so many asked for these were found elsewhere, in these rows."""
         self._moved |= zip(contents.tolist(), rows.tolist(), strict=True)
+        self._most_moved |= len(contents) > asked / 2

@@ -6,7 +6,6 @@ vectors order these. The windows of a passage, a few sentences each, come later 
 at for passages that are in the race. See packed_vectors.py for what is stored.
 """
 
-import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -38,7 +37,7 @@ from desktop_rag.store.packed_vectors import (
     words_of,
 )
 from desktop_rag.store.postings import Ids, standing_of
-from desktop_rag.store.sign_index import SignIndex
+from desktop_rag.store.sign_index import HeldSigns
 from desktop_rag.store.vector_rows import PackedRows, VectorRows
 
 # Candidates of the Hamming scan, the second times the root of the number of vectors: enough for
@@ -64,9 +63,10 @@ class VectorStore:
         self._words = words_of(dimensions)
         self._table = database.write(lambda con: _vector_table(con, model, dimensions))
         self._rows = VectorRows(self._table)
-        self._changing = threading.Lock()
-        self._signs: SignIndex | None = None
-        self._most_bytes = int(_SIGNS_SHARE * 1_000_000 * database.memory_mb)
+        most = int(
+            _SIGNS_SHARE * 1_000_000 * database.memory_mb / (_WORD_BYTES * (1 + self._words))
+        )
+        self._signs = HeldSigns(most, self._all_signs)
         self.model_id = int(self._table.removeprefix("vectors_"))
 
     def add(self, hashes: Sequence[str], vectors: NDArray[np.float32]) -> None:
@@ -79,10 +79,7 @@ class VectorStore:
             insert(con, self._table, columns)
             return content_keys(con, hashes)
 
-        with self._changing:
-            contents = self._database.note(work)
-            if self._signs is not None:
-                self._signs = self._signs.followed_by(contents, bits)
+        self._signs.add(self._database.note(work), bits)
 
     def missing(
         self, limit: int, collection_ids: Sequence[str] | None = None
@@ -167,9 +164,8 @@ class VectorStore:
             ).fetchall()
         if count:
             sql = f"DELETE FROM {self._table} WHERE {dead}"
-            with self._changing:
-                self._database.note(lambda con: con.execute(sql, parameters))
-                self._signs = None
+            self._database.note(lambda con: con.execute(sql, parameters))
+            self._signs.forget()
 
     def nearest(
         self, query: NDArray[np.float32], limit: int, scope: Scope = EVERYWHERE
@@ -222,7 +218,7 @@ class VectorStore:
         [(count,)] = con.execute(f"SELECT count(*) FROM {self._table}").fetchall()
         limit = max(_NEAR, int(_NEAR_FACTOR * count**0.5))
         [bits] = sign_bits(query[np.newaxis, :])
-        index = None if only else self._index(count)
+        index = None if only else self._signs.of(count)
         if index is not None:
             contents, found = index.first(bits, limit)
         else:
@@ -251,19 +247,11 @@ class VectorStore:
         ).fetchnumpy()
         return rows["content"], np.stack([rows[name] for name in self._bits], axis=1)
 
-    def _index(self, count: int) -> SignIndex | None:
-        """The signs of all `count` vectors, None if they take too much memory."""
-        if count * (self._words + 1) * _WORD_BYTES > self._most_bytes:
-            self._signs = None
-            return None
-        index = self._signs
-        if index is None:
-            # Nobody adds meanwhile what would be missed.
-            with self._changing, self._database.read() as con:
-                rows = con.execute(f"SELECT {self._keyed} FROM {self._table}").fetchnumpy()
-                bits = np.stack([rows[name] for name in self._bits])
-                self._signs = index = SignIndex().followed_by(rows["content"], bits)
-        return index
+    def _all_signs(self) -> tuple[Contents, NDArray[np.int64]]:
+        """Those of all vectors, now; bits of shape (words, vectors)."""
+        with self._database.read() as con:
+            rows = con.execute(f"SELECT {self._keyed} FROM {self._table}").fetchnumpy()
+        return rows["content"], np.stack([rows[name] for name in self._bits])
 
     # --- windows -----------------------------------------------------------------------------
 

@@ -1,12 +1,16 @@
 """In a large library the signs of the vectors tell which of all are compared."""
 
+from typing import Any, NoReturn
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from desktop_rag.store import vector_rows
 from desktop_rag.store import vectors as vectors_module
-from desktop_rag.store.database import Columns, Database, insert
+from desktop_rag.store.database import Columns, Connection, Database, insert
 from desktop_rag.store.held_chunks import HeldChunks
+from desktop_rag.store.sign_index import SignIndex
 from desktop_rag.store.vectors import VectorStore
 
 DIMENSIONS = 64
@@ -63,32 +67,84 @@ def test_a_question_has_the_same_nearest_each_time(
     assert all(ids == found[0] for ids in found)
 
 
-def test_too_many_for_memory_are_put_in_order_by_the_database(
+def unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    return vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
+
+
+def never(*_: object) -> NoReturn:
+    raise AssertionError("this is not the way")
+
+
+def test_as_many_as_fit_are_scanned_in_memory_and_more_by_the_database(
     database: Database, random: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     vectors = random.standard_normal((LARGE, DIMENSIONS)).astype(np.float32)
     held = fill(database, vectors)
+    query = unit(vectors[3])
+    with monkeypatch.context() as patch:
+        patch.setattr(VectorStore, "_first_by_signs", never)
+        nearest = held.nearest(query, 5).chunk_ids
     monkeypatch.setattr(vectors_module, "_SIGNS_SHARE", 1e-6)
+    monkeypatch.setattr(SignIndex, "first", never)
     other = VectorStore(database, "model", DIMENSIONS, HeldChunks())
-    for vector in vectors[:5] / np.linalg.norm(vectors[:5], axis=1, keepdims=True):
-        # Of equally far ones at the end of the candidates either takes its own.
-        assert other.nearest(vector, 5).chunk_ids == held.nearest(vector, 5).chunk_ids
+    # Of equally far ones at the end of the candidates either takes its own.
+    assert other.nearest(query, 5).chunk_ids == nearest
+
+
+def test_pruned_vectors_take_no_places(database: Database, random: np.random.Generator) -> None:
+    vectors = random.standard_normal((3 * MANY, DIMENSIONS)).astype(np.float32)
+    query = unit(vectors[0])
+    vectors[: 2 * MANY] = query + 0.1 * vectors[: 2 * MANY]
+    store = fill(database, vectors)
+    assert max(store.nearest(query, 10).chunk_ids) <= 2 * MANY
+
+    def delete(con: Connection) -> None:
+        con.execute("DELETE FROM chunks WHERE chunk_id <= ?", [2 * MANY])
+        con.execute("INSERT INTO dead_chunks SELECT range FROM range(1, ?)", [2 * MANY + 1])
+
+    database.write(delete)
+    store.prune()
+    rest = vectors[2 * MANY :]
+    assert set(store.nearest(query, 10).chunk_ids) == {2 * MANY + i for i in exact(rest, query, 10)}
+
+
+def test_what_is_added_while_all_are_read_is_found(
+    database: Database, random: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    *vectors, late = unit(random.standard_normal((101, DIMENSIONS)).astype(np.float32))
+    store = fill(database, np.array(vectors))
+    hashes = ["f" * 32]
+    columns: Columns = {"chunk_id": [101], "position": [0], "term_count": [1]}
+    database.write(lambda con: insert(con, "chunks", columns | {"content_hash": hashes}))
+    followed_by = SignIndex.followed_by
+
+    def followed_late(index: SignIndex, *more: NDArray[Any]) -> SignIndex:
+        monkeypatch.setattr(SignIndex, "followed_by", followed_by)
+        store.add(hashes, late[np.newaxis])
+        return index.followed_by(*more)
+
+    monkeypatch.setattr(SignIndex, "followed_by", followed_late)
+    store.nearest(late, 1)
+    assert store.nearest(late, 1).chunk_ids == [101]
 
 
 def test_vectors_that_moved_are_still_compared(
-    database: Database, random: np.random.Generator
+    database: Database, random: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    vectors = random.standard_normal((LARGE, DIMENSIONS)).astype(np.float32)
-    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    vectors = unit(random.standard_normal((LARGE, DIMENSIONS)).astype(np.float32))
     store = fill(database, vectors)
     query = vectors[-1]
     chosen = list(range(1, LARGE, 5))
-    before = store.compared(query, chosen)
+    before = store.compared(query, [*chosen, *chosen[:3]])
+    assert sorted(before.chunk_ids) == chosen
     nearest = store.nearest(query, 20)
     # Rows with windows take the place of those without, at the end; what is free there is used.
     some = range(1, 30_001)
     store.add_windows([f"{n:032x}" for n in some], [vectors[n - 1 : n] for n in some])
-    for _ in range(2):
+    for turn in range(3):
+        if turn == 2:
+            # It is known by now where they are.
+            monkeypatch.setattr(vector_rows, "among", never)
         after = store.compared(query, chosen)
         assert after.chunk_ids == before.chunk_ids
         assert np.array_equal(after.vectors, before.vectors)

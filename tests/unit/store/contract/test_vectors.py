@@ -222,3 +222,24 @@ def test_what_a_model_is_given_later_is_found_wherever_it_is_asked(engine: Engin
         assert len(asked.nearest(query, 100).chunk_ids) == 22
         [first] = ids(engine, "later").values()
         assert asked.nearest(later, 1).chunk_ids == [first]
+
+
+def test_a_deleted_chunk_is_not_compared(engine: Engine) -> None:
+    store, by_text, numbers = with_vectors(engine, 3)
+    put(engine, "other.txt", "text 0", "other")
+    [other] = unit_vectors(4)[3:]
+    embed(store, {"other": other})
+    asked = [*numbers.values(), *ids(engine, "other").values()]
+    assert sorted(store.compared(by_text["text 0"], asked).chunk_ids) == sorted(asked)
+    remove(engine, "other.txt")
+    assert sorted(store.compared(by_text["text 0"], asked).chunk_ids) == sorted(numbers.values())
+
+
+def test_a_small_scope_in_a_large_library_is_searched_whole(engine: Engine) -> None:
+    store, by_text, numbers = with_vectors(engine, 2 * EXACT_UP_TO)
+    query = by_text["text 7"]
+    put(engine, "far.txt", "far 0", "far 1", collection="Letters")
+    embed(store, {"far 0": -query, "far 1": -by_text["text 8"]})
+    scope = Scope((collection_id(engine, "Letters"),))
+    assert store.nearest(query, 5).chunk_ids[0] == numbers["text 7"]
+    assert set(store.nearest(query, 5, scope).chunk_ids) == set(ids(engine, "far").values())
