@@ -45,7 +45,7 @@ from desktop_rag.store.vector_rows import PackedRows, VectorRows
 _NEAR = 1000
 _NEAR_FACTOR = 2
 # Of more than _NEAR so many are compared: each may lie in a block of its own.
-_NEARER = 400
+_NEARER = 300
 # Of the memory the setting grants, for the signs of all vectors: with 2 GB those of two million of
 # 384 dimensions. Of more DuckDB puts the first in order.
 _SIGNS_SHARE = 1 / 16
