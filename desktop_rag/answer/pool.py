@@ -41,10 +41,10 @@ class Pool:
 
     `lexical` are scores by words, `similar` the similarities of whole passages, `near` those with
     windows. `is_compared` is 1 where a model has a vector of the passage, 0 where it was just read
-    and has none yet. `greatest` is what no score by words reaches. `is_named` is 1 for passages of
-    documents that the question names, else 0. `alike` has the similarity of each passage to each
-    other one, NaN where it is not known. Similarities are told in the scale of their model, see
-    `OwnScale`.
+    and has none yet. `greatest` is what no score by words reaches, `has_all_words` whether each
+    word of the question stands somewhere in the library. `is_named` is 1 for passages of documents
+    that the question names, else 0. `alike` has the similarity of each passage to each other one,
+    NaN where it is not known. Similarities are told in the scale of their model, see `OwnScale`.
     """
 
     ids: tuple[int, ...]
@@ -53,6 +53,7 @@ class Pool:
     near: Scores
     is_compared: Scores
     greatest: float
+    has_all_words: bool
     is_named: Scores
     alike: Scores
 
@@ -121,7 +122,7 @@ class PoolGatherer:
             lambda: self._lexical.scores(weights, ids),
             lambda: [model.answer(held) for model, held in answering],
         )
-        return self._scored(ids, lexical, answers, weights.greatest(), named)
+        return self._scored(ids, lexical, answers, weights, named)
 
     def _first(
         self, weights: Weights, asked: Sequence["_Model"], limit: int, scope: Scope
@@ -158,7 +159,7 @@ class PoolGatherer:
         ids: tuple[int, ...],
         lexical: dict[int, float],
         answers: Sequence[ModelAnswer],
-        greatest: float,
+        weights: Weights,
         named: Scope | None,
     ) -> Pool:
         similar: dict[int, float] = {}
@@ -172,7 +173,8 @@ class PoolGatherer:
             _filled(ids, similar),
             _filled(ids, near),
             _array(float(i in near) for i in ids),
-            greatest,
+            weights.greatest(),
+            all(weights.counts),
             self._of_named(ids, named),
             _alike(ids, answers),
         )

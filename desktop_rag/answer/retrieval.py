@@ -242,10 +242,12 @@ class Retriever:
         if len(pool.ids) < FEW:
             relevance = fusion.relevance_among_few.each(values)
         else:
-            # A name says little to a model of meaning, and a frequent word beside it leaves nothing
-            # that stands out; the passage that has both is far ahead all the same.
-            by_lead = fusion.relevance_by_lead.each(values)
-            relevance = np.maximum(fusion.relevance.each(values), by_lead)
+            relevance = fusion.relevance.each(values)
+            if pool.has_all_words:
+                # A name says little to a model of meaning, and a frequent word beside it leaves
+                # nothing that stands out; the passage that has both is far ahead all the same. Of a
+                # name that stands nowhere only the frequent word would be found.
+                relevance = np.maximum(relevance, fusion.relevance_by_lead.each(values))
         # Of what has no vector yet, the place at the pool's end says nothing.
         by_words = fusion.relevance_by_words.each(values)
         known = np.where(pool.is_compared > 0, relevance, by_words)

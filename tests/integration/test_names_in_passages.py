@@ -6,6 +6,9 @@ import pytest
 
 from desktop_rag import app
 from desktop_rag.answer.fusion import FEW, IRRELEVANT_BELOW
+from desktop_rag.answer.question import Wanted
+from desktop_rag.core.query import Query
+from desktop_rag.store.contract.scope import EVERYWHERE
 from tests.indexed import index_texts
 
 NAMES = ("Adams", "Baker", "Clark", "Davis", "Evans", "Foster", "Grant", "Hughes")
@@ -59,3 +62,13 @@ def test_a_name_in_one_passage_is_found_beside_a_frequent_word(
 )
 def test_what_is_nowhere_stays_refused(library: app.Services, question: str) -> None:
     assert all(passage.relevance < IRRELEVANT_BELOW for passage in library.chat.search(question))
+
+
+def test_it_is_told_whether_a_name_stands_anywhere(library: app.Services) -> None:
+    retriever = library.retriever
+    for name, stands in (("Quibblesworth", True), ("Bean", False)):
+        asked = Query(f"Who is Mr {name}?")
+        wanted = Wanted(asked.text, lambda asked=asked: retriever.reader.read(asked))
+        pool = retriever.pools.gather(wanted, EVERYWHERE)
+        assert pool is not None
+        assert pool.has_all_words is stands
