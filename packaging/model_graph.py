@@ -16,7 +16,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import onnxruntime
+
+from desktop_rag.core.telemetry import disable_telemetry
+
+disable_telemetry()
+import onnxruntime  # noqa: E402  (reads the switch while it is imported)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

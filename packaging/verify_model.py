@@ -13,9 +13,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import onnxruntime
 from model_graph import INPUTS, OUTPUT, BuildError
 from tokenizers import Tokenizer
+
+from desktop_rag.core.telemetry import disable_telemetry
+
+disable_telemetry()
+import onnxruntime  # noqa: E402  (reads the switch while it is imported)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

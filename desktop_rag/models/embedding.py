@@ -9,12 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnxruntime as ort
 from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
+from desktop_rag.core.telemetry import disable_telemetry
 from desktop_rag.models.model_folder import broken, check_files, identity, read_description
 from desktop_rag.models.ports import Vectors
+
+disable_telemetry()
+import onnxruntime as ort  # noqa: E402  (reads the switch while it is imported)
 
 # Of what a graph gives, the first of these: whole texts before their tokens.
 _SENTENCE = "sentence_embedding"

@@ -103,3 +103,11 @@ def test_the_machine_path_rule_sees_what_it_should() -> None:
     paths = ["cd /" + "root/x", '"/' + "home/ada/notes.md" + '"', "(/" + "tmp/y)"]
     assert all(MACHINE_PATH.search(path) for path in paths)
     assert not MACHINE_PATH.search("docs/work/plan.md and ~/work/x")
+
+
+def test_onnx_runtime_is_imported_with_its_reports_switched_off() -> None:
+    importing = re.compile(r"^\s*(?:import|from) (?:onnxruntime|rapidocr)\b", re.MULTILINE)
+    texts = {shown(path): path.read_text("utf-8") for path in modules()}
+    users = {name for name, text in texts.items() if importing.search(text)}
+    assert "desktop_rag/models/embedding.py" in users
+    assert [name for name in users if "disable_telemetry()" not in texts[name]] == []

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from desktop_rag.core.telemetry import disable_telemetry
 from desktop_rag.ingest.read.reading_order import Line, in_reading_order
 
 if TYPE_CHECKING:
@@ -127,6 +128,7 @@ def _read_lines(engine: "Engine", picture: "NDArray[np.uint8]") -> _Found:
 
 
 def _load_engine(threads: int) -> "Engine":
+    disable_telemetry()
     import cv2
     from rapidocr import RapidOCR
 

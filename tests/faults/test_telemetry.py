@@ -1,0 +1,157 @@
+"""S-12: no library reports home. Every way into the app is run under strace, which sees what
+native code looks up, connects to and writes.
+"""
+
+import contextlib
+import re
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import psutil
+import pytest
+
+from desktop_rag.core.paths import HOME_VARIABLE, Home
+from desktop_rag.ui.single_instance import ask_running_app
+from tests.command_line import run_json
+from tests.unit.ingest.read.pdf_samples import rendered
+
+pytestmark = [
+    pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed"),
+    pytest.mark.timeout(120),
+]
+
+_CALLS = "connect,sendto,sendmsg,sendmmsg,open,openat,creat,mkdir,mkdirat,rename,renameat,renameat2"
+# Kernel interfaces that are no connection: routes and interfaces of this machine, its devices.
+_LOCAL_FAMILY = "AF_NETLINK"
+# In the test's folder: the app's own home, temporary files, byte code. The user's home is not ours.
+_OUR_FOLDERS = ("home", "temporary", "bytecode")
+_DEVICES = ("/dev/", "/proc/")
+_WRITES = re.compile(r"O_CREAT|O_WRONLY|O_RDWR")
+_DIALOGUE = re.compile(r"\b(connect|sendto|sendmsg|sendmmsg)\(.*AF_(INET|INET6|UNIX|NETLINK)")
+_ENOUGH_S = 60.0
+_POLL_S = 0.2
+
+LIBRARY_USE = """
+import sys
+from pathlib import Path
+from desktop_rag.models.embedding import OnnxEmbedder
+print(OnnxEmbedder(Path(sys.argv[1])).embed_passages(["The lamp is lit."]).shape)
+"""
+MODEL = Path(__file__).parents[2] / "resources" / "models" / "all-MiniLM-L6-v2"
+
+
+class Trace:
+    """What one process and its children asked of the system."""
+
+    def __init__(self, room: Path) -> None:
+        self._room = room
+        self._log = room / "strace.log"
+
+    def command(self, arguments: Sequence[str]) -> list[str]:
+        """The command that runs Python with these arguments, watched."""
+        watching = ["-f", "--seccomp-bpf", "-y", "-qq", "-e", f"trace={_CALLS}"]
+        return ["strace", *watching, "-o", str(self._log), sys.executable, *arguments]
+
+    def lines(self) -> list[str]:
+        """One call a line."""
+        return self._log.read_text(errors="replace").splitlines()
+
+    def connections(self) -> list[str]:
+        """Every attempt to talk to somebody: hosts, resolvers, sockets of other programs."""
+        spoken = [line for line in self.lines() if _DIALOGUE.search(line)]
+        return [c for c in spoken if _LOCAL_FAMILY not in c and str(self._room) not in c]
+
+    def foreign_files(self) -> list[str]:
+        """Every file and folder made or written outside the test's folder."""
+        made = [line for line in self.lines() if _WRITES.search(line) or " mkdir" in line]
+        made = [line for line in made if "= -1" not in line]
+        return [line for line in made if not self._is_ours(line)]
+
+    def _is_ours(self, line: str) -> bool:
+        # With -y the result of an open call is followed by the path it led to.
+        where = re.findall(r"= \d+<([^>]*)>|\"([^\"]+)\"", line)
+        path = [a or b for a, b in where][-1]
+        ours = (str(self._room / folder) for folder in _OUR_FOLDERS)
+        return path.startswith((*ours, *_DEVICES))
+
+
+@pytest.fixture
+def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that holds a user's whole world, with a document and a picture in it."""
+    documents = tmp_path / "documents"
+    documents.mkdir()
+    (documents / "lamp.md").write_text("# Lamp\n\nThe lamp is lit at dusk.", encoding="utf-8")
+    _write_picture(documents / "sign.png")
+    places = {"HOME": "user", "TMPDIR": "temporary", "XDG_RUNTIME_DIR": "runtime"}
+    for variable, name in places.items():
+        (tmp_path / name).mkdir(mode=0o700)
+        monkeypatch.setenv(variable, str(tmp_path / name))
+    for variable in ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.delenv("DBUS_SESSION_BUS_ADDRESS", raising=False)
+    monkeypatch.delenv("ORT_DISABLE_TELEMETRY", raising=False)
+    monkeypatch.setenv(HOME_VARIABLE, str(tmp_path / "home"))
+    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")
+    monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(tmp_path / "bytecode"))
+    monkeypatch.setenv("QT_QPA_PLATFORM", "offscreen")
+    return tmp_path
+
+
+def _write_picture(path: Path) -> None:
+    image = pytest.importorskip("PIL.Image", reason="the extra `ocr` is not installed")
+    width, height, rgb = rendered("The treasurer keeps the keys")
+    image.frombytes("RGB", (width, height), rgb).crop((0, 0, width, 400)).save(path)
+
+
+def _assert_private(trace: Trace) -> None:
+    assert len(trace.lines()) > 100
+    assert trace.connections() == []
+    assert trace.foreign_files() == []
+
+
+def test_the_command_line_and_the_parser_tell_nobody(room: Path) -> None:
+    trace = Trace(room)
+    arguments = ["-m", "desktop_rag", "index", str(room / "documents"), "--json"]
+    done = subprocess.run(trace.command(arguments), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert '"embedded_chunks": 2' in done.stdout, done.stdout
+    _assert_private(trace)
+
+
+def test_library_use_tells_nobody(room: Path) -> None:
+    trace = Trace(room)
+    command = trace.command(["-c", LIBRARY_USE, str(MODEL)])
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == "(1, 384)", done.stderr
+    _assert_private(trace)
+
+
+def test_the_window_tells_nobody(room: Path) -> None:
+    trace = Trace(room)
+    run_json("index", str(room / "documents"))
+    with _window(trace, Home(room / "home")):
+        answer = run_json("ask", "When is the lamp lit?")
+        assert "dusk" in answer["answer"]
+    _assert_private(trace)
+
+
+@contextlib.contextmanager
+def _window(trace: Trace, home: Home) -> Iterator[None]:
+    """The window under strace, open and answering other processes."""
+    opened = subprocess.Popen(trace.command(["-m", "desktop_rag"]), stderr=subprocess.PIPE)
+    try:
+        deadline = time.monotonic() + _ENOUGH_S
+        while not ask_running_app(home, "status", {})[0]:
+            assert opened.poll() is None, opened.communicate()
+            assert time.monotonic() < deadline, "the window did not open"
+            threading.Event().wait(_POLL_S)
+        yield
+    finally:
+        for child in psutil.Process(opened.pid).children():
+            child.terminate()
+        opened.communicate(timeout=_ENOUGH_S)
