@@ -20,12 +20,12 @@ from pathlib import Path
 from bars import Bar, at_least, at_most, reported, table
 
 from desktop_rag import app
-from desktop_rag.answer.citations import citations
+from desktop_rag.answer.citing.citations import citations
 from desktop_rag.core.conversation import AnswerDone, Message, SourcesFound
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import Settings
 from desktop_rag.core.text import sentences
-from tests.chat_server import ChatServer
+from tests.servers.chat_server import ChatServer
 
 _DOCUMENTS = (
     Path(__file__).parents[2] / "shared" / "bench" / "retrieval" / "chunk_eval" / "documents"

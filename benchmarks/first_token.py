@@ -21,7 +21,7 @@ from bars import Bar, at_most, reported, table
 
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import AnswerSettings, Settings, save_settings
-from tests.chat_server import ChatServer
+from tests.servers.chat_server import ChatServer
 
 _ANSWERS = 30
 _LIMIT_MS = 100.0
@@ -69,10 +69,10 @@ def measure(home: Home, folder: Path, server: ChatServer, answers: int) -> list[
     from PySide6.QtWidgets import QApplication
 
     from desktop_rag.app import WindowApp
-    from desktop_rag.ui.segment_view import SegmentView
+    from desktop_rag.ui.messages.segment_view import SegmentView
 
     qt = QApplication(sys.argv[:1])
-    opened = WindowApp(home)
+    opened = WindowApp(home, {})
     opened.open()
     opened.services.library.add_source(folder)
     assert opened.services.library.wait_until_quiet(_WAIT_S)

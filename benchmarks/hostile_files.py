@@ -5,7 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from desktop_rag.core.domain import DocumentState
-from desktop_rag.ingest.worker import ParseFailed, ParserProcess
+from desktop_rag.ingest.parsing.parser_process import ParseFailed, ParserProcess
 
 FOUND = {DocumentState.SEARCHABLE, DocumentState.SEARCHABLE_BY_WORDS}
 FINAL = FOUND | {DocumentState.SKIPPED, DocumentState.FAILED}

@@ -22,7 +22,7 @@ from desktop_rag import app
 from desktop_rag.core.parsed import embedded_text
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import IndexSettings, Settings, save_settings
-from desktop_rag.models.embedding import OnnxEmbedder
+from desktop_rag.models.embedding.onnx_embedder import OnnxEmbedder
 from desktop_rag.store.opening import duckdb_of
 
 _BATCH = 16

@@ -24,10 +24,10 @@ from desktop_rag.app import Services, build_services
 from desktop_rag.core.domain import Document, DocumentState, FileStat, Source
 from desktop_rag.core.library_events import ChangeSummary, SourceScanned
 from desktop_rag.core.paths import Home
-from desktop_rag.ingest.ignore import IgnoreRules
-from desktop_rag.ingest.indexer import READERS
+from desktop_rag.ingest.indexing.indexer import READERS
 from desktop_rag.ingest.library import Library
-from desktop_rag.ingest.watcher import FolderWatcher
+from desktop_rag.ingest.scanning.ignore import IgnoreRules
+from desktop_rag.ingest.watching.watcher import FolderWatcher
 from desktop_rag.store.opening import duckdb_of
 
 _FOLDERS = 500

@@ -12,9 +12,9 @@ from typing import Any
 from bars import Bar, reported
 
 from desktop_rag.answer.chat import Chat
-from desktop_rag.answer.fusion import IRRELEVANT_BELOW
+from desktop_rag.answer.search.fusion import IRRELEVANT_BELOW
 from desktop_rag.core.settings import RetrievalSettings
-from desktop_rag.evaluate.sets import RetrievalSet, load_set
+from desktop_rag.evaluate.query_sets import RetrievalSet, load_set
 
 # An answer chooses its sources among so many times as many passages.
 _DEPTH = 3

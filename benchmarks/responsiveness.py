@@ -31,7 +31,7 @@ _P99_LIMIT_MS, _LONGEST_LIMIT_MS = 20.0, 100.0
 _QUESTIONS = ("How do I declare a pure virtual function?", "What does a linker error 2019 mean?")
 _SERVER = """
 import sys, time
-from tests.chat_server import ChatServer
+from tests.servers.chat_server import ChatServer
 answer = " ".join(f"Sentence {n} of a **long** answer about `templates` [1]." for n in range(150))
 server = ChatServer(answer)
 server.pause_s = 0.01
@@ -79,7 +79,7 @@ def measure(home: Home, documents: Path, seconds: float) -> dict[str, float | in
     from desktop_rag.app import WindowApp
 
     qt = QApplication(sys.argv[:1])
-    opened = WindowApp(home)
+    opened = WindowApp(home, {})
     opened.open()
     opened.bridge.run(
         opened.window, lambda: opened.services.library.add_source(documents), lambda _: None

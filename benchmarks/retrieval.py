@@ -27,11 +27,11 @@ import refusals
 from bars import Bar, at_least, reported, table
 
 from desktop_rag import app
+from desktop_rag.cli.eval_verbs import in_scratch_home
 from desktop_rag.core.domain import SearchMode
 from desktop_rag.core.settings import Settings
-from desktop_rag.eval_verbs import in_scratch_home
-from desktop_rag.evaluate import pages, retrieval, sets, spans
-from desktop_rag.evaluate.measured import MODES, Measured
+from desktop_rag.evaluate import pages, query_sets, retrieval, spans
+from desktop_rag.evaluate.measurement import MODES, Measurements
 from desktop_rag.evaluate.pages import PageResult
 from desktop_rag.evaluate.retrieval import ModeResult
 from desktop_rag.evaluate.spans import SpanResult
@@ -111,9 +111,9 @@ def quality(folder: Path, report: Report) -> None:
 
 def measure_set(folder: Path, name: str) -> tuple[Ranking, list[Bar], list[dict[str, Any]]]:
     """nDCG@10 by mode, what was refused, and the objects that the command line would print."""
-    retrieval_set = sets.load_set(folder / name)
+    retrieval_set = query_sets.load_set(folder / name)
 
-    def measure(services: app.Services) -> tuple[Measured, list[Bar]]:
+    def measure(services: app.Services) -> tuple[Measurements, list[Bar]]:
         library, chat, scratch = services.library, services.chat, services.home.root.parent
         measured = retrieval.evaluate(
             retrieval_set, MODES, library, chat, scratch, lambda line: say(f"{name}: {line}")
@@ -128,7 +128,7 @@ def measure_set(folder: Path, name: str) -> tuple[Ranking, list[Bar], list[dict[
 
 
 def ranking_bars(rankings: dict[str, Ranking]) -> list[Bar]:
-    """The limits of single sets, then the one that holds for all."""
+    """The limits of single query_sets, then the one that holds for all."""
     bars = [
         at_least(f"{name}: hybrid nDCG@10", limit, rankings.get(name, {}).get("hybrid"))
         for name, limit in _LIMITS.items()
@@ -161,10 +161,10 @@ def _above(ranking: Ranking | None, modes: Sequence[SearchMode]) -> float | None
 def by_spans(folder: Path, report: Report) -> None:
     """Whole documents, cut by the app's chunker."""
     names = ("recall@5 of gold characters", "recall@5 of all gold characters together")
-    if not sets.has_spans(folder):
+    if not query_sets.has_spans(folder):
         report.bars += [at_least(f"spans: {name}", _SPAN_RECALL, None) for name in names]
         return
-    span_set = sets.load_span_set(folder)
+    span_set = query_sets.load_span_set(folder)
     measured, size_bytes = in_scratch_home(
         Settings(), lambda s: spans.evaluate(span_set, MODES, s.library, s.chat, say)
     )
@@ -187,7 +187,7 @@ def by_pages(folder: Path, report: Report) -> None:
     if not (folder / "evidence.jsonl").is_file():
         report.bars.append(at_least(name, _PAGE_SHARE, None))
         return
-    page_set = sets.load_page_set(folder)
+    page_set = query_sets.load_page_set(folder)
     measured, size_bytes = in_scratch_home(
         Settings(), lambda s: pages.evaluate(page_set, MODES, s.library, s.chat, say)
     )
@@ -207,7 +207,7 @@ def scale(folder: Path, report: Report) -> None:
     """A million passages, and the candidate scan over real embeddings."""
     import retrieval_scale
 
-    loaded = [sets.load_set(folder / name) for name in _RECALL_SETS]
+    loaded = [query_sets.load_set(folder / name) for name in _RECALL_SETS]
     texts = list(dict.fromkeys(row["text"] for one in loaded for row in one.corpus))
     queries = [text for one in loaded for _, text in one.queries]
     with tempfile.TemporaryDirectory(prefix="desktop-rag-scale-") as scratch:

@@ -26,13 +26,13 @@ from desktop_rag.core.library_events import Stage
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import Settings
 from desktop_rag.evaluate.metrics import percentile
-from desktop_rag.models.embedding import OnnxEmbedder
-from desktop_rag.store.clustering import PostingsClustering
+from desktop_rag.models.embedding.onnx_embedder import OnnxEmbedder
 from desktop_rag.store.contract.engine import Engine
-from desktop_rag.store.database import Columns, Database, insert
-from desktop_rag.store.held_chunks import HeldChunks
+from desktop_rag.store.duckdb.database.database import Columns, Database, insert
+from desktop_rag.store.duckdb.search.chunk_cache import ChunkCache
+from desktop_rag.store.duckdb.search.postings_merge import PostingsMerge
+from desktop_rag.store.duckdb.search.vector_store import VectorStore
 from desktop_rag.store.opening import duckdb_of, open_duckdb
-from desktop_rag.store.vectors import VectorStore
 
 _PASSAGES = 1_000_000
 _QUESTIONS = 40
@@ -184,7 +184,7 @@ def recall(texts: Sequence[str], queries: Sequence[str], folder: Path) -> list[B
         vectors[batch] = embedder.embed_passages([texts[i] for i in batch])
     database = Database(home.database, memory_mb=2048, backups=home.backups)
     try:
-        store = VectorStore(database, embedder.name, DIMENSIONS, HeldChunks())
+        store = VectorStore(database, embedder.name, DIMENSIONS, ChunkCache())
         hashes = [f"{n + 1:032x}" for n in range(len(texts))]
         store.add(hashes, vectors)
         ids = list(range(1, len(texts) + 1))
@@ -215,7 +215,7 @@ def _fill(home: Home, passages: int) -> None:
     database = Database(home.database, memory_mb=_memory_limit_mb(), backups=home.backups)
     try:
         build(database, _model(), passages, home.root / "folder")
-        PostingsClustering(database).run()
+        PostingsMerge(database).run()
     finally:
         database.close()
 

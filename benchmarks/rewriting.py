@@ -13,7 +13,7 @@ from synthetic_library import DIMENSIONS, windows_like
 
 from desktop_rag.core.domain import Document, DocumentState
 from desktop_rag.core.terms import term_counts
-from desktop_rag.store.contract.documents import Outcome
+from desktop_rag.store.contract.documents import IndexingOutcome
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.vectors import VectorStore
 
@@ -41,7 +41,7 @@ def rewrite(engine: Engine, vectors: VectorStore, documents: Sequence[Document],
         engine.upkeep.run()
 
 
-def changed(engine: Engine, documents: Sequence[Document], turn: int) -> list[Outcome]:
+def changed(engine: Engine, documents: Sequence[Document], turn: int) -> list[IndexingOutcome]:
     """The documents of one source with another text, which their rows now wait for."""
     outcomes = [_with_another_text(engine, document, turn) for document in documents]
     waiting = {
@@ -51,14 +51,14 @@ def changed(engine: Engine, documents: Sequence[Document], turn: int) -> list[Ou
     return outcomes
 
 
-def _with_another_text(engine: Engine, document: Document, turn: int) -> Outcome:
+def _with_another_text(engine: Engine, document: Document, turn: int) -> IndexingOutcome:
     chunks = tuple(
         replace(chunk, text=f"{chunk.text} {turn}", content_hash=_next_hash(chunk.content_hash))
         for chunk in engine.documents.chunks(document.document_id)
     )
     counts = tuple(term_counts(chunk.text) for chunk in chunks)
     row = replace(document, state=DocumentState.SEARCHABLE_BY_WORDS)
-    return Outcome(row, " ".join(chunk.text for chunk in chunks), chunks, counts)
+    return IndexingOutcome(row, " ".join(chunk.text for chunk in chunks), chunks, counts)
 
 
 def _next_hash(content_hash: str) -> str:

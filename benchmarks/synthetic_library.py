@@ -16,13 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from desktop_rag.core.domain import Document, DocumentState, FileStat, Source
-from desktop_rag.ingest.indexer import READERS
-from desktop_rag.store.conditions import plain_name
-from desktop_rag.store.database import Columns, Connection, Database, insert
-from desktop_rag.store.held_chunks import HeldChunks
-from desktop_rag.store.postings import key_of, sql_key
-from desktop_rag.store.sources import SourceStore
-from desktop_rag.store.vectors import VectorStore
+from desktop_rag.ingest.indexing.indexer import READERS
+from desktop_rag.store.duckdb.database.database import Columns, Connection, Database, insert
+from desktop_rag.store.duckdb.documents.source_store import SourceStore
+from desktop_rag.store.duckdb.search.chunk_cache import ChunkCache
+from desktop_rag.store.duckdb.search.postings import key_of, sql_key
+from desktop_rag.store.duckdb.search.scope_sql import plain_name
+from desktop_rag.store.duckdb.search.vector_store import VectorStore
 
 DIMENSIONS = 384
 PASSAGES_A_DOCUMENT = 20
@@ -88,7 +88,7 @@ def build(database: Database, model: str, passages: int, folder: Path) -> Vector
     sources = SourceStore(database)
     collection = sources.default_collection("Made up")
     source = sources.add_source(folder, collection.collection_id)
-    vectors = VectorStore(database, model, DIMENSIONS, HeldChunks())
+    vectors = VectorStore(database, model, DIMENSIONS, ChunkCache())
     vocabulary = made.words()
     for batch, first in enumerate(range(0, passages, _BATCH)):
         count = min(_BATCH, passages - first)

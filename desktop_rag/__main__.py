@@ -4,10 +4,10 @@ import sys
 
 if __name__ == "__main__":
     if sys.argv[1:] == ["--worker"]:
-        from desktop_rag.ingest import worker_child
+        from desktop_rag.ingest.parsing import parser_child
 
-        worker_child.main()
+        parser_child.main()
     else:
-        from desktop_rag import cli
+        from desktop_rag.cli.main import main
 
-        sys.exit(cli.main())
+        sys.exit(main())

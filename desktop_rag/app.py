@@ -18,38 +18,37 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from desktop_rag import verbs
-from desktop_rag.answer.assistants import Assistants
 from desktop_rag.answer.chat import Chat
-from desktop_rag.answer.chat_models import ChatModels
-from desktop_rag.answer.claims.checker import ClaimChecker
-from desktop_rag.answer.fusion import FusionModel
-from desktop_rag.answer.memory import Memory
-from desktop_rag.answer.naming import NamedDocuments
-from desktop_rag.answer.personal import Personal
-from desktop_rag.answer.pool import AnsweringIndex
-from desktop_rag.answer.prompt_library import PromptLibrary
-from desktop_rag.answer.retrieval import Retriever
-from desktop_rag.answer.rewrites import COLLECTION, Rewrites
+from desktop_rag.answer.checking.claims.checker import ClaimChecker
+from desktop_rag.answer.conversations.answer_memory import Memory
+from desktop_rag.answer.conversations.assistants import Assistants
+from desktop_rag.answer.conversations.personal import Personal
+from desktop_rag.answer.conversations.prompt_library import PromptLibrary
+from desktop_rag.answer.conversations.rewrites import COLLECTION, Rewrites
+from desktop_rag.answer.endpoints.chat_models import ChatModels
+from desktop_rag.answer.search.candidates import AnsweringIndex
+from desktop_rag.answer.search.filename_matching import FilenameMatcher
+from desktop_rag.answer.search.fusion import FusionModel
+from desktop_rag.answer.search.retriever import Retriever
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import Notice
 from desktop_rag.core.log import start_logging
 from desktop_rag.core.paths import Home, resources_dir
 from desktop_rag.core.settings import IndexSettings, Settings, load_settings, save_settings
-from desktop_rag.ingest.dense_indexes import DenseIndexes
-from desktop_rag.ingest.ignore import IgnoreRules
+from desktop_rag.ingest.embedding.embedder_registry import EmbedderRegistry
 from desktop_rag.ingest.library import Library
+from desktop_rag.ingest.parsing.parser_process import ParserProcess
+from desktop_rag.ingest.parsing.protocol import Limits
 from desktop_rag.ingest.pipeline import LibraryStores
-from desktop_rag.ingest.read.names import is_readable_name
-from desktop_rag.ingest.watcher import WatchTimes
-from desktop_rag.ingest.worker import ParserProcess
-from desktop_rag.ingest.worker_protocol import Limits
-from desktop_rag.models.allowance import Allowances
+from desktop_rag.ingest.read.foundation.format_names import is_readable_name
+from desktop_rag.ingest.scanning.ignore import IgnoreRules
+from desktop_rag.ingest.watching.watcher import WatchTimes
+from desktop_rag.models.embedding.embedder_opener import EmbedderOpener
+from desktop_rag.models.embedding.remote_embedder import is_address
+from desktop_rag.models.endpoints.client.profile_book import ProfileBook
+from desktop_rag.models.endpoints.client.rate_limits import Allowances
+from desktop_rag.models.endpoints.keys import KeyStore
 from desktop_rag.models.gate import ModelGate
-from desktop_rag.models.keys import KeyStore
-from desktop_rag.models.opening import EmbedderOpener
-from desktop_rag.models.profiles import ProfileBook
-from desktop_rag.models.remote_embedding import is_address
 from desktop_rag.store.contract.documents import DocumentStore
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.opening import open_duckdb, set_damaged_aside
@@ -119,7 +118,9 @@ def build_services(home: Home, *, times: WatchTimes | None = None) -> Services:
             ]
 
         fusion = FusionModel.load(resources_dir() / "retrieval" / "fusion.toml")
-        retriever = Retriever(engine.lexical, answering, gate, NamedDocuments(engine.names), fusion)
+        retriever = Retriever(
+            engine.lexical, answering, gate, FilenameMatcher(engine.names), fusion
+        )
         # Answers without an endpoint look at sentences one by one: too many to send away.
         embedder = None if is_address(settings.index.model_folder) else dense.embedder
         personal = _make_personal(home, engine, library, dense)
@@ -147,7 +148,9 @@ def _make_models(home: Home, settings: Settings, keys: KeyStore) -> ChatModels:
     return ChatModels(keys, settings, profiles, allowances)
 
 
-def _make_personal(home: Home, engine: Engine, library: Library, dense: DenseIndexes) -> Personal:
+def _make_personal(
+    home: Home, engine: Engine, library: Library, dense: EmbedderRegistry
+) -> Personal:
     return Personal(
         Rewrites(home.rewrites, partial(_make_searchable, library)),
         Memory(engine.interactions, dense.embedder),
@@ -155,8 +158,8 @@ def _make_personal(home: Home, engine: Engine, library: Library, dense: DenseInd
     )
 
 
-def _make_dense(engine: Engine, settings: IndexSettings, keys: KeyStore) -> DenseIndexes:
-    return DenseIndexes(
+def _make_dense(engine: Engine, settings: IndexSettings, keys: KeyStore) -> EmbedderRegistry:
+    return EmbedderRegistry(
         engine.models,
         engine.sources.collections,
         embedder_opener(keys).open,
@@ -176,7 +179,7 @@ def _make_library(
     home: Home,
     settings: IndexSettings,
     stores: LibraryStores,
-    dense: DenseIndexes,
+    dense: EmbedderRegistry,
     gate: ModelGate,
     times: WatchTimes | None,
 ) -> Library:
@@ -232,23 +235,21 @@ def add_demo(library: Library) -> str:
 # --- the window --------------------------------------------------------------------------------
 
 
-def run_window(
-    home: Home, *, starts_demo: bool = False, verbs_beside: Mapping[str, Verb] | None = None
-) -> int:
+def run_window(home: Home, verbs: Mapping[str, Verb], *, starts_demo: bool = False) -> int:
     """Open the window over the home and run until it is closed; returns the exit code.
 
-    `verbs_beside` are answered for the command line as well as those of `verbs.py`.
+    `verbs` are answered for other processes that ask the running app.
     """
     from PySide6.QtCore import QTimer
     from PySide6.QtWidgets import QApplication
 
-    from desktop_rag.ui.fatal import show_fatal
+    from desktop_rag.ui.foundation.fatal import show_fatal
 
     qt = QApplication.instance() or QApplication(sys.argv[:1])
     try:
         home.create()
         start_logging(home.logs)
-        opened = WindowApp(home, verbs_beside=verbs_beside)
+        opened = WindowApp(home, verbs)
     except AppError as error:
         show_fatal(error)
         return 1
@@ -275,17 +276,17 @@ class WindowApp:
     def __init__(
         self,
         home: Home,
+        verbs: Mapping[str, Verb],
         *,
         times: WatchTimes | None = None,
-        verbs_beside: Mapping[str, Verb] | None = None,
     ) -> None:
         """AppError when the store can't be opened, say because another window holds it."""
         from PySide6.QtWidgets import QApplication
 
-        from desktop_rag.ui.bridge import Bridge
-        from desktop_rag.ui.main_window import MainWindow
-        from desktop_rag.ui.single_instance import AppServer
-        from desktop_rag.ui.theme import Theme
+        from desktop_rag.running_app import AppServer
+        from desktop_rag.ui.foundation.bridge import Bridge
+        from desktop_rag.ui.foundation.theme import Theme
+        from desktop_rag.ui.window.main_window import MainWindow
 
         qt = QApplication.instance()
         assert isinstance(qt, QApplication), "the application is made first"
@@ -308,7 +309,7 @@ class WindowApp:
         )
         self._server: AppServer | None = None
         try:
-            self._server = AppServer(home, self._verbs(verbs_beside or {}))
+            self._server = AppServer(home, self._verbs(verbs))
         except AppError as error:
             self.bridge.post(Notice(error.title, error.hint))
         self.window.closed.connect(qt.quit)
@@ -365,17 +366,13 @@ class WindowApp:
         self.services.chat.warm_up()
         gc.freeze()
 
-    def _verbs(self, beside: Mapping[str, Verb]) -> dict[str, Callable[[dict[str, Any]], Any]]:
-        from desktop_rag.ui.single_instance import WindowRequested
+    def _verbs(self, verbs: Mapping[str, Verb]) -> dict[str, Callable[[dict[str, Any]], Any]]:
+        from desktop_rag.ui.window.main_window import WindowRequested
 
-        library, chat = self.services.library, self.services.chat
         return {
             "raise": lambda _: self.bridge.post(WindowRequested()),
             "popup": lambda asked: self.bridge.post(WindowRequested(str(asked["question"]))),
-            "ask": lambda asked: verbs.ask(library, chat, **asked),
-            "search": lambda asked: verbs.search(library, chat, **asked),
-            "status": lambda asked: verbs.status(library, **asked),
-            **{name: partial(verb, self.services) for name, verb in beside.items()},
+            **{name: partial(verb, self.services) for name, verb in verbs.items()},
         }
 
     def _on_bug(

@@ -3,7 +3,7 @@
 import threading
 
 from desktop_rag.app import Services
-from desktop_rag.core.attachments import Attachment
+from desktop_rag.core.attachment import Attachment
 from desktop_rag.core.conversation import AnswerDone, AnswerEvent, Message
 
 

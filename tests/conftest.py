@@ -9,11 +9,11 @@ import pytest
 
 from desktop_rag import app
 from desktop_rag.core.paths import HOME_VARIABLE, Home
-from desktop_rag.ingest.second_look import LookTimes
-from desktop_rag.ingest.watcher import WatchTimes
+from desktop_rag.ingest.scanning.recheck_schedule import RecheckTimes
+from desktop_rag.ingest.watching.watcher import WatchTimes
 
 DEMO = Path(__file__).parent.parent / "resources" / "demo"
-FAST_TIMES = WatchTimes(quiet_s=0.05, storm_s=0.5, looks=LookTimes(missing_s=0.05, settle_s=0.0))
+FAST_TIMES = WatchTimes(quiet_s=0.05, storm_s=0.5, looks=RecheckTimes(missing_s=0.05, settle_s=0.0))
 SHARED = Path(__file__).parents[2] / "shared"
 
 

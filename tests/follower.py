@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Protocol
 
-from desktop_rag.ingest import mounts
-from desktop_rag.ingest.debounce import WatchTimes
-from desktop_rag.ingest.ignore import IgnoreRules
-from desktop_rag.ingest.reconcile import KnownFile, rescan
-from desktop_rag.ingest.scan import RootOffline, scan
-from desktop_rag.ingest.watcher import FolderWatcher
+from desktop_rag.ingest.scanning.disk_walk import RootOffline, scan
+from desktop_rag.ingest.scanning.ignore import IgnoreRules
+from desktop_rag.ingest.scanning.reconcile import KnownFile, rescan
+from desktop_rag.ingest.watching import mounts
+from desktop_rag.ingest.watching.debounce import WatchTimes
+from desktop_rag.ingest.watching.watcher import FolderWatcher
 
 WAIT_S = 30.0
 RULES = IgnoreRules(lambda name: name.lower().endswith(".md"), max_size_bytes=1000)

@@ -8,8 +8,8 @@ from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.domain import Document, DocumentState, FileStat
 from desktop_rag.core.parsed import Chunk
 from desktop_rag.core.terms import term_counts
-from desktop_rag.ingest.chunker import content_hash
-from desktop_rag.store.contract.documents import Outcome
+from desktop_rag.ingest.chunking.chunker import content_hash
+from desktop_rag.store.contract.documents import IndexingOutcome
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.scope import EVERYWHERE, Scope
 
@@ -23,7 +23,7 @@ def document(name: str, source_id: str = "") -> Document:
     return Document(name, source_id, path, name, "text", stat, "", DocumentState.WAITING)
 
 
-def indexed(row: Document, *texts: str) -> Outcome:
+def indexed(row: Document, *texts: str) -> IndexingOutcome:
     """What reading a file comes to that has a chunk for each of the texts."""
     chunks = tuple(
         Chunk(n, 10 * n, 10 * n + len(text), text, Anchor(line=n), "", content_hash("", text))
@@ -31,7 +31,7 @@ def indexed(row: Document, *texts: str) -> Outcome:
     )
     done = replace(row, state=DocumentState.SEARCHABLE_BY_WORDS, chunk_count=len(chunks))
     counts = tuple(term_counts(text) for text in texts)
-    return Outcome(done, " ".join(texts), chunks, counts)
+    return IndexingOutcome(done, " ".join(texts), chunks, counts)
 
 
 def add_source(engine: Engine, name: str, collection: str = "Papers") -> str:

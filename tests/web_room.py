@@ -11,18 +11,18 @@ from desktop_rag.core.library_events import ChangeSummary, Notice
 from desktop_rag.core.parsed import ChunkSettings
 from desktop_rag.core.paths import Home
 from desktop_rag.core.text import rough_token_counts
-from desktop_rag.ingest.cutter import Cutter
-from desktop_rag.ingest.indexer import Indexer
-from desktop_rag.ingest.listeners import Listeners
-from desktop_rag.ingest.progress import ProgressMeter
+from desktop_rag.ingest.background.listeners import Listeners
+from desktop_rag.ingest.background.progress import ProgressMeter
+from desktop_rag.ingest.chunking.document_chunker import DocumentChunker
+from desktop_rag.ingest.indexing.indexer import Indexer
+from desktop_rag.ingest.parsing.parser_process import ParserProcess
 from desktop_rag.ingest.web.access import WebAccess
 from desktop_rag.ingest.web.links import Links
-from desktop_rag.ingest.worker import ParserProcess
-from desktop_rag.store.database import Database
-from desktop_rag.store.documents import DocumentStore
-from desktop_rag.store.sources import SourceStore
-from desktop_rag.store.web_pages import WebPageStore
-from tests.web_server import WebServer
+from desktop_rag.store.duckdb.database.database import Database
+from desktop_rag.store.duckdb.documents.document_store import DocumentStore
+from desktop_rag.store.duckdb.documents.source_store import SourceStore
+from desktop_rag.store.duckdb.documents.web_page_store import WebPageStore
+from tests.servers.web_server import WebServer
 
 WORDS = DocumentState.SEARCHABLE_BY_WORDS
 SKIPPED, FAILED = DocumentState.SKIPPED, DocumentState.FAILED
@@ -52,7 +52,7 @@ class Room:
         self.sources = SourceStore(self.database)
         self.web_pages = WebPageStore(self.database)
         self.indexer = Indexer(
-            self.documents, ParserProcess(), Cutter(rough_token_counts, 256),
+            self.documents, ParserProcess(), DocumentChunker(rough_token_counts, 256),
             lambda _: ChunkSettings(), ProgressMeter(has_embedder=False),
             changed=lambda _: None, went_idle=lambda: None, stopped=self.heard.stopped.append,
         )  # fmt: skip

@@ -9,13 +9,23 @@ from dataclasses import dataclass, replace
 from functools import partial
 from threading import Event
 
-from desktop_rag.answer.assistants import Setup
-from desktop_rag.answer.attached_sources import AttachedSources
-from desktop_rag.answer.attachments import Attachments
-from desktop_rag.answer.chat_models import ChatModels
-from desktop_rag.answer.draft import Draft
-from desktop_rag.answer.earlier_sources import numbered_anew
-from desktop_rag.answer.extract import (
+from desktop_rag.answer.conversations.answer_memory import Memory
+from desktop_rag.answer.conversations.assistants import Setup
+from desktop_rag.answer.conversations.attachments import Attachments
+from desktop_rag.answer.endpoints.chat_models import ChatModels
+from desktop_rag.answer.map_reduce.map_reduce import MapReduce
+from desktop_rag.answer.map_reduce.summaries import Summaries
+from desktop_rag.answer.map_reduce.whole_library import WholeLibrary
+from desktop_rag.answer.prompting.instructions import instructions_for
+from desktop_rag.answer.prompting.preferences import in_manner
+from desktop_rag.answer.prompting.prompt import IMAGE_TOKENS, Beside
+from desktop_rag.answer.sources.attached_sources import AttachedSources
+from desktop_rag.answer.sources.earlier_sources import numbered_anew
+from desktop_rag.answer.sources.passages import place_of
+from desktop_rag.answer.sources.source_finder import SourceFinder
+from desktop_rag.answer.tables.table_answer import TableAnswer
+from desktop_rag.answer.writing.answer_draft import AnswerDraft
+from desktop_rag.answer.writing.extractive_answer import (
     NOTHING_FOUND,
     NOTHING_RELEVANT,
     NOTHING_RELEVANT_AMONG,
@@ -24,19 +34,9 @@ from desktop_rag.answer.extract import (
     UNREAD,
     excerpts,
 )
-from desktop_rag.answer.instructions import instructions_for
-from desktop_rag.answer.memory import Memory
-from desktop_rag.answer.model_answer import answer_with
-from desktop_rag.answer.passages import place_of
-from desktop_rag.answer.piece_by_piece import PieceByPiece
-from desktop_rag.answer.preferences import in_manner
-from desktop_rag.answer.prompt import IMAGE_TOKENS, Beside
-from desktop_rag.answer.source_finder import SourceFinder
-from desktop_rag.answer.summaries import Summaries
-from desktop_rag.answer.table_answer import TableAnswer
-from desktop_rag.answer.whole_library import WholeLibrary
+from desktop_rag.answer.writing.model_answer import answer_with
 from desktop_rag.core.anchors import Anchor
-from desktop_rag.core.attachments import Attachment
+from desktop_rag.core.attachment import Attachment
 from desktop_rag.core.conversation import (
     AnswerEvent,
     Conversation,
@@ -49,7 +49,7 @@ from desktop_rag.core.conversation import (
     TextDelta,
 )
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.interactions import Interaction
+from desktop_rag.core.interaction import Interaction
 from desktop_rag.core.query import parse_query
 from desktop_rag.core.question import Reach
 from desktop_rag.core.settings import FEW_FILES, RetrievalSettings
@@ -105,7 +105,7 @@ class Answering:
         self._memory = memory
         self._attachments = attachments
         self._attached = AttachedSources(finder, documents)
-        pieces = PieceByPiece(finder.count_tokens)
+        pieces = MapReduce(finder.count_tokens)
         self._whole_library = WholeLibrary(finder, documents, embedder, pieces)
         self._summaries = Summaries(finder, documents, embedder, pieces)
 
@@ -114,7 +114,7 @@ class Answering:
 
         Whatever the endpoint did wrong is told by the message.
         """
-        draft = Draft(asking.conversation.conversation_id, began_at=time.monotonic())
+        draft = AnswerDraft(asking.conversation.conversation_id, began_at=time.monotonic())
         try:
             yield from self._drafted(draft, asking, cancel)
         except AppError as error:
@@ -131,7 +131,7 @@ class Answering:
             )
         return replace(done, sources=self._placed(done.sources))
 
-    def _drafted(self, draft: Draft, asking: Asking, cancel: Event) -> Iterator[AnswerEvent]:
+    def _drafted(self, draft: AnswerDraft, asking: Asking, cancel: Event) -> Iterator[AnswerEvent]:
         setup = asking.setup
         if setup.refusal:
             raise setup.refusal
@@ -155,7 +155,7 @@ class Answering:
             yield from self._from_nothing(draft, setup.reach)
 
     def _looked_up(
-        self, draft: Draft, asking: Asking, model: ChatModel | None, cancel: Event
+        self, draft: AnswerDraft, asking: Asking, model: ChatModel | None, cancel: Event
     ) -> Iterator[AnswerEvent]:
         setup = asking.setup
         settings, reach = setup.settings, setup.reach
@@ -181,7 +181,7 @@ class Answering:
             if draft.sources:
                 yield from self._from_excerpts(draft, _said_before(draft, asking))
 
-    def _is_worth_asking_all(self, draft: Draft, asking: Asking) -> bool:
+    def _is_worth_asking_all(self, draft: AnswerDraft, asking: Asking) -> bool:
         """Nothing is about the question among all, but alone one of few files may have something.
 
         More files take longer than anybody waits unasked. It takes a model to tell: without one,
@@ -201,7 +201,7 @@ class Answering:
         )
 
     def _from_attached(
-        self, asking: Asking, draft: Draft, settings: RetrievalSettings
+        self, asking: Asking, draft: AnswerDraft, settings: RetrievalSettings
     ) -> list[SourceRef]:
         """The passages of what is attached, those that fit best first."""
         about, near = self._attached.relevant(asking.attachments, draft.asked, settings)
@@ -218,7 +218,7 @@ class Answering:
         )
 
     def _from_model(
-        self, model: ChatModel, draft: Draft, asking: Asking, cancel: Event
+        self, model: ChatModel, draft: AnswerDraft, asking: Asking, cancel: Event
     ) -> Iterator[AnswerEvent]:
         images = self._attachments.images(asking.attachments, asking.setup.settings.endpoint)
         is_given = bool(draft.sources) or self._is_given_anything(asking)
@@ -248,7 +248,7 @@ class Answering:
             attached=attached,
         )  # fmt: skip
 
-    def _join_attached(self, draft: Draft, asking: Asking) -> None:
+    def _join_attached(self, draft: AnswerDraft, asking: Asking) -> None:
         """What attached files say of the question stands before what the library says."""
         about, near = self._attached.relevant(
             asking.attachments, draft.asked, asking.setup.settings.retrieval
@@ -268,7 +268,7 @@ class Answering:
         places = self._documents.content(source.document_id)[1]
         return place_of(places, source.start, source.end) or source.anchor
 
-    def _from_excerpts(self, draft: Draft, said: str) -> Iterator[AnswerEvent]:
+    def _from_excerpts(self, draft: AnswerDraft, said: str) -> Iterator[AnswerEvent]:
         draft.is_excerpts = True
         yield SourcesFound(draft.sources, draft.notes)
         asked = parse_query(draft.asked).text or draft.asked
@@ -276,7 +276,7 @@ class Answering:
         draft.text = excerpts(asked, draft.sources, self._embedder, said)
         yield TextDelta(draft.text)
 
-    def _from_nothing(self, draft: Draft, reach: Reach) -> Iterator[AnswerEvent]:
+    def _from_nothing(self, draft: AnswerDraft, reach: Reach) -> Iterator[AnswerEvent]:
         """Say that there is nothing to answer from; no model is asked to make something up."""
         yield SourcesFound((), draft.notes)
         counts = self._documents.counts()
@@ -300,13 +300,13 @@ def wants_summary(question: str, attachments: Sequence[Attachment]) -> bool:
     return asks_for_summary(question) and bool(texts_of(attachments) or not attachments)
 
 
-def _tell(draft: Draft, setup: Setup) -> None:
+def _tell(draft: AnswerDraft, setup: Setup) -> None:
     if setup.hints:
         notes = draft.notes or SearchNotes()
         draft.notes = replace(notes, hints=(*notes.hints, *setup.hints))
 
 
-def _said_before(draft: Draft, asking: Asking) -> str:
+def _said_before(draft: AnswerDraft, asking: Asking) -> str:
     """The answer before, for a question that goes on from it and wants to know more."""
     answers = [message.text for message in asking.history if message.role is Role.ASSISTANT]
     return answers[-1] if answers and draft.asked != asking.question else ""

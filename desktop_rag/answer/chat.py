@@ -11,22 +11,22 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from threading import Event
 
-from desktop_rag.answer.afterwards import After, Afterwards
-from desktop_rag.answer.answer_claims import CheckClaim
 from desktop_rag.answer.answering import Answering, Asking, texts_of, wants_summary
-from desktop_rag.answer.assistants import Assistants, Setup
-from desktop_rag.answer.attachments import Attachments
-from desktop_rag.answer.chat_models import ChatModels
-from desktop_rag.answer.follow_ups import FollowUps
-from desktop_rag.answer.history import History
-from desktop_rag.answer.passages import numbered
-from desktop_rag.answer.personal import Personal
-from desktop_rag.answer.retrieval import Retriever
-from desktop_rag.answer.small_job import Unless
-from desktop_rag.answer.source_finder import SourceFinder
-from desktop_rag.answer.trials import Trials
-from desktop_rag.answer.whole_library import MOST_FILES
-from desktop_rag.core.attachments import Attachment
+from desktop_rag.answer.checking.answer_checking import CheckClaim
+from desktop_rag.answer.conversations.assistants import Assistants, Setup
+from desktop_rag.answer.conversations.attachments import Attachments
+from desktop_rag.answer.conversations.history import History
+from desktop_rag.answer.conversations.personal import Personal
+from desktop_rag.answer.endpoints.chat_models import ChatModels
+from desktop_rag.answer.endpoints.helper_job import Unless
+from desktop_rag.answer.evaluation_runs import EvaluationRuns
+from desktop_rag.answer.map_reduce.whole_library import MOST_FILES
+from desktop_rag.answer.post_answer.follow_ups import FollowUps
+from desktop_rag.answer.post_answer.post_answer_jobs import After, PostAnswerJobs
+from desktop_rag.answer.search.retriever import Retriever
+from desktop_rag.answer.sources.passages import numbered
+from desktop_rag.answer.sources.source_finder import SourceFinder
+from desktop_rag.core.attachment import Attachment
 from desktop_rag.core.conversation import (
     AnswerChanged,
     AnswerDone,
@@ -87,13 +87,13 @@ class Chat:
             memory=self.memory,
             attachments=self.attachments,
         )
-        self.trials = Trials(
+        self.trials = EvaluationRuns(
             self._answering, lambda asked, where: self._asking(asked, where, ()), check, models
         )
         self._settings = models.settings
         self._answers = ModelGate()
         self._stopping = Event()
-        self._afterwards = Afterwards(
+        self._post_answer = PostAnswerJobs(
             conversations, FollowUps(self._finder, documents), check, models.helper, self._answers
         )
 
@@ -226,7 +226,7 @@ class Chat:
             asks_model = asks_model and setup.refusal is None
             after = After(messages[:place], setup.reach, setup.settings, asks_model)
             stopping = Unless(cancel, self._stopping.is_set)
-            yield from self._afterwards.about(messages[place], after, stopping)
+            yield from self._post_answer.about(messages[place], after, stopping)
             self.memory.catch_up(stopping)
 
     def search(

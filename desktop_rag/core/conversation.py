@@ -7,7 +7,7 @@ from typing import Any
 
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.answer_claims import Claim
-from desktop_rag.core.attachments import Attachment
+from desktop_rag.core.attachment import Attachment
 from desktop_rag.core.domain import Passage
 
 # What to call passages that are shown although nothing seems to be about the question.

@@ -1,6 +1,6 @@
 """What is known of a model at an endpoint, measured or learned from what it refused. Pure.
 
-Every request is shaped by it (`models/request_shape.py`); what is not known is None, and then the
+Every request is shaped by it (`request_shape`); what is not known is None, and then the
 most usual is assumed.
 """
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from desktop_rag.core.attachments import Attachment
+from desktop_rag.core.attachment import Attachment
 from desktop_rag.core.query import Query
 
 _NO_LIMITS = Query("")

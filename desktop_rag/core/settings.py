@@ -1,7 +1,7 @@
 """What the person chose, as one frozen value, and its TOML file.
 
 A change makes a new `Settings` that is applied by those concerned; nobody keeps a global one.
-Keys of endpoints are not settings: they live in the keyring (`models/keys.py`).
+Keys of endpoints are not settings: they live in the keyring (`models/endpoints/keys.py`).
 """
 
 import dataclasses

@@ -17,7 +17,7 @@ from desktop_rag.core.conversation import AnswerDone, Message, MessageState, Tex
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.text import words
 from desktop_rag.evaluate.answer_set import AnswerQuestion
-from desktop_rag.evaluate.measured import mean
+from desktop_rag.evaluate.measurement import mean
 from desktop_rag.evaluate.metrics import percentile
 
 _MARKER = re.compile(r"\[\d{1,3}\]")

@@ -11,8 +11,8 @@ from typing import Any
 from desktop_rag.answer.chat import Chat
 from desktop_rag.core.domain import Passage, SearchMode
 from desktop_rag.evaluate.indexing import Say, index_folder
-from desktop_rag.evaluate.measured import Asked, Measured, ModeFigures, ask_each, mean
-from desktop_rag.evaluate.sets import PageSet
+from desktop_rag.evaluate.measurement import Asked, Measurements, ModeFigures, ask_each, mean
+from desktop_rag.evaluate.query_sets import PageSet
 from desktop_rag.ingest.library import Library
 
 PASSAGES = 10
@@ -95,7 +95,7 @@ def evaluate(
     say: Say,
     *,
     passages: int = PASSAGES,
-) -> Measured:
+) -> Measurements:
     """Index the files into an empty library, then run the queries in each mode."""
     index = index_folder(library, page_set.files, say)
 
@@ -110,7 +110,7 @@ def evaluate(
         )
         for mode in modes
     ]
-    return Measured("pages", tuple(results), index)
+    return Measurements("pages", tuple(results), index)
 
 
 def _pages(passage: Passage, files: Path, library: Library) -> FoundPages:

@@ -12,12 +12,12 @@ from typing import Any
 from desktop_rag.answer.chat import Chat
 from desktop_rag.core.domain import SearchMode
 from desktop_rag.evaluate.indexing import Say, index_folder
-from desktop_rag.evaluate.measured import Asked, Measured, ModeFigures, ask_each, mean
+from desktop_rag.evaluate.measurement import Asked, Measurements, ModeFigures, ask_each, mean
 from desktop_rag.evaluate.metrics import ndcg, recall, reciprocal_rank
-from desktop_rag.evaluate.sets import RetrievalSet, load_set
+from desktop_rag.evaluate.query_sets import RetrievalSet, load_set
 from desktop_rag.ingest.library import Library
 
-__all__ = ["ModeResult", "QueryResult", "evaluate", "load_set", "write_corpus"]
+__all__ = ["ModeResult", "RankedQuery", "evaluate", "load_set", "write_corpus"]
 
 # Several chunks of one document may stand before the next: look deep enough for ten documents.
 PASSAGES = 50
@@ -25,7 +25,7 @@ _SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True)
-class QueryResult:
+class RankedQuery:
     """What was found for a query: ids with the score of their best passage, best first."""
 
     query_id: str
@@ -58,7 +58,7 @@ class QueryResult:
 
 
 @dataclass(frozen=True, slots=True)
-class ModeResult(ModeFigures[QueryResult]):
+class ModeResult(ModeFigures[RankedQuery]):
     """The measures of one mode: means over its queries."""
 
     @property
@@ -106,7 +106,7 @@ def evaluate(
     say: Say,
     *,
     passages: int = PASSAGES,
-) -> Measured:
+) -> Measurements:
     """Index the set from `scratch` into an empty library, then run its queries in each mode.
 
     Each search asks for so many `passages`, which count for the documents they are of.
@@ -116,18 +116,18 @@ def evaluate(
     ids = write_corpus(retrieval_set.corpus, folder)
     index = index_folder(library, folder, say)
 
-    def judged(asked: Asked) -> QueryResult:
+    def judged(asked: Asked) -> RankedQuery:
         best: dict[str, float] = {}
         for passage in asked.found:
             # A text that stands in several documents is shown once and names the others.
             for path in (passage.path, *(p for p in passage.also_in if p in ids)):
                 best.setdefault(ids[path], passage.score)
         relevant = retrieval_set.relevant[asked.query_id]
-        return QueryResult(asked.query_id, asked.text, tuple(best.items()), relevant, asked.ms)
+        return RankedQuery(asked.query_id, asked.text, tuple(best.items()), relevant, asked.ms)
 
     queries = retrieval_set.queries
     results = [
         ModeResult(mode, passages, tuple(map(judged, ask_each(queries, mode, chat, passages))))
         for mode in modes
     ]
-    return Measured("retrieval", tuple(results), index)
+    return Measurements("retrieval", tuple(results), index)

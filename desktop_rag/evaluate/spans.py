@@ -15,8 +15,8 @@ from desktop_rag.answer.chat import Chat
 from desktop_rag.core.align import locate
 from desktop_rag.core.domain import Passage, SearchMode
 from desktop_rag.evaluate.indexing import Say, index_folder
-from desktop_rag.evaluate.measured import Asked, Measured, ModeFigures, ask_each, mean
-from desktop_rag.evaluate.sets import GoldSpan, SpanSet
+from desktop_rag.evaluate.measurement import Asked, Measurements, ModeFigures, ask_each, mean
+from desktop_rag.evaluate.query_sets import GoldSpan, SpanSet
 from desktop_rag.ingest.library import Library
 
 PASSAGES = 5
@@ -136,7 +136,7 @@ def evaluate(
     say: Say,
     *,
     passages: int = PASSAGES,
-) -> Measured:
+) -> Measurements:
     """Index the documents into an empty library, then run the queries in each mode."""
     index = index_folder(library, span_set.documents, say)
     gold = _placed(span_set, library, chat)
@@ -152,7 +152,7 @@ def evaluate(
         )
         for mode in modes
     ]
-    return Measured("spans", tuple(results), index)
+    return Measurements("spans", tuple(results), index)
 
 
 # --- gold spans in the extracted text ------------------------------------------------------------

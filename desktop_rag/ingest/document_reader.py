@@ -12,7 +12,7 @@ from desktop_rag.core.domain import Document
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.parsed import Chunk
 from desktop_rag.core.places import Places, places_from_json
-from desktop_rag.ingest.worker import ParseFailed, ParserProcess
+from desktop_rag.ingest.parsing.parser_process import ParseFailed, ParserProcess
 from desktop_rag.store.contract.documents import DocumentStore
 
 _LONGEST_QUOTE_CHARS = 4000

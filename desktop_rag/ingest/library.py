@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from desktop_rag.core.anchors import Anchor, PageView
-from desktop_rag.core.attachments import Attachment
+from desktop_rag.core.attachment import Attachment
 from desktop_rag.core.domain import (
     Collection,
     Document,
@@ -36,19 +36,19 @@ from desktop_rag.core.library_events import (
 )
 from desktop_rag.core.parsed import Chunk, ChunkSettings
 from desktop_rag.core.settings import Settings
-from desktop_rag.ingest.attacher import Attacher
-from desktop_rag.ingest.catalogue import Catalogue
-from desktop_rag.ingest.dense_indexes import DenseIndexes
+from desktop_rag.ingest.background.indexing_pauses import IndexingPauses
+from desktop_rag.ingest.background.listeners import Listeners
+from desktop_rag.ingest.background.ticker import Ticker
 from desktop_rag.ingest.document_reader import DocumentReader
-from desktop_rag.ingest.ignore import IgnoreRules
-from desktop_rag.ingest.listeners import Listeners
-from desktop_rag.ingest.pauses import Pauses
+from desktop_rag.ingest.embedding.embedder_registry import EmbedderRegistry
+from desktop_rag.ingest.indexing.attacher import Attacher
+from desktop_rag.ingest.parsing.parser_process import ParserProcess
 from desktop_rag.ingest.pipeline import LibraryStores, Pipeline
-from desktop_rag.ingest.preview import preview
-from desktop_rag.ingest.source_watch import SourceWatch
-from desktop_rag.ingest.ticker import Ticker
-from desktop_rag.ingest.watcher import WatchTimes
-from desktop_rag.ingest.worker import ParserProcess
+from desktop_rag.ingest.scanning.ignore import IgnoreRules
+from desktop_rag.ingest.scanning.preview import preview
+from desktop_rag.ingest.sources.catalogue import Catalogue
+from desktop_rag.ingest.sources.source_watch import SourceWatch
+from desktop_rag.ingest.watching.watcher import WatchTimes
 from desktop_rag.models.gate import ModelGate
 
 _PROGRESS_S = 0.2
@@ -63,7 +63,7 @@ class Library:
     def __init__(
         self,
         stores: LibraryStores,
-        dense: DenseIndexes | None,
+        dense: EmbedderRegistry | None,
         gate: ModelGate,
         make_parser: Callable[[], ParserProcess],
         *,
@@ -104,7 +104,7 @@ class Library:
             stores.documents, stores.sources, make_parser, self._pipeline.cutter,
             home=self._catalogue.default_collection, stored=self._pipeline.embed_more,
         )  # fmt: skip
-        self._pauses = Pauses(self._pipeline.set_paused)
+        self._pauses = IndexingPauses(self._pipeline.set_paused)
 
     # --- life ------------------------------------------------------------------------------
 

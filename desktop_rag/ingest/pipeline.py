@@ -16,21 +16,21 @@ from desktop_rag.core.library_events import IndexProgress, Stage
 from desktop_rag.core.parsed import Chunk
 from desktop_rag.core.settings import IndexSettings
 from desktop_rag.core.text import rough_token_counts
-from desktop_rag.ingest.catalogue import Catalogue
-from desktop_rag.ingest.chunk_embedder import ChunkEmbedder
-from desktop_rag.ingest.cutter import Cutter
-from desktop_rag.ingest.dense_indexes import DenseIndexes
-from desktop_rag.ingest.embedding_queue import EmbeddingQueue
-from desktop_rag.ingest.ignore import IgnoreRules
-from desktop_rag.ingest.indexer import READERS, Indexer
-from desktop_rag.ingest.listeners import Listeners
-from desktop_rag.ingest.progress import ProgressMeter
-from desktop_rag.ingest.recutter import Recutter
-from desktop_rag.ingest.scanner import Parts, Scanner
-from desktop_rag.ingest.second_look import LookTimes
-from desktop_rag.ingest.tidying import Tidier
+from desktop_rag.ingest.background.listeners import Listeners
+from desktop_rag.ingest.background.progress import ProgressMeter
+from desktop_rag.ingest.chunking.document_chunker import DocumentChunker
+from desktop_rag.ingest.chunking.rechunker import Rechunker
+from desktop_rag.ingest.embedding.chunk_embedder import ChunkEmbedder
+from desktop_rag.ingest.embedding.embedder_registry import EmbedderRegistry
+from desktop_rag.ingest.embedding.embedding_queue import EmbeddingQueue
+from desktop_rag.ingest.indexing.indexer import READERS, Indexer
+from desktop_rag.ingest.indexing.postings_maintenance import PostingsMaintenance
+from desktop_rag.ingest.parsing.parser_process import ParserProcess
+from desktop_rag.ingest.scanning.ignore import IgnoreRules
+from desktop_rag.ingest.scanning.recheck_schedule import RecheckTimes
+from desktop_rag.ingest.scanning.scanner import Parts, Scanner
+from desktop_rag.ingest.sources.catalogue import Catalogue
 from desktop_rag.ingest.web.links import Links
-from desktop_rag.ingest.worker import ParserProcess
 from desktop_rag.models.gate import ModelGate
 from desktop_rag.models.ports import EmbedderFaultError
 from desktop_rag.store.contract.documents import DocumentStore
@@ -72,12 +72,12 @@ class Pipeline:
         self,
         stores: LibraryStores,
         catalogue: Catalogue,
-        dense: DenseIndexes | None,
+        dense: EmbedderRegistry | None,
         gate: ModelGate,
         parser: ParserProcess,
         *,
         rules: IgnoreRules,
-        looks: LookTimes,
+        looks: RecheckTimes,
         listeners: Listeners,
     ) -> None:
         """With no dense indexes documents become searchable by words only."""
@@ -89,7 +89,7 @@ class Pipeline:
         self.words_done_at = 0.0
         embedder = dense.embedder if dense else None
         self.meter = ProgressMeter(has_embedder=embedder is not None)
-        self.cutter = cutter = Cutter(
+        self.cutter = cutter = DocumentChunker(
             embedder.count_tokens if embedder else rough_token_counts,
             min(embedder.max_tokens, _LONGEST_PASSAGE) if embedder else _MAX_TOKENS,
             # Without the hash of its weights: they count no tokens.
@@ -108,16 +108,18 @@ class Pipeline:
             replace(listeners, rested=self._on_rested), folder=stores.pages,
         )  # fmt: skip
         self._embedding = self._make_embedding(dense, gate) if dense else None
-        self._recutter = Recutter(
+        self._rechunker = Rechunker(
             documents, cutter, catalogue.collections, may_run=self._may_recut,
             is_held=self._has_rests, embed=self._embed_chunks, changed=self._on_recut,
             stopped=listeners.stopped,
         )  # fmt: skip
-        self._tidier = Tidier(stores.upkeep, self._may_run_aside, listeners.stopped)
-        parts = (self._scanner, self._links, self._indexer, self._recutter, self._tidier)
+        self._maintenance = PostingsMaintenance(
+            stores.upkeep, self._may_run_aside, listeners.stopped
+        )
+        parts = (self._scanner, self._links, self._indexer, self._rechunker, self._maintenance)
         self._parts: list[_Part] = [*parts, *([self._embedding] if self._embedding else [])]
 
-    def _make_embedding(self, dense: DenseIndexes, gate: ModelGate) -> EmbeddingQueue:
+    def _make_embedding(self, dense: EmbedderRegistry, gate: ModelGate) -> EmbeddingQueue:
         return EmbeddingQueue(
             dense, gate, self.meter,
             may_run=lambda: self._indexer.is_idle, changed=self._on_embedded,
@@ -225,7 +227,7 @@ class Pipeline:
 
     def cut_anew(self) -> None:
         """The settings of a collection changed."""
-        self._recutter.request()
+        self._rechunker.request()
 
     # --- from the threads behind -----------------------------------------------------------
 
@@ -252,7 +254,7 @@ class Pipeline:
     def _wake_embedding(self) -> None:
         if self._embedding:
             self._embedding.wake()
-        self._recutter.wake()
+        self._rechunker.wake()
 
     def _on_read(self, documents: Sequence[Document]) -> None:
         # While the indexer is still busy, so that nobody sees everything idle in between.
@@ -262,15 +264,15 @@ class Pipeline:
     def _on_words_done(self) -> None:
         self.words_done_at = time.monotonic()
         self._wake_embedding()
-        self._tidier.request()
+        self._maintenance.request()
 
     def _on_embedded(self, document_ids: list[str]) -> None:
         if document_ids:
             self._listeners.documents(self._documents.get(document_ids))
 
     def _on_rested(self) -> None:
-        self._recutter.wake()
-        self._tidier.request()
+        self._rechunker.wake()
+        self._maintenance.request()
 
     def _on_recut(self, documents: Sequence[Document]) -> None:
         self._wake_embedding()

@@ -3,22 +3,22 @@
 from pathlib import Path
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.store.assistants import AssistantStore
-from desktop_rag.store.attachments import AttachmentStore
-from desktop_rag.store.clustering import PostingsClustering
 from desktop_rag.store.contract.engine import Engine
-from desktop_rag.store.conversations import ConversationStore
-from desktop_rag.store.database import DamagedStoreError, Database, set_aside
-from desktop_rag.store.documents import DocumentStore
-from desktop_rag.store.evaluations import EvaluationStore
-from desktop_rag.store.held_chunks import HeldChunks
-from desktop_rag.store.interactions import InteractionStore
-from desktop_rag.store.lexical import LexicalStore
-from desktop_rag.store.models import ModelStore
-from desktop_rag.store.names import NameStore
-from desktop_rag.store.sources import SourceStore
-from desktop_rag.store.table_queries import TableQueries
-from desktop_rag.store.web_pages import WebPageStore
+from desktop_rag.store.duckdb.database.database import DamagedStoreError, Database, set_aside
+from desktop_rag.store.duckdb.documents.document_store import DocumentStore
+from desktop_rag.store.duckdb.documents.source_store import SourceStore
+from desktop_rag.store.duckdb.documents.web_page_store import WebPageStore
+from desktop_rag.store.duckdb.personal.assistant_store import AssistantStore
+from desktop_rag.store.duckdb.personal.attachment_store import AttachmentStore
+from desktop_rag.store.duckdb.personal.conversation_store import ConversationStore
+from desktop_rag.store.duckdb.personal.evaluation_store import EvaluationStore
+from desktop_rag.store.duckdb.personal.interaction_store import InteractionStore
+from desktop_rag.store.duckdb.search.chunk_cache import ChunkCache
+from desktop_rag.store.duckdb.search.lexical_store import LexicalStore
+from desktop_rag.store.duckdb.search.model_store import ModelStore
+from desktop_rag.store.duckdb.search.name_store import NameStore
+from desktop_rag.store.duckdb.search.postings_merge import PostingsMerge
+from desktop_rag.store.duckdb.tables.table_queries import TableQueries
 
 
 def open_duckdb(path: Path, *, memory_mb: int, backups: Path) -> Engine:
@@ -35,7 +35,7 @@ def open_duckdb(path: Path, *, memory_mb: int, backups: Path) -> Engine:
 
 def duckdb_engine(database: Database) -> Engine:
     """The stores over an open file."""
-    chunks = HeldChunks()
+    chunks = ChunkCache()
     return Engine(
         documents=DocumentStore(database),
         sources=SourceStore(database),
@@ -49,7 +49,7 @@ def duckdb_engine(database: Database) -> Engine:
         attachments=AttachmentStore(database),
         evaluations=EvaluationStore(database),
         tables=TableQueries(),
-        upkeep=PostingsClustering(database),
+        upkeep=PostingsMerge(database),
         storage=database,
     )
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from desktop_rag.ingest.worker import ParserProcess
-from desktop_rag.ingest.worker_protocol import Limits
+from desktop_rag.ingest.parsing.parser_process import ParserProcess
+from desktop_rag.ingest.parsing.protocol import Limits
 from tests.faults.outcomes import LIMIT_S, Read, read_one
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from desktop_rag.core.parsed import ParsedDocument
-from desktop_rag.ingest.worker import ParseFailed, ParserProcess
+from desktop_rag.ingest.parsing.parser_process import ParseFailed, ParserProcess
 
 Outcome = ParsedDocument | ParseFailed
 Read = Callable[..., Outcome]

@@ -13,14 +13,14 @@ import pytest
 
 from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.ingest.web.access import WebAccess
-from desktop_rag.ingest.web.address import is_public, parse_links
-from desktop_rag.ingest.web.limits import WebLimits
-from desktop_rag.ingest.web.page import Page
+from desktop_rag.ingest.web.fetch_limits import WebLimits
+from desktop_rag.ingest.web.page import FetchedPage
+from desktop_rag.ingest.web.page_address import is_public, parse_links
 from desktop_rag.ingest.web.refusal import Kind, PageRefused
-from tests.web_server import HTML, Served, WebServer, is_home, loopback_access
+from tests.servers.web_server import HTML, Served, WebServer, is_home, loopback_access
 
-Fetch = Callable[..., Page | None]
-CERTIFICATE = Path(__file__).parents[1] / "integration" / "localhost.pem"
+Fetch = Callable[..., FetchedPage | None]
+CERTIFICATE = Path(__file__).parents[1] / "integration" / "endpoints" / "localhost.pem"
 _MEGABYTE = 1 << 20
 _HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
 
@@ -37,7 +37,7 @@ def fetch() -> Iterator[Fetch]:
     """Fetches an address with a visitor of its own, by default as the app does."""
     with ExitStack() as stack:
 
-        def once(url: str, access: WebAccess | None = None) -> Page | None:
+        def once(url: str, access: WebAccess | None = None) -> FetchedPage | None:
             hasty = access or WebAccess(WebLimits(gap_s=0))
             return stack.enter_context(hasty.visit(threading.Event())).fetch(url)
 

@@ -16,13 +16,13 @@ import pytest
 from desktop_rag.app import Services
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.settings import EndpointSettings, Settings
-from desktop_rag.models.chat_client import ChatClient
-from desktop_rag.models.endpoints import list_models, probe_endpoint
-from desktop_rag.models.local_servers import running_servers
+from desktop_rag.models.embedding.remote_embedder import RemoteEmbedder
+from desktop_rag.models.endpoints.client.chat_client import ChatClient
+from desktop_rag.models.endpoints.endpoint_check import list_models, probe_endpoint
+from desktop_rag.models.endpoints.local_servers import running_servers
 from desktop_rag.models.ports import ChatTurn
-from desktop_rag.models.remote_embedding import RemoteEmbedder
 from tests.asking import ask
-from tests.hostile_server import HostileServer, Script, forever, head
+from tests.servers.hostile_server import HostileServer, Script, forever, head
 
 CANARY = "sk-canary-4b1fd00d"
 MEGABYTE = 1 << 20

@@ -16,8 +16,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from desktop_rag.answer.export import exported
-from desktop_rag.answer.imports import LARGEST_BYTES, imported, read_conversation
+from desktop_rag.answer.conversations.conversation_export import exported
+from desktop_rag.answer.conversations.conversation_import import (
+    LARGEST_BYTES,
+    imported,
+    read_conversation,
+)
 from desktop_rag.app import Services
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import (

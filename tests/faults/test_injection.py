@@ -20,19 +20,19 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from desktop_rag import app
-from desktop_rag.answer.prompt import INSTRUCTIONS
+from desktop_rag.answer.prompting.prompt import INSTRUCTIONS
 from desktop_rag.core.conversation import Feedback, Message
 from desktop_rag.core.paths import HOME_VARIABLE, Home, resources_dir
 from desktop_rag.core.settings import Settings, save_settings
-from desktop_rag.ui.answer_body import AnswerBody
-from desktop_rag.ui.claim_marks import claim_index
-from desktop_rag.ui.markdown import cited_number, safe_address
-from desktop_rag.ui.segment_view import SegmentView
-from desktop_rag.ui.theme import Theme
+from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.messages.answer_body import AnswerBody
+from desktop_rag.ui.messages.claim_marks import claim_index
+from desktop_rag.ui.messages.markdown_html import cited_number, safe_address
+from desktop_rag.ui.messages.segment_view import SegmentView
 from tests.asking import ask
-from tests.chat_server import ChatServer
 from tests.conftest import FAST_TIMES
 from tests.faults.injected_documents import CARRIERS, TEMPLATES, Injected, injected_documents
+from tests.servers.chat_server import ChatServer
 
 pytestmark = pytest.mark.timeout(180)  # whichever comes first asks about all documents
 CANARY = "xylophonic"

@@ -12,10 +12,10 @@ from desktop_rag.app import Services
 from desktop_rag.core.domain import Document, DocumentState, SourceRules, SourceState
 from desktop_rag.core.library_events import ChangeSummary, DocumentsChanged
 from desktop_rag.core.parsed import ParsedDocument
-from desktop_rag.ingest.ignore import IgnoreRules
 from desktop_rag.ingest.library import Library
+from desktop_rag.ingest.parsing.parser_process import ParserProcess
 from desktop_rag.ingest.pipeline import LibraryStores
-from desktop_rag.ingest.worker import ParserProcess
+from desktop_rag.ingest.scanning.ignore import IgnoreRules
 from desktop_rag.models.gate import ModelGate
 from tests.conftest import FAST_TIMES
 

@@ -9,7 +9,7 @@ import zlib
 
 import pytest
 
-from desktop_rag.ingest.worker import ParseFailed
+from desktop_rag.ingest.parsing.parser_process import ParseFailed
 from tests.faults.outcomes import MEGABYTE, Read, is_ended, reason, text
 from tests.unit.ingest.read.samples import make_docx, make_pdf, make_xlsx, paragraph
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from desktop_rag.core.parsed import ParsedDocument
-from desktop_rag.ingest.worker import ParseFailed, ParserProcess
+from desktop_rag.ingest.parsing.parser_process import ParseFailed, ParserProcess
 from tests.faults.outcomes import MEGABYTE, Read, is_ended
 from tests.unit.ingest.read.samples import make_pdf
 
@@ -73,14 +73,14 @@ def test_p07_a_pdf_cut_at_every_kilobyte_is_an_error_or_a_text(read: Read) -> No
 CRASHING = """
 import os, sys
 import pypdfium2
-from desktop_rag.ingest import worker_child
+from desktop_rag.ingest.parsing import parser_child
 
 class Crashing(pypdfium2.PdfDocument):
     def __init__(self, *_arguments, **_fields):
         os.abort()
 
 pypdfium2.PdfDocument = Crashing
-sys.exit(worker_child.main())
+sys.exit(parser_child.main())
 """
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from desktop_rag.ingest.belief import Beliefs
-from desktop_rag.ingest.reconcile import KnownFile, rescan
-from desktop_rag.ingest.second_look import LookTimes, SecondLooks
+from desktop_rag.ingest.scanning.change_confirmation import ChangeConfirmation
+from desktop_rag.ingest.scanning.recheck_schedule import RecheckSchedule, RecheckTimes
+from desktop_rag.ingest.scanning.reconcile import KnownFile, rescan
 from tests.follower import RULES
 
 SOURCE = "the source"
@@ -25,9 +25,12 @@ class Desk:
         self.known: dict[str, KnownFile] = {}
         self.read: list[tuple[str, int]] = []
         self.removed: list[str] = []
-        self.looks = SecondLooks(lambda _, places: self.look(places), clock=lambda: self.now_s)
-        self.beliefs = Beliefs(
-            self.looks.expect, LookTimes(), clock=lambda: self.now_s, wall_clock=lambda: self.now_s
+        self.looks = RecheckSchedule(lambda _, places: self.look(places), clock=lambda: self.now_s)
+        self.confirmation = ChangeConfirmation(
+            self.looks.expect,
+            RecheckTimes(),
+            clock=lambda: self.now_s,
+            wall_clock=lambda: self.now_s,
         )
 
     def write(self, name: str, content: str) -> None:
@@ -37,8 +40,8 @@ class Desk:
     def look(self, places: frozenset[Path] | None = None) -> None:
         store = list(self.known.values())
         changes = rescan(self.root, RULES, store, threading.Event(), places)
-        belief = self.beliefs.judge(SOURCE, changes, store, places)
-        changes = belief.changes
+        confirmed = self.confirmation.judge(SOURCE, changes, store, places)
+        changes = confirmed.changes
         for file in (*changes.vanished, *changes.left_out):
             del self.known[file.location]
             self.removed.append(Path(file.location).name)
@@ -48,7 +51,7 @@ class Desk:
         read = [*changes.new, *(m.found for m in changes.changed)]
         for file in (*kept, *read):
             self.known[file.location] = KnownFile(file.location, *file[:5])
-        for file in belief.gone:
+        for file in confirmed.gone:
             self.known[file.location] = file._replace(gone_at=self.now_s)
         self.read += [(file.path.name, file.size_bytes) for file in read]
 

@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from desktop_rag.core.paths import HOME_VARIABLE, Home
-from desktop_rag.ui.single_instance import ask_running_app
+from desktop_rag.running_app import ask_running_app
 from tests.command_line import run_json
 from tests.unit.ingest.read.pdf_samples import rendered
 
@@ -39,7 +39,7 @@ _POLL_S = 0.2
 LIBRARY_USE = """
 import sys
 from pathlib import Path
-from desktop_rag.models.embedding import OnnxEmbedder
+from desktop_rag.models.embedding.onnx_embedder import OnnxEmbedder
 print(OnnxEmbedder(Path(sys.argv[1])).embed_passages(["The lamp is lit."]).shape)
 """
 MODEL = Path(__file__).parents[2] / "resources" / "models" / "all-MiniLM-L6-v2"

@@ -9,10 +9,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from desktop_rag.ingest import scan as scan_module
-from desktop_rag.ingest.indexer import hash_of
-from desktop_rag.ingest.reconcile import Changes, KnownFile, rescan
-from desktop_rag.ingest.scan import FoundFile, scan
+from desktop_rag.ingest.indexing.indexer import hash_of
+from desktop_rag.ingest.scanning import disk_walk as scan_module
+from desktop_rag.ingest.scanning.disk_walk import FoundFile, scan
+from desktop_rag.ingest.scanning.reconcile import Changes, KnownFile, rescan
 from tests.follower import RULES
 
 OUTSIDE = "a link that leads out of the folder"

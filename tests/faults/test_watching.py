@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from desktop_rag.ingest.changes import Change, ChangeKind, PendingChanges
-from desktop_rag.ingest.debounce import WatchTimes
-from desktop_rag.ingest.reconcile import rescan
-from desktop_rag.ingest.scan import RootOffline
-from desktop_rag.ingest.watcher import REMOTE_REASON, FolderWatcher
+from desktop_rag.ingest.scanning.disk_walk import RootOffline
+from desktop_rag.ingest.scanning.reconcile import rescan
+from desktop_rag.ingest.watching.changes import Change, ChangeKind, PendingChanges
+from desktop_rag.ingest.watching.debounce import WatchTimes
+from desktop_rag.ingest.watching.watcher import REMOTE_REASON, FolderWatcher
 from tests.follower import RULES, Follower, watching, write_docs
 
 

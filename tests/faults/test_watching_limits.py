@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from watchdog.observers import inotify_c
 
-from desktop_rag.ingest.watcher import LIMIT_REASON, FolderWatcher
+from desktop_rag.ingest.watching.watcher import LIMIT_REASON, FolderWatcher
 from tests.follower import WAIT_S, watching
 
 OVERFLOW = struct.pack("iIII", -1, inotify_c.InotifyConstants.IN_Q_OVERFLOW, 0, 0)

@@ -6,8 +6,8 @@ import pytest
 
 from desktop_rag.core.paths import Home
 from desktop_rag.ingest.web.access import WebAccess
+from tests.servers.web_server import WebServer, loopback_access
 from tests.web_room import Build, Room
-from tests.web_server import WebServer, loopback_access
 
 
 @pytest.fixture

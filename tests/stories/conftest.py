@@ -23,11 +23,12 @@ from pytestqt.exceptions import TimeoutError as Overdue
 from pytestqt.qtbot import QtBot
 
 from desktop_rag.app import WindowApp
+from desktop_rag.cli.verbs import running_app_verbs
 from desktop_rag.core.paths import Home
-from desktop_rag.ui.controls import ElidedLabel
-from desktop_rag.ui.segment_view import SegmentView
-from tests.chat_server import ChatServer
+from desktop_rag.ui.messages.segment_view import SegmentView
+from desktop_rag.ui.widgets.controls import ElidedLabel
 from tests.conftest import FAST_TIMES
+from tests.servers.chat_server import ChatServer
 from tests.stray_windows import StrayWindows
 
 Found = TypeVar("Found", bound=QWidget)
@@ -182,7 +183,7 @@ def open_window(home: Home, qtbot: QtBot) -> Iterator[Callable[[], Person]]:
     people: list[Person] = []
 
     def start() -> Person:
-        opened = WindowApp(home, times=FAST_TIMES)
+        opened = WindowApp(home, running_app_verbs(), times=FAST_TIMES)
         people.append(Person(opened, qtbot))
         with qtbot.waitActive(opened.window):
             opened.open()

@@ -11,10 +11,10 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import Settings, save_settings
-from desktop_rag.ui.chat_page import ChatPage
-from desktop_rag.ui.document_view import DocumentView
-from desktop_rag.ui.image_view import ImageView
-from tests.chat_server import ChatServer
+from desktop_rag.ui.chat.chat_page import ChatPage
+from desktop_rag.ui.documents.document_view import DocumentView
+from desktop_rag.ui.widgets.image_view import ImageView
+from tests.servers.chat_server import ChatServer
 from tests.stories.conftest import Person
 
 LEASE = "The tenant pays 840 pounds on the first of the month. Dogs are not allowed."

@@ -8,7 +8,7 @@ import pytest
 
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import Settings, save_settings
-from tests.chat_server import ChatServer
+from tests.servers.chat_server import ChatServer
 from tests.stories.conftest import Person
 
 QUERY = 'SELECT sum("Pounds") AS pounds FROM "tickets"'

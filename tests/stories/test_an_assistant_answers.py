@@ -8,8 +8,8 @@ from PySide6.QtWidgets import QLineEdit, QMenu, QPlainTextEdit, QRadioButton
 
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import Settings, save_settings
-from desktop_rag.ui.assistant_choice import AssistantChoice
-from tests.chat_server import ChatServer
+from desktop_rag.ui.composer.assistant_choice import AssistantChoice
+from tests.servers.chat_server import ChatServer
 from tests.stories.conftest import Person
 
 QUESTION = "When is the lamp lit?"

@@ -7,9 +7,9 @@ from PySide6.QtWidgets import QComboBox
 
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import Settings, load_settings, save_settings
-from desktop_rag.ui.model_choice import ModelChoice
-from tests.chat_server import ChatServer
-from tests.model_dialects import Dialect
+from desktop_rag.ui.composer.model_choice import ModelChoice
+from tests.servers.chat_server import ChatServer
+from tests.servers.model_dialects import Dialect
 from tests.stories.conftest import Person
 
 QUESTION = "When is the lamp lit?"

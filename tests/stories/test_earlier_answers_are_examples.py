@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtWidgets import QDialog
 
 from desktop_rag.core.settings import Settings
-from tests.chat_server import ChatServer
+from tests.servers.chat_server import ChatServer
 from tests.stories.conftest import Person
 
 FIRST = "When is the lamp of the lighthouse lit?"

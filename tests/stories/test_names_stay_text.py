@@ -24,16 +24,16 @@ from PySide6.QtWidgets import (
 )
 from pytestqt.qtbot import QtBot
 
-from desktop_rag.core.assistants import Assistant
+from desktop_rag.core.assistant import Assistant
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import Notice
 from desktop_rag.core.settings import EndpointSettings, Settings
-from desktop_rag.ui.address_question import ask_to_open
-from desktop_rag.ui.assistant_choice import AssistantChoice
-from desktop_rag.ui.controls import PlainLabel
-from desktop_rag.ui.documents_table import DocumentsTable
-from tests.chat_server import ChatServer
+from desktop_rag.ui.composer.assistant_choice import AssistantChoice
+from desktop_rag.ui.documents.address_question import ask_to_open
+from desktop_rag.ui.library.documents_table import DocumentsTable
+from desktop_rag.ui.widgets.controls import PlainLabel
 from tests.plain_widgets import kinds_that_show, markup_risks
+from tests.servers.chat_server import ChatServer
 from tests.stories.conftest import Person
 
 pytestmark = pytest.mark.skipif(

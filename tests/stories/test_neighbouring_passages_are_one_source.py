@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from desktop_rag.ui.document_text import DocumentText
-from desktop_rag.ui.document_view import DocumentView
-from desktop_rag.ui.sources_panel import SourcesPanel
+from desktop_rag.ui.documents.document_text import DocumentText
+from desktop_rag.ui.documents.document_view import DocumentView
+from desktop_rag.ui.documents.sources_panel import SourcesPanel
 from tests.stories.conftest import Person
 
 ANSWER = "Keeper Brandt relit the lamp at four with a spare wick from the cellar."

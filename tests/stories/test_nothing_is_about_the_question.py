@@ -6,7 +6,7 @@ from pathlib import Path
 
 from desktop_rag.core.conversation import NEAREST
 from desktop_rag.core.settings import Settings
-from tests.chat_server import ChatServer
+from tests.servers.chat_server import ChatServer
 from tests.stories.conftest import Person
 
 OFF_TOPIC = "Which chess opening did the grandmaster play in the final?"

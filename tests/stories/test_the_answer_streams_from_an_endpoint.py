@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QComboBox, QLineEdit
 
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import EndpointSettings, Settings, save_settings
-from tests.chat_server import ChatServer
 from tests.conftest import DEMO
+from tests.servers.chat_server import ChatServer
 from tests.stories.conftest import Person
 
 QUESTION = "When is the lamp lit?"

@@ -3,8 +3,8 @@
 import re
 from threading import Event
 
-from desktop_rag.answer.harmless import harmless
-from desktop_rag.answer.small_job import written_by
+from desktop_rag.answer.endpoints.helper_job import written_by
+from desktop_rag.answer.prompting.prompt_sanitizer import sanitized
 from desktop_rag.models.ports import ChatModel, ChatTurn
 from desktop_rag.store.contract.tables import OpenTables, QueryRefusedError, QueryResult
 
@@ -49,8 +49,8 @@ def queried(
 
     What fails, or finds nothing, is told to the model twice. AppError when the endpoint failed.
     """
-    asked = harmless(question[:_LONGEST_QUESTION_CHARS], fence)
-    data = harmless(description, fence)
+    asked = sanitized(question[:_LONGEST_QUESTION_CHARS], fence)
+    data = sanitized(description, fence)
     turns = [
         ChatTurn("system", _INSTRUCTIONS),
         ChatTurn("user", f"<tables-{fence}>\n{data}\n</tables-{fence}>\n\nQuestion: {asked}"),
@@ -65,7 +65,7 @@ def queried(
             result = tables.run(sql, cancel)
         except QueryRefusedError as refused:
             # An error may quote cells.
-            said = _FAILED.format(why=harmless(str(refused), fence))
+            said = _FAILED.format(why=sanitized(str(refused), fence))
         else:
             if _says_something(result):
                 return sql, result

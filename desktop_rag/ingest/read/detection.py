@@ -8,9 +8,10 @@ import re
 import zipfile
 import zlib
 
-from desktop_rag.ingest.read import names, ole
-from desktop_rag.ingest.read.encoding import looks_like_text
-from desktop_rag.ingest.read.source import SourceFile, Unreadable
+from desktop_rag.ingest.read.foundation import format_names as names
+from desktop_rag.ingest.read.foundation import ole
+from desktop_rag.ingest.read.foundation.encoding import looks_like_text
+from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
 
 _PDF_START = re.compile(rb"\A[\s\0\xef\xbb\xbf]*%PDF-")
 _PDF_HEADER_BYTES = 1024

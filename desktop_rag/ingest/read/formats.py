@@ -10,15 +10,24 @@ from pathlib import Path
 
 from desktop_rag.core.anchors import HEADING_SEPARATOR
 from desktop_rag.core.parsed import ParsedDocument, ParsedPart
-from desktop_rag.ingest.read import names
 from desktop_rag.ingest.read.detection import detect
-from desktop_rag.ingest.read.draft import Attachment, Draft, LimitReached, one_line
-from desktop_rag.ingest.read.encoding import NotTextError
-from desktop_rag.ingest.read.language import language_of
-from desktop_rag.ingest.read.names import PDF, is_readable_name, supported_suffixes
-from desktop_rag.ingest.read.ocr import Ocr
+from desktop_rag.ingest.read.foundation import format_names
+from desktop_rag.ingest.read.foundation.document_draft import (
+    DocumentDraft,
+    EmbeddedFile,
+    LimitReached,
+    one_line,
+)
+from desktop_rag.ingest.read.foundation.encoding import NotTextError
+from desktop_rag.ingest.read.foundation.format_names import (
+    PDF,
+    is_readable_name,
+    supported_suffixes,
+)
+from desktop_rag.ingest.read.foundation.language import language_of
+from desktop_rag.ingest.read.foundation.ocr import Ocr
+from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
 from desktop_rag.ingest.read.readers import reader_of
-from desktop_rag.ingest.read.source import SourceFile, Unreadable
 
 __all__ = ["PDF", "detect", "is_readable_name", "read_as", "supported_suffixes"]
 
@@ -44,8 +53,8 @@ def read_as(
     is attached to the file becomes parts, all in one list; together they have `max_chars`. `ocr`
     reads pictures of text.
     """
-    if is_web_page and format_name == names.HTML:
-        format_name = names.WEB_PAGE
+    if is_web_page and format_name == format_names.HTML:
+        format_name = format_names.WEB_PAGE
     return _Reading(max_chars, ocr, is_safe=is_safe).document(format_name, source, depth=0)
 
 
@@ -60,7 +69,7 @@ class _Reading:
 
     def document(self, format_name: str, source: SourceFile, depth: int) -> ParsedDocument:
         """The document of a file that lies `depth` files deep, with its parts."""
-        draft = Draft(self._chars_left, self._ocr)
+        draft = DocumentDraft(self._chars_left, self._ocr)
         title = self._fill(draft, format_name, source)
         self._chars_left -= draft.length
         parts = self._parts(draft, depth + 1)
@@ -74,10 +83,10 @@ class _Reading:
             document = draft.finish(format_name, title or source.stem)
         return replace(document, language=language_of(document.text), parts=tuple(parts))
 
-    def _fill(self, draft: Draft, format_name: str, source: SourceFile) -> str:
+    def _fill(self, draft: DocumentDraft, format_name: str, source: SourceFile) -> str:
         """Let the reader write; returns the title."""
-        expected = names.format_of_name(source.path.name)
-        if expected not in {None, format_name} and format_name != names.WEB_PAGE:
+        expected = format_names.format_of_name(source.path.name)
+        if expected not in {None, format_name} and format_name != format_names.WEB_PAGE:
             named = f"ends in {source.suffix}" if source.suffix else f"is {source.path.name}"
             draft.warn(f"The content is {format_name}, though the name {named}.")
         try:
@@ -91,7 +100,7 @@ class _Reading:
                 return ""
             raise
 
-    def _parts(self, draft: Draft, depth: int) -> list[ParsedPart]:
+    def _parts(self, draft: DocumentDraft, depth: int) -> list[ParsedPart]:
         parts: list[ParsedPart] = []
         taken: set[str] = set()
         for attachment in draft.attachments:
@@ -109,7 +118,7 @@ class _Reading:
             parts += (replace(p, name=f"{name}{HEADING_SEPARATOR}{p.name}") for p in inner)
         return parts
 
-    def _part(self, attachment: Attachment, depth: int) -> ParsedPart:
+    def _part(self, attachment: EmbeddedFile, depth: int) -> ParsedPart:
         """What is attached, or why it is not read: never the end of what it is attached to."""
         refusal = ""
         if depth > _MAX_DEPTH:

@@ -6,11 +6,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from desktop_rag.ingest.web.address import Address, is_public
-from desktop_rag.ingest.web.limits import WebLimits
+from desktop_rag.ingest.web.fetch_limits import WebLimits
+from desktop_rag.ingest.web.page_address import Address, is_public
 
 if TYPE_CHECKING:
-    from desktop_rag.ingest.web.visitor import Visitor
+    from desktop_rag.ingest.web.crawler import Crawler
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,16 +26,16 @@ class WebAccess:
     resolve: Callable[[str, int], Sequence[str]] | None = None
 
     @contextmanager
-    def visit(self, cancel: threading.Event) -> Generator["Visitor"]:
+    def visit(self, cancel: threading.Event) -> Generator["Crawler"]:
         """A visitor for the thread that asks; its connections are closed at the end."""
         # The network libraries take a while to import; the window shows without them.
+        from desktop_rag.ingest.web.crawler import Crawler  # noqa: PLC0415
         from desktop_rag.ingest.web.transport import WebTransport, look_up  # noqa: PLC0415
-        from desktop_rag.ingest.web.visitor import Visitor  # noqa: PLC0415
 
         transport = WebTransport(
             cancel, is_allowed=self.is_allowed, resolve=self.resolve or look_up
         )
         try:
-            yield Visitor(transport, cancel, self.limits)
+            yield Crawler(transport, cancel, self.limits)
         finally:
             transport.close()

@@ -11,14 +11,14 @@ from pathlib import Path
 from desktop_rag.core.domain import DocumentState, Source
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import Notice
-from desktop_rag.ingest.background import Background
-from desktop_rag.ingest.indexer import Indexer
-from desktop_rag.ingest.listeners import Listeners
-from desktop_rag.ingest.ticker import Ticker
+from desktop_rag.ingest.background.background_thread import BackgroundThread
+from desktop_rag.ingest.background.listeners import Listeners
+from desktop_rag.ingest.background.ticker import Ticker
+from desktop_rag.ingest.indexing.indexer import Indexer
 from desktop_rag.ingest.web.access import WebAccess
 from desktop_rag.ingest.web.page_files import drop_folders_but, stat_of
 from desktop_rag.ingest.web.refresh import Refresh
-from desktop_rag.ingest.web.shelf import Findings, Shelf, Stores
+from desktop_rag.ingest.web.source_pages import Findings, SourcePages, Stores
 from desktop_rag.store.contract.documents import DocumentStore
 from desktop_rag.store.contract.sources import SourceStore, WebPageStore
 
@@ -61,7 +61,7 @@ class Links:
         self._is_sweep_due = False
         self._retry_at: dict[str, float] = {}
         self._told_missed: dict[str, frozenset[str]] = {}
-        self._background = Background(
+        self._background = BackgroundThread(
             "web-links", self._work, has_work=lambda: bool(self._queue) or self._is_sweep_due,
             stopped=listeners.stopped, rested=listeners.rested,
         )  # fmt: skip
@@ -163,7 +163,7 @@ class Links:
         def may_go_on() -> bool:
             return self._background.may_go_on() and source.source_id not in self._forgotten
 
-        shelf = Shelf(source, self._stores, self._clock)
+        shelf = SourcePages(source, self._stores, self._clock)
         with self._web.visit(self._background.closing) as visitor:
             refresh = Refresh(source.links, visitor, shelf, may_go_on)
             if not refresh.run():

@@ -17,7 +17,7 @@ class Stamp:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class FetchedPage:
     """A page as it came: `suffix` says what it is, `url` where it stood in the end."""
 
     url: str

@@ -7,27 +7,27 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from desktop_rag.core.domain import WebLinks
-from desktop_rag.ingest.web.address import normalise
-from desktop_rag.ingest.web.listing import (
+from desktop_rag.ingest.web.page import FetchedPage
+from desktop_rag.ingest.web.page_address import normalise
+from desktop_rag.ingest.web.refusal import Kind, PageRefused
+from desktop_rag.ingest.web.sitemap_walk import (
     FoundSitemap,
     Listing,
     SitemapWalk,
     refuse_list,
     sitemap_in,
 )
-from desktop_rag.ingest.web.page import Page
-from desktop_rag.ingest.web.refusal import Kind, PageRefused
-from desktop_rag.ingest.web.shelf import Shelf
+from desktop_rag.ingest.web.source_pages import SourcePages
 
 if TYPE_CHECKING:
-    from desktop_rag.ingest.web.visitor import Visitor
+    from desktop_rag.ingest.web.crawler import Crawler
 
 
 class Refresh:
     """One pass over the links of a source. What goes wrong with a page stays with that page."""
 
     def __init__(
-        self, links: WebLinks, visitor: "Visitor", shelf: Shelf, may_go_on: Callable[[], bool]
+        self, links: WebLinks, visitor: "Crawler", shelf: SourcePages, may_go_on: Callable[[], bool]
     ) -> None:
         """`may_go_on` is asked before each page."""
         self.is_cut = False
@@ -99,7 +99,7 @@ class Refresh:
         else:
             self._take(url, page)
 
-    def _take(self, url: str, page: Page | None) -> None:
+    def _take(self, url: str, page: FetchedPage | None) -> None:
         self._page_count += 1
         self._shelf.take(url, page)
 

@@ -22,9 +22,9 @@ from typing import Any
 import httpcore2
 
 from desktop_rag.core.errors import Cancelled
-from desktop_rag.ingest.web.address import Address, host_of, is_public, port_of, target_of
+from desktop_rag.ingest.web.page_address import Address, host_of, is_public, port_of, target_of
 from desktop_rag.ingest.web.refusal import Kind, PageRefused
-from desktop_rag.models.sockets import (
+from desktop_rag.models.endpoints.client.interruptible_sockets import (
     POLL_S,
     InterruptibleBackend,
     Interruption,

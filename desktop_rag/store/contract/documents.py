@@ -16,7 +16,7 @@ ReadRow = tuple[str, str, KnownRow]
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class IndexingOutcome:
     """How reading a document ended: its row, and the content that replaces what it had.
 
     A document that was refused has none and loses what it had, unless `keeps_content`.
@@ -32,7 +32,7 @@ class Outcome:
     places: str = ""
     keeps_content: bool = False
     taken_stat: FileStat | None = None
-    parts: "tuple[Outcome, ...]" = ()
+    parts: "tuple[IndexingOutcome, ...]" = ()
 
 
 class DocumentStore(Protocol):
@@ -120,7 +120,7 @@ class DocumentStore(Protocol):
         """
         ...
 
-    def settle(self, outcomes: Sequence[Outcome]) -> list[Document]:
+    def settle(self, outcomes: Sequence[IndexingOutcome]) -> list[Document]:
         """Store how reading ended, in one transaction: old content out, new in.
 
         Documents are searchable by words once this returns. Left out is one that no longer waits,
@@ -130,7 +130,7 @@ class DocumentStore(Protocol):
         """
         ...
 
-    def recut(self, outcome: Outcome) -> Document | None:
+    def recut(self, outcome: IndexingOutcome) -> Document | None:
         """Replace the chunks of a searchable document whose text stays; its row as stored.
 
         `outcome.document` is its row as it was when the cutting began, with the new count and way

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Protocol
 
-from desktop_rag.store.contract.assistants import AssistantStore
+from desktop_rag.store.contract.assistant_store import AssistantStore
 from desktop_rag.store.contract.documents import DocumentStore
-from desktop_rag.store.contract.interactions import InteractionStore
+from desktop_rag.store.contract.interaction_store import InteractionStore
 from desktop_rag.store.contract.records import (
     AttachmentStore,
     ConversationStore,

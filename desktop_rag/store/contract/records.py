@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
-from desktop_rag.core.attachments import Attachment, Image
+from desktop_rag.core.attachment import Attachment, Image
 from desktop_rag.core.conversation import Conversation, Feedback, Message
 
 

@@ -2,10 +2,10 @@ import math
 
 import pytest
 
-from desktop_rag.evaluate.retrieval import ModeResult, QueryResult
+from desktop_rag.evaluate.retrieval import ModeResult, RankedQuery
 
-HIT = QueryResult("1", "lamp", (("x", 2.0), ("a", 1.0)), {"a": 1, "x": 0}, 4.0)
-MISS = QueryResult("2", "ferry", (("a", 0.5),), {"b": 1}, 8.0)
+HIT = RankedQuery("1", "lamp", (("x", 2.0), ("a", 1.0)), {"a": 1, "x": 0}, 4.0)
+MISS = RankedQuery("2", "ferry", (("a", 0.5),), {"b": 1}, 8.0)
 
 
 def test_the_first_relevant_rank_is_of_a_graded_id() -> None:
@@ -32,6 +32,6 @@ def test_a_query_row_tells_what_was_found() -> None:
 
 def test_a_row_shows_ten_of_the_found() -> None:
     ranked = tuple((str(n), -float(n)) for n in range(30))
-    row = QueryResult("1", "lamp", ranked, {"20": 1}, 1.0).to_json()
+    row = RankedQuery("1", "lamp", ranked, {"20": 1}, 1.0).to_json()
     assert len(row["found"]) == 10
     assert (row["first_relevant"], row["ndcg@10"]) == (21, 0.0)

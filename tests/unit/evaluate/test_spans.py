@@ -2,7 +2,7 @@ import pytest
 
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.domain import Passage
-from desktop_rag.evaluate.sets import GoldSpan
+from desktop_rag.evaluate.query_sets import GoldSpan
 from desktop_rag.evaluate.spans import (
     PlacedGold,
     QuerySpans,

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from desktop_rag.store.contract.engine import Engine
-from desktop_rag.store.database import Database
+from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.opening import duckdb_engine
 
 

@@ -9,11 +9,11 @@ from pytestqt.qtbot import QtBot
 
 from desktop_rag.answer.chat import Chat
 from desktop_rag.core.settings import Settings
-from desktop_rag.ui.chat_page import ChatPage
-from desktop_rag.ui.conversation_list import ConversationList
-from desktop_rag.ui.message_view import MessageView
-from desktop_rag.ui.segment_view import SegmentView
-from tests.chat_server import ChatServer
+from desktop_rag.ui.chat.chat_page import ChatPage
+from desktop_rag.ui.chat.conversation_list import ConversationList
+from desktop_rag.ui.messages.message_view import MessageView
+from desktop_rag.ui.messages.segment_view import SegmentView
+from tests.servers.chat_server import ChatServer
 from tests.unit.ui.rooms import texts
 
 QUESTION = "When is the lamp lit?"

@@ -10,11 +10,11 @@ from pytestqt.qtbot import QtBot
 
 from desktop_rag.core.paths import resources_dir
 from desktop_rag.ingest.library import Library
-from desktop_rag.store.database import Database
-from desktop_rag.ui.bridge import Bridge
-from desktop_rag.ui.chat_page import ChatPage
-from desktop_rag.ui.theme import Theme
-from tests.chat_server import ChatServer
+from desktop_rag.store.duckdb.database.database import Database
+from desktop_rag.ui.chat.chat_page import ChatPage
+from desktop_rag.ui.foundation.bridge import Bridge
+from desktop_rag.ui.foundation.theme import Theme
+from tests.servers.chat_server import ChatServer
 from tests.unit.ui.chat_room import ANSWER, Room
 from tests.unit.ui.rooms import make_chat, make_library, opened_store
 

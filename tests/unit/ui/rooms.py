@@ -11,34 +11,34 @@ from PySide6.QtCore import QObject, QUrl, Slot
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QAbstractButton, QWidget
 
-from desktop_rag.answer.assistants import Assistants
 from desktop_rag.answer.chat import Chat
-from desktop_rag.answer.chat_models import ChatModels
-from desktop_rag.answer.claims.checker import ClaimChecker
-from desktop_rag.answer.fusion import FusionModel
-from desktop_rag.answer.memory import Memory
-from desktop_rag.answer.naming import NamedDocuments
-from desktop_rag.answer.personal import Personal
-from desktop_rag.answer.prompt_library import PromptLibrary
-from desktop_rag.answer.retrieval import Retriever
-from desktop_rag.answer.rewrites import Rewrites
+from desktop_rag.answer.checking.claims.checker import ClaimChecker
+from desktop_rag.answer.conversations.answer_memory import Memory
+from desktop_rag.answer.conversations.assistants import Assistants
+from desktop_rag.answer.conversations.personal import Personal
+from desktop_rag.answer.conversations.prompt_library import PromptLibrary
+from desktop_rag.answer.conversations.rewrites import Rewrites
+from desktop_rag.answer.endpoints.chat_models import ChatModels
+from desktop_rag.answer.search.filename_matching import FilenameMatcher
+from desktop_rag.answer.search.fusion import FusionModel
+from desktop_rag.answer.search.retriever import Retriever
 from desktop_rag.core.domain import Document, DocumentState, FileStat
 from desktop_rag.core.paths import Home, resources_dir
 from desktop_rag.core.settings import Settings
-from desktop_rag.ingest.ignore import IgnoreRules
 from desktop_rag.ingest.library import Library
+from desktop_rag.ingest.parsing.parser_process import ParserProcess
 from desktop_rag.ingest.pipeline import LibraryStores
-from desktop_rag.ingest.read.names import is_readable_name
-from desktop_rag.ingest.worker import ParserProcess
+from desktop_rag.ingest.read.foundation.format_names import is_readable_name
+from desktop_rag.ingest.scanning.ignore import IgnoreRules
+from desktop_rag.models.endpoints.keys import KeyStore
 from desktop_rag.models.gate import ModelGate
-from desktop_rag.models.keys import KeyStore
-from desktop_rag.store.clustering import PostingsClustering
-from desktop_rag.store.database import Database
-from desktop_rag.store.documents import DocumentStore
+from desktop_rag.store.duckdb.database.database import Database
+from desktop_rag.store.duckdb.documents.document_store import DocumentStore
+from desktop_rag.store.duckdb.documents.source_store import SourceStore
+from desktop_rag.store.duckdb.documents.web_page_store import WebPageStore
+from desktop_rag.store.duckdb.search.postings_merge import PostingsMerge
 from desktop_rag.store.opening import duckdb_engine
-from desktop_rag.store.sources import SourceStore
-from desktop_rag.store.web_pages import WebPageStore
-from desktop_rag.ui.controls import ElidedLabel, PlainLabel
+from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel
 
 MEGABYTE = 1 << 20
 Field = TypeVar("Field", bound=QWidget)
@@ -87,7 +87,7 @@ def make_library(database: Database, root: Path) -> Library:
         DocumentStore(database),
         SourceStore(database),
         WebPageStore(database),
-        PostingsClustering(database),
+        PostingsMerge(database),
         root / "pages",
     )
     return Library(stores, None, ModelGate(), ParserProcess, rules=rules)
@@ -103,7 +103,7 @@ def make_chat(database: Database, keyring: KeyringBackend | None) -> Chat:
 
     fusion = FusionModel.load(resources_dir() / "retrieval" / "fusion.toml")
     engine, home = duckdb_engine(database), database.path.parent
-    names = NamedDocuments(engine.names)
+    names = FilenameMatcher(engine.names)
     retriever = Retriever(engine.lexical, list, ModelGate(), names, fusion)
     return Chat(
         engine,

@@ -13,9 +13,9 @@ from pytestqt.qtbot import QtBot
 
 import desktop_rag.ui
 from desktop_rag.core.library_events import Notice
-from desktop_rag.ui.controls import ElidedLabel, PlainLabel, plain_tooltip
-from desktop_rag.ui.notice_bar import NoticeBar
-from desktop_rag.ui.theme import Theme
+from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel, plain_tooltip
+from desktop_rag.ui.widgets.notice_bar import NoticeBar
 
 NASTY = "a<img src=&#47;dev&#47;zero>.pdf & <b>x</b>"
 UI = Path(next(iter(desktop_rag.ui.__path__)))
@@ -30,7 +30,7 @@ STATIC_BOXES = {"information", "warning", "critical", "question", "about"}
 
 def calls() -> Iterator[tuple[str, ast.Call]]:
     """Every call in the package, with its module's name."""
-    for path in sorted(UI.glob("*.py")):
+    for path in sorted(UI.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Call):
                 yield path.name, node
@@ -100,7 +100,7 @@ def test_rich_text_is_shown_where_it_is_made_safe_only() -> None:
 def test_every_text_that_could_ask_for_a_file_says_what_it_gets() -> None:
     """S-02; `test_segment_view` asks each of them."""
     found: dict[str, bool] = {}
-    for path in sorted(UI.glob("*.py")):
+    for path in sorted(UI.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.ClassDef) and TEXT_CLASSES.intersection(
                 map(ast.unparse, node.bases)

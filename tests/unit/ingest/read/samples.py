@@ -8,7 +8,7 @@ from pathlib import Path
 
 from desktop_rag.core.parsed import ParsedDocument
 from desktop_rag.ingest.read.formats import detect, read_as
-from desktop_rag.ingest.read.source import SourceFile
+from desktop_rag.ingest.read.foundation.source_file import SourceFile
 
 MAX_CHARS = 1_000_000
 W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'

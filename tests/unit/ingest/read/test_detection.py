@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from desktop_rag.ingest.read.detection import detect
-from desktop_rag.ingest.read.source import SourceFile, Unreadable
+from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
 from tests.unit.ingest.read.samples import (
     cell,
     make_docx,

@@ -7,7 +7,7 @@ import pytest
 
 from desktop_rag.core.parsed import ParsedDocument
 from desktop_rag.ingest.read.formats import read_as
-from desktop_rag.ingest.read.source import SourceFile, Unreadable
+from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
 from tests.unit.ingest.read.samples import MAX_CHARS, make_docx, make_pdf, paragraph, parse
 
 
@@ -112,7 +112,7 @@ def test_a_letter_with_nothing_but_its_attachment_is_a_document() -> None:
 def test_asking_for_suffixes_loads_no_format_library() -> None:
     code = (
         "import sys\n"
-        "import desktop_rag.ingest.worker\n"
+        "import desktop_rag.ingest.parsing.parser_process\n"
         "from desktop_rag.ingest.read.formats import is_readable_name, supported_suffixes\n"
         "assert '.pdf' in supported_suffixes()\n"
         "assert is_readable_name('Makefile')\n"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from desktop_rag.core.attachments import Attachment, AttachmentKind, Image
+from desktop_rag.core.attachment import Attachment, AttachmentKind, Image
 from desktop_rag.core.conversation import Message, Role
 from desktop_rag.core.domain import Document
 from desktop_rag.core.query import parse_query

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from desktop_rag.core.domain import Document, DocumentState, FileStat
-from desktop_rag.store.contract.documents import Outcome
+from desktop_rag.store.contract.documents import IndexingOutcome
 from desktop_rag.store.contract.engine import Engine
 from tests.stored_rows import (
     add,
@@ -171,7 +171,7 @@ def test_a_refused_document_keeps_its_row_and_loses_its_words(engine: Engine) ->
     row = put(engine, "a.txt", "lighthouse")
     wait_again(engine, "a.txt")
     failed = replace(row, state=DocumentState.FAILED, reason="damaged", chunk_count=0)
-    [stored] = engine.documents.settle([Outcome(failed)])
+    [stored] = engine.documents.settle([IndexingOutcome(failed)])
     assert engine.documents.documents() == [stored]
     assert (stored.state, stored.reason) == (DocumentState.FAILED, "damaged")
     assert found(engine, "lighthous") == []
@@ -182,7 +182,7 @@ def test_a_document_that_could_not_be_opened_keeps_its_words(engine: Engine) -> 
     put(engine, "a.txt", "lighthouse")
     wait_again(engine, "a.txt")
     failed = replace(document("a.txt"), state=DocumentState.FAILED)
-    [stored] = engine.documents.settle([Outcome(failed, keeps_content=True)])
+    [stored] = engine.documents.settle([IndexingOutcome(failed, keeps_content=True)])
     assert stored.chunk_count == 1
     assert found(engine, "lighthous") == ["lighthouse"]
 

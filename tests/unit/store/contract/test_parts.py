@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from desktop_rag.core.domain import Document, DocumentState
-from desktop_rag.store.contract.documents import Outcome
+from desktop_rag.store.contract.documents import IndexingOutcome
 from desktop_rag.store.contract.engine import Engine
 from tests.stored_rows import add, document, found, indexed, put, wait_again
 
 
-def mail(engine: Engine, *parts: tuple[str, str]) -> Outcome:
+def mail(engine: Engine, *parts: tuple[str, str]) -> IndexingOutcome:
     """A waiting mail and what reading it comes to: name and text of each attachment."""
     row = document("a.eml")
     if not engine.documents.get([row.document_id]):
@@ -89,7 +89,7 @@ def test_what_is_gone_for_now_is_not_found_and_comes_back(engine: Engine) -> Non
 def test_a_refused_attachment_is_listed_and_the_mail_is_found(engine: Engine) -> None:
     outcome = mail(engine)
     row = replace(document("x"), part="x.exe", state=DocumentState.SKIPPED, reason="a program")
-    engine.documents.settle([replace(outcome, parts=(Outcome(row),))])
+    engine.documents.settle([replace(outcome, parts=(IndexingOutcome(row),))])
     assert by_part(engine.documents.documents())["x.exe"].reason == "a program"
     assert found(engine, "reader") == ["dear reader"]
 
@@ -124,7 +124,7 @@ def test_what_older_readers_read_or_refused_waits_again(engine: Engine) -> None:
     skipped = replace(refused, state=DocumentState.SKIPPED, content_hash="ab")
     newer = indexed(new, "harbour")
     newer = replace(newer, document=replace(newer.document, readers=2))
-    engine.documents.settle([indexed(old, "lighthouse"), Outcome(skipped), newer])
+    engine.documents.settle([indexed(old, "lighthouse"), IndexingOutcome(skipped), newer])
     waiting = {d.document_id for d in engine.documents.requeue_older_than(2)}
     assert waiting == {"old.txt", "refused.bin"}
     assert found(engine, "lighthous") == ["lighthouse"]

@@ -1,0 +1,123 @@
+"""The sentences of an answer that can be checked, and how they stand to its sources. Any thread.
+
+Headings, table rows, code, questions and what leads to a list claim nothing; what says that the
+sources are silent can't be backed by them.
+"""
+
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from threading import Event
+
+from desktop_rag.answer.checking.result_claims import checked_by_result
+from desktop_rag.answer.citing.cited_sentences import CitedSentence, cited_sentences
+from desktop_rag.core.answer_claims import Claim
+from desktop_rag.core.claims import CheckedClaim, Verdict
+from desktop_rag.core.conversation import SourceRef
+from desktop_rag.core.paths import resources_dir
+from desktop_rag.core.terms import terms
+from desktop_rag.core.text import words
+
+# A claim and the texts it may rest on.
+CheckClaim = Callable[[str, Sequence[str]], CheckedClaim]
+
+_LEAST_TERMS = 3
+# Nobody reads more badges, and the checks take the processor from what is read.
+_MOST_CLAIMS = 200
+_LINK = re.compile(r"!?\[([^\]\n]*)\]\([^)\n]*\)")
+_ADDRESS = re.compile(r"<?\bhttps?://[^\s<>]+>?")
+_MARKS = re.compile(r"[*`]+|__|~~|(?m:^)\s*(?:>\s*)*(?:[-+•]\s|\d+[.)]\s)?\s*")
+_GAP = re.compile(r"\s+([.!?…,;:。！？])")
+_ELSEWHERE = "It stands in source {n}, which the answer does not cite here."
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What an answer claims at [start, end) of its text, and the numbers of what it cites there."""
+
+    start: int
+    end: int
+    text: str
+    cited: tuple[int, ...]
+
+
+def statements(answer: str) -> list[Statement]:
+    """What can be checked of an answer, in order."""
+    found = (sentence for sentence in cited_sentences(answer) if _is_statement(sentence))
+    return [
+        Statement(sentence.start, sentence.end, _plain(sentence.text), sentence.numbers)
+        for sentence, _ in zip(found, range(_MOST_CLAIMS), strict=False)
+    ]
+
+
+def claims_of(
+    answer: str, sources: Sequence[SourceRef], check: CheckClaim, cancel: Event
+) -> tuple[Claim, ...]:
+    """The statements that could be checked, against what they cite first; none when cancelled."""
+
+    def results() -> Iterator[Claim]:
+        for statement in statements(answer):
+            if cancel.is_set():
+                return
+            checked, n = _checked(statement, sources, check)
+            if checked.verdict is not Verdict.NOT_CHECKED:
+                yield Claim(statement.start, statement.end, checked, n)
+
+    found = tuple(results())
+    return () if cancel.is_set() else found
+
+
+def _checked(
+    statement: Statement, sources: Sequence[SourceRef], check: CheckClaim
+) -> tuple[CheckedClaim, int]:
+    """The check, and the number of the source that has the evidence."""
+    cited = [source for source in sources if source.n in statement.cited]
+    for source in cited:
+        if source.query and (checked := checked_by_result(statement.text, source)):
+            return checked, source.n
+    first = _against(statement, cited, check) if cited else None
+    if first and first[0].verdict is Verdict.SUPPORTED:
+        return first
+    found, n = _against(statement, sources, check)
+    if first and found.verdict is Verdict.SUPPORTED:
+        said = f"{found.explanation} {_ELSEWHERE.format(n=n)}".strip()
+        return replace(found, explanation=said), n
+    return first or (found, n)
+
+
+def _against(
+    statement: Statement, sources: Sequence[SourceRef], check: CheckClaim
+) -> tuple[CheckedClaim, int]:
+    found = check(statement.text, [source.text for source in sources])
+    return found, sources[found.evidence.source].n if found.evidence else 0
+
+
+def _is_statement(sentence: CitedSentence) -> bool:
+    if sentence.marker_at < 0 or len(terms(sentence.text)) < _LEAST_TERMS:
+        return False
+    return bool(sentence.numbers) or not _is_about_sources(sentence.text)
+
+
+def _plain(sentence: str) -> str:
+    """The sentence without Markdown's marks and addresses, and without the gap of a citation."""
+    text = _ADDRESS.sub("", _LINK.sub(r"\1", sentence))
+    return _GAP.sub(r"\1", " ".join(_MARKS.sub(" ", text).split()))
+
+
+def _is_about_sources(sentence: str) -> bool:
+    """Whether it says what the sources do not hold."""
+    written = {word.casefold().replace("’", "'") for word in words(sentence)}
+    parts = {part for word in written for part in word.split("'")} | written
+    return any(all(parts & kind for kind in kinds) for kinds in _about_sources())
+
+
+@cache
+def _about_sources() -> tuple[tuple[frozenset[str], ...], ...]:
+    path = resources_dir() / "claims" / "about_sources.toml"
+    tables = tomllib.loads(path.read_text(encoding="utf-8")).values()
+    return tuple(
+        tuple(frozenset(table[kind].split()) for kind in ("sources", "telling", "negations"))
+        for table in tables
+    )

@@ -1,0 +1,231 @@
+"""What a claim and its evidence say differently, word by word, and whether they contradict. Pure.
+
+A contradiction is told only where it is sure: nearly all that the claim says stands in the window,
+in the same order, and what doesn't is a number, date, unit or negation in whose place the window
+has another one.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import zip_longest
+
+from desktop_rag.answer.checking.claims.alignment import Alignment, Gap
+from desktop_rag.answer.checking.claims.numbers import is_rounded
+from desktop_rag.answer.checking.claims.source_index import SourceIndex
+from desktop_rag.answer.checking.claims.tokens import ClaimToken, TokenRole
+from desktop_rag.answer.checking.claims.words import is_month, word_lists
+from desktop_rag.core.claims import Difference, DifferenceKind
+
+Span = tuple[int, int]
+
+_YEAR = re.compile(r"1[0-9]\d\d|20\d\d")
+_DATE = re.compile(r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}")
+_NOT_DIGIT = re.compile(r"\D")
+_SIGN_AFTER = re.compile(r"\s?([%°$€£¥]\w?)")
+_SIGN_BEFORE = re.compile(r"([$€£¥])\s?$")
+_KINDS = {
+    TokenRole.NUMBER: DifferenceKind.NUMBER,
+    TokenRole.NAME: DifferenceKind.NAME,
+    TokenRole.NEGATION: DifferenceKind.NEGATION,
+}
+_EXCHANGED = (DifferenceKind.NUMBER, DifferenceKind.DATE)
+# What stands in the place of something else: no more than so many words that say something.
+_MOST_IN_PLACE = 3
+# A contradiction needs so many words that say something and agree, and leaves at most such a share
+# of the claim's weight unexplained.
+_LEAST_AGREED = 4
+_MOST_UNEXPLAINED = 0.12
+
+
+@dataclass(frozen=True, slots=True)
+class Differences:
+    """The differences in the order of the claim, and whether they make a contradiction."""
+
+    all: tuple[Difference, ...]
+    is_contradiction: bool
+
+
+@dataclass(slots=True)
+class _Found:
+    """What was found so far; `explained` is the weight of the claim's words that contradict."""
+
+    differences: list[Difference] = field(default_factory=list)
+    explained: float = 0.0
+    contradictions: int = 0
+    # Negations that one side only has, and the weight of those that surely turn the meaning.
+    negations: int = 0
+    turned: float | None = None
+
+    def contradicted(self, weight: float) -> None:
+        self.explained += weight
+        self.contradictions += 1
+
+
+def find_differences(claim_text: str, index: SourceIndex, alignment: Alignment) -> Differences:
+    """Compare a claim with the window of a source that it was aligned with."""
+    found = _Found()
+    for gap in alignment.gaps():
+        _compare_gap(claim_text, index, gap, found)
+    _compare_units(claim_text, index.text, alignment, found)
+    # Two of them may say the same in other words.
+    if found.negations == 1 and found.turned is not None:
+        found.contradicted(found.turned)
+    is_sure = found.contradictions > 0 and _agrees_otherwise(alignment, found.explained)
+    return Differences(tuple(_joined(found.differences)), is_sure)
+
+
+def words_of(
+    differences: Sequence[Difference], claim: str, source: str
+) -> Iterator[tuple[Difference, str, str]]:
+    """Each difference with what the claim and the source have there, "" for nothing."""
+    for difference in differences:
+        said = claim[slice(*difference.in_claim)] if difference.in_claim else ""
+        written = source[slice(*difference.in_source)] if difference.in_source else ""
+        yield difference, said, written
+
+
+def _compare_gap(claim_text: str, index: SourceIndex, gap: Gap, found: _Found) -> None:
+    of_claim = _by_kind(gap.claim, claim_text)
+    of_source = _by_kind(gap.evidence, index.text)
+    in_place = len(gap.claim) <= _MOST_IN_PLACE and len(gap.evidence) <= _MOST_IN_PLACE
+    for kind, tokens in of_claim.items():
+        others = of_source.get(kind, []) if in_place else []
+        if kind is DifferenceKind.WORD and not (gap.is_close and len(tokens) == len(others) == 1):
+            others = []
+        for token, other in zip_longest(tokens, others[: len(tokens)]):
+            if kind is DifferenceKind.WORD and not other and token.stem in index.stems:
+                continue  # said elsewhere in the source
+            found.differences.append(Difference(kind, _span(token), _span(other)))
+            if kind in _EXCHANGED and other and _is_another(token, other, index):
+                found.contradicted(token.weight)
+    _compare_negations(gap, of_claim, of_source, found)
+
+
+def _compare_negations(
+    gap: Gap,
+    of_claim: dict[DifferenceKind, list[ClaimToken]],
+    of_source: dict[DifferenceKind, list[ClaimToken]],
+    found: _Found,
+) -> None:
+    """A negation that stands alone between words that agree, and that only one side has."""
+    said = of_claim.get(DifferenceKind.NEGATION, [])
+    written = of_source.get(DifferenceKind.NEGATION, [])
+    found.negations += len(said) + (len(written) if gap.is_inside else 0)
+    if bool(said) == bool(written) or not gap.is_close:
+        return
+    if written:
+        found.differences.append(Difference(DifferenceKind.NEGATION, None, _span(written[0])))
+    alone = (said or written)[0]
+    if len(gap.claim) + len(gap.evidence) == 1 and _is_plain_negation(alone):
+        found.turned = alone.weight if said else 0.0
+
+
+def _compare_units(claim_text: str, text: str, alignment: Alignment, found: _Found) -> None:
+    """Numbers that agree, with other units behind them or signs before."""
+    for one, other in alignment.pairs:
+        if alignment.claim[one].role is not TokenRole.NUMBER:
+            continue
+        unit, its = _unit(alignment.claim, one, claim_text), _unit(alignment.evidence, other, text)
+        if unit and its and unit.name != its.name:
+            found.differences = [d for d in found.differences if d.in_claim != unit.span]
+            found.differences.append(Difference(DifferenceKind.UNIT, unit.span, its.span))
+            found.contradicted(unit.weight)
+
+
+@dataclass(frozen=True, slots=True)
+class _Unit:
+    name: str
+    span: Span
+    weight: float
+
+
+def _unit(tokens: Sequence[ClaimToken], place: int, text: str) -> _Unit | None:
+    """The unit of a number: a sign on either side of it, or the word that follows."""
+    number = tokens[place]
+    sign = _SIGN_AFTER.match(text, number.end) or _SIGN_BEFORE.search(
+        text, max(0, number.start - 2), number.start
+    )
+    if sign:
+        name = word_lists().units.get(sign[1].casefold())
+        return _Unit(name, sign.span(1), 0.0) if name else None
+    following = tokens[place + 1] if place + 1 < len(tokens) else None
+    if not following:
+        return None
+    units = word_lists().units
+    name = units.get(following.word) or units.get(following.word.removesuffix("s"))
+    return _Unit(name, (following.start, following.end), following.weight) if name else None
+
+
+def _is_plain_negation(token: ClaimToken) -> bool:
+    return token.word in word_lists().plain_negation or token.word.endswith("n't")
+
+
+def _is_another(token: ClaimToken, other: ClaimToken, index: SourceIndex) -> bool:
+    """Whether a number is certainly not the other one, nor one the source has elsewhere.
+
+    36 and 36,000 may be one number that was taken apart, 7 and 7.5 one that was rounded.
+    """
+    if token.stem in index.stems or is_rounded(token.stem, other.stem):
+        return False
+    one, two = (_NOT_DIGIT.sub("", number.stem) for number in (token, other))
+    return not (one and two) or not (one.startswith(two) or two.startswith(one))
+
+
+def _joined(differences: Sequence[Difference]) -> list[Difference]:
+    """In the order of the claim; words next to each other on both sides are one difference."""
+    joined: list[Difference] = []
+    for one in sorted(differences, key=lambda d: d.in_claim or d.in_source or (0, 0)):
+        last = joined[-1] if joined else one
+        if (
+            one.kind is last.kind
+            and _are_neighbours(last.in_claim, one.in_claim)
+            and _are_neighbours(last.in_source, one.in_source)
+        ):
+            joined[-1] = Difference(
+                one.kind, _whole(last.in_claim, one.in_claim), _whole(last.in_source, one.in_source)
+            )
+        else:
+            joined.append(one)
+    return joined
+
+
+def _are_neighbours(one: Span | None, other: Span | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return 0 <= other[0] - one[1] <= 1
+
+
+def _whole(one: Span | None, other: Span | None) -> Span | None:
+    return (one[0], other[1]) if one and other else None
+
+
+def _by_kind(tokens: Sequence[ClaimToken], text: str) -> dict[DifferenceKind, list[ClaimToken]]:
+    found: dict[DifferenceKind, list[ClaimToken]] = {}
+    for token in tokens:
+        if kind := _kind(token, text):
+            found.setdefault(kind, []).append(token)
+    return found
+
+
+def _kind(token: ClaimToken, text: str) -> DifferenceKind | None:
+    """What kind of difference it makes; None for what an answer may say in its own way."""
+    written = text[token.start : token.end]
+    if is_month(written) or _DATE.fullmatch(written) or _YEAR.fullmatch(written):
+        return DifferenceKind.DATE
+    if token.role in (TokenRole.FUNCTION, TokenRole.FRAMING):
+        return None
+    return _KINDS.get(token.role, DifferenceKind.WORD)
+
+
+def _agrees_otherwise(alignment: Alignment, explained: float) -> bool:
+    content = [token for token in alignment.claim if token.is_content]
+    agreed = [alignment.claim[one] for one, _ in alignment.pairs]
+    agreeing = [token for token in agreed if token.is_content]
+    weight = sum(token.weight for token in content)
+    unexplained = weight - sum(token.weight for token in agreeing) - explained
+    return len(agreeing) >= _LEAST_AGREED and unexplained <= _MOST_UNEXPLAINED * weight
+
+
+def _span(token: ClaimToken | None) -> Span | None:
+    return (token.start, token.end) if token else None

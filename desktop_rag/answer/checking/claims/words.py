@@ -1,0 +1,129 @@
+"""What single words do in a claim, and how much they tell. Any thread.
+
+The lists are English, with the negations of other languages; in what they don't know every word is
+one that tells something.
+"""
+
+import math
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from itertools import product
+
+from desktop_rag.answer.checking.claims.numbers import NUMBER_WORDS
+from desktop_rag.core.paths import resources_dir
+from desktop_rag.core.terms import terms
+
+_OPPOSING_PREFIXES = ("un", "in", "im", "dis", "non", "mis", "ir", "il")
+_LEAST_OPPOSED = 4
+_LEAST_SURE_MONTH = 5
+# A word tells the more the rarer it is; one that is not among the frequent ones tells most.
+_RAREST = 1.1
+_MOST_FREQUENT = 0.3
+_EVERYWHERE = 10
+_RANK_OF_ONE = 24_000
+
+
+@dataclass(frozen=True, slots=True)
+class WordLists:
+    """Words by what they do, in small letters; the one name of each month and unit."""
+
+    negation: frozenset[str]
+    plain_negation: frozenset[str]
+    function: frozenset[str]
+    degree: frozenset[str]
+    framing: frozenset[str]
+    limiting: frozenset[str]
+    before_verb: frozenset[str]
+    months: dict[str, str]
+    units: dict[str, str]
+
+
+@cache
+def word_lists() -> WordLists:
+    """The reviewed lists."""
+    tables = dict(_tables())
+    del tables["antonyms"]
+    units, months = (_first_of_line(tables.pop(name)) for name in ("units", "months"))
+    lists = {name: frozenset(text.split()) for name, text in tables.items()}
+    return WordLists(**lists, months=months, units=units)
+
+
+def stem(word: str) -> str:
+    """The search term of a word; number words give the number, names of months the English one."""
+    folded = word.casefold()
+    if folded in NUMBER_WORDS:
+        return NUMBER_WORDS[folded]
+    if is_month(word):
+        word = word_lists().months[folded]
+    return next(iter(terms(word)), folded)
+
+
+def is_month(word: str) -> bool:
+    """Whether a word as written is the name of a month; short ones are written large: May, Dec."""
+    is_sure = word[0].isupper() or len(word) >= _LEAST_SURE_MONTH
+    return is_sure and word.casefold() in word_lists().months
+
+
+def month_names() -> list[str]:
+    """The English names of the months in their order."""
+    return list(dict.fromkeys(word_lists().months.values()))
+
+
+def telling(word: str) -> float:
+    """How much a word in small letters tells, .3 to 1.1, by its rank among the frequent ones."""
+    rank = _ranks().get(word)
+    if rank is None:
+        return _RAREST
+    share = math.log(max(rank, _EVERYWHERE) / _EVERYWHERE) / math.log(_RANK_OF_ONE / _EVERYWHERE)
+    return max(_MOST_FREQUENT, share)
+
+
+def has_opposite(stemmed: str, among: frozenset[str]) -> bool:
+    """Whether the contrary of a stem is among other stems."""
+    if not _antonyms().get(stemmed, frozenset()).isdisjoint(among):
+        return True
+    return any(
+        (
+            stemmed.startswith(prefix)
+            and stemmed[len(prefix) :] in among
+            and _is_long(stemmed, prefix)
+        )
+        or (len(stemmed) >= _LEAST_OPPOSED and prefix + stemmed in among)
+        for prefix in _OPPOSING_PREFIXES
+    )
+
+
+def _is_long(stemmed: str, prefix: str) -> bool:
+    return len(stemmed) - len(prefix) >= _LEAST_OPPOSED
+
+
+def _first_of_line(text: str) -> dict[str, str]:
+    """Each word of a line → the first one of the line."""
+    lines = [line.split() for line in text.strip().splitlines()]
+    return {name.casefold(): names[0] for names in lines for name in names}
+
+
+@cache
+def _antonyms() -> dict[str, frozenset[str]]:
+    """The contraries of each stem."""
+    found: dict[str, set[str]] = {}
+    for line in _tables()["antonyms"].strip().splitlines():
+        left, right = ([stem(word) for word in side.split()] for side in line.split("|"))
+        for one, other in product(left, right):
+            found.setdefault(one, set()).add(other)
+            found.setdefault(other, set()).add(one)
+    return {word: frozenset(contrary) for word, contrary in found.items()}
+
+
+@cache
+def _tables() -> dict[str, str]:
+    path = resources_dir() / "claims" / "words.toml"
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+@cache
+def _ranks() -> dict[str, int]:
+    path = resources_dir() / "claims" / "frequent_words.txt"
+    words = path.read_text(encoding="utf-8").split()
+    return {word: rank for rank, word in enumerate(words)}

@@ -1,0 +1,110 @@
+"""The citations of a finished answer: checked, added where certain, and located. Pure, any thread.
+
+A citation can't be wrong by construction: only numbers of sources that were sent are left, and for
+each cited source the sentence it rests on is found in it. A sentence without a marker gets one
+when a source says the same in the same words; small models forget them.
+"""
+
+import logging
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+from desktop_rag.answer.citing.citations import normalise
+from desktop_rag.answer.citing.cited_sentences import cited_sentences, numbers_of
+from desktop_rag.answer.citing.verbatim_support import Support
+from desktop_rag.core.conversation import SourceRef
+from desktop_rag.core.terms import terms
+from desktop_rag.core.text import sentences
+
+log = logging.getLogger(__name__)
+
+# A quote shares at least this share of the citing sentence's weight; a word that stands in no
+# source weighs as much as a rare one.
+_LEAST_SHARE = 0.2
+_UNHEARD = 3.0
+
+
+def finish_answer(text: str, sources: Sequence[SourceRef]) -> tuple[str, tuple[SourceRef, ...]]:
+    """The text with valid citations only, and the sources with the cited ones located.
+
+    `sources` are those that were sent, each with its passage as `text` and the passage's place in
+    the document as `start`. A cited one comes back with `quote`, `start` and `end` of the quote.
+    """
+    finished, dropped = normalise(text, frozenset(source.n for source in sources))
+    if dropped:
+        log.info("Citations of sources that were not sent, taken out: %d", dropped)
+    finished = _with_missing(finished, sources)
+    claims: dict[int, list[frozenset[str]]] = {}
+    for n, sentence in numbers_of(cited_sentences(finished)):
+        claims.setdefault(n, []).append(frozenset(terms(sentence)))
+    return finished, _located(sources, claims)
+
+
+def _with_missing(text: str, sources: Sequence[SourceRef]) -> str:
+    """The text with a marker after each sentence that lacks one and is certainly backed."""
+    support = Support(sources)
+    parts: list[str] = []
+    done = 0
+    for sentence in cited_sentences(text):
+        if sentence.numbers or sentence.marker_at < 0:
+            continue
+        if n := support.certain(sentence.text):
+            parts += [text[done : sentence.marker_at], f" [{n}]"]
+            done = sentence.marker_at
+    return "".join([*parts, text[done:]])
+
+
+def _located(
+    sources: Sequence[SourceRef], claims: dict[int, list[frozenset[str]]]
+) -> tuple[SourceRef, ...]:
+    if not claims:
+        return tuple(sources)
+    passages = {
+        source.n: [(span, frozenset(terms(source.text[slice(*span)]))) for span in spans]
+        for source in sources
+        for spans in [sentences(source.text)]
+    }
+    frequency = Counter(term for found in passages.values() for _, ts in found for term in ts)
+    total = sum(map(len, passages.values()))
+    weights = {term: math.log((total + 1) / count) for term, count in frequency.items()}
+    return tuple(
+        _quoted(source, passages[source.n], claims[source.n], weights)
+        if source.n in claims
+        else source
+        for source in sources
+    )
+
+
+def _quoted(
+    source: SourceRef,
+    passage: list[tuple[tuple[int, int], frozenset[str]]],
+    claims: list[frozenset[str]],
+    weights: dict[str, float],
+) -> SourceRef:
+    """The source with its sentence that shares most with a citing one, rare terms counting more.
+
+    With too little in common, as between two languages or when the passage does not back the
+    sentence at all, there is no quote: marking words that back nothing would mislead.
+    """
+    if source.query:
+        # Its text is a result, which stands nowhere in the document.
+        return replace(source, is_cited=True)
+    start, end = 0, 0
+    least = min(sum(weights.get(term, _UNHEARD) for term in claim) for claim in claims)
+    most = least * _LEAST_SHARE
+    for (first, last), found in passage:
+        shared = max(sum(weights[term] for term in found & claim) for claim in claims)
+        is_shorter = end > 0 and math.isclose(shared, most) and last - first < end - start
+        if shared > most + 1e-9 or (shared > 0 and is_shorter):
+            most, start, end = max(most, shared), first, last
+    if not end:
+        return replace(source, is_cited=True)
+    return replace(
+        source,
+        quote=source.text[start:end],
+        start=source.start + start,
+        end=source.start + end,
+        is_cited=True,
+    )

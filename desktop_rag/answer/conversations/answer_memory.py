@@ -1,0 +1,156 @@
+"""What was answered before, and which of it is an example for a question. Worker threads.
+
+Of a past answer only its form is wanted, so a question must be nearly the same as the one before
+it is shown: how near is told on each model's own scale.
+"""
+
+import logging
+from collections.abc import Sequence
+from threading import Event
+
+from desktop_rag.answer.citing.citations import normalise
+from desktop_rag.answer.search.similarity_calibration import SimilarityCalibration
+from desktop_rag.core.conversation import Message
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.interaction import Interaction, outcome_of
+from desktop_rag.core.query import parse_query
+from desktop_rag.models.ports import Embedder, Vectors
+from desktop_rag.store.contract.interaction_store import InteractionStore
+
+log = logging.getLogger(__name__)
+
+MOST_EXAMPLES = 3
+# From 0, unrelated, to 1, the same text; docs/decisions/032-memory.md has the figures.
+LEAST_SIMILARITY = 0.75
+# So many get the vector of another model after an answer.
+_AT_ONCE = 32
+
+
+class Memory:
+    """Records interactions, finds those like a question, and forgets on request."""
+
+    def __init__(self, interactions: InteractionStore, embedder: Embedder | None) -> None:
+        """Without an embedder all is recorded and nothing found."""
+        self._interactions = interactions
+        self._embedder = embedder
+        self._scale = SimilarityCalibration()
+        # The question looked for last, which is recorded next; any thread may replace it.
+        self._latest: tuple[str, Vectors] | None = None
+
+    # --- for people ------------------------------------------------------------------------------
+
+    def count(self) -> int:
+        """How many interactions are remembered."""
+        return self._interactions.count()
+
+    def newest(self, most: int) -> list[Interaction]:
+        """The last ones, the newest first."""
+        return self._interactions.newest(most)
+
+    def recall(self, interaction_ids: Sequence[str]) -> list[Interaction]:
+        """Those of them that were not forgotten."""
+        return self._interactions.get(interaction_ids)
+
+    def forget(self, interaction_id: str) -> None:
+        """Remove one for good; its chat stays as it is."""
+        self._interactions.forget([interaction_id])
+
+    def put_back(self, interaction: Interaction) -> None:
+        """Undo `forget`."""
+        self._interactions.add(interaction)
+        self._embed([interaction], Event())
+
+    def forget_all(self) -> None:
+        """Remove every one for good."""
+        self._interactions.forget_all()
+
+    # --- for answers -----------------------------------------------------------------------------
+
+    def examples(
+        self, asked: str, *, conversation_id: str, assistant_id: str
+    ) -> tuple[Interaction, ...]:
+        """Successful answers to questions like this one, from other conversations.
+
+        None when the embedder can't be asked: that is only logged.
+        """
+        if self._embedder is None:
+            return ()
+        try:
+            unrelated = self._scale.unrelated(self._embedder)
+            found = self._interactions.similar(
+                self._vector(self._embedder, asked),
+                self._embedder.name,
+                assistant_id=assistant_id,
+                outside=conversation_id,
+                least=unrelated + LEAST_SIMILARITY * (1 - unrelated),
+                most=MOST_EXAMPLES,
+            )
+        except AppError as error:
+            log.info("nothing could be remembered: %s", error.title)
+            return ()
+        return tuple(found)
+
+    def record(
+        self, question: str, answer: Message, *, has_several_steps: bool, assistant_id: str
+    ) -> None:
+        """Keep a question with its answer, however that ended.
+
+        Nobody waits for its vector: where that was not needed yet, `catch_up` makes it. Nor does
+        it raise for the world's fault: the answer stands already.
+        """
+        asked = answer.notes.asked if answer.notes else ""
+        interaction = Interaction(
+            interaction_id=answer.message_id,
+            conversation_id=answer.conversation_id,
+            question=question,
+            asked=asked or question,
+            # Its numbers were those of its sources.
+            answer=normalise(answer.text, frozenset())[0],
+            outcome=outcome_of(answer),
+            ended_at=answer.created_at,
+            model=answer.model,
+            has_several_steps=has_several_steps,
+            assistant_id=assistant_id,
+        )
+        latest = self._latest
+        try:
+            if self._embedder and latest and latest[0] == interaction.asked:
+                self._interactions.add(interaction, self._embedder.name, latest[1])
+            else:
+                self._interactions.add(interaction)
+        except AppError as error:
+            log.info("an answer is not remembered: %s", error.title)
+
+    def catch_up(self, cancel: Event) -> None:
+        """Give some of those a vector that have none of the present model."""
+        if self._embedder:
+            name = self._embedder.name
+            self._embed(self._interactions.without_vector_of(name, _AT_ONCE), cancel)
+
+    def _embed(self, interactions: Sequence[Interaction], cancel: Event) -> None:
+        if self._embedder is None:
+            return
+        try:
+            for interaction in interactions:
+                if cancel.is_set():
+                    break
+                vector = self._vector(self._embedder, interaction.asked)
+                self._interactions.set_vector(
+                    interaction.interaction_id, self._embedder.name, vector
+                )
+        except AppError as error:
+            log.info("what is remembered was not embedded: %s", error.title)
+
+    def _vector(self, embedder: Embedder, asked: str) -> Vectors:
+        latest = self._latest
+        if latest is None or latest[0] != asked:
+            latest = self._latest = asked, embedder.embed_query(_words_of(asked))
+        return latest[1]
+
+
+def _words_of(asked: str) -> str:
+    """A question without its filters."""
+    try:
+        return parse_query(asked).text or asked
+    except AppError:  # a date that is none
+        return asked

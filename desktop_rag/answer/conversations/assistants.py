@@ -1,0 +1,181 @@
+"""The assistants a person has made, and what each makes of a question. Worker threads only."""
+
+import itertools
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from desktop_rag.core.assistant import LONGEST_NAME, Assistant, as_kept, limits_of
+from desktop_rag.core.domain import Collection
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.question import Reach
+from desktop_rag.core.settings import Settings
+from desktop_rag.store.contract.assistant_store import AssistantStore
+
+_COPY = " (copy{number})"
+_DELETED = "The assistant of this chat was deleted: this was answered without it."
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What a question is answered with: whose model and settings, from which documents.
+
+    `hints` are sentences to tell with the answer. With a `refusal` it must not be answered: it
+    would go where the person did not want it to.
+    """
+
+    settings: Settings
+    reach: Reach
+    assistant: Assistant | None = None
+    hints: tuple[str, ...] = ()
+    refusal: AppError | None = None
+
+    @property
+    def wishes(self) -> str:
+        """The assistant's instructions, "" for none."""
+        return self.assistant.instructions if self.assistant else ""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the model may answer from what it knows itself."""
+        return self.assistant is not None and self.assistant.is_open
+
+
+class Assistants:
+    """Keeps assistants, whose names all differ, and sets up questions for them."""
+
+    def __init__(
+        self, store: AssistantStore, collections: Callable[[], Sequence[Collection]]
+    ) -> None:
+        """`collections` gives those there are now."""
+        self._store = store
+        self._collections = collections
+
+    def all(self) -> list[Assistant]:
+        """Those not deleted, by name."""
+        return self._store.all()
+
+    def get(self, assistant_id: str) -> Assistant | None:
+        """The assistant; None for "" and for one that was deleted."""
+        every = self._store.all() if assistant_id else []
+        return next((a for a in every if a.assistant_id == assistant_id), None)
+
+    def find(self, name: str) -> Assistant:
+        """The assistant of this name, in any case. AppError when there is none."""
+        every = self._store.all()
+        wanted = _folded(name)
+        for assistant in every:
+            if _folded(assistant.name) == wanted:
+                return assistant
+        names = ", ".join(assistant.name for assistant in every)
+        hint = f"There are: {names}." if names else "Make one in the window, above the chat."
+        raise AppError(f"There is no assistant “{name}”.", hint)
+
+    def add(self, assistant: Assistant) -> Assistant:
+        """Keep a new assistant; returns it with its id. AppError as `change`."""
+        return self.change(replace(assistant, assistant_id=uuid.uuid4().hex))
+
+    def change(self, assistant: Assistant) -> Assistant:
+        """Keep the assistant as it is now; returns it as kept.
+
+        AppError, with nothing changed, when it can't be kept so or another one has its name.
+        """
+        kept = as_kept(assistant)
+        if self._is_taken(kept.name, kept.assistant_id):
+            title = f"There is another assistant called “{kept.name}”."
+            raise AppError(title, "Choose another name.")
+        self._store.put(kept)
+        return kept
+
+    def copy(self, assistant: Assistant) -> Assistant:
+        """A new assistant like this one, under a name of its own."""
+        return self.add(replace(assistant, name=self._free_name(assistant.name)))
+
+    def delete(self, assistant_id: str) -> None:
+        """Hide the assistant; it is removed for good at the next start. Its chats go on."""
+        self._store.set_deleted(assistant_id, True)
+
+    def restore(self, assistant: Assistant) -> None:
+        """Undo `delete`. If its name was given away meanwhile, it gets another."""
+        if self._is_taken(assistant.name, assistant.assistant_id):
+            named = replace(assistant, name=self._free_name(assistant.name))
+            self._store.put(named)
+        else:
+            self._store.set_deleted(assistant.assistant_id, False)
+
+    def purge_deleted(self) -> None:
+        """Remove deleted assistants for good. Called at the start of the app."""
+        self._store.purge_deleted()
+
+    def set_up(self, assistant_id: str, collection_id: str, settings: Settings) -> Setup:
+        """What a question to this assistant is answered with; "" is none, and all documents.
+
+        `settings` hold where the assistant says nothing. What it names and is gone is told by the
+        hints, or refused where the question would then go elsewhere.
+        """
+        assistant = self.get(assistant_id)
+        if assistant is None:
+            hints = (_DELETED,) if assistant_id else ()
+            return Setup(settings, Reach.of_collection(collection_id), hints=hints)
+        used = settings
+        if assistant.has_model:
+            used = settings.using(assistant.base_url, assistant.model)
+        if assistant.retrieval:
+            used = replace(used, retrieval=assistant.retrieval)
+        asked, hints = self._asked(assistant, collection_id)
+        reach = Reach(asked, limits_of(assistant.filters))
+        refusal = _refusal(assistant, asked, used)
+        return Setup(settings if refusal else used, reach, assistant, hints, refusal)
+
+    def _asked(
+        self, assistant: Assistant, collection_id: str
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The collections to ask, none for all, and what to say about them."""
+        own = assistant.collection_ids
+        if not own:
+            return Reach.of_collection(collection_id).collection_ids, ()
+        there = {collection.collection_id for collection in self._collections()}
+        left = tuple(i for i in own if i in there)
+        if collection_id in left:
+            return (collection_id,), ()
+        hints: list[str] = []
+        if collection_id:
+            hints.append(f"“{assistant.name}” asks collections of its own, not the one chosen.")
+        if gone := len(own) - len(left):
+            are = "is" if gone == 1 else "are"
+            hints.append(f"{gone:,} of the collections of “{assistant.name}” {are} gone.")
+        return left, tuple(hints)
+
+    def _is_taken(self, name: str, assistant_id: str) -> bool:
+        return any(
+            _folded(other.name) == _folded(name) and other.assistant_id != assistant_id
+            for other in self._store.all()
+        )
+
+    def _free_name(self, name: str) -> str:
+        """`Name (copy)`, `Name (copy 2)` and so on, the first that is free, within its length."""
+        for number in itertools.count(1):
+            ending = _COPY.format(number=f" {number}" if number > 1 else "")
+            candidate = name[: LONGEST_NAME - len(ending)].rstrip() + ending
+            if not self._is_taken(candidate, ""):
+                return candidate
+        raise AssertionError("numbers do not end")
+
+
+def _refusal(assistant: Assistant, asked: Sequence[str], used: Settings) -> AppError | None:
+    if assistant.has_model and not used.endpoint.is_set:
+        return AppError(
+            f"The endpoint of “{assistant.name}” is no longer set up.",
+            f"It was {assistant.base_url}. Choose another model for the assistant, or ask without"
+            " it.",
+        )
+    if assistant.collection_ids and not asked:
+        return AppError(
+            f"The collections of “{assistant.name}” are gone.",
+            "Choose others for the assistant, or ask without it.",
+        )
+    return None
+
+
+def _folded(name: str) -> str:
+    return " ".join(name.split()).casefold()

@@ -1,0 +1,206 @@
+"""A conversation as a file to keep: Markdown, HTML or JSON, with the sources. Pure, any thread.
+
+Foreign text is never taken for HTML, and nothing in the file is fetched when it is opened.
+"""
+
+import html
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Any
+
+from markdown_it import MarkdownIt
+
+from desktop_rag.core.attachment import Attachment, in_words
+from desktop_rag.core.conversation import (
+    OWN_KNOWLEDGE,
+    Conversation,
+    Message,
+    MessageState,
+    Role,
+    SourceRef,
+)
+
+# What `imports` knows a file of ours by.
+FORMAT = "desktop-rag chat"
+VERSION = 1
+
+_parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+_parser.disable(["image", "html_block", "html_inline", "reference"])
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|])")
+_STYLE = (
+    "body{font:16px/1.5 sans-serif;max-width:46em;margin:2em auto;padding:0 1em}"
+    "blockquote{margin:.3em 0 .3em 1em;color:#555}.who{color:#555;margin-top:2em}"
+    "pre{overflow:auto;background:#f4f4f4;padding:.6em}table{border-collapse:collapse}"
+    "td,th{border:1px solid #ccc;padding:.2em .5em}"
+)
+_STATES = {MessageState.STOPPED: "stopped", MessageState.FAILED: "failed"}
+
+
+def exported(conversation: Conversation, messages: Sequence[Message], ending: str) -> str:
+    """The text of a file with this ending: .html, .json, else Markdown."""
+    match ending.casefold():
+        case ".html" | ".htm":
+            return _as_html(conversation, messages)
+        case ".json":
+            return _as_json(conversation, messages)
+        case _:
+            return _as_markdown(conversation, messages)
+
+
+# --- Markdown --------------------------------------------------------------------------------
+
+
+def _as_markdown(conversation: Conversation, messages: Sequence[Message]) -> str:
+    parts = [f"# {_plain(conversation.title)}"]
+    for message in messages:
+        parts.append(f"## {_plain(_speaker(message))}")
+        parts.append(
+            _plain_lines(message.text) if message.role is Role.USER else _loadless(message)
+        )
+        parts += [_plain(in_words(message.attachments)), *_failure(message)]
+        parts += ["\n\n".join(_markdown_source(s) for s in message.sources if s.is_cited)]
+    return "\n\n".join(part.strip() for part in parts if part.strip()) + "\n"
+
+
+def _loadless(message: Message) -> str:
+    """An answer as it was written, with pictures as links: a viewer would fetch them."""
+    return message.text.replace("![", "[")
+
+
+def _markdown_source(source: SourceRef) -> str:
+    lines = [f"\\[{source.n}\\] {_plain(_place(source))}"]
+    lines += [f"> {_plain(line)}" for line in source.quote.splitlines() if line.strip()]
+    text = "  \n".join(lines[:1]) + ("\n\n" + "\n".join(lines[1:]) if lines[1:] else "")
+    return f"{text}\n\n{_indented(source.query)}" if source.query else text
+
+
+def _indented(query: str) -> str:
+    """Code, whatever stands in it."""
+    return "\n".join(f"    {line}" for line in query.splitlines())
+
+
+def _plain(text: str) -> str:
+    """One line that Markdown shows as it is."""
+    return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
+
+
+def _plain_lines(text: str) -> str:
+    return "  \n".join(_plain(line) for line in text.splitlines())
+
+
+# --- HTML ------------------------------------------------------------------------------------
+
+
+def _as_html(conversation: Conversation, messages: Sequence[Message]) -> str:
+    title = html.escape(" ".join(conversation.title.split()))
+    body = "\n".join(part for message in messages for part in _html_message(message))
+    return (
+        '<!doctype html>\n<html><head><meta charset="utf-8">\n'
+        # Nothing is loaded, whatever a model or a document wrote.
+        '<meta http-equiv="Content-Security-Policy" '
+        "content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
+        f"<title>{title}</title><style>{_STYLE}</style></head>\n"
+        f"<body><h1>{title}</h1>\n{body}\n</body></html>\n"
+    )
+
+
+def _html_message(message: Message) -> Iterator[str]:
+    yield f'<p class="who">{html.escape(_speaker(message))}</p>'
+    if message.role is Role.USER:
+        yield f'<p style="white-space:pre-wrap">{html.escape(message.text)}</p>'
+    else:
+        yield _parser.render(message.text)
+    told = [in_words(message.attachments), *_failure(message)]
+    yield from (f"<p>{html.escape(line)}</p>" for line in told if line)
+    for source in message.sources:
+        if source.is_cited:
+            quote = f"<blockquote>{html.escape(source.quote)}</blockquote>" if source.quote else ""
+            query = f"<pre>{html.escape(source.query)}</pre>" if source.query else ""
+            yield f"<div>[{source.n}] {html.escape(_place(source))}{quote}{query}</div>"
+
+
+# --- JSON ------------------------------------------------------------------------------------
+
+
+def _as_json(conversation: Conversation, messages: Sequence[Message]) -> str:
+    """Everything, so that `imports` makes the same of it."""
+    document = {
+        "format": FORMAT,
+        "version": VERSION,
+        "title": conversation.title,
+        "updated_at": _exactly(conversation.updated_at),
+        "messages": [_json_message(message) for message in messages],
+    }
+    return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+
+
+def _json_message(message: Message) -> dict[str, Any]:
+    fields: dict[str, Any] = {
+        "role": message.role.value,
+        "text": message.text,
+        "created_at": _exactly(message.created_at),
+    }
+    if message.role is Role.USER:
+        attached = [_json_attachment(attachment) for attachment in message.attachments]
+        return fields | ({"attachments": attached} if attached else {})
+    return fields | {
+        "state": message.state.value,
+        "model": message.model,
+        "is_excerpts": message.is_excerpts,
+        "is_own_knowledge": message.is_own_knowledge,
+        "seconds": message.seconds,
+        "error_title": message.error_title,
+        "error_hint": message.error_hint,
+        "thinking": message.thinking,
+        "feedback": message.feedback.value,
+        "notes": message.notes.to_json() if message.notes else None,
+        "follow_ups": list(message.follow_ups),
+        "sources": [_json_source(source) for source in message.sources],
+        "nearest": [_json_source(source) for source in message.nearest],
+    }
+
+
+def _json_attachment(attachment: Attachment) -> dict[str, Any]:
+    """What it was; its text and its image stay here."""
+    return {
+        "name": attachment.name,
+        "kind": attachment.kind.value,
+        "words": attachment.words,
+        "pages": attachment.pages,
+    }
+
+
+def _json_source(source: SourceRef) -> dict[str, Any]:
+    return asdict(source) | {"anchor": source.anchor.to_json()}
+
+
+def _exactly(seconds: float) -> str:
+    """A moment to the microsecond, with its time zone."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat()
+
+
+# --- in words --------------------------------------------------------------------------------
+
+
+def _speaker(message: Message) -> str:
+    who = "You" if message.role is Role.USER else message.model or "Excerpts from your documents"
+    parts = [who, _moment(message.created_at), _STATES.get(message.state, "")]
+    parts += [OWN_KNOWLEDGE] if message.is_own_knowledge else []
+    return " · ".join(part for part in parts if part)
+
+
+def _failure(message: Message) -> list[str]:
+    return [f"{message.error_title} {message.error_hint}".strip()] if message.error_title else []
+
+
+def _place(source: SourceRef) -> str:
+    where = source.url or source.path
+    parts = [source.title, source.part, source.anchor.label(), where]
+    return ", ".join(dict.fromkeys(part for part in parts if part))
+
+
+def _moment(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).astimezone().strftime("%Y-%m-%d %H:%M")

@@ -1,0 +1,166 @@
+"""The stored conversations: found, renamed, pinned, copied, put back. Worker threads only."""
+
+import time
+import uuid
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from desktop_rag.answer.conversations.conversation_export import exported
+from desktop_rag.answer.conversations.conversation_import import read_conversation
+from desktop_rag.answer.conversations.rewrites import Rewrites, is_of
+from desktop_rag.core.conversation import Conversation, Feedback, Message, Role, SourceRef
+from desktop_rag.core.errors import AppError
+from desktop_rag.store.contract.engine import Engine
+
+_COPY = "{title} (copy)"
+
+
+class History:
+    """What the chat keeps, and what a person can do with it."""
+
+    def __init__(self, engine: Engine, rewrites: Rewrites) -> None:
+        self._conversations = engine.conversations
+        self._attachments = engine.attachments
+        self._documents = engine.documents
+        self._rewrites = rewrites
+        self._opened_at = time.time()
+
+    def all(self) -> list[Conversation]:
+        """Those not deleted: pinned ones first, then the one last written to."""
+        return self._conversations.all()
+
+    def find(self, text: str) -> frozenset[str]:
+        """The ids of conversations with this text in their title or in a message, in any case."""
+        return self._conversations.holding(text.strip()) if text.strip() else frozenset()
+
+    def messages(self, conversation_id: str) -> list[Message]:
+        """The messages in order, answers with the sources they were shown with."""
+        names = self._rewrites.names()
+        return [
+            replace(message, is_rewritten=any(is_of(name, message) for name in names))
+            for message in self._conversations.messages(conversation_id)
+        ]
+
+    def rename(self, conversation_id: str, title: str) -> None:
+        """Give the conversation another title; an empty one is ignored."""
+        if title.strip():
+            self._conversations.rename(conversation_id, title.strip())
+
+    def set_pinned(self, conversation_id: str, is_pinned: bool) -> None:
+        """Keep the conversation above the others, or no longer."""
+        self._conversations.set_pinned(conversation_id, is_pinned)
+
+    def delete(self, conversation_id: str) -> None:
+        """Hide the conversation; it is removed for good at the next start."""
+        self._conversations.set_deleted(conversation_id, True)
+
+    def restore(self, conversation_id: str) -> None:
+        """Undo `delete`."""
+        self._conversations.set_deleted(conversation_id, False)
+
+    def purge_deleted(self) -> None:
+        """Remove deleted conversations for good, with what was attached to them alone.
+
+        Called at the start of the app.
+        """
+        self._conversations.purge_deleted()
+        self._attachments.purge(self._opened_at)
+
+    def fork(self, conversation_id: str, message_id: str) -> Conversation:
+        """A copy of the conversation up to and with one of its messages."""
+        messages = self.messages(conversation_id)
+        return self._copy(conversation_id, messages[: _place_of(messages, message_id) + 1])
+
+    def fork_before(self, conversation_id: str, message_id: str) -> Conversation:
+        """A copy of what came before a message, where another question can be asked instead."""
+        messages = self.messages(conversation_id)
+        return self._copy(conversation_id, messages[: _place_of(messages, message_id)])
+
+    def set_feedback(self, message_id: str, feedback: Feedback) -> None:
+        """Note what the person thinks of an answer, and so of its copies in other conversations.
+
+        Every change is kept, the last one stands.
+        """
+        self._conversations.add_feedback(message_id, feedback)
+
+    def own_text(self, message: Message) -> str:
+        """An answer as the person rewrote it, or else as it was given, without its numbers."""
+        return self._rewrites.text(message)
+
+    def rewrite(self, message: Message, text: str) -> Path:
+        """Keep an answer of the person's own in place of this one; returns its file."""
+        messages = self._conversations.messages(message.conversation_id)
+        asked = [m.text for m in messages[: _place_of(messages, message.message_id)]]
+        return self._rewrites.write(asked[-1] if asked else "", message, text)
+
+    def delete_rewrite(self, message: Message) -> None:
+        """Forget the person's own answer."""
+        self._rewrites.delete(message)
+
+    def put_back(self, message: Message, *, in_place_of: str) -> None:
+        """Bring an answer back that another one, of this id, has replaced.
+
+        AppError when that one is gone too.
+        """
+        present = self._conversations.messages(message.conversation_id)
+        if all(other.message_id != in_place_of for other in present):
+            raise AppError("The answer was given again meanwhile.", "Only the last one comes back.")
+        self._conversations.replace_message(in_place_of, message)
+
+    def export(self, conversation_id: str, ending: str) -> str:
+        """The conversation with its sources as the text of a file: .md, .html or .json."""
+        conversation = self._conversations.get(conversation_id)
+        return exported(conversation, self.messages(conversation_id), ending)
+
+    def import_file(self, path: Path) -> Conversation:
+        """A new conversation, as the file says that was exported as JSON. AppError when it is none.
+
+        Where a source's document is not in the library, or no longer, the file's word for where
+        it lies is only shown: nothing is ever opened there.
+        """
+        found = read_conversation(path)
+        conversation = self._conversations.add(found.title, "")
+        for message in found.messages:
+            self._conversations.add_message(
+                replace(
+                    message,
+                    conversation_id=conversation.conversation_id,
+                    sources=self._known(message.sources),
+                    nearest=self._known(message.nearest),
+                )
+            )
+            if message.feedback:
+                self._conversations.add_feedback(message.message_id, message.feedback)
+        return self._conversations.get(conversation.conversation_id)
+
+    def _known(self, sources: Sequence[SourceRef]) -> tuple[SourceRef, ...]:
+        """The sources with their places as the library knows them, or no document at all."""
+        ids = {source.document_id for source in sources}
+        documents = {found.document_id: found for found in self._documents.get(sorted(ids))}
+        return tuple(
+            replace(source, path=str(document.path), url=document.url, part=document.part)
+            if (document := documents.get(source.document_id))
+            else replace(source, document_id="")
+            for source in sources
+        )
+
+    def _copy(self, conversation_id: str, messages: Sequence[Message]) -> Conversation:
+        original = self._conversations.get(conversation_id)
+        title = _COPY.format(title=original.title)
+        copy = self._conversations.add(title, original.collection_id, original.assistant_id)
+        for message in messages:
+            fresh = replace(
+                message,
+                message_id=uuid.uuid4().hex,
+                conversation_id=copy.conversation_id,
+                copy_of=message.copy_of or message.message_id,
+            )
+            self._conversations.add_message(fresh)
+            if fresh.role is Role.USER:
+                self._attachments.set(copy.conversation_id, fresh.attachments)
+        return self._conversations.get(copy.conversation_id)
+
+
+def _place_of(messages: Sequence[Message], message_id: str) -> int:
+    return next(n for n, message in enumerate(messages) if message.message_id == message_id)

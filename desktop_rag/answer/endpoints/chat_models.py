@@ -1,0 +1,170 @@
+"""The chat models in use: made once for each setting of their endpoint, closed at the end.
+
+Worker threads; the keyring and the network are asked here.
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+from threading import Event
+
+from desktop_rag.answer.endpoints.examiner import Examiner
+from desktop_rag.core.domain import EndpointReport
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.model_profile import ExaminationChanged, ModelProfile
+from desktop_rag.core.settings import EndpointSettings, Settings
+from desktop_rag.models.endpoints.client.answer_priority import AnswerPriority
+from desktop_rag.models.endpoints.client.chat_client import ChatClient
+from desktop_rag.models.endpoints.client.chat_stream import Usage
+from desktop_rag.models.endpoints.client.profile_book import ProfileBook
+from desktop_rag.models.endpoints.client.rate_limits import Allowances
+from desktop_rag.models.endpoints.endpoint_check import probe_endpoint
+from desktop_rag.models.endpoints.keys import KeyStore
+from desktop_rag.models.endpoints.local_servers import LocalServer, running_servers
+from desktop_rag.models.ports import ChatModel
+
+log = logging.getLogger(__name__)
+
+
+class ChatModels:
+    """The model that answers, the one for small jobs, and what concerns their endpoints."""
+
+    def __init__(
+        self,
+        keys: KeyStore,
+        settings: Settings,
+        profiles: ProfileBook | None = None,
+        allowances: Allowances | None = None,
+    ) -> None:
+        """Without `profiles` and `allowances` what they hold is forgotten when the app ends."""
+        self._keys = keys
+        self._settings = settings
+        self._profiles = profiles or ProfileBook()
+        self._stopping = Event()
+        self._precedence = AnswerPriority()
+        self._listeners: list[Callable[[ExaminationChanged], None]] = []
+        self._allowances = allowances or Allowances()
+        self._examiner = Examiner(
+            keys, self._profiles, self._precedence, self._allowances, self._tell
+        )
+        self._examines_by_itself = False
+        # All clients made so far, those in use last: an earlier one may still be answering.
+        self._clients: list[tuple[EndpointSettings, str, ChatModel]] = []
+
+    def apply(self, settings: Settings) -> None:
+        """Use these settings from the next call on."""
+        self._settings = settings
+
+    @property
+    def settings(self) -> Settings:
+        """What holds from the next call on."""
+        return self._settings
+
+    @property
+    def endpoint(self) -> EndpointSettings:
+        """The endpoint for answers, set or not."""
+        return self._settings.endpoint
+
+    def main(self, settings: Settings | None = None) -> ChatModel | None:
+        """The model that answers questions, by other settings if given; None without endpoint."""
+        return self._used((settings or self._settings).endpoint)
+
+    def helper(self, settings: Settings | None = None) -> ChatModel | None:
+        """The model for small jobs beside the answer; None when no endpoint answers either."""
+        settings = settings or self._settings
+        return self._used(settings.helping_endpoint) if settings.endpoint.is_set else None
+
+    def _used(self, endpoint: EndpointSettings) -> ChatModel | None:
+        if not endpoint.is_set:
+            return None
+        if self._examines_by_itself:
+            self._examiner.begin(endpoint)
+        return self._client(endpoint)
+
+    def warm_up(self) -> None:
+        """Load the client of the endpoint, if one is set, before the first question needs it.
+
+        From now on models that are used are examined in the background, once each.
+        """
+        self._examines_by_itself = True
+        try:
+            if model := self.main():
+                model.warm_up()
+        except AppError as error:
+            log.info("the endpoint cannot be used: %s", error.title)  # the question says so
+
+    def stop(self) -> None:
+        """End what waits for an endpoint outside of answers; those have their own `cancel`."""
+        self._stopping.set()
+        self._precedence.stop()
+
+    def close(self) -> None:
+        """Give up the connections to endpoints. No answer may be under way."""
+        self._examiner.close()
+        for _, _, client in self._clients:
+            client.close()
+        self._clients.clear()
+
+    def test_endpoint(self, endpoint: EndpointSettings, key: str = "") -> EndpointReport:
+        """Ask the endpoint for its models and for a first word; an empty key means the stored."""
+        key = key or self._keys.get(endpoint.base_url)
+        report = probe_endpoint(endpoint, key, self._stopping)
+        if report.models:
+            self._profiles.put_offer(endpoint.base_url, report.models)
+        return report
+
+    def offered(self, base_url: str) -> Sequence[str]:
+        """The models that the endpoint offered when it was last tested."""
+        return self._profiles.offer(base_url)
+
+    def examine(self, endpoint: EndpointSettings, key: str = "") -> ModelProfile:
+        """Measure what the model takes and gives, which takes seconds to minutes; kept.
+
+        Raises:
+            AppError: when it doesn't answer.
+        """
+        return self._examiner.examine(endpoint, key)
+
+    def profile(self, endpoint: EndpointSettings) -> ModelProfile:
+        """What is known of the endpoint's model."""
+        return self._profiles.get(endpoint.base_url, endpoint.model)
+
+    def spent_today(self, base_url: str) -> float:
+        """What the endpoint cost today, by the prices that were entered."""
+        return self._allowances.spent_today(base_url)
+
+    def tokens_counted(self) -> Usage:
+        """The tokens that endpoints counted since the app began, of all of them together."""
+        return self._allowances.tokens_counted()
+
+    def subscribe(self, listener: Callable[[ExaminationChanged], None]) -> Callable[[], None]:
+        """Tell when an examination begins and ends, on its thread; returns how to end that."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    def running_servers(self) -> Sequence[LocalServer]:
+        """The model servers that run on this computer."""
+        return running_servers(self._stopping)
+
+    def has_key(self, base_url: str) -> bool:
+        """Whether a key is known for this endpoint."""
+        return bool(self._keys.get(base_url))
+
+    def save_key(self, base_url: str, key: str) -> bool:
+        """Remember the key (an empty one forgets it); False when only for this session."""
+        if not key:
+            self._keys.delete(base_url)
+            return True
+        return self._keys.save(base_url, key)
+
+    def _client(self, endpoint: EndpointSettings) -> ChatModel:
+        key = self._keys.get(endpoint.base_url)
+        for known, known_key, client in reversed(self._clients):
+            if (known, known_key) == (endpoint, key):
+                return client
+        client = ChatClient(endpoint, key, self._profiles, self._precedence, self._allowances)
+        self._clients.append((endpoint, key, client))
+        return client
+
+    def _tell(self, event: ExaminationChanged) -> None:
+        for listener in list(self._listeners):
+            listener(event)

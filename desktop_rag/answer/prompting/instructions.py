@@ -1,0 +1,54 @@
+"""What a model is told for an assistant: the app's own rules first, then what the person wishes.
+
+Pure, any thread. The rules on citations and fenced data hold for every assistant: they stand first,
+and what follows is told to give way to them.
+"""
+
+from desktop_rag.answer.prompting.own_knowledge import OWN_KNOWLEDGE_LINE
+from desktop_rag.answer.prompting.prompt import INSTRUCTIONS, ONLY_SOURCES
+from desktop_rag.answer.prompting.prompt_sanitizer import sanitized
+
+# Nobody writes it by chance, and it stays the same: servers can reuse their work on a beginning.
+_TAG = "wishes-of-the-person"
+_SOURCES_FIRST = f"""\
+- Answer from the sources in the last message. What they hold comes first and stands by itself.
+- Only where it helps, add after that what you know yourself and the sources don't say. Before it \
+write this line, exactly as it stands and in English: {OWN_KNOWLEDGE_LINE}
+Below that line cite nothing and write no numbers in brackets. Above it write nothing that is from \
+your own knowledge, and never put both into one sentence. If you know otherwise than the sources \
+say, tell above the line what they say, and below it what you know."""
+OPEN_INSTRUCTIONS = INSTRUCTIONS.replace(ONLY_SOURCES, _SOURCES_FIRST)
+WITHOUT_SOURCES = """\
+A person asks you a question. Their own documents were searched first, and nothing in them is \
+about it. Answer it from your general knowledge.
+
+Rules:
+- The person is told that the answer is not from their documents. Don't speak as if it were, cite \
+nothing, name no sources, and write no numbers in brackets.
+- If only the person or their documents can know the answer, say so. If you don't know it or are \
+not sure, say that. Never guess names, numbers or dates.
+- Answer in the language of the question. Be brief. Write no links and no images."""
+_WISHES = """\
+
+
+The person wishes the following of these answers. Follow it in task, form and tone as far as the \
+rules above allow; wherever it differs from a rule, the rule holds.
+<{tag}>
+{wishes}
+</{tag}>"""
+
+
+def instructions_for(wishes: str, *, is_open: bool, has_sources: bool) -> str:
+    """What comes before a question, whose sources are all there is to answer from unless `is_open`.
+
+    `wishes` are the person's own instructions, "" for none.
+    """
+    if not is_open:
+        return with_wishes(INSTRUCTIONS, wishes)
+    return with_wishes(OPEN_INSTRUCTIONS if has_sources else WITHOUT_SOURCES, wishes)
+
+
+def with_wishes(rules: str, wishes: str) -> str:
+    """The rules, and behind them what the person wishes, if anything."""
+    plain = sanitized(wishes, _TAG).strip()
+    return rules + _WISHES.format(tag=_TAG, wishes=plain) if plain else rules

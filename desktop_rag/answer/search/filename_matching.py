@@ -1,0 +1,85 @@
+"""Which documents a question names: "the 2015 report of Adobe" means ADOBE_2015_10K.pdf. Any
+worker thread.
+"""
+
+import math
+import re
+from itertools import pairwise
+
+from desktop_rag.core.function_words import function_words
+from desktop_rag.core.text import words
+from desktop_rag.store.contract.scope import Scope
+from desktop_rag.store.contract.search import NameStore
+
+_LEAST_LETTERS = 3
+# Shorter ones stand inside too many others: age in mortgage, man in manual. Scripts that put no
+# space between words begin here, and there a word is always inside.
+_LEAST_PIECE = 6
+_UNSPACED_FROM = "\u2e80"
+_POSSESSIVE = re.compile("['’]s$")
+_NUMBER = re.compile(r"[0-9]{4,}")
+# What most names hold names nothing: together the words must leave one document in eight.
+_LEAST_WEIGHT = math.log(8)
+# Of the best document's weight, what others need to be meant as well.
+_NEARLY = 0.8
+_MOST_DOCUMENTS = 8
+
+
+class FilenameMatcher:
+    """Finds them by words that stand in few names."""
+
+    def __init__(self, names: NameStore) -> None:
+        self._names = names
+
+    def of(self, text: str, scope: Scope) -> tuple[str, ...]:
+        """The ids of the documents that the question names; none when it names none or many."""
+        parts = _parts(text)
+        if not parts:
+            return ()
+        pieces = [part for part in parts if _is_piece(part)]
+        beginnings = [part for part in _capitals(text) if part in parts]
+        found, total = self._names.holding(parts, beginnings, pieces, scope)
+        frequency = {part: sum(part in held for held in found.values()) for part in parts}
+        weights = {
+            document_id: sum(math.log(total / frequency[part]) for part in _widest(held))
+            for document_id, held in found.items()
+        }
+        best = max(weights.values(), default=0.0)
+        if best < _LEAST_WEIGHT:
+            return ()
+        named = tuple(sorted(i for i, weight in weights.items() if weight >= _NEARLY * best))
+        return named if len(named) <= _MOST_DOCUMENTS else ()
+
+
+def _parts(text: str) -> list[str]:
+    """Words, two words written as one, and numbers, as they may stand in a file's name."""
+    said = words(text)
+    idle = function_words(said)
+    kept = [_plain(word) for word in said if word not in idle]
+    kept = [word for word in kept if not word.isdecimal()]
+    joined = ["".join(pair) for pair in pairwise(kept)]
+    long = [word for word in kept if len(word) >= _LEAST_LETTERS or not word.isalpha()]
+    return list(dict.fromkeys([*long, *joined, *_NUMBER.findall(text)]))
+
+
+def _plain(word: str) -> str:
+    """In small letters, without what marks a possessive, and without apostrophes."""
+    return _POSSESSIVE.sub("", word.casefold()).replace("'", "").replace("’", "")
+
+
+def _capitals(text: str) -> list[str]:
+    """Abbreviations, which may begin a longer word: MGM is in MGMRESORTS_2018.pdf."""
+    if text.isupper():
+        return []
+    said = [_POSSESSIVE.sub("", word) for word in words(text)]
+    return [w.casefold() for w in said if w.isupper() and w.isalpha() and len(w) >= _LEAST_LETTERS]
+
+
+def _is_piece(part: str) -> bool:
+    is_long = len(part) >= _LEAST_PIECE or part[0] >= _UNSPACED_FROM
+    return is_long and not part.isdecimal()
+
+
+def _widest(held: set[str]) -> list[str]:
+    """Without those that stand inside another one."""
+    return [part for part in held if not any(part in other for other in held if other != part)]

@@ -1,0 +1,18 @@
+"""Two pieces of work at the same time: a question waits for the longer one, not for both."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+A = TypeVar("A")
+B = TypeVar("B")
+
+
+def run_in_parallel(here: Callable[[], A], aside: Callable[[], B]) -> tuple[A, B]:
+    """The results of both; `aside` runs on a thread of its own, which has ended on return.
+
+    What either raises is raised here, that of `here` first.
+    """
+    with ThreadPoolExecutor(1, thread_name_prefix="question-aside") as threads:
+        other = threads.submit(aside)
+        return here(), other.result()

@@ -1,0 +1,130 @@
+"""Mends typos in a question by the words of the library, and leaves alone what may be right.
+
+Any thread. No dictionary of any language is at hand, so a word that the library lacks is as likely
+to be a name or a word for something else: only what is very close counts as a slip.
+"""
+
+from collections.abc import Sequence
+
+from desktop_rag.core.function_words import function_words
+from desktop_rag.core.query import Query
+from desktop_rag.core.terms import word_groups
+from desktop_rag.core.text import sentences, words
+from desktop_rag.store.contract.search import LexicalStore, Weights
+
+# A shorter word has too many neighbours; a long one may have two letters wrong.
+_LEAST_LETTERS = 5
+_TWO_ERRORS_FROM = 10
+# Each one that is looked up reads a part of the vocabulary.
+_MOST_LOOKED_UP = 4
+# A word is compared with the ways in which so many passages spell it.
+_PASSAGES_READ = 30
+# What is longer is a pasted text.
+_LONGEST_QUESTION = 40
+# What tells whether a question is in a language of the library.
+_TELLING_LETTERS = 4
+# Where a capital letter makes no name.
+_CAPITAL_NOUNS = "de"
+
+
+class SpellingCorrector:
+    """Finds what was meant by words that the library doesn't hold."""
+
+    def __init__(self, lexical: LexicalStore) -> None:
+        self._lexical = lexical
+
+    def mend(
+        self, query: Query, languages: Sequence[str], weights: Weights
+    ) -> tuple[tuple[str, str], ...]:
+        """Pairs of a word as written and as a document spells it.
+
+        `languages` are the library's, `weights` those of all words of the question. Nothing is
+        mended in long questions, and when most words are unknown: another language, or a matter
+        that the library doesn't deal with.
+        """
+        written = list(dict.fromkeys(words(query.text)))
+        if len(written) > _LONGEST_QUESTION:
+            return ()
+        held = {group for group, n in zip(weights.words, weights.counts, strict=True) if n}
+        groups = {word: word_groups(word, languages) for word in written}
+        unknown = [word for word in written if not held.intersection(groups[word])]
+        if not unknown or _is_foreign(written, unknown):
+            return ()
+        untouched = {word for phrase in query.phrases for word in words(phrase)}
+        if _CAPITAL_NOUNS not in languages[:1]:
+            untouched |= _names(query.text)
+        candidates = [
+            word
+            for word in unknown
+            if len(word) >= _LEAST_LETTERS
+            and word.isalpha()
+            and word not in untouched
+            and len(groups[word]) == 1
+        ]
+        chosen = sorted(candidates, key=len, reverse=True)[:_MOST_LOOKED_UP]
+        near = {word: self._nearest(word, groups[word][0], languages) for word in chosen}
+        return tuple((word, near[word]) for word in candidates if near.get(word))
+
+    def _nearest(self, word: str, group: tuple[str, ...], languages: Sequence[str]) -> str:
+        """The word that was meant, as a document spells it, or "" when none is close enough."""
+        plain = word.casefold()
+        errors = 2 if len(plain) >= _TWO_ERRORS_FROM else 1
+        for stem in group:
+            if term := self._lexical.nearest_term(stem, errors):
+                forms = [f for f in self._forms(term) if _is_slip(plain, f.casefold(), errors)]
+                # What only looks alike may have another stem.
+                same = [f for f in forms if any(term in g for g in word_groups(f, languages))]
+                if same:
+                    return min(
+                        same, key=lambda f: (errors_between(plain, f.casefold()), f.swapcase())
+                    )
+        return ""
+
+    def _forms(self, term: str) -> set[str]:
+        """The words of some passages with the term: terms are stems, people read words."""
+        scores = dict(self._lexical.best([(term,)], _PASSAGES_READ))
+        return {word for p in self._lexical.passages(scores) for word in words(p.text)}
+
+
+def errors_between(one: str, other: str) -> int:
+    """How many letters are too many, missing, changed or swapped with their neighbours."""
+    before: list[int] = []
+    row = list(range(len(other) + 1))
+    for i, letter in enumerate(one, 1):
+        last, before, row = before, row, [i]
+        for j, counterpart in enumerate(other, 1):
+            changed = before[j - 1] + (letter != counterpart)
+            least = min(changed, before[j] + 1, row[j - 1] + 1)
+            if i > 1 and j > 1 and letter == other[j - 2] and one[i - 2] == counterpart:
+                least = min(least, last[j - 2] + 1)
+            row.append(least)
+    return row[-1]
+
+
+def _is_slip(written: str, near: str, errors: int) -> bool:
+    # First letters are seldom wrong, and liver, lives and live differ in their endings alone.
+    is_same_beginning = written[:1] == near[:1]
+    if not is_same_beginning or abs(len(written) - len(near)) > errors:
+        return False
+    is_other_form = written.startswith(near) or near.startswith(written)
+    return not is_other_form and errors_between(written, near) <= errors
+
+
+def _is_foreign(written: Sequence[str], unknown: Sequence[str]) -> bool:
+    idle = function_words(written)
+    telling = [word for word in written if len(word) >= _TELLING_LETTERS and word not in idle]
+    missing = sum(word in unknown for word in telling)
+    return missing > max(1, len(telling) - missing)
+
+
+def _names(text: str) -> set[str]:
+    """Words with a capital letter inside a sentence, unless all words have one."""
+    spoken = [words(text[start:end]) for start, end in sentences(text)]
+    if all(word[0].isupper() for sentence in spoken for word in sentence if word[0].isalpha()):
+        return set()
+    inner = {word for sentence in spoken for word in sentence[1:] if word[0].isupper()}
+    return inner | {word for sentence in spoken for word in sentence if not _is_plain(word)}
+
+
+def _is_plain(word: str) -> bool:
+    return word[1:] == word[1:].lower()

@@ -1,0 +1,82 @@
+"""The answer that a model writes: prompt out, events in. Runs on the thread that answers."""
+
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from threading import Event
+
+from desktop_rag.answer.prompting.prompt import INSTRUCTIONS, NOTHING_BESIDE, Beside, build_prompt
+from desktop_rag.answer.writing.answer_draft import AnswerDraft
+from desktop_rag.core.conversation import (
+    AnswerEvent,
+    AnswerWaits,
+    Message,
+    SourcesFound,
+    TextDelta,
+    ThinkingDelta,
+)
+from desktop_rag.core.errors import AppError
+from desktop_rag.models.ports import ChatModel, Delta
+
+_HISTORY = 12
+_TRIES = 3
+
+
+def answer_with(
+    model: ChatModel,
+    question: str,
+    history: Sequence[Message],
+    draft: AnswerDraft,
+    cancel: Event,
+    *,
+    instructions: str = INSTRUCTIONS,
+    attached: Callable[[int], Beside] = lambda _: NOTHING_BESIDE,
+) -> Iterator[AnswerEvent]:
+    """Have the model answer from the draft's sources, in the way of its examples.
+
+    What it writes grows in the draft, which keeps the sources and examples that were sent.
+
+    `attached` gives what the person attached, for a model that reads so many tokens. Without any
+    source it answers from its own knowledge, if the `instructions` say so. When the model turns out
+    to read less than was thought, it gets less.
+
+    Raises:
+        AppError: for whatever the endpoint did wrong; the draft keeps what had come by then.
+    """
+    draft.model = model.name
+    found, examples = draft.sources, draft.examples
+    for tries_left in reversed(range(_TRIES)):
+        context_tokens = model.context_tokens
+        prompt = build_prompt(
+            question,
+            found,
+            history[-_HISTORY:],
+            context_tokens=context_tokens,
+            count_tokens=model.count_tokens,
+            fence=secrets.token_hex(8),
+            instructions=instructions,
+            beside=replace(attached(context_tokens), examples=examples),
+        )
+        draft.send(prompt.sources)
+        draft.examples = prompt.examples
+        yield SourcesFound(draft.sources, draft.notes, draft.is_own_knowledge)
+        try:
+            yield from _heard(model.stream(prompt.turns, cancel), draft)
+        except AppError:
+            has_begun = bool(draft.text or draft.thinking)
+            if has_begun or not tries_left or model.context_tokens >= context_tokens:
+                raise
+        else:
+            return
+
+
+def _heard(deltas: Iterator[Delta], draft: AnswerDraft) -> Iterator[AnswerEvent]:
+    for delta in deltas:
+        if delta.status:
+            yield AnswerWaits(delta.status)
+        elif delta.is_thinking:
+            draft.thinking += delta.text
+            yield ThinkingDelta(delta.text)
+        else:
+            draft.text += delta.text
+            yield TextDelta(delta.text)

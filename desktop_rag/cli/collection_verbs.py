@@ -1,0 +1,104 @@
+"""The verbs about collections: `collection list` and `collection set-model`."""
+
+import argparse
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from desktop_rag import app
+from desktop_rag.cli import output
+from desktop_rag.cli.terminal import open_services, print_document, say
+from desktop_rag.core.domain import EMBEDDED_ELSEWHERE, Collection
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.paths import find_home
+from desktop_rag.models.embedding.remote_embedder import is_address
+from desktop_rag.running_app import ask_running_app
+from desktop_rag.waiting import Waiting
+
+
+def add_collections(parser: argparse.ArgumentParser) -> None:
+    """Add the verbs below `collection`."""
+    verbs = parser.add_subparsers(required=True)
+    text = "List the collections, and which model of meaning each one has."
+    added = verbs.add_parser("list", help=text, description=text)
+    added.set_defaults(run=_list)
+    added.add_argument("--json", action="store_true", help="print one JSON document")
+    text = (
+        "Embed the documents of a collection with another model and wait until that is done. Until"
+        " then the model before answers; what is interrupted goes on with the next run."
+    )
+    added = verbs.add_parser("set-model", help="Choose a collection's model.", description=text)
+    added.set_defaults(run=_set_model)
+    added.add_argument("name", help="the collection")
+    chosen = added.add_mutually_exclusive_group(required=True)
+    text = (
+        "a folder with an ONNX model as sentence-transformers saves it, or an endpoint, for example"
+        f" http://localhost:11434/v1#nomic-embed-text. {EMBEDDED_ELSEWHERE}"
+    )
+    chosen.add_argument("model", nargs="?", help=text)
+    text = "the model of the settings, as every collection has at first"
+    chosen.add_argument("--default", action="store_true", help=text)
+    added.add_argument("--json", action="store_true", help="print one JSON document")
+
+
+def running_app_verbs() -> Mapping[str, app.Verb]:
+    """What the running app answers for these verbs."""
+    return {"collections": lambda services, _: _listed(services)}
+
+
+def _list(arguments: argparse.Namespace) -> int:
+    is_answered, rows = ask_running_app(find_home(), "collections", {})
+    if not is_answered:
+        with open_services() as services:
+            rows = _listed(services)
+    print_document(rows, output.collection_lines, as_json=arguments.json)
+    return 0
+
+
+def _set_model(arguments: argparse.Namespace) -> int:
+    # The window does not change a model for others: it says that it is open.
+    ask_running_app(find_home(), "set-model", {})
+    model = _spec(arguments.model or "")
+    began_at = time.monotonic()
+    with open_services() as services, Waiting(services.library, say) as waiting:
+        library = services.library
+        chosen = library.find_collection(arguments.name)
+        if is_address(model):
+            say(EMBEDDED_ELSEWHERE)
+        library.set_embedder(chosen.collection_id, model)
+        library.start(watch=False)
+        waiting.until_quiet()
+        report = _row(services, library.find_collection(arguments.name)) | {
+            "embedded_chunks": library.embedded_chunks,
+            "seconds": round(time.monotonic() - began_at, 2),
+        }
+    print_document(report, output.set_model_lines, as_json=arguments.json)
+    return 0
+
+
+def _spec(model: str) -> str:
+    """As it is stored: an address, or a folder that is found from anywhere. AppError for none."""
+    if not model or is_address(model):
+        return model
+    folder = Path(model).expanduser().resolve()
+    if not folder.is_dir():
+        raise AppError(
+            f"There is no folder {folder}.",
+            "Give the folder of a model, or the address of an endpoint, which begins with http.",
+        )
+    return str(folder)
+
+
+def _listed(services: app.Services) -> list[dict[str, Any]]:
+    return [_row(services, collection) for collection in services.library.collections()]
+
+
+def _row(services: app.Services, collection: Collection) -> dict[str, Any]:
+    library = services.library
+    sources = [s for s in library.sources() if s.collection_id == collection.collection_id]
+    answering = services.engine.models.answering().get(collection.collection_id)
+    # Without the hash of its weights.
+    name = answering.name.partition("@")[0] if answering else ""
+    counts = [library.counts(source.source_id) for source in sources]
+    return output.collection_json(collection, name, counts)

@@ -1,0 +1,53 @@
+"""`desktop-rag demo`: the main job on the documents in resources/demo, with no endpoint.
+
+Where there is a display the window opens and asks the first question as soon as the words are
+searchable; elsewhere the same happens in the terminal. The demo has a home of its own.
+"""
+
+import os
+import sys
+
+from desktop_rag import app
+from desktop_rag.cli import output, verbs
+from desktop_rag.cli.terminal import say
+from desktop_rag.cli.window import open_window
+from desktop_rag.core.paths import Home, find_home
+from desktop_rag.waiting import Waiting
+
+
+def run(*, in_terminal: bool = False) -> int:
+    """Run the demo; returns the exit code."""
+    home = demo_home()
+    if in_terminal or not has_display():
+        return _run_in_terminal(home)
+    return open_window(home, starts_demo=True)
+
+
+def demo_home() -> Home:
+    """Beside the person's own home, so that the two libraries and their settings never mix."""
+    home = find_home()
+    return Home(home.root.with_name(home.root.name + "-demo"))
+
+
+def has_display() -> bool:
+    """Whether a window can be shown."""
+    if sys.platform in {"win32", "darwin"}:
+        return True
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+def _run_in_terminal(home: Home) -> int:
+    services = app.build_services(home)
+    try:
+        sys.stdout.write("Indexing the demo library …\n")
+        with Waiting(services.library, say) as waiting:
+            services.library.start(watch=False)
+            question = app.add_demo(services.library)
+            waiting.until_quiet()
+        answer = verbs.ask(services.library, services.chat, question)
+    finally:
+        services.close()
+    lines = [f"\n? {question}\n", *output.answer_lines(answer)]
+    lines += ["", 'Ask your own: desktop-rag index FOLDER, then desktop-rag ask "QUESTION"']
+    sys.stdout.write("\n".join(lines) + "\n")
+    return 0

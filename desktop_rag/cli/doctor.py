@@ -1,0 +1,126 @@
+"""Looks whether everything the app stands on is sound: store, model, folders, endpoint.
+
+Read-only unless asked to repair, which removes what belongs to no document. Runs on the caller's
+thread; part of the composition root, because it looks into every room.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from desktop_rag import app
+from desktop_rag.app import Services, embedder_opener
+from desktop_rag.core.domain import SourceState
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.settings import Settings
+from desktop_rag.models.endpoints.keys import KeyStore
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One check: what was looked at, whether it is sound, and if not the way out."""
+
+    check: str
+    is_ok: bool
+    title: str
+    hint: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """The keys of `doctor --json`."""
+        return {"check": self.check, "ok": self.is_ok, "title": self.title, "hint": self.hint}
+
+
+def running_app_verbs() -> Mapping[str, app.Verb]:
+    """What the running app answers for this verb."""
+    return {"doctor": examined}
+
+
+def examined(services: app.Services, request: dict[str, Any]) -> list[dict[str, Any]]:
+    """The document of `doctor`: a row for each check."""
+    findings = examine(
+        services, repair=bool(request["repair"]), measures_anew=bool(request["examine"])
+    )
+    return [finding.to_json() for finding in findings]
+
+
+def examine(
+    services: Services, *, repair: bool = False, measures_anew: bool = False
+) -> list[Finding]:
+    """All checks in order; with `repair` orphaned passages are removed first.
+
+    The chat model is examined if it never was, or with `measures_anew`.
+    """
+    return [
+        _check_settings(services),
+        _check_store(services, repair=repair),
+        _checked("model", lambda: _check_model(services.settings)),
+        *_check_folders(services),
+        _check_endpoint(services),
+        *_check_examination(services, anew=measures_anew),
+    ]
+
+
+def _check_settings(services: Services) -> Finding:
+    for notice in services.settings_notices:
+        return Finding("settings", False, notice.title, notice.hint)
+    return Finding("settings", True, "The settings were read.")
+
+
+def _check_store(services: Services, *, repair: bool) -> Finding:
+    documents = services.documents
+    removed = documents.purge_orphans() if repair else 0
+    if orphans := documents.count_orphans():
+        return Finding("store", False, f"{orphans:,} passages belong to no document.",
+                       "Run: desktop-rag doctor --repair")  # fmt: skip
+    if wrong := documents.count_inconsistent():
+        return Finding("store", False, f"{wrong:,} documents do not agree with their passages.",
+                       "Remove their folders from the library and add them again.")  # fmt: skip
+    done = f" {removed:,} passages that belonged to no document were removed." if removed else ""
+    return Finding("store", True, f"Documents and passages agree.{done}")
+
+
+def _check_model(settings: Settings) -> str:
+    return embedder_opener(KeyStore()).check(settings.index.model_folder)
+
+
+def _check_folders(services: Services) -> list[Finding]:
+    findings: list[Finding] = []
+    for source in services.library.sources():
+        if not source.path.exists() or source.state is SourceState.OFFLINE:
+            findings.append(
+                Finding("folder", False, f"{source.path} cannot be reached.",
+                        "Its documents stay searchable; connect the drive, or remove the folder.")
+            )  # fmt: skip
+            continue
+        counts = services.library.counts(source.source_id)
+        findings.append(Finding("folder", True, f"{source.path}: {counts.total:,} files."))
+    return findings or [Finding("folder", True, "No folders have been added yet.")]
+
+
+def _check_endpoint(services: Services) -> Finding:
+    endpoint = services.chat.models.endpoint
+    if not endpoint.is_set:
+        return Finding("endpoint", True, "No endpoint is set: answers are excerpts.")
+    report = services.chat.models.test_endpoint(endpoint)
+    return Finding("endpoint", report.is_ok, report.title, report.hint)
+
+
+def _check_examination(services: Services, *, anew: bool) -> list[Finding]:
+    """What is known of the chat model, found out now if it was not or is to be found `anew`."""
+    models, endpoint = services.chat.models, services.chat.models.endpoint
+    if not endpoint.is_set:
+        return []
+    try:
+        profile = models.profile(endpoint)
+        if anew or not profile.is_examined:
+            profile = models.examine(endpoint)
+    except AppError:
+        return []  # the check of the endpoint says why
+    return [Finding("chat model", True, " ".join(profile.findings()))]
+
+
+def _checked(check: str, look: Callable[[], str]) -> Finding:
+    try:
+        return Finding(check, True, look())
+    except AppError as error:
+        return Finding(check, False, error.title, error.hint)

@@ -1,0 +1,289 @@
+"""The verbs of the command line: parses, calls a service, prints. Progress goes to stderr.
+
+Exit codes: 0 done, 1 the world's fault (title and hint on stderr), 2 wrong use.
+"""
+
+import argparse
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from desktop_rag import app
+from desktop_rag.cli import collection_verbs, eval_verbs, output, verbs
+from desktop_rag.cli.doctor import Finding, examined
+from desktop_rag.cli.terminal import open_services, print_document, say
+from desktop_rag.cli.window import open_window
+from desktop_rag.core.domain import SearchMode, SourceRules, WebLinks
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.library_events import LibraryEvent, SourceScanned
+from desktop_rag.core.paths import find_home
+from desktop_rag.core.search_syntax import syntax_lines
+from desktop_rag.ingest.library import Library
+from desktop_rag.running_app import ask_running_app
+from desktop_rag.waiting import Waiting
+
+_MODES: tuple[SearchMode, ...] = ("hybrid", "lexical", "dense")
+_WATCH_S = 1.0
+_SCHEMES = ("http://", "https://")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one verb, or open the window; returns the exit code."""
+    arguments = _parser().parse_args(argv)
+    try:
+        return arguments.run(arguments)
+    except AppError as error:
+        say("\n".join(line for line in (error.title, error.hint) if line))
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+# --- the verbs ---------------------------------------------------------------------------------
+
+
+def _window(_: argparse.Namespace) -> int:
+    home = find_home()
+    is_open, _result = ask_running_app(home, "raise", {})
+    return 0 if is_open else open_window(home)
+
+
+def _demo(arguments: argparse.Namespace) -> int:
+    from desktop_rag.cli import demo
+
+    return demo.run(in_terminal=arguments.terminal)
+
+
+def _ask(arguments: argparse.Namespace) -> int:
+    request: dict[str, Any] = {
+        "question": arguments.question,
+        "collection": arguments.collection,
+        "assistant": arguments.assistant,
+    }
+    if arguments.attach and arguments.popup:
+        raise AppError("Nothing can be attached to a question in the window from here.",
+                       "Attach it in the window, or leave out --popup.")  # fmt: skip
+    if arguments.attach:
+        # The app that answers may run in another folder.
+        request["attach"] = [str(Path(name).expanduser().absolute()) for name in arguments.attach]
+    verb = "popup" if arguments.popup else "ask"
+    if not arguments.popup:
+        request["goes_on"] = arguments.json
+    is_answered, answer = ask_running_app(find_home(), verb, request)
+    if arguments.popup:
+        if not is_answered:
+            raise AppError("No window is open to ask in.", "Start the app first: desktop-rag")
+        return 0
+    if not is_answered:
+        with open_services() as services:
+            answer = verbs.ask(services.library, services.chat, **request)
+    print_document(answer, output.answer_lines, as_json=arguments.json)
+    return 0
+
+
+def _search(arguments: argparse.Namespace) -> int:
+    request = {
+        "query": arguments.query,
+        "mode": arguments.mode,
+        "limit": arguments.k,
+        "collection": arguments.collection,
+    }
+    is_answered, found = ask_running_app(find_home(), "search", request)
+    if not is_answered:
+        with open_services() as services:
+            found = verbs.search(services.library, services.chat, **request)
+    if arguments.json:
+        for line in output.notes_lines(found):
+            say(line)
+        found = found if arguments.notes else found["passages"]
+    lines = partial(output.search_lines, shows_nearest=arguments.nearest)
+    print_document(found, lines, as_json=arguments.json)
+    return 0
+
+
+def _status(arguments: argparse.Namespace) -> int:
+    request = {"failed": arguments.failed}
+    is_answered, found = ask_running_app(find_home(), "status", request)
+    if not is_answered:
+        with open_services() as services:
+            found = verbs.status(services.library, **request)
+    print_document(found, output.status_lines, as_json=arguments.json)
+    return 0
+
+
+def _index(arguments: argparse.Namespace) -> int:
+    urls = tuple(name for name in arguments.folder if name.startswith(_SCHEMES))
+    folders = [Path(name).expanduser().resolve() for name in arguments.folder if name not in urls]
+    names = {"folders": [*map(str, folders), *urls]}
+    ask_running_app(find_home(), "index", names)
+    began_at = time.monotonic()
+    with open_services() as services:
+        library = services.library
+        collection_id = ""
+        if arguments.collection:
+            collection_id = library.find_or_add_collection(arguments.collection).collection_id
+        known = [s for s in library.sources() if collection_id in ("", s.collection_id)]
+        for folder in folders:
+            if all(source.path != folder for source in known):
+                library.add_source(folder, collection_id, _rules(arguments))
+        if urls and all(source.links is None or source.links.urls != urls for source in known):
+            library.add_links(WebLinks(urls, arguments.pages), collection_id)
+        library.subscribe(lambda event: _tell_scan(library, event))
+        with Waiting(library, say) as waiting:
+            library.start(watch=arguments.watch)
+            waiting.until_quiet()
+            _report_index(services, folders, urls, began_at, as_json=arguments.json)
+            while arguments.watch:
+                time.sleep(_WATCH_S)
+                waiting.tell()
+    return 0
+
+
+def _doctor(arguments: argparse.Namespace) -> int:
+    request = {"repair": arguments.repair, "examine": arguments.examine}
+    is_answered, rows = ask_running_app(find_home(), "doctor", request)
+    if not is_answered:
+        try:
+            with open_services() as services:
+                rows = examined(services, request)
+        except AppError as error:
+            rows = [Finding("store", False, error.title, error.hint).to_json()]
+            if arguments.repair and (kept := app.set_damaged_store_aside(find_home(), error)):
+                hint = f"It was moved to {kept}. Add your folders again; their files are as ever."
+                rows = [Finding("store", True, "A new library was begun.", hint).to_json()]
+    print_document(rows, _doctor_lines, as_json=arguments.json)
+    return 0 if all(row["ok"] for row in rows) else 1
+
+
+# --- waiting, printing ---------------------------------------------------------------------------
+
+
+def _rules(arguments: argparse.Namespace) -> SourceRules:
+    return SourceRules(arguments.gitignore, arguments.hidden, tuple(arguments.exclude))
+
+
+def _tell_scan(library: Library, event: LibraryEvent) -> None:
+    if isinstance(event, SourceScanned):
+        names = [s.name for s in library.sources() if s.source_id == event.source_id]
+        say(f"{names[0] if names else 'removed'}: {event.summary.label()}")
+
+
+def _report_index(
+    services: app.Services,
+    folders: Sequence[Path],
+    urls: Sequence[str],
+    began_at: float,
+    *,
+    as_json: bool,
+) -> None:
+    library = services.library
+    wanted = {
+        source.source_id
+        for source in library.sources()
+        if source.path in folders or (source.links and set(urls) & set(source.links.urls))
+    }
+    documents = [d for d in library.documents() if d.source_id in wanted]
+    report = output.IndexReport(
+        documents=tuple(documents),
+        embedded_chunks=library.embedded_chunks,
+        seconds=time.monotonic() - began_at,
+        words_seconds=max(0.0, library.words_done_at - began_at),
+    )
+    print_document(report.to_json(), lambda _: report.lines(), as_json=as_json)
+
+
+def _doctor_lines(rows: list[dict[str, Any]]) -> list[str]:
+    return [
+        f"{'ok ' if row['ok'] else 'BAD'} {row['check']}: {row['title']}"
+        + (f" {row['hint']}" if row["hint"] else "")
+        for row in rows
+    ]
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="desktop-rag",
+        description="Ask your own documents, on your own computer. Without a verb: the window.",
+    )
+    parser.set_defaults(run=_window)
+    added_verbs = parser.add_subparsers(title="verbs", metavar="VERB")
+
+    def verb(
+        name: str, run: Callable[[argparse.Namespace], int], text: str
+    ) -> argparse.ArgumentParser:
+        added = added_verbs.add_parser(name, help=text, description=text)
+        added.set_defaults(run=run)
+        added.add_argument("--json", action="store_true", help="print one JSON document")
+        return added
+
+    added = verb("ask", _ask, "Answer a question from the library.")
+    added.add_argument("question", type=_not_empty)
+    added.add_argument("--collection", default="", help="ask this collection only")
+    added.add_argument("--assistant", default="", help="ask the assistant of this name")
+    text = "a file or image to ask about, beside the library; may be repeated"
+    added.add_argument("--attach", action="append", default=[], metavar="FILE", help=text)
+    added.add_argument("--popup", action="store_true", help="put the question into the open window")
+    _add_index(
+        verb("index", _index, "Make folders and web pages searchable and wait until they are.")
+    )
+    _add_search(verb("search", _search, "List the passages that fit best."))
+    added = verb("status", _status, "Show the folders and how far they are.")
+    added.add_argument(
+        "--failed", action="store_true", help="list files that were not read, and why"
+    )
+    added = verb("doctor", _doctor, "Check store, model, folders and endpoint.")
+    added.add_argument(
+        "--repair", action="store_true", help="remove passages that belong to no document"
+    )
+    added.add_argument(
+        "--examine", action="store_true", help="measure anew what the chat model takes and reads"
+    )
+    text = "Index the demo library and answer a first question."
+    added = added_verbs.add_parser("demo", help=text, description=text)
+    added.set_defaults(run=_demo)
+    added.add_argument("--terminal", action="store_true", help="without a window")
+    text = "List collections, and choose their models."
+    collection_verbs.add_collections(added_verbs.add_parser("collection", help=text))
+    eval_verbs.add_evals(added_verbs.add_parser("eval", help="Measure quality."), _positive)
+    return parser
+
+
+def _add_search(added: argparse.ArgumentParser) -> None:
+    added.add_argument("query", type=_not_empty)
+    added.add_argument("--mode", choices=_MODES, default="hybrid")
+    added.add_argument("-k", type=_positive, default=10, help="how many passages")
+    added.add_argument("--collection", default="", help="search this collection only")
+    text = "list what comes nearest also when nothing seems to be about the query"
+    added.add_argument("--nearest", action="store_true", help=text)
+    text = "with --json: an object of the passages and what the search made of the query"
+    added.add_argument("--notes", action="store_true", help=text)
+    added.formatter_class = argparse.RawDescriptionHelpFormatter
+    added.epilog = "In the query:\n" + "\n".join(f"  {line}" for line in syntax_lines())
+
+
+def _add_index(added: argparse.ArgumentParser) -> None:
+    added.add_argument("folder", nargs="+", help="a folder, a file, or the address of a web page")
+    added.add_argument("--collection", default="", help="add them to this collection")
+    added.add_argument("--watch", action="store_true", help="stay and keep them up to date")
+    text = "leave these out, as in a .gitignore file; may be repeated"
+    added.add_argument("--exclude", action="append", default=[], metavar="PATTERN", help=text)
+    text = "leave out what .gitignore files name"
+    added.add_argument("--gitignore", action="store_true", help=text)
+    added.add_argument("--hidden", action="store_true", help="read hidden files too")
+    text = "of a sitemap, fetch so many pages at most"
+    added.add_argument("--pages", type=_positive, default=100, help=text)
+
+
+def _not_empty(text: str) -> str:
+    if not text.strip():
+        raise argparse.ArgumentTypeError("must not be empty")
+    return text
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return number

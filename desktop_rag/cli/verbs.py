@@ -1,0 +1,95 @@
+"""The verbs that a process answers itself, or the running app answers for it, as JSON values.
+
+Any worker thread.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from threading import Event
+from typing import Any, get_args
+
+from desktop_rag import app
+from desktop_rag.answer.chat import Chat
+from desktop_rag.cli import output
+from desktop_rag.core.attachment import Attachment
+from desktop_rag.core.conversation import AnswerDone, Message, MessageState
+from desktop_rag.core.domain import SearchMode
+from desktop_rag.core.errors import AppError
+from desktop_rag.ingest.library import Library
+
+
+def running_app_verbs() -> Mapping[str, app.Verb]:
+    """What the running app answers for these verbs; the arguments come from another process."""
+    return {
+        "ask": lambda services, asked: ask(services.library, services.chat, **asked),
+        "search": lambda services, asked: search(services.library, services.chat, **asked),
+        "status": lambda services, asked: status(services.library, **asked),
+    }
+
+
+def ask(
+    library: Library,
+    chat: Chat,
+    question: str,
+    collection: str = "",
+    assistant: str = "",
+    attach: Sequence[str] = (),
+    *,
+    goes_on: bool = False,
+) -> dict[str, Any]:
+    """Ask in a new conversation, with files attached, and wait for the answer.
+
+    `collection` and `assistant` are names, "" for all and none. With `goes_on` it waits also for
+    what is found about the answer once it stands. AppError when it failed, or when one of the files
+    to `attach` can't be read.
+    """
+    message: Message | None = None
+    collection_id = _collection_id(library, collection)
+    assistant_id = chat.assistants.find(assistant).assistant_id if assistant else ""
+    attached = _attached(library, chat, attach)
+    for event in chat.ask(
+        question,
+        collection_id=collection_id,
+        assistant_id=assistant_id,
+        attachments=attached,
+        cancel=Event(),
+    ):
+        if isinstance(event, AnswerDone):
+            message = event.message
+    assert message is not None, "every answer ends with AnswerDone"
+    if message.state is MessageState.FAILED:
+        raise AppError(message.error_title, message.error_hint)
+    for change in chat.go_on(message, cancel=Event()) if goes_on else ():
+        message = change.message
+    return output.answer_json(message)
+
+
+def search(
+    library: Library, chat: Chat, query: str, mode: SearchMode, limit: int, collection: str = ""
+) -> dict[str, Any]:
+    """The document of `search`. The arguments may come from another process."""
+    if mode not in get_args(SearchMode) or type(limit) is not int or limit < 1:
+        raise AppError("This search makes no sense.", f"mode {mode}, {limit} passages")
+    collection_id = _collection_id(library, collection)
+    found = chat.look_up(query, mode=mode, limit=limit, collection_id=collection_id)
+    return output.search_json(found)
+
+
+def status(library: Library, *, failed: bool = False) -> dict[str, Any]:
+    """The document of `status --json`; with `failed` it lists what was not read, and why."""
+    sources = [(source, library.counts(source.source_id)) for source in library.sources()]
+    unread = library.documents() if failed else None
+    return output.status_json(sources, library.collections(), unread)
+
+
+def _attached(library: Library, chat: Chat, names: Sequence[str]) -> list[Attachment]:
+    if not names:
+        return []
+    # It reads images with Qt, which a computer without a screen may not have whole.
+    from desktop_rag.ui.composer.attachment_reading import attach_file
+
+    return [attach_file(library, chat, Path(name), Event()) for name in names]
+
+
+def _collection_id(library: Library, name: str) -> str:
+    return library.find_collection(name).collection_id if name else ""

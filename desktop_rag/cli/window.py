@@ -1,0 +1,16 @@
+"""Opens the window, with every verb that it answers for other processes. Qt thread."""
+
+from desktop_rag import app
+from desktop_rag.cli import collection_verbs, doctor, eval_verbs, verbs
+from desktop_rag.core.paths import Home
+
+
+def open_window(home: Home, *, starts_demo: bool = False) -> int:
+    """Run the window over the home until it is closed; returns the exit code."""
+    answered = {
+        **verbs.running_app_verbs(),
+        **doctor.running_app_verbs(),
+        **collection_verbs.running_app_verbs(),
+        **eval_verbs.running_app_verbs(),
+    }
+    return app.run_window(home, answered, starts_demo=starts_demo)

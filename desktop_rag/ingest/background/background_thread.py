@@ -1,0 +1,108 @@
+"""A named thread that works while there is work. Indexer, scanner and embedding each own one."""
+
+import logging
+import threading
+from collections.abc import Callable
+
+from desktop_rag.core.errors import AppError, Cancelled
+
+log = logging.getLogger(__name__)
+
+
+class BackgroundThread:
+    """Runs `work` again and again while `has_work()` and `may_work()` say so.
+
+    `condition` guards what those two look at; they are called with it held and must not wait for
+    the lock of another one that could wait for this one. `rested` hears, unlocked, that
+    nothing is left. When `work` raises, the thread holds as if paused and `stopped` hears why: an
+    AppError as it is, our own bug as one, after it was logged. `set_paused(False)` goes on.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        work: Callable[[], None],
+        *,
+        has_work: Callable[[], bool],
+        stopped: Callable[[AppError], None],
+        may_work: Callable[[], bool] = lambda: True,
+        rested: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.condition = threading.Condition()
+        self.closing = threading.Event()
+        self._work = work
+        self._has_work = has_work
+        self._may_work = may_work
+        self._rested = rested
+        self._stopped = stopped
+        self._is_paused = False
+        self._is_busy = False
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+
+    def start(self) -> None:
+        """Begin to work."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Ask the work under way to end and wait for the thread. Idempotent."""
+        self.closing.set()
+        self.wake()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def wake(self) -> None:
+        """Look again whether there is work."""
+        with self.condition:
+            self.condition.notify_all()
+
+    def set_paused(self, is_paused: bool) -> None:
+        """Hold when the work under way next asks `may_go_on`, or go on."""
+        with self.condition:
+            self._is_paused = is_paused
+            self.condition.notify_all()
+
+    def may_go_on(self) -> bool:
+        """For `work` to ask between two pieces: not paused, not closing, still allowed."""
+        with self.condition:
+            return not self.closing.is_set() and not self._is_paused and self._may_work()
+
+    @property
+    def is_idle(self) -> bool:
+        """Nothing is left to do and nothing is being done."""
+        with self.condition:
+            return not self._is_busy and not self._has_work()
+
+    def _run(self) -> None:
+        while self._wait():
+            try:
+                self._work()
+            except Cancelled:
+                log.info("cancelled")
+            except AppError as error:
+                self._hold(error)
+            except Exception:
+                log.exception("a bug stopped background work")
+                self._hold(
+                    AppError("An error in the app interrupted indexing.",
+                             "The log file has the details.")
+                )  # fmt: skip
+
+    def _wait(self) -> bool:
+        with self.condition:
+            self._is_busy = False
+            is_done = not self._has_work()
+        if is_done:
+            self._rested()
+        with self.condition:
+            self.condition.wait_for(
+                lambda: (
+                    self.closing.is_set()
+                    or (not self._is_paused and self._has_work() and self._may_work())
+                )
+            )
+            self._is_busy = not self.closing.is_set()
+            return self._is_busy
+
+    def _hold(self, error: AppError) -> None:
+        self.set_paused(True)
+        self._stopped(error)

@@ -1,0 +1,196 @@
+"""Gives chunks their vectors in the background: searchable by meaning. Owns one named thread.
+
+The queue is the store itself (chunks without a vector), so nothing is lost by a crash and equal
+content is embedded once. Each model embeds for its own collections, one model after the other.
+"""
+
+from collections.abc import Callable
+
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.library_events import Notice, Stage
+from desktop_rag.ingest.background.background_thread import BackgroundThread
+from desktop_rag.ingest.background.progress import ProgressMeter
+from desktop_rag.ingest.embedding.chunk_embedder import ChunkEmbedder
+from desktop_rag.ingest.embedding.embedder_backoff import EmbedderBackoff
+from desktop_rag.ingest.embedding.embedder_registry import Assigned, EmbedderRegistry
+from desktop_rag.ingest.embedding.window_embedder import WindowEmbedder
+from desktop_rag.models.gate import ModelGate
+from desktop_rag.models.ports import EmbedderFaultError
+
+# A page is sorted by length, as a server may pad the texts of a batch; a write groups batches,
+# because a commit waits for the disk.
+_PAGE = 4096
+_WRITE = 128
+
+
+class EmbeddingQueue:
+    """Embeds what has no vector yet, whenever the files that wait have been read."""
+
+    def __init__(
+        self,
+        dense: EmbedderRegistry,
+        gate: ModelGate,
+        meter: ProgressMeter,
+        *,
+        may_run: Callable[[], bool],
+        changed: Callable[[list[str]], None],
+        rested: Callable[[], None],
+        told: Callable[[Notice], None],
+        stopped: Callable[[AppError], None],
+    ) -> None:
+        """`may_run` says whether reading leaves room; `changed` gets ids of documents that became
+        searchable by meaning, or are no longer; `rested` hears that nothing is left at all, `told`
+        which model can't be used, `stopped` why the store refused. All on this thread.
+        """
+        self._dense = dense
+        self._gate = gate
+        self._makes_windows = True
+        self._meter = meter
+        self._changed = changed
+        self._is_due = True
+        self._rests = EmbedderBackoff(told, self.wake)
+        # (model, collections) whose documents were looked at: nothing new lacks vectors unseen.
+        self._opened: set[tuple[int, tuple[str, ...] | None]] = set()
+        self._background = BackgroundThread(
+            "embedding", self._work, has_work=lambda: self._is_due, may_work=may_run,
+            stopped=stopped, rested=rested,
+        )  # fmt: skip
+
+    def start(self) -> None:
+        """Begin with what lacks vectors from before."""
+        self._background.start()
+
+    def close(self) -> None:
+        """Stop after the batch under way; the rest is found again at the next start."""
+        self._rests.close()
+        self._background.close()
+
+    def wake(self) -> None:
+        """There may be chunks without vectors, or room to work."""
+        with self._background.condition:
+            self._is_due = True
+        self._background.wake()
+
+    def set_paused(self, is_paused: bool) -> None:
+        """Hold after the batch in work, or go on, with models that did not answer too."""
+        if not is_paused and self._rests.resting():
+            self._rests.end()
+            self.wake()
+        self._background.set_paused(is_paused)
+
+    def make_windows(self, is_wanted: bool) -> None:
+        """Whether passages also have the vectors of their windows; unwanted ones are dropped."""
+        if is_wanted is not self._makes_windows:
+            self._makes_windows = is_wanted
+            self.wake()
+
+    def choose_anew(self) -> None:
+        """Another model was chosen for a collection: its documents are to be embedded with it."""
+        self._rests.end()
+        with self._background.condition:
+            self._opened.clear()
+        self.wake()
+
+    def leave_alone(self, spec: str, error: EmbedderFaultError) -> None:
+        """This model did not answer when something else wanted vectors."""
+        self._rests.begin(spec, error)
+
+    @property
+    def is_idle(self) -> bool:
+        """Nothing is known to be left to embed now."""
+        return self._background.is_idle
+
+    @property
+    def has_rests(self) -> bool:
+        """Whether a model is left alone for a while."""
+        return bool(self._rests.resting())
+
+    def _work(self) -> None:
+        self._is_due = False
+        is_done = False
+        try:
+            is_done = self._embed_all()
+        finally:
+            self._is_due = self._is_due or not is_done
+
+    def _embed_all(self) -> bool:
+        """Embed what has no vector; False when it had to stop before the end."""
+        wanted, failures = self._dense.wanted(self._rests.resting())
+        for spec, error in failures.items():
+            self._note(spec, error)
+        self._count(wanted)
+        last = self._refine if self._makes_windows else self._drop_windows
+        for stage in (self._embed, last):
+            for assigned in wanted:
+                spec = assigned.index.spec
+                if spec in self._rests.resting():
+                    continue
+                try:
+                    if not stage(assigned):
+                        return False
+                except EmbedderFaultError as error:
+                    self._rests.begin(spec, error)
+        return True
+
+    def _note(self, spec: str, error: AppError) -> None:
+        if isinstance(error, EmbedderFaultError):
+            self._rests.begin(spec, error)
+        elif error is not self._dense.fault:  # that one was told at the start
+            self._rests.note_failure(spec, error)
+
+    def _count(self, wanted: list[Assigned]) -> None:
+        total = missing = 0
+        for assigned in wanted:
+            self._open(assigned)
+            counts = assigned.index.vectors.counts(assigned.collection_ids)
+            total, missing = total + counts[0], missing + counts[1]
+        self._meter.set_chunks(total, total - missing)
+
+    def _open(self, assigned: Assigned) -> None:
+        """Once for each model of a collection: documents that it has not embedded are so called."""
+        key = assigned.index.vectors.model_id, assigned.collection_ids
+        if key not in self._opened:
+            self._opened.add(key)
+            self._changed(assigned.index.vectors.reopen_documents(assigned.collection_ids))
+
+    def _embed(self, assigned: Assigned) -> bool:
+        """The vectors of passages; False when it had to stop."""
+        vectors, ids = assigned.index.vectors, assigned.collection_ids
+        embedder = ChunkEmbedder(assigned.index, self._gate, self._meter)
+        while page := vectors.missing(_PAGE, ids):
+            self._meter.set_stage(Stage.EMBEDDING)
+            page.sort(key=lambda row: len(row[1]) + len(row[2]))
+            for start in range(0, len(page), _WRITE):
+                if not self._background.may_go_on():
+                    return False
+                embedder.embed(page[start : start + _WRITE], self._background.may_go_on)
+                self._rests.note_success(assigned.index.spec)
+                self._changed(vectors.finish_documents(ids))
+        self._changed(vectors.finish_documents(ids))
+        self._dense.complete(assigned)
+        return True
+
+    def _refine(self, assigned: Assigned) -> bool:
+        """The third stage: windows of what has a vector; False when it had to stop."""
+        vectors = assigned.index.vectors
+        total, missing = vectors.window_counts()
+        if missing:
+            self._meter.set_stage(Stage.REFINING)
+            self._meter.set_chunks(total, total - missing)
+        embedder = WindowEmbedder(vectors, assigned.index.embedder, self._gate)
+        while page := vectors.missing_windows(_WRITE):
+            if not embedder.embed(page, self._may_refine):
+                return False
+            self._meter.add_refined(len(page))
+        return True
+
+    def _may_refine(self) -> bool:
+        return self._makes_windows and self._background.may_go_on()
+
+    def _drop_windows(self, assigned: Assigned) -> bool:
+        """In place of the third stage while no windows are wanted."""
+        vectors = assigned.index.vectors
+        total, missing = vectors.window_counts()
+        if missing < total:
+            vectors.drop_windows()
+        return True

@@ -1,0 +1,132 @@
+"""Files that a person attaches to a chat: read at once, kept apart from the library.
+
+The text is kept as a document of a source of its own, which no folder, list or search of the
+library knows; the file itself is neither copied nor watched. Any worker thread; one file is read at
+a time, in a parser process of its own, so that nobody waits behind a folder that is being indexed.
+"""
+
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+
+from desktop_rag.core.attachment import Attachment
+from desktop_rag.core.domain import Collection, Document, DocumentState
+from desktop_rag.core.errors import AppError, Cancelled
+from desktop_rag.core.parsed import ParsedDocument
+from desktop_rag.ingest.chunking.document_chunker import DocumentChunker
+from desktop_rag.ingest.chunking.document_outcome import outcome_of
+from desktop_rag.ingest.indexing.indexer import READERS, hash_of, stat_of
+from desktop_rag.ingest.parsing.parser_process import ParserProcess
+from desktop_rag.store.contract.documents import DocumentStore, IndexingOutcome
+from desktop_rag.store.contract.sources import SourceStore
+
+_LOOK_S = 0.05
+
+
+class Attacher:
+    """Reads attached files and stores what they say."""
+
+    def __init__(
+        self,
+        documents: DocumentStore,
+        sources: SourceStore,
+        make_parser: Callable[[], ParserProcess],
+        cutter: DocumentChunker,
+        *,
+        home: Callable[[], Collection],
+        stored: Callable[[], None],
+    ) -> None:
+        """`make_parser` makes the process that reads, once the first file is attached.
+
+        `home` gives the collection by whose settings they are cut and embedded; `stored` hears
+        that there are passages without vectors.
+        """
+        self._documents = documents
+        self._sources = sources
+        self._make_parser = make_parser
+        self._cutter = cutter
+        self._home = home
+        self._stored = stored
+        self._parser: ParserProcess | None = None
+        self._reading = threading.Lock()
+        self._closing = threading.Event()
+        self._source_ids = set(sources.attached_ids())
+
+    def close(self) -> None:
+        """End the parser process."""
+        self._closing.set()
+        with self._reading:
+            if self._parser is not None:
+                self._parser.close()
+                self._parser = None
+
+    def has(self, document: Document) -> bool:
+        """Whether the document was attached to a chat. Cheap."""
+        return document.source_id in self._source_ids
+
+    def attach(self, path: Path, *, cancel: threading.Event) -> Attachment:
+        """Read a file and keep its text, to be found by the chat it is attached to.
+
+        AppError with the reason when it can't be read or has no text, Cancelled soon after
+        `cancel` is set; then nothing is kept.
+        """
+        path = path.expanduser().absolute()
+        if path.is_dir():
+            raise AppError("A folder can't be attached.", "Add it to the library instead.")
+        try:
+            stat, digest = stat_of(path), hash_of(path)
+        except OSError as exc:
+            raise AppError("The file can't be opened.", exc.strerror or str(exc)) from exc
+        cancel = _Either(cancel, self._closing)
+        parsed = self._parse(path, cancel)
+        if cancel.is_set():
+            raise Cancelled
+        home = self._home()
+        source = self._sources.add_attached(path, home.collection_id)
+        self._source_ids.add(source.source_id)
+        waiting = Document(
+            uuid.uuid4().hex, source.source_id, path, parsed.title, parsed.format, stat, digest,
+            DocumentState.WAITING, indexed_at=time.time(), readers=READERS,
+        )  # fmt: skip
+        outcome = outcome_of(waiting, parsed, self._cutter, home.chunking)
+        self._documents.apply_changes(source.source_id, [waiting], {}, [])
+        self._documents.settle([outcome])
+        self._stored()
+        return _attachment(source.source_id, outcome)
+
+    def _parse(self, path: Path, cancel: threading.Event) -> ParsedDocument:
+        while not self._reading.acquire(timeout=_LOOK_S):
+            if cancel.is_set():
+                raise Cancelled
+        try:
+            if cancel.is_set():
+                raise Cancelled
+            self._parser = self._parser or self._make_parser()
+            return self._parser.parse(path, cancel=cancel)
+        finally:
+            self._reading.release()
+
+
+class _Either(threading.Event):
+    """Set once one of two events is; only to be looked at."""
+
+    def __init__(self, one: threading.Event, other: threading.Event) -> None:
+        super().__init__()
+        self._events = (one, other)
+
+    def is_set(self) -> bool:
+        return any(event.is_set() for event in self._events)
+
+
+def _attachment(source_id: str, outcome: IndexingOutcome) -> Attachment:
+    every = (outcome, *outcome.parts)
+    pages = {chunk.anchor.page for chunk in outcome.chunks if chunk.anchor.page}
+    return Attachment(
+        source_id,
+        outcome.document.path.name,
+        document_id=outcome.document.document_id,
+        words=sum(len(each.text.split()) for each in every),
+        pages=max(pages, default=0),
+    )

@@ -1,0 +1,303 @@
+"""Makes waiting files searchable by words: read, chunk, store. Owns one named thread.
+
+The queue holds ids only: what a document is and where it stands is read from the store when its
+turn comes, because it may have been moved or deleted meanwhile. One transaction holds a few
+documents: a commit waits for the disk, and thousands of small files would spend their time there.
+"""
+
+import errno
+import hashlib
+import logging
+import os
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from stat import S_ISREG
+
+from desktop_rag.core.domain import Document, DocumentState, FileStat
+from desktop_rag.core.errors import AppError, Cancelled
+from desktop_rag.core.library_events import Stage
+from desktop_rag.core.parsed import Chunk, ChunkSettings
+from desktop_rag.ingest.background.background_thread import BackgroundThread
+from desktop_rag.ingest.background.progress import ProgressMeter
+from desktop_rag.ingest.chunking.document_chunker import DocumentChunker
+from desktop_rag.ingest.chunking.document_outcome import outcome_of
+from desktop_rag.ingest.parsing.parser_process import ParseFailed, ParserProcess
+from desktop_rag.store.contract.documents import DocumentStore, IndexingOutcome
+
+log = logging.getLogger(__name__)
+
+# Raised when the readers make more of files than before: what older ones read is read again.
+READERS = 2
+_TELL_S = 0.5
+_BATCH_DOCUMENTS = 32
+_BATCH_CHUNKS = 400
+_BATCH_S = 1.0
+# Refusals that trying again cannot change: listed as skipped, not as failed.
+_SKIPPED_REASONS = frozenset({"unsupported", "empty", "no text", "too large", "encrypted"})
+# A file that could not be opened keeps no state of the disk, so that every scan tries it again.
+_UNKNOWN = FileStat(0, 0, 0)
+
+
+@dataclass
+class _Batch:
+    """Outcomes that wait for their transaction, one a document: the last one counts."""
+
+    outcomes: dict[str, IndexingOutcome] = field(default_factory=dict[str, IndexingOutcome])
+    began_at: float = field(default_factory=time.monotonic)
+
+    def add(self, outcome: IndexingOutcome) -> None:
+        self.outcomes[outcome.document.document_id] = outcome
+
+    def is_full(self) -> bool:
+        return (
+            len(self.outcomes) >= _BATCH_DOCUMENTS
+            or sum(len(outcome.chunks) for outcome in self.outcomes.values()) >= _BATCH_CHUNKS
+            or time.monotonic() - self.began_at > _BATCH_S
+        )
+
+
+class Indexer:
+    """The queue of documents to read, and the thread that reads them."""
+
+    def __init__(
+        self,
+        documents: DocumentStore,
+        parser: ParserProcess,
+        cutter: DocumentChunker,
+        chunking_of: Callable[[str], ChunkSettings],
+        meter: ProgressMeter,
+        *,
+        changed: Callable[[Sequence[Document]], None],
+        went_idle: Callable[[], None],
+        stopped: Callable[[AppError], None],
+    ) -> None:
+        """`chunking_of` says how documents of a source are cut. `changed` hears every stored batch
+        and what is being read, `went_idle` that nothing waits any more, `stopped` why reading is
+        held; all on the indexer's thread.
+        """
+        self._documents = documents
+        self._parser = parser
+        self._cutter = cutter
+        self._chunking_of = chunking_of
+        self._meter = meter
+        self._told_at = 0.0
+        self._changed = changed
+        self._queue: dict[str, None] = {}
+        self._taken: dict[str, None] = {}
+        self._background = BackgroundThread(
+            "indexer", self._work, has_work=lambda: bool(self._queue), rested=went_idle,
+            stopped=stopped,
+        )  # fmt: skip
+
+    def start(self) -> None:
+        """Begin to read what waits."""
+        self._background.start()
+
+    def close(self) -> None:
+        """Stop at once; what was not stored yet still waits in the store."""
+        self._background.close()
+        self._parser.close()
+
+    def submit(self, document_ids: Iterable[str], *, unless_taken: bool = False) -> None:
+        """Queue documents whose rows in the store say they are waiting.
+
+        One that is being read is queued once more, because it was found changed; `unless_taken`
+        leaves it alone.
+        """
+        with self._background.condition:
+            left_alone = self._queue.keys() | (self._taken.keys() if unless_taken else set())
+            fresh = [i for i in document_ids if i not in left_alone]
+            self._queue.update(dict.fromkeys(fresh))
+            self._meter.add_files(len(fresh))
+        self._background.wake()
+
+    def withdraw(self, document_ids: Iterable[str]) -> None:
+        """Take documents out of the queue, because they are gone or to be skipped."""
+        with self._background.condition:
+            removed = [i for i in document_ids if i in self._queue]
+            for document_id in removed:
+                del self._queue[document_id]
+            self._meter.add_files(-len(removed))
+
+    def set_paused(self, is_paused: bool) -> None:
+        """Hold after the file in work, or go on."""
+        self._background.set_paused(is_paused)
+
+    @property
+    def is_idle(self) -> bool:
+        """Nothing waits and nothing is in work."""
+        return self._background.is_idle
+
+    def _work(self) -> None:
+        try:
+            self._read_queue()
+        except BaseException:
+            self._put_back()
+            raise
+
+    def _read_queue(self) -> None:
+        batch = _Batch()
+        while self._background.may_go_on() and (documents := self._take()):
+            for document in documents:
+                if not self._background.may_go_on():
+                    break
+                self._meter.start_file(document.path.name)
+                self._tell_reading(document)
+                if outcome := self._outcome(document):
+                    batch.add(outcome)
+                self._meter.finish_file()
+                if batch.is_full():
+                    self._flush(batch)
+                    batch = _Batch()
+        self._flush(batch)
+        self._put_back()
+
+    def _tell_reading(self, document: Document) -> None:
+        """Say which file is in work, but not of each of thousands of small ones."""
+        now = time.monotonic()
+        if now - self._told_at > _TELL_S:
+            self._told_at = now
+            self._changed([replace(document, state=DocumentState.READING)])
+
+    def _take(self) -> list[Document]:
+        """The rows of the next few documents that still wait; none when the queue is empty."""
+        while True:
+            with self._background.condition:
+                ids = list(self._queue)[:_BATCH_DOCUMENTS]
+                for document_id in ids:
+                    del self._queue[document_id]
+                self._taken.update(dict.fromkeys(ids))
+            if not ids:
+                return []
+            self._meter.set_stage(Stage.READING)
+            rows = self._documents.get(ids)
+            waiting = [d for d in rows if d.state is DocumentState.WAITING]
+            self._forget(set(ids) - {d.document_id for d in waiting})
+            if waiting:
+                return waiting
+
+    def _forget(self, document_ids: Iterable[str]) -> None:
+        for document_id in document_ids:
+            if document_id in self._taken:
+                del self._taken[document_id]
+                self._meter.finish_file()
+
+    def _put_back(self) -> None:
+        """What was taken and not stored waits again, before the others."""
+        with self._background.condition:
+            self._meter.put_back(len(self._taken))
+            self._queue = {**self._taken, **self._queue}
+            self._taken = {}
+
+    def _outcome(self, document: Document) -> IndexingOutcome | None:
+        """What reading the document came to; None when it is to wait for the next scan."""
+        try:
+            outcome = self._read(document)
+            return replace(outcome, taken_stat=document.stat) if outcome else None
+        except FileNotFoundError:
+            # Deleted, moved, or its drive was pulled: the scan will tell which.
+            del self._taken[document.document_id]
+            return None
+        except OSError as exc:
+            return _unopened(document, exc.strerror or str(exc))
+        except (AppError, Cancelled):
+            raise
+        except Exception:
+            log.exception("a document could not be indexed (%s)", document.document_id)
+            return _bug(document)
+
+    def _read(self, document: Document) -> IndexingOutcome | None:
+        stat = stat_of(document.path)
+        digest = hash_of(document.path)
+        current = replace(
+            document, stat=stat, content_hash=digest, indexed_at=time.time(), readers=READERS
+        )
+        is_known = digest == document.content_hash and document.readers == READERS
+        if is_known and document.chunk_count:
+            unchanged = replace(current, state=DocumentState.SEARCHABLE_BY_WORDS)
+            return IndexingOutcome(unchanged, keeps_content=True)
+        try:
+            parsed = self._parser.parse(
+                document.path,
+                is_web_page=bool(document.url),
+                cancel=self._background.closing,
+            )
+        except ParseFailed as failed:
+            return _refused(current, failed)
+        if stat_of(document.path) != stat:
+            # Still being written: what was read may be half a file. The next look at the folder
+            # finds it changed.
+            del self._taken[document.document_id]
+            return None
+        chunking = self._chunking_of(current.source_id)
+        before: list[Chunk] = []
+        if current.chunk_count and current.chunking == self._cutter.signature(chunking):
+            before = self._documents.chunks(current.document_id)
+        return outcome_of(current, parsed, self._cutter, chunking, before)
+
+    def _flush(self, batch: _Batch) -> None:
+        outcomes = list(batch.outcomes.values())
+        try:
+            stored = self._documents.settle(outcomes)
+        except AppError:
+            raise
+        except Exception:
+            log.exception("a batch could not be stored: its documents are stored one by one")
+            stored = [d for outcome in outcomes for d in self._settle_alone(outcome)]
+        for outcome in outcomes:
+            self._taken.pop(outcome.document.document_id, None)
+        if stored:
+            self._changed(stored)
+
+    def _settle_alone(self, outcome: IndexingOutcome) -> list[Document]:
+        try:
+            return self._documents.settle([outcome])
+        except AppError:
+            raise
+        except Exception:
+            log.exception("a document could not be stored (%s)", outcome.document.document_id)
+            return self._documents.settle([_bug(outcome.document)])
+
+
+def stat_of(path: Path) -> FileStat:
+    """Size, time and inode of the file itself; OSError when it is gone."""
+    found = path.stat()
+    return FileStat(found.st_size, found.st_mtime_ns, found.st_ino)
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    """Open without waiting: a pipe in the place of a file would never be ready."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def hash_of(path: Path) -> str:
+    """What tells the content of a file; OSError when it can't be read, or is no file any more."""
+    with open(path, "rb", opener=_open_at_once) as file:
+        if not S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "not a regular file")
+        return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
+
+
+def _refused(document: Document, failed: ParseFailed) -> IndexingOutcome | None:
+    if failed.reason == "no access":
+        return _unopened(document, failed.hint or failed.title)
+    is_final = failed.reason in _SKIPPED_REASONS
+    state = DocumentState.SKIPPED if is_final else DocumentState.FAILED
+    title = failed.title if failed.title.endswith((".", "!", "?")) else f"{failed.title}."
+    reason = f"{title} {failed.hint}".strip()
+    return IndexingOutcome(replace(document, state=state, reason=reason, chunk_count=0))
+
+
+def _unopened(document: Document, why: str) -> IndexingOutcome:
+    reason = f"The file cannot be opened: {why}"
+    failed = replace(document, state=DocumentState.FAILED, reason=reason, stat=_UNKNOWN)
+    return IndexingOutcome(failed, keeps_content=True)
+
+
+def _bug(document: Document) -> IndexingOutcome:
+    reason = "An error in the app stopped this file. The log file has details."
+    return IndexingOutcome(
+        replace(document, state=DocumentState.FAILED, reason=reason, chunk_count=0)
+    )

@@ -1,0 +1,222 @@
+"""The parser process: reads one file after another and answers with what is in them.
+
+It runs foreign bytes through native code, so it first gives up what it doesn't need: the network,
+other programs, more memory. Its main thread reads files; a second one waits for requests and ends
+the process when the parent is gone.
+"""
+
+import logging
+import os
+import queue
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from operator import attrgetter
+from pathlib import Path
+from typing import Any, BinaryIO, NoReturn
+
+from desktop_rag.core.parsed import ParsedDocument, ParsedPart
+from desktop_rag.ingest.parsing.protocol import (
+    MAX_ITEMS,
+    Limits,
+    Request,
+    encode_document,
+    encode_frame,
+    encode_view,
+)
+from desktop_rag.ingest.read.formats import PDF, detect, read_as
+from desktop_rag.ingest.read.foundation.document_draft import one_line
+from desktop_rag.ingest.read.foundation.ocr import Ocr
+from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable, open_source
+from desktop_rag.ingest.read.pdf.pdf_view import view_page
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import resource
+
+log = logging.getLogger(__name__)
+
+_FORBIDDEN_EVENTS = (
+    "socket.", "subprocess.", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "os.fork",
+    "os.startfile", "webbrowser.", "urllib.Request", "ftplib.", "smtplib.", "winreg.",
+)  # fmt: skip
+# Enough for Python to cache its own byte code, and for the language model, which is unpacked into
+# a temporary file.
+_MAX_WRITTEN_BYTES = 128 * 1024 * 1024
+_READ_BYTES = 64 * 1024
+# What is read to see whether the process is well.
+_PROBE = SourceFile(Path("probe.txt"), b"The reader is well.")
+_OFFSET = attrgetter("offset")
+_START = attrgetter("start")
+
+
+def main() -> int:
+    """Serve until the parent closes our standard input."""
+    answers = _claim_stdout()
+    _forbid()
+    requests = _start_listening()
+    _send(answers, encode_frame({"ready": True}))
+    ocr: Ocr | None = None
+    while True:
+        request = Request.from_line(requests.get())
+        _limit(request.limits)
+        if request.ocr and ocr is None:
+            ocr = Ocr(request.limits.ocr_threads)
+        if ocr is not None:
+            ocr.start_file(request.limits.ocr_pages, partial(_go_on, answers, request.limits))
+        try:
+            for frame in _answer(request, ocr if request.ocr else None):
+                _send(answers, frame)
+        except MemoryError:
+            # What is left of the memory may be in pieces; the next file gets a new process.
+            needs_more = Unreadable("too large", "Reading the file takes too much memory")
+            _send(answers, _error_frame(needs_more, is_last=True))
+            return 0
+
+
+def _claim_stdout() -> BinaryIO:
+    """Keep the way to the parent to ourselves: what libraries print goes to standard error."""
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    if sys.platform == "win32":
+        msvcrt.setmode(kept, os.O_BINARY)
+    return os.fdopen(kept, "wb")
+
+
+def _send(answers: BinaryIO, frame: bytes) -> None:
+    answers.write(frame)
+    answers.flush()
+
+
+def _forbid() -> None:
+    """Refuse the network and other programs, for good."""
+
+    def refuse(event: str, _arguments: tuple[Any, ...]) -> None:
+        if event.startswith(_FORBIDDEN_EVENTS):
+            raise PermissionError(f"{event} is not for the parser process")
+
+    sys.addaudithook(refuse)
+
+
+def _start_listening() -> queue.SimpleQueue[bytes]:
+    """The requests as they come in. The end of standard input means that the parent is gone."""
+    requests: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+
+    def listen() -> NoReturn:
+        pending = b""
+        # Not through sys.stdin, whose lock would be held while the process ends.
+        while received := os.read(0, _READ_BYTES):
+            *lines, pending = (pending + received).split(b"\n")
+            for line in lines:
+                requests.put(line)
+        os._exit(0)
+
+    threading.Thread(target=listen, name="requests", daemon=True).start()
+    return requests
+
+
+def _limit(limits: Limits) -> None:
+    """Let the system end or refuse what goes too far, even when the parent no longer watches."""
+    if sys.platform == "win32":
+        return
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (_MAX_WRITTEN_BYTES, _MAX_WRITTEN_BYTES))
+    if sys.platform == "linux":
+        space = limits.address_space_bytes
+        resource.setrlimit(resource.RLIMIT_AS, (space, space))
+    _allow_seconds(limits.seconds_for(limits.file_bytes))
+
+
+def _allow_seconds(seconds: float) -> None:
+    """From now on the process may compute for so long."""
+    if sys.platform == "win32":
+        return
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    _, hard_s = resource.getrlimit(resource.RLIMIT_CPU)
+    limit_s = int(usage.ru_utime + usage.ru_stime + seconds) + 1
+    resource.setrlimit(resource.RLIMIT_CPU, (limit_s, hard_s))
+
+
+def _go_on(answers: BinaryIO, limits: Limits) -> None:
+    """A page was read from its picture: the parent and the system grant time for the next."""
+    _send(answers, encode_frame({"page_read": True}))
+    _allow_seconds(limits.seconds_for(limits.file_bytes) + limits.ocr_page_s * limits.ocr_threads)
+
+
+def _answer(request: Request, ocr: Ocr | None) -> Iterator[bytes]:
+    limits = request.limits
+    try:
+        source = _PROBE if request.path is None else open_source(request.path, limits.file_bytes)
+        format_name = detect(source)
+        yield encode_frame({"started": format_name})
+        if request.view is None:
+            document = read_as(
+                format_name,
+                source,
+                limits.text_chars,
+                is_safe=request.is_safe,
+                is_web_page=request.web_page,
+                ocr=ocr,
+            )
+            yield from encode_document(_within(document, limits.text_chars))
+        elif format_name == PDF:
+            yield from encode_view(view_page(source, request.view))
+        else:
+            raise Unreadable("unsupported", "Only PDF files can be shown by the page")
+    except Unreadable as exc:
+        yield _error_frame(exc)
+    except (MemoryError, GeneratorExit):
+        raise
+    except BaseException as exc:
+        # A library may raise anything about a damaged file, and those written in Rust raise what
+        # is no Exception. The person sees what it said.
+        log.exception("reading failed")
+        hint = f"{type(exc).__name__}: {exc}"
+        yield _error_frame(Unreadable("damaged", "The file can't be read", hint))
+
+
+def _within(document: ParsedDocument, max_chars: int) -> ParsedDocument:
+    """The document with places inside its text, in order, and as many parts as fit the answer."""
+    room_chars = max_chars - len(document.text)
+    room_items = MAX_ITEMS - _items(document)
+    parts: list[ParsedPart] = []
+    for part in document.parts:
+        if (inner := part.document) is None:
+            parts.append(part)
+            continue
+        if len(inner.text) > room_chars or _items(inner) > room_items:
+            parts.append(ParsedPart(part.name, refusal="The file holds more text than is read."))
+            continue
+        room_chars -= len(inner.text)
+        room_items -= _items(inner)
+        parts.append(ParsedPart(part.name, _in_order(inner)))
+    return replace(_in_order(document), parts=tuple(parts))
+
+
+def _items(document: ParsedDocument) -> int:
+    return len(document.marks) + len(document.headings) + len(document.table_headers)
+
+
+def _in_order(document: ParsedDocument) -> ParsedDocument:
+    """Text may be cut before a place that a reader had noted; the parent takes no such place."""
+    end = len(document.text)
+    return replace(
+        document,
+        marks=tuple(sorted((m for m in document.marks if m.offset <= end), key=_OFFSET)),
+        headings=tuple(sorted((h for h in document.headings if h.offset <= end), key=_OFFSET)),
+        table_headers=tuple(
+            sorted((t for t in document.table_headers if t.start <= t.end <= end), key=_START)
+        ),
+    )
+
+
+def _error_frame(error: Unreadable, *, is_last: bool = False) -> bytes:
+    shown = {"title": one_line(error.title), "hint": one_line(error.hint)}
+    return encode_frame({"error": shown, "kind": error.reason, "is_last": is_last})
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,220 @@
+"""What the parser process and its parent say to each other, and the limits both keep.
+
+A request is one line of JSON. An answer is a series of frames: four bytes of length (big endian),
+then a JSON object no longer than MAX_FRAME_BYTES, so that decoding one never holds the parent up.
+Nothing but JSON is ever decoded. Pure; how answers are put together: `frame_assembly`.
+"""
+
+import base64
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from desktop_rag.core.anchors import PageView
+from desktop_rag.core.parsed import Heading, Mark, ParsedDocument, TableHeader
+from desktop_rag.ingest.read.foundation.read_limits import MAX_BOXES, ViewWish
+
+MAX_FRAME_BYTES = 256 * 1024
+LENGTH_BYTES = 4
+# Marks, headings and table headers of a document with its parts.
+MAX_ITEMS = 1_000_000
+MAX_PARTS = 1000
+MAX_NAME_CHARS = 1000
+# JSON takes six bytes for a control character at worst, so a piece always fits a frame.
+_PIECE_CHARS = MAX_FRAME_BYTES // 6 - 100
+_PACK_BYTES = MAX_FRAME_BYTES - 1024
+# Base64 makes four characters of three bytes.
+_PNG_PIECE_BYTES = MAX_FRAME_BYTES // 4 * 3 - 3 * 1024
+# A document below both of these goes out in a single frame.
+_SMALL_CHARS = _PIECE_CHARS // 2
+_SMALL_ITEMS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What reading one file may cost. The parent watches time, answer size and resident memory.
+
+    `address_space_bytes` is enforced by the system, on Linux only, so that no allocation gets far
+    enough to disturb anyone. It counts what is mapped, not what is used: 100-200 MB of libraries
+    and reserved arenas come on top of `memory_bytes`, and room for what was freed in pieces.
+    `text_chars` is for a file with all that is in it. Pages that are read from their picture, of
+    which there are `ocr_pages` at most, may each take `ocr_page_s`.
+    """
+
+    file_bytes: int = 200 * 1024 * 1024
+    text_chars: int = 64_000_000
+    answer_bytes: int = 512 * 1024 * 1024
+    memory_bytes: int = 1024 * 1024 * 1024
+    address_space_bytes: int = 1536 * 1024 * 1024
+    base_s: float = 60.0
+    seconds_per_mb: float = 2.0
+    start_s: float = 60.0
+    ocr_pages: int = 500
+    ocr_page_s: float = 120.0
+    ocr_threads: int = 2
+
+    def seconds_for(self, size_bytes: int) -> float:
+        """Wall time for a file of this size."""
+        return self.base_s + self.seconds_per_mb * min(size_bytes, self.file_bytes) / 1e6
+
+    def to_json(self) -> dict[str, Any]:
+        """All fields, as a request carries them."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, fields: Mapping[str, Any]) -> "Limits":
+        """The inverse of `to_json`."""
+        return cls(**fields)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What the parent asks for: the text of a file, or a view of one of its pages.
+
+    With `is_safe` no native code is to run on the file's bytes if there is a choice; a `web_page`
+    is one that the app fetched; with `ocr` pages without text are read from their pictures. A
+    request without a path is a question whether the process is well.
+    """
+
+    path: Path | None
+    limits: Limits
+    is_safe: bool = False
+    web_page: bool = False
+    ocr: bool = False
+    view: ViewWish | None = None
+
+    def to_line(self) -> bytes:
+        """The request as it is sent, without the line's end."""
+        fields: dict[str, Any] = {
+            "path": "" if self.path is None else str(self.path),
+            "limits": self.limits.to_json(),
+            "is_safe": self.is_safe,
+            "web_page": self.web_page,
+            "ocr": self.ocr,
+            "view": None if self.view is None else asdict(self.view),
+        }
+        return json.dumps(fields).encode("ascii")
+
+    @classmethod
+    def from_line(cls, line: bytes) -> "Request":
+        """The inverse of `to_line`. The parent is trusted."""
+        fields = json.loads(line)
+        path, view = fields.pop("path"), fields.pop("view", None)
+        return cls(
+            Path(path) if path else None,
+            Limits.from_json(fields.pop("limits")),
+            view=ViewWish(**view) if view else None,
+            **fields,
+        )
+
+
+class ProtocolError(Exception):
+    """The other side said something that is not an answer."""
+
+
+def encode_frame(message: Mapping[str, Any]) -> bytes:
+    """One message with its length before it."""
+    body = json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
+    return len(body).to_bytes(LENGTH_BYTES, "big") + body
+
+
+def encode_document(document: ParsedDocument) -> Iterator[bytes]:
+    """The frames of a whole answer; a small document is one frame.
+
+    What the file holds comes first: each part begins with `part` and, if it has a document, ends
+    with `part_done`. Parts of parts are not sent.
+    """
+    for part in document.parts[:MAX_PARTS]:
+        name = part.name[:MAX_NAME_CHARS] or "part"
+        if part.document is None:
+            refusal = part.refusal[:MAX_NAME_CHARS] or "No text found."
+            yield encode_frame({"part": {"name": name, "refusal": refusal}})
+        else:
+            start = {"part": {"name": name, "refusal": ""}}
+            yield from _encode_one(start, part.document, "part_done")
+    yield from _encode_one({}, document, "done")
+
+
+def _encode_one(start: dict[str, Any], document: ParsedDocument, end: str) -> Iterator[bytes]:
+    done = {end: _end(document)}
+    items = len(document.marks) + len(document.headings) + len(document.table_headers)
+    if len(document.text) < _SMALL_CHARS and items < _SMALL_ITEMS:
+        contents = list(_contents(document))
+        merged = {name: value for content in contents for name, value in content.items()}
+        frame = encode_frame({**start, **merged, **done})
+        if len(merged) == len(contents) and len(frame) <= MAX_FRAME_BYTES:
+            yield frame
+            return
+    if start:
+        yield encode_frame(start)
+    yield from map(encode_frame, _contents(document))
+    yield encode_frame(done)
+
+
+def encode_view(view: PageView) -> Iterator[bytes]:
+    """The frames of a view of a page: the picture in pieces, then what is on it."""
+    for start in range(0, len(view.png), _PNG_PIECE_BYTES):
+        piece = base64.b64encode(view.png[start : start + _PNG_PIECE_BYTES])
+        yield encode_frame({"png": piece.decode("ascii")})
+    boxes = [[box.left, box.top, box.right, box.bottom] for box in view.boxes[:MAX_BOXES]]
+    fields = {"page": view.page, "page_count": view.page_count, "boxes": boxes}
+    yield encode_frame({"done": {**fields, "size_px": [view.width_px, view.height_px]}})
+
+
+def _contents(document: ParsedDocument) -> Iterator[dict[str, Any]]:
+    """Messages, each small enough for a frame; what there is none of is left out."""
+    for start in range(0, len(document.text), _PIECE_CHARS):
+        yield {"text": document.text[start : start + _PIECE_CHARS]}
+    for name, items in (
+        ("marks", _mark_items(document.marks)),
+        ("headings", map(_heading_item, document.headings)),
+        ("table_headers", map(_table_header_item, document.table_headers)),
+    ):
+        for pack in _packed(items):
+            yield {name: pack}
+
+
+def _end(document: ParsedDocument) -> dict[str, Any]:
+    return {
+        "format": document.format,
+        "title": document.title,
+        "warnings": list(document.warnings),
+        "language": document.language,
+    }
+
+
+def _heading_item(heading: Heading) -> list[Any]:
+    return [heading.offset, heading.level, heading.title]
+
+
+def _table_header_item(header: TableHeader) -> list[Any]:
+    return [header.start, header.end, header.text]
+
+
+def _mark_items(marks: Iterable[Mark]) -> Iterator[list[Any]]:
+    """[offset, fields that differ from the mark before]: a hundred thousand rows stay small."""
+    before: dict[str, Any] = {}
+    for mark in marks:
+        fields = mark.anchor.to_json()
+        changes = {name: value for name, value in fields.items() if before.get(name) != value}
+        changes.update((name, None) for name in before if name not in fields)
+        yield [mark.offset, changes]
+        before = fields
+
+
+def _packed(items: Iterable[Any]) -> Iterator[list[Any]]:
+    """Lists of items that each fit a frame."""
+    pack: list[Any] = []
+    size_bytes = 0
+    for item in items:
+        # Six bytes a character at worst, as for text.
+        item_bytes = 6 * len(json.dumps(item, ensure_ascii=False)) + 1
+        if pack and size_bytes + item_bytes > _PACK_BYTES:
+            yield pack
+            pack, size_bytes = [], 0
+        pack.append(item)
+        size_bytes += item_bytes
+    if pack:
+        yield pack

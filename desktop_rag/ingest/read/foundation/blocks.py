@@ -1,0 +1,125 @@
+"""Writes the blocks of a text document: headings, paragraphs, list items, tables, notes.
+
+Runs in the parser process.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from desktop_rag.core.anchors import Anchor
+from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, HeadingPath, one_line
+from desktop_rag.ingest.read.foundation.table_header import SAMPLE_ROWS, header_row
+
+_CELL_BORDER = " | "
+_INDENT = "  "
+_MAX_INDENT = 8
+
+
+class BlockWriter:
+    """Writes block after block; call `finish` after the last."""
+
+    def __init__(self, draft: DocumentDraft) -> None:
+        self.title = ""
+        self._draft = draft
+        self._path = HeadingPath()
+        self._is_after_line = False
+        self._notes: list[str] = []
+        # The rows of the table that is being written, and where each of them ends.
+        self._rows: list[list[str]] = []
+        self._ends: list[int] = []
+        self._marked_headers = 0
+
+    def add_paragraph(self, text: str) -> None:
+        """A paragraph, with what notes belong to it."""
+        self._end_table()
+        if text.strip():
+            self._add(text.strip())
+        self._add_notes()
+
+    def add_item(self, level: int, label: str, text: str) -> None:
+        """An item of a list; `level` counts from 0."""
+        self._end_table()
+        self._add(f"{_INDENT * min(level, _MAX_INDENT)}{label} {text.strip()}", is_line=True)
+        self._add_notes()
+
+    def add_heading(self, level: int, text: str) -> None:
+        """A heading of level 1-9; level 0 is the title of the document."""
+        self._end_table()
+        if level == 0 and not self.title:
+            self.title = one_line(text)
+        # Under a title every heading is one deeper.
+        level = level + bool(self.title) if level else 1
+        self._add("")
+        self._draft.add_heading(level, text)
+        self._draft.mark(Anchor(heading=self._path.enter(level, text)))
+        self._draft.add(one_line(text))
+        self._add_notes()
+
+    def add_row(self, cells: Iterable[str], *, is_header: bool = False) -> None:
+        """A row of a table. The next row belongs to the same table until something else comes."""
+        texts = [" ".join(cell.split()) for cell in cells]
+        if not any(texts):
+            return
+        self._is_after_line &= bool(self._rows)
+        self._add(_CELL_BORDER.join(texts).strip(), is_line=True)
+        if is_header and self._marked_headers == len(self._rows):
+            self._marked_headers += 1
+        # What is never looked at need not be kept.
+        if len(self._rows) < SAMPLE_ROWS:
+            self._ends.append(self._draft.length)
+            self._rows.append(texts)
+
+    def end_table(self) -> None:
+        """The next row belongs to another table."""
+        self._end_table()
+        self._add_notes()
+
+    def add_note(self, text: str) -> None:
+        """A footnote or comment: it follows the paragraph or the table that is being written."""
+        text = " ".join(text.split())
+        if text:
+            self._notes.append(text)
+
+    def add_margins(self, texts: Iterable[str]) -> None:
+        """Headers and footers, each once, after everything else and under no heading."""
+        self.end_table()
+        # What is only a page number has no letters.
+        kept = dict.fromkeys(text.strip() for text in texts if any(map(str.isalpha, text)))
+        if kept:
+            self._add("")
+            self._draft.mark(Anchor())
+            self._is_after_line = False
+            for index, text in enumerate(kept):
+                self._draft.add("\n" * bool(index) + text)
+
+    def finish(self) -> None:
+        """What is still to be said about the last table."""
+        self.end_table()
+
+    def _add(self, text: str, *, is_line: bool = False) -> None:
+        if self._draft.length:
+            self._draft.add("\n" if is_line and self._is_after_line else "\n\n")
+        self._draft.add(text)
+        self._is_after_line = is_line
+
+    def _add_notes(self) -> None:
+        notes, self._notes = self._notes, []
+        for note in notes:
+            self._add(note, is_line=True)
+        if notes:
+            self._is_after_line = False
+
+    def _end_table(self) -> None:
+        rows, self._rows = self._rows, []
+        ends, self._ends = self._ends, []
+        marked, self._marked_headers = self._marked_headers, 0
+        if rows:
+            self._is_after_line = False
+            last = marked - 1 if 0 < marked < len(rows) else header_row(rows)
+            if last is not None:
+                self._draft.add_table_header(ends[last], _header_text(rows[: last + 1], marked))
+
+
+def _header_text(rows: Sequence[Sequence[str]], marked: int) -> str:
+    """One row, or all of them that the document itself repeats on every page."""
+    shown = rows if marked else rows[-1:]
+    return " / ".join(_CELL_BORDER.join(row).strip() for row in shown)

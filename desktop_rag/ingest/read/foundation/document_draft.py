@@ -1,0 +1,162 @@
+"""The document a reader is writing: text, marks and headings, kept clean and within the limits.
+
+Runs in the parser process.
+"""
+
+import re
+import string
+from dataclasses import dataclass
+
+from desktop_rag.core.anchors import HEADING_SEPARATOR, Anchor
+from desktop_rag.core.parsed import Heading, Mark, ParsedDocument, TableHeader
+from desktop_rag.ingest.read.foundation.ocr import Ocr
+from desktop_rag.ingest.read.foundation.read_limits import MAX_HEADINGS, MAX_MARKS
+from desktop_rag.ingest.read.foundation.source_file import Unreadable
+
+# From here on marks keep a distance, so that text of any length has a bounded number of them.
+_DENSE_MARKS = 50_000
+_SPARSE_CHARS = 1000
+_TITLE_CHARS = 300
+_MAX_WARNINGS = 20
+_HEADER_CHARS = 500
+_MAX_ATTACHMENTS = 1000
+_MAX_ATTACHED_BYTES = 200_000_000
+# A database takes neither NULs nor halves of surrogate pairs.
+_FORBIDDEN = re.compile("[\\0\ud800-\udfff]")
+# White space, and what stands for letters that could not be read.
+_BLANK = string.whitespace + "\N{REPLACEMENT CHARACTER}\N{NO-BREAK SPACE}\N{ZERO WIDTH SPACE}\ufeff"
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedFile:
+    """A file inside the file: its name as a person would call it, and its bytes."""
+
+    name: str
+    data: bytes
+
+
+class LimitReached(Exception):  # noqa: N818  it ends the reading, what was read stays
+    """The text is as long as it may get."""
+
+
+def cleaned(text: str) -> str:
+    """The text without what no database takes; as long as before."""
+    if text.isascii() and "\0" not in text:
+        return text
+    return _FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def one_line(text: str) -> str:
+    """A title or name: cleaned, white space collapsed, not too long."""
+    return " ".join(cleaned(text).split())[:_TITLE_CHARS]
+
+
+class DocumentDraft:
+    """Grows from front to back; offsets are indices into its text."""
+
+    def __init__(self, max_chars: int, ocr: Ocr | None = None) -> None:
+        self.ocr = ocr
+        self.length = 0
+        self.warnings: list[str] = []
+        self.max_chars = max_chars
+        self._pieces: list[str] = []
+        self._marks: list[Mark] = []
+        self._headings: list[Heading] = []
+        self._table_headers: list[TableHeader] = []
+        self._attachments: list[EmbeddedFile] = []
+        self._attached_bytes = 0
+
+    def fitting(self, text: str) -> str:
+        """As much of a whole text as may be added; the rest is not worth parsing."""
+        if len(text) <= self.max_chars:
+            return text
+        self._warn_of_cut()
+        return text[: self.max_chars]
+
+    def add(self, text: str) -> None:
+        """Append text. Raises LimitReached, with the text cut, when it gets too long."""
+        room = self.max_chars - self.length
+        piece = cleaned(text[:room])
+        self._pieces.append(piece)
+        self.length += len(piece)
+        if len(text) > room:
+            self._warn_of_cut()
+            raise LimitReached
+
+    def mark(self, anchor: Anchor, offset: int | None = None) -> None:
+        """From `offset` (or the end so far) on, the text stands at `anchor`."""
+        if len(self._marks) < MAX_MARKS:
+            self._marks.append(Mark(self.length if offset is None else offset, anchor))
+
+    def is_mark_due(self, offset: int) -> bool:
+        """False while marks are so many that a fine one is better left out."""
+        if len(self._marks) < _DENSE_MARKS:
+            return True
+        return offset - self._marks[-1].offset >= _SPARSE_CHARS
+
+    def add_heading(self, level: int, title: str, offset: int | None = None) -> None:
+        """A section begins at `offset` (or the end so far). A heading without text is none."""
+        title = one_line(title)
+        if title and len(self._headings) < MAX_HEADINGS:
+            self._headings.append(Heading(self.length if offset is None else offset, level, title))
+
+    def add_table_header(self, start: int, text: str) -> None:
+        """What was added since `start` are rows under the header row `text`."""
+        header = " ".join(cleaned(text).split())[:_HEADER_CHARS]
+        if header and start < self.length and len(self._table_headers) < MAX_HEADINGS:
+            self._table_headers.append(TableHeader(start, self.length, header))
+
+    def attach(self, name: str, data: bytes) -> None:
+        """A file inside this one, to become a document of its own. Too many are left out."""
+        room = _MAX_ATTACHED_BYTES - self._attached_bytes
+        if len(self._attachments) >= _MAX_ATTACHMENTS or len(data) > room:
+            self.warn("It holds more attachments than are read.")
+            return
+        self._attachments.append(EmbeddedFile(one_line(name) or "attachment", data))
+        self._attached_bytes += len(data)
+
+    @property
+    def attachments(self) -> list[EmbeddedFile]:
+        """The files inside this one, in their order."""
+        return self._attachments
+
+    def warn(self, text: str) -> None:
+        """Something the person should know about this file though it was read."""
+        if text not in self.warnings and len(self.warnings) < _MAX_WARNINGS:
+            self.warnings.append(one_line(text))
+
+    @property
+    def first_heading(self) -> str:
+        """The title of the first heading, or nothing."""
+        return self._headings[0].title if self._headings else ""
+
+    def _warn_of_cut(self) -> None:
+        self.warn(f"Only the first {self.max_chars:,} characters were read.")
+
+    def finish(self, format_name: str, title: str) -> ParsedDocument:
+        """The finished document. Raises Unreadable when there is no text in it."""
+        text = "".join(self._pieces)
+        if not text.strip(_BLANK):
+            raise Unreadable("no text", "No text found")
+        return ParsedDocument(
+            format=format_name,
+            title=one_line(title),
+            text=text,
+            marks=tuple(self._marks),
+            headings=tuple(self._headings),
+            table_headers=tuple(self._table_headers),
+            warnings=tuple(self.warnings),
+        )
+
+
+class HeadingPath:
+    """The headings a place stands under, outermost first."""
+
+    def __init__(self) -> None:
+        self._open: list[tuple[int, str]] = []
+
+    def enter(self, level: int, title: str) -> str:
+        """Pass a heading; returns the path from here on, as an anchor holds it."""
+        self._open = [entry for entry in self._open if entry[0] < level]
+        self._open.append((level, one_line(title)))
+        return HEADING_SEPARATOR.join(entry[1] for entry in self._open)

@@ -1,0 +1,86 @@
+"""The old Office container (OLE): the names of its streams, and what is in them.
+
+Runs in the parser process.
+"""
+
+import io
+import struct
+from typing import TYPE_CHECKING, Any
+
+from desktop_rag.ingest.read.foundation.document_draft import one_line
+from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
+
+if TYPE_CHECKING:
+    from olefile import OleFileIO
+
+MAGIC = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+
+# Properties of a document, and code pages whose codec has another name.
+_CODE_PAGE, _TITLE = 1, 2
+_ENCODINGS = {0: "cp1252", 1200: "utf-16-le", 10000: "mac-roman", 65001: "utf-8"}
+_FIRST_SET = 44
+_MAX_PROPERTIES = 100
+_TITLE_BYTES = 1000
+# What olefile raises for damaged files beside its own errors, which are OSErrors.
+_DAMAGE = (OSError, struct.error, IndexError, ValueError, TypeError, AttributeError, RecursionError)
+
+
+class Container:
+    """An opened container. Raises Unreadable when it can't be opened."""
+
+    def __init__(self, source: SourceFile) -> None:
+        try:
+            self._file = _open(source.data)
+        except _DAMAGE as exc:
+            hint = "It is cut short or altered."
+            raise Unreadable("damaged", "The file is damaged", hint) from exc
+
+    def stream(self, *path: str) -> bytes | None:
+        """The bytes of a stream, None if it is missing or can't be had. Names heed no case."""
+        try:
+            with self._file.openstream(list(path)) as stream:
+                return stream.read()
+        except _DAMAGE:
+            return None
+
+    def title(self) -> str:
+        """The title in the properties of the document, "" without one."""
+        # Read here: olefile goes through a list as long as the file says it is.
+        stream = self.stream("\x05SummaryInformation") or b""
+        try:
+            code_page = _property(stream, _CODE_PAGE)
+            number = int.from_bytes(code_page[:2], "little")
+            encoding = _ENCODINGS.get(number, f"cp{number}")
+            text = _property(stream, _TITLE)[4:][:_TITLE_BYTES].decode(encoding, "replace")
+        except (struct.error, LookupError):
+            return ""
+        return one_line(text.partition("\0")[0])
+
+    def names(self) -> list[tuple[str, ...]]:
+        """The paths of all streams."""
+        return [tuple(path) for path in self._file.listdir()]
+
+
+def _property(stream: bytes, wanted: int) -> bytes:
+    """What is stored under the number of a property, from behind its type on; b"" if nothing."""
+    (start,) = struct.unpack_from("<I", stream, _FIRST_SET)
+    _, count = struct.unpack_from("<II", stream, start)
+    for index in range(min(count, _MAX_PROPERTIES)):
+        number, offset = struct.unpack_from("<II", stream, start + 8 + 8 * index)
+        if number == wanted:
+            return stream[start + offset + 4 :][: _TITLE_BYTES + 4]
+    return b""
+
+
+def root_names(data: bytes) -> set[str]:
+    """The names at the top of the container; empty if it is damaged."""
+    try:
+        return {path[0] for path in _open(data).listdir(streams=True, storages=True)}
+    except _DAMAGE:
+        return set()
+
+
+def _open(data: bytes) -> "OleFileIO[Any]":
+    from olefile import OleFileIO
+
+    return OleFileIO(io.BytesIO(data))

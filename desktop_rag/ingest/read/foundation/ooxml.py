@@ -1,0 +1,113 @@
+"""Office Open XML packages: parts, how they are related, and safe parsing of them.
+
+Matches elements by local name, since strict and transitional files differ in their namespaces.
+Runs in the parser process.
+"""
+
+import posixpath
+import zipfile
+import zlib
+from collections.abc import Iterator
+from typing import Any
+
+from desktop_rag.ingest.read.foundation.document_draft import one_line
+from desktop_rag.ingest.read.foundation.source_file import Unreadable
+
+# An lxml element.
+Element = Any
+
+
+class OfficePackage:
+    """The parts of an opened archive."""
+
+    def __init__(self, archive: zipfile.ZipFile) -> None:
+        self._archive = archive
+        # Names of parts do not heed case.
+        self._names = {name.lower(): name for name in archive.namelist()}
+
+    def main_part(self) -> str:
+        """The name of the document. Raises Unreadable if there is none."""
+        name = next(self.related("", "/officeDocument"), None)
+        if name is None:
+            raise Unreadable("damaged", "The file is damaged", "It has no document inside.")
+        return name
+
+    def related(self, part: str, kind: str) -> Iterator[str]:
+        """The names of the parts to which `part` ("" is the package) is related in this way."""
+        return (name for found, name in self.relations(part).values() if found.endswith(kind))
+
+    def title(self) -> str:
+        """The title in the properties of the document, "" without one."""
+        part = next(self.related("", "/core-properties"), "")
+        return one_line(getattr(child(self.root(part), "title"), "text", None) or "")
+
+    def relations(self, part: str) -> dict[str, tuple[str, str]]:
+        """The relations of a part to others inside the package: id → (kind, name of the part)."""
+        folder, base = posixpath.split(part)
+        root = self.root(posixpath.join(folder, "_rels", f"{base}.rels"))
+        found: dict[str, tuple[str, str]] = {}
+        for relation in children(root):
+            if attribute(relation, "TargetMode") != "External":
+                target = posixpath.join("/", folder, attribute(relation, "Target"))
+                name = posixpath.normpath(target).lstrip("/")
+                found[attribute(relation, "Id")] = (attribute(relation, "Type"), name)
+        return found
+
+    def root(self, part: str) -> Element | None:
+        """The root element of a part, None if the part is missing or no XML.
+
+        Raises Unreadable for XML that declares entities: no office program writes such.
+        """
+        from lxml import etree
+
+        name = self._names.get(part.lower())
+        if name is None:
+            return None
+        try:
+            content = self._archive.read(name)
+            if b"<!DOCTYPE" in content:
+                raise Unreadable("damaged", "The file is damaged", "It declares XML entities.")
+            parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
+            return etree.fromstring(content, parser)
+        except (zipfile.BadZipFile, zlib.error, EOFError, etree.XMLSyntaxError):
+            return None
+
+
+def children(element: Element | None) -> Iterator[Element]:
+    """The child elements, without comments and processing instructions; none of None."""
+    if element is not None:
+        yield from (child for child in element if isinstance(child.tag, str))
+
+
+def local_name(element: Element) -> str:
+    """The name without its namespace."""
+    return element.tag.rpartition("}")[2]
+
+
+def child(element: Element | None, name: str) -> Element | None:
+    """The first child of this name."""
+    if element is None:
+        return None
+    return next((item for item in children(element) if local_name(item) == name), None)
+
+
+def descendants(element: Element | None, *names: str) -> Iterator[Element]:
+    """The elements of these names at any depth, in order."""
+    if element is None:
+        return
+    for item in element.iter("*"):
+        if local_name(item) in names:
+            yield item
+
+
+def reference(element: Element, name: str = "id") -> str:
+    """The id of a relation that an element names; its own attributes of that name don't count."""
+    pairs = element.attrib.items()
+    return next((value for key, value in pairs if key.endswith(f"relationships}}{name}")), "")
+
+
+def attribute(element: Element | None, name: str = "val") -> str:
+    """The attribute of this name in whichever namespace, "" without one."""
+    if element is None:
+        return ""
+    return next((v for key, v in element.attrib.items() if key.rpartition("}")[2] == name), "")

@@ -1,0 +1,75 @@
+"""A file as the readers get it, and how a reader says that it has nothing to give.
+
+Runs in the parser process.
+"""
+
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+from desktop_rag.ingest.read.foundation.read_limits import Reason
+
+
+class Unreadable(Exception):  # noqa: N818  it is about the file, not about an error of ours
+    """The file has no text for us. `title` and `hint` are shown to the person."""
+
+    def __init__(self, reason: Reason, title: str, hint: str = "") -> None:
+        super().__init__(title)
+        self.reason: Reason = reason
+        self.title = title
+        self.hint = hint
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """The bytes of a file as they stood at one moment, and its path for the name only."""
+
+    path: Path
+    data: bytes
+
+    @property
+    def suffix(self) -> str:
+        """The last suffix in lower case, with its dot."""
+        return self.path.suffix.lower()
+
+    @property
+    def stem(self) -> str:
+        """The title of a document that has none."""
+        return self.path.stem or self.path.name
+
+
+def open_source(path: Path, max_bytes: int) -> SourceFile:
+    """Read a regular file whole. Raises Unreadable for anything else and for a larger one.
+
+    What the path leads to is judged on the opened descriptor, so it can't change in between, and
+    opening never waits for the other end of a pipe.
+    """
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    try:
+        descriptor = os.open(path, flags | getattr(os, "O_CLOEXEC", 0))
+    except FileNotFoundError as exc:
+        raise Unreadable("missing", "The file is gone") from exc
+    except OSError as exc:
+        raise Unreadable("no access", "The file can't be opened", str(exc.strerror)) from exc
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise Unreadable("not a file", "Not a regular file")
+        if status.st_size > max_bytes:
+            raise _too_large(max_bytes)
+        # Unbuffered: one copy of the bytes.
+        with open(descriptor, "rb", buffering=0, closefd=False) as file:
+            data = file.readall()
+    except OSError as exc:
+        raise Unreadable("no access", "The file can't be read", str(exc.strerror)) from exc
+    finally:
+        os.close(descriptor)
+    if len(data) > max_bytes:
+        raise _too_large(max_bytes)
+    return SourceFile(path, data)
+
+
+def _too_large(max_bytes: int) -> Unreadable:
+    limit = f"Files above {max_bytes // (1024 * 1024)} MB are not read."
+    return Unreadable("too large", "The file is too large", limit)

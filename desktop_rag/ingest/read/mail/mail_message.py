@@ -1,0 +1,234 @@
+"""One e-mail message: its header, the text of its body, and what is attached.
+
+Shared by single messages and mailboxes. Nothing it refers to is fetched. Runs in the parser
+process.
+"""
+
+import binascii
+import email
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from email.message import Message
+from email.utils import collapse_rfc2231_value
+from itertools import islice
+
+from desktop_rag.core.anchors import Anchor
+from desktop_rag.ingest.read.foundation.charset import DISGUISED, usual_name
+from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, LimitReached, one_line
+from desktop_rag.ingest.read.foundation.encoding import NotTextError, decode
+from desktop_rag.ingest.read.foundation.source_file import Unreadable
+from desktop_rag.ingest.read.mail.mail_header import BoundedHeaders, field, repair
+from desktop_rag.ingest.read.markup import web_page
+
+_HEADER_FIELDS = ("From", "To", "Cc", "Date", "Subject")
+_MAX_PARTS = 2000
+_MAX_REPORT_CHARS = 20_000
+# What a mail server says about a message; all of it is fields.
+_REPORTS = {
+    "message/delivery-status", "message/disposition-notification", "message/feedback-report",
+}  # fmt: skip
+# Their bytes say nothing to a reader.
+_SIGNATURES = {"pgp-signature", "pkcs7-signature", "x-pkcs7-signature"}
+_SUFFIXES = {
+    "text/plain": ".txt", "text/html": ".html", "text/csv": ".csv", "text/calendar": ".ics",
+    "text/rfc822-headers": ".txt", "application/pdf": ".pdf",
+}  # fmt: skip
+# A plain text this short may only say that there is a page, which then has this much more.
+_STUB_CHARS = 300
+_MORE_THAN_STUB = 4
+# What a damaged message makes the library raise.
+_DAMAGE = (LookupError, ValueError, TypeError, AttributeError, AssertionError, binascii.Error)
+
+
+@dataclass(frozen=True, slots=True)
+class _Leaf:
+    """A part without parts. Of those with the same `choice`, not 0, a reader sees one."""
+
+    part: Message
+    choice: int
+
+
+class MailMessage:
+    """A message that was taken apart."""
+
+    def __init__(self, data: bytes) -> None:
+        """Raises Unreadable for one that is nested without end."""
+        try:
+            self._message = email.message_from_bytes(data, policy=BoundedHeaders())
+        except RecursionError as exc:
+            raise Unreadable("damaged", "The message is nested too deep") from exc
+        repair(self._message)
+        self._leaves = list(islice(_leaves(self._message), _MAX_PARTS + 1))
+        for leaf in self._leaves:
+            repair(leaf.part)
+        self.subject = one_line(field(self._message, "Subject"))
+
+    def write(self, draft: DocumentDraft, place: Anchor, prefix: str = "") -> None:
+        """Add header and body, and attach the rest under names that begin with `prefix`.
+
+        What stands below headings in the body is at `place`, in a section of it.
+        """
+        if len(self._leaves) > _MAX_PARTS:
+            draft.warn(f"Of one message only {_MAX_PARTS:,} parts were read.")
+            self._leaves.pop()
+        # First, so that a text that is too long costs no attachment.
+        for number, leaf in enumerate(self._leaves, start=1):
+            if not _is_text(leaf.part):
+                _attach(leaf.part, draft, prefix, number)
+        fields = ((name, field(self._message, name)) for name in _HEADER_FIELDS)
+        lines = [f"{name}: {one_line(value)}" for name, value in fields if value]
+        draft.add("\n".join(lines))
+        for number, (part, text) in enumerate(self._bodies(draft)):
+            if lines or number:
+                draft.add("\n\n")
+            if part.get_content_type() == "text/html":
+                web_page.write(text, draft, place)
+            else:
+                draft.add(text.strip())
+
+    def _bodies(self, draft: DocumentDraft) -> list[tuple[Message, str]]:
+        """The parts to be read, with their text: of a choice the plain form, if it says enough."""
+        found = [
+            (leaf, text)
+            for leaf in self._leaves
+            if _is_text(leaf.part) and (text := _text(leaf.part, draft)).strip()
+        ]
+        left_out = {choice: _worse_form(choice, found) for choice in {f.choice for f, _ in found}}
+        return [
+            (leaf.part, text)
+            for leaf, text in found
+            if leaf.part.get_content_type() != left_out[leaf.choice]
+        ]
+
+
+def _worse_form(choice: int, found: list[tuple[_Leaf, str]]) -> str:
+    """The type of the parts that say no more than others of the same choice."""
+    texts = {"text/plain": "", "text/html": ""}
+    for leaf, text in found:
+        kind = leaf.part.get_content_type()
+        if leaf.choice == choice and kind in texts:
+            texts[kind] += text
+    plain, page = (text.strip() for text in texts.values())
+    if not choice or not plain or not page:
+        return ""
+    if len(plain) < _STUB_CHARS and _shown_chars(page) > _MORE_THAN_STUB * len(plain):
+        return "text/plain"
+    return "text/html"
+
+
+def _shown_chars(page: str) -> int:
+    draft = DocumentDraft(_STUB_CHARS * (_MORE_THAN_STUB + 1))
+    with suppress(LimitReached):
+        web_page.write(page, draft)
+    return draft.length
+
+
+def _leaves(message: Message) -> Iterator[_Leaf]:
+    """The parts that hold no others; an enclosed message is one. Walks without recursion."""
+    waiting = [_Leaf(message, 0)]
+    count = 0
+    while waiting:
+        leaf = waiting.pop()
+        count += 1
+        inner = leaf.part.get_payload()
+        if leaf.part.get_content_maintype() == "multipart" and isinstance(inner, list):
+            is_choice = leaf.part.get_content_subtype() == "alternative"
+            choice = count if is_choice else leaf.choice
+            waiting.extend(_Leaf(p, choice) for p in reversed(inner) if isinstance(p, Message))
+        else:
+            yield leaf
+
+
+def _is_text(part: Message) -> bool:
+    """Whether a reader sees it as part of the message."""
+    if part.get_content_type() in _REPORTS:
+        return True
+    # Where the border between the parts was never named, what came is one text.
+    is_broken = part.get_content_maintype() == "multipart"
+    if not is_broken and part.get_content_type() not in {"text/plain", "text/html"}:
+        return False
+    return part.get_content_disposition() != "attachment" and not _filename(part)
+
+
+def _text(part: Message, draft: DocumentDraft) -> str:
+    payload = part.get_payload()
+    if isinstance(payload, list):
+        lines = (f"{name}: {value}" for block in payload if isinstance(block, Message)
+                 for name, value in block.items())  # fmt: skip
+        return "\n".join(lines)[:_MAX_REPORT_CHARS]
+    data = part.get_payload(decode=True)
+    charset = usual_name(_charset(part))
+    try:
+        if not isinstance(data, bytes):
+            return ""
+        if charset in DISGUISED:
+            return data.decode(charset, "replace")
+        if part.get_content_type() == "text/html":
+            return web_page.decoded(data, draft, charset)
+        text, warning = decode(data, charset)
+    except NotTextError:
+        draft.warn("A part of the message is no text.")
+        return ""
+    if warning:
+        draft.warn(warning)
+    return text
+
+
+def _charset(part: Message) -> str:
+    try:
+        return part.get_content_charset() or ""
+    except _DAMAGE:
+        return ""
+
+
+def _attach(part: Message, draft: DocumentDraft, prefix: str, number: int) -> None:
+    subtype = part.get_content_subtype()
+    if subtype in _SIGNATURES or _is_inline_picture(part):
+        return
+    if subtype in {"pgp-encrypted", "pkcs7-mime", "x-pkcs7-mime"}:
+        draft.warn("The message is encrypted or sealed, which is not undone.")
+        return
+    payload = part.get_payload()
+    if isinstance(payload, list):
+        inner = payload[0] if payload else None
+        if isinstance(inner, Message):
+            repair(inner)
+            name = one_line(field(inner, "Subject")) or "message"
+            if data := _as_bytes(inner, draft):
+                draft.attach(f"{prefix}{name}.eml", data)
+        return
+    data = part.get_payload(decode=True)
+    if isinstance(data, bytes) and data:
+        suffix = _SUFFIXES.get(part.get_content_type(), "")
+        draft.attach(prefix + (_filename(part) or f"part {number}{suffix}"), data)
+
+
+def _is_inline_picture(part: Message) -> bool:
+    """A logo in the text of a page says nothing."""
+    is_placed = bool(part.get("Content-ID")) and part.get_content_disposition() != "attachment"
+    return part.get_content_maintype() == "image" and is_placed
+
+
+def _as_bytes(message: Message, draft: DocumentDraft) -> bytes:
+    body = message.get_payload()
+    if not message.keys() and isinstance(body, str):
+        # Some programs encode the enclosed message as a whole.
+        try:
+            return binascii.a2b_base64("".join(body.split()), strict_mode=True)
+        except (binascii.Error, ValueError):
+            pass
+    try:
+        return message.as_bytes()
+    except (*_DAMAGE, RecursionError):
+        draft.warn("A message inside it is damaged.")
+        return b""
+
+
+def _filename(part: Message) -> str:
+    try:
+        name = collapse_rfc2231_value(part.get_filename() or "")
+    except _DAMAGE:
+        return "attachment"
+    # Only the name: it may be a path from another computer.
+    return one_line(name).replace("\\", "/").rpartition("/")[2]

@@ -1,0 +1,132 @@
+"""reStructuredText, AsciiDoc, Org and LaTeX: the text as it stands, with headings and line marks.
+
+Only headings are looked for, line by line. Runs in the parser process.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from desktop_rag.ingest.read.foundation import format_names
+from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft
+from desktop_rag.ingest.read.foundation.encoding import decode
+from desktop_rag.ingest.read.foundation.source_file import SourceFile
+from desktop_rag.ingest.read.markup import plain_text
+from desktop_rag.ingest.read.markup.latex import read as read_latex
+
+# Line (from 1) → level and title.
+Headings = dict[int, tuple[int, str]]
+
+_MAX_PARSED_CHARS = 10_000_000
+_MAX_TITLE_CHARS = 300
+_UNDERLINE = re.compile(r"([^\w\s])\1{2,}[ \t]*")
+_MIN_SHORT_UNDERLINE = 4
+_INLINE = re.compile(
+    r":[\w:+-]+:(?=`)|`__?(?=\W|$)|[`*]|\s*<[^<>`]*>(?=`)|(?<=\w)__?(?=\W|$)|\\(?=\W)"
+)
+_ASCIIDOC_HEADING = re.compile(r"(={1,6}|#{1,6})[ \t]+(\S.*?)(?:[ \t]+\1)?[ \t]*")
+_ASCIIDOC_FENCE = re.compile(r"(?:-{4,}|\.{4,}|\+{4,}|/{4,}|`{3,}\w*)[ \t]*")
+_ASCIIDOC_UNDERLINES = "=-~^+"
+_ORG_HEADING = re.compile(
+    r"(\*+)[ \t]+(?:(?:TODO|DONE|NEXT|WAITING|CANCELLED)[ \t]+)?(?:\[#\w\][ \t]+)?"
+    r"(\S.*?)(?:[ \t]+(?::[\w@#%]+)+:)?[ \t]*"
+)
+_ORG_TITLE = re.compile(r"^#\+title:[ \t]*(\S.*?)[ \t]*$", re.IGNORECASE | re.MULTILINE)
+
+
+def read_restructured_text(source: SourceFile, draft: DocumentDraft) -> str:
+    """Fill the draft; there is no title but the first heading."""
+    text = _text(source, draft)
+    plain_text.write(text, draft, _underlined(_lines(text)))
+    return ""
+
+
+def read_asciidoc(source: SourceFile, draft: DocumentDraft) -> str:
+    """Fill the draft; the title is the first heading."""
+    text = _text(source, draft)
+    plain_text.write(text, draft, _asciidoc(_lines(text)))
+    return ""
+
+
+def read_org(source: SourceFile, draft: DocumentDraft) -> str:
+    """Fill the draft; the title is that of the `#+TITLE` line, or nothing."""
+    text = _text(source, draft)
+    matches = enumerate(map(_ORG_HEADING.fullmatch, _lines(text)), 1)
+    headings = {line: (len(found[1]), found[2]) for line, found in matches if found}
+    plain_text.write(text, draft, headings)
+    title = _ORG_TITLE.search(text)
+    return title[1] if title else ""
+
+
+READERS = {
+    format_names.RESTRUCTURED_TEXT: read_restructured_text,
+    format_names.ASCIIDOC: read_asciidoc,
+    format_names.ORG: read_org,
+    format_names.LATEX: read_latex,
+}
+
+
+def _text(source: SourceFile, draft: DocumentDraft) -> str:
+    text, warning = decode(source.data)
+    if warning:
+        draft.warn(warning)
+    return draft.fitting(text)
+
+
+def _lines(text: str) -> list[str]:
+    """The lines in which headings are looked for; none in what no person wrote."""
+    return text.split("\n") if len(text) <= _MAX_PARSED_CHARS else []
+
+
+def _underlined(lines: Sequence[str]) -> Headings:
+    """Titles between or above lines of one sign. Its level is the place of its sign in the file."""
+    headings: Headings = {}
+    styles: list[tuple[str, bool]] = []
+    for number, (title, rule) in enumerate(pairwise(lines), 1):
+        above = lines[number - 2] if number > 1 else ""
+        is_framed = bool(above) and above.rstrip() == rule.rstrip()
+        if not _is_title(title, rule) or (above.strip() and not is_framed):
+            continue
+        if title[0].isspace() and not is_framed:
+            continue
+        style = (rule[0], is_framed)
+        if style not in styles:
+            styles.append(style)
+        headings[number] = (styles.index(style) + 1, _INLINE.sub("", title).strip())
+    return headings
+
+
+def _is_title(title: str, rule: str) -> bool:
+    if not title.strip() or len(title) > _MAX_TITLE_CHARS or not _UNDERLINE.fullmatch(rule):
+        return False
+    if _UNDERLINE.fullmatch(title):
+        return False
+    return len(rule.rstrip()) >= min(len(title.strip()), _MIN_SHORT_UNDERLINE)
+
+
+def _asciidoc(lines: Sequence[str]) -> Headings:
+    headings: Headings = {}
+    for number, line in _outside_fences(lines):
+        found = _ASCIIDOC_HEADING.fullmatch(line)
+        if found:
+            headings[number] = (len(found[1]), _INLINE.sub("", found[2]))
+            continue
+        rule = lines[number].rstrip() if number < len(lines) else ""
+        above = lines[number - 2] if number > 1 else ""
+        is_near = abs(len(rule) - len(line.rstrip())) <= 1
+        is_alone = not above.strip() and line[:1].strip() != ""
+        if is_near and is_alone and rule[:1] in _ASCIIDOC_UNDERLINES and _is_title(line, rule):
+            headings[number] = (_ASCIIDOC_UNDERLINES.index(rule[0]) + 1, line.strip())
+    return headings
+
+
+def _outside_fences(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
+    """The numbered lines that are not in a block of code or a comment."""
+    fence = ""
+    for number, line in enumerate(lines, 1):
+        if fence:
+            fence = "" if line.rstrip() == fence else fence
+        elif _ASCIIDOC_FENCE.fullmatch(line):
+            fence = "```" if line.startswith("```") else line.rstrip()
+        else:
+            yield number, line

@@ -1,0 +1,84 @@
+"""Plain text and source code: the text as it stands, with a mark at paragraphs and every few lines.
+
+Runs in the parser process.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from desktop_rag.core.anchors import Anchor
+from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, HeadingPath
+from desktop_rag.ingest.read.foundation.encoding import decode
+from desktop_rag.ingest.read.foundation.source_file import SourceFile
+
+_LINES_PER_MARK = 20
+
+
+def read(source: SourceFile, draft: DocumentDraft) -> str:
+    """Fill the draft; there is no title."""
+    text, warning = decode(source.data)
+    if warning:
+        draft.warn(warning)
+    write(draft.fitting(text), draft)
+    return ""
+
+
+def write(
+    text: str,
+    draft: DocumentDraft,
+    headings: Mapping[int, tuple[int, str]] | None = None,
+    numbers: Sequence[int] | None = None,
+) -> None:
+    """Put the whole text into the draft, with line marks.
+
+    `headings` is line (from 1) → level and title. `numbers` are the lines' numbers in the file, if
+    some of the file's were left out.
+    """
+    headings = headings or {}
+    path = HeadingPath()
+    here: str | None = None
+    offsets = line_offsets(text) if headings else ()
+    # Without headings, which is any large text, a list of the lines would outweigh it.
+    lines = _with_headings(text, headings, offsets) if headings else marked_lines(text)
+    for line, offset in lines:
+        if line in headings:
+            level, title = headings[line]
+            draft.add_heading(level, title, offset)
+            here = path.enter(level, title)
+        if line in headings or draft.is_mark_due(offset):
+            draft.mark(Anchor(heading=here, line=numbers[line - 1] if numbers else line), offset)
+    draft.add(text)
+
+
+def _with_headings(
+    text: str, headings: Mapping[int, tuple[int, str]], offsets: Sequence[int]
+) -> list[tuple[int, int]]:
+    lines = {line for line, _ in marked_lines(text)}.union(headings)
+    return [(line, offsets[line - 1]) for line in sorted(lines)]
+
+
+def line_offsets(text: str) -> list[int]:
+    """Where each line begins."""
+    offsets = [0]
+    end = text.find("\n")
+    while end >= 0:
+        offsets.append(end + 1)
+        end = text.find("\n", end + 1)
+    return offsets
+
+
+def marked_lines(text: str) -> Iterator[tuple[int, int]]:
+    """(line from 1, offset) of the first line of each paragraph, and of every twentieth inside."""
+    is_after_blank = True
+    due = line = offset = 0
+    # One line at a time: as a list they would take more memory than the text.
+    while offset < len(text):
+        line += 1
+        end = text.find("\n", offset)
+        end = len(text) if end < 0 else end
+        content = text[offset:end]
+        is_blank = not content or content.isspace()
+        if not is_blank and (is_after_blank or line >= due):
+            yield line, offset
+            due = line + _LINES_PER_MARK
+        is_after_blank = is_blank
+        offset = end + 1

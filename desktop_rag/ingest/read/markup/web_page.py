@@ -1,0 +1,300 @@
+"""HTML: what a browser would show, as Markdown text with headings.
+
+The page is read as a stream of events, never as a tree: nesting a hundred thousand levels deep
+costs no stack and loses nothing. Runs in the parser process.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, cast
+
+from desktop_rag.core.anchors import HEADING_SEPARATOR, Anchor
+from desktop_rag.ingest.read.foundation.charset import usual_name
+from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, HeadingPath, one_line
+from desktop_rag.ingest.read.foundation.encoding import decode
+from desktop_rag.ingest.read.foundation.source_file import SourceFile
+from desktop_rag.ingest.read.markup.web_table import CELL_BORDER, CELLS, HtmlTable, TableSurvey
+
+_CHARSET = re.compile(
+    rb"<(?:meta[^>]{0,200}?charset|\?xml[^>]{0,200}?encoding)\s*=\s*[\"']?\s*([\w.:-]+)",
+    re.IGNORECASE,
+)
+_TABLE = re.compile(rb"<table\b", re.IGNORECASE)
+_META_BYTES = 4096
+_DROPPED = {
+    "script", "style", "nav", "template", "noscript", "svg", "iframe", "object", "canvas",
+    "audio", "video", "select", "button", "annotation", "annotation-xml",
+}  # fmt: skip
+_ICONS = {"a", "i", "span", "img"}
+_HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+_PARAGRAPHS = {
+    "p", "blockquote", "dl", "figure", "section", "article", "main", "aside", "header",
+    "footer", "details", "form", "fieldset", "address", "hr", "ul", "ol", "pre",
+}  # fmt: skip
+_LINES = {"div", "li", "dt", "dd", "caption", "figcaption", "summary", "option", "br"}
+_HEADINGS = {f"h{level}": level for level in range(1, 7)}
+_TABLE_PARTS = {"table", "tr", "td", "th"}
+_LISTS = {"ul", "ol"}
+_FENCE = "```"
+_MAX_DIGITS = 9
+_SPACE = re.compile(r"[ \t\n\r\f\v\xa0]+")
+# By which a heading links to itself.
+_SELF_LINKS = {"¶", "§", "#", "🔗"}
+_INDENT = "  "
+_MAX_INDENT = 6
+_ANYWHERE = Anchor()
+
+
+def read(source: SourceFile, draft: DocumentDraft) -> str:
+    """Fill the draft; the title is that of the page, or nothing."""
+    return write(decoded(source.data, draft), draft)
+
+
+def decoded(data: bytes, draft: DocumentDraft, declared: str = "") -> str:
+    """The markup as text, by the encoding it was declared to have, or declares itself.
+
+    Raises NotTextError for bytes that are something else.
+    """
+    found = None if declared else _CHARSET.search(data[:_META_BYTES])
+    if found:
+        declared = found[1].decode("ascii", "replace")
+    text, warning = decode(data, usual_name(declared))
+    if warning:
+        draft.warn(warning)
+    return text
+
+
+def write(text: str, draft: DocumentDraft, place: Anchor = _ANYWHERE) -> str:
+    """Add a page that was decoded; returns its title, or nothing.
+
+    If `place` has a heading, the page is below it: so are its headings and their anchors.
+    """
+    begin = draft.length
+    markup = draft.fitting(text).encode("utf-8", "replace")
+    tables = TableSurvey()
+    if _TABLE.search(markup):
+        _feed(markup, tables)
+    page = _Page(draft, tables.layout, place, keep_hidden=False)
+    _feed(markup, page)
+    if draft.length == begin:
+        # Some pages are hidden whole until their script has run.
+        page = _Page(draft, tables.layout, place, keep_hidden=True)
+        _feed(markup, page)
+    return page.title
+
+
+def _feed(markup: bytes, target: "TableSurvey | _Page") -> None:
+    from lxml import etree
+
+    # The stubs ask for handlers of events that lxml does without.
+    parser = etree.HTMLParser(target=cast("Any", target), encoding="utf-8", huge_tree=True)
+    parser.feed(markup)
+    parser.close()
+
+
+class _Page:
+    """Writes the draft from the events. White space is held back until text follows it."""
+
+    def __init__(
+        self, draft: DocumentDraft, layout: set[int], place: Anchor, *, keep_hidden: bool
+    ) -> None:
+        self.title = ""
+        self._place = place
+        self._draft = draft
+        self._begin = draft.length
+        self._path = HeadingPath()
+        self._layout = layout
+        self._keep_hidden = keep_hidden
+        self._hidden_depth = 0
+        self._title_pieces: list[str] | None = None
+        self._heading_pieces: list[str] | None = None
+        self._heading_offset = 0
+        self._pending = _Pending()
+        self._is_pre = False
+        self._lists: list[int | None] = []
+        self._tables: list[HtmlTable] = []
+        self._table_count = 0
+        self._is_in_cell = False
+
+    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
+        if self._hidden_depth or self._is_hidden(tag, attributes):
+            self._hidden_depth += 1
+        elif tag == "title":
+            self._title_pieces = []
+        elif tag == "img":
+            self.data(f" {attributes.get('alt', '')} ")
+        elif tag in _TABLE_PARTS:
+            self._start_in_table(tag)
+        elif not self._is_inline:
+            self._start_block(tag, attributes)
+        elif tag in _PARAGRAPHS or tag in _LINES:
+            self._pending.has_space = True
+
+    def end(self, tag: str) -> None:
+        if self._hidden_depth:
+            self._hidden_depth -= 1
+        elif tag == "title" and self._title_pieces is not None:
+            self.title = self.title or one_line("".join(self._title_pieces))
+            self._title_pieces = None
+        elif tag in _HEADINGS and self._heading_pieces is not None:
+            self._end_heading(_HEADINGS[tag])
+        elif tag in _TABLE_PARTS:
+            self._end_in_table(tag)
+        elif self._is_inline:
+            self._pending.has_space |= tag in _PARAGRAPHS or tag in _LINES
+        else:
+            self._end_block(tag)
+
+    def data(self, text: str) -> None:
+        if self._hidden_depth or self._title_pieces is not None:
+            if not self._hidden_depth and self._title_pieces is not None:
+                self._title_pieces.append(text)
+        elif self._is_pre:
+            self._emit(text)
+        else:
+            collapsed = _SPACE.sub(" ", text)
+            words = collapsed.strip()
+            self._pending.has_space |= collapsed.startswith(" ")
+            if words:
+                self._emit(words)
+                self._pending.has_space = collapsed.endswith(" ")
+
+    def close(self) -> None:
+        pass
+
+    @property
+    def _is_inline(self) -> bool:
+        """Whether blocks make no lines here: a heading and a table row are one line."""
+        return self._is_in_cell or self._heading_pieces is not None
+
+    def _is_hidden(self, tag: str, attributes: Mapping[str, str]) -> bool:
+        if tag in _DROPPED:
+            # In headings that fold their section the words are on a button.
+            return tag != "button" or self._heading_pieces is None
+        if not attributes or self._keep_hidden:
+            return False
+        if tag in _ICONS and attributes.get("aria-hidden") == "true":
+            return True
+        return "hidden" in attributes or bool(_HIDDEN_STYLE.search(attributes.get("style", "")))
+
+    def _start_block(self, tag: str, attributes: Mapping[str, str]) -> None:
+        if tag in _PARAGRAPHS:
+            self._pending.need(1 if self._lists and tag in _LISTS else 2)
+        elif tag in _LINES:
+            self._pending.need(1)
+        if tag in _HEADINGS:
+            self._pending.need(2)
+            self._pending.prefix = "#" * _HEADINGS[tag] + " "
+            self._heading_pieces = []
+        elif tag in _LISTS:
+            first = attributes.get("start", "1")
+            number = int(first) if first.isdecimal() and len(first) < _MAX_DIGITS else 1
+            self._lists.append(number if tag == "ol" else None)
+        elif tag == "li":
+            self._pending.prefix = self._bullet()
+        elif tag == "pre":
+            self._is_pre = True
+            self._pending.prefix = _FENCE + "\n"
+
+    def _end_block(self, tag: str) -> None:
+        if tag == "pre" and self._is_pre:
+            self._is_pre = False
+            if self._pending.prefix:
+                self._pending.prefix = ""
+            else:
+                self._draft.add("\n" + _FENCE)
+        if tag in _LISTS and self._lists:
+            self._lists.pop()
+        if tag in _PARAGRAPHS:
+            self._pending.need(1 if self._lists and tag in _LISTS else 2)
+        elif tag in _LINES:
+            self._pending.need(1)
+
+    def _start_in_table(self, tag: str) -> None:
+        if tag == "table":
+            self._pending.need(2)
+            self._tables.append(HtmlTable(is_layout=self._table_count in self._layout))
+            self._table_count += 1
+        elif tag == "tr":
+            self._pending.need(1)
+            if self._tables:
+                self._tables[-1].start_row()
+        elif self._tables and not self._tables[-1].is_layout:
+            self._is_in_cell = True
+            self._tables[-1].start_cell(tag)
+            self._pending.cells += self._tables[-1].cell_number > 1
+        else:
+            self._pending.need(1)
+
+    def _end_in_table(self, tag: str) -> None:
+        if tag in CELLS:
+            self._is_in_cell = False
+            return
+        self._pending.cells = 0
+        self._pending.need(1 if tag == "tr" else 2)
+        if tag == "tr" and self._tables:
+            self._tables[-1].end_row(self._draft.length)
+        elif tag == "table" and self._tables:
+            self._tables.pop().close(self._draft)
+
+    def _end_heading(self, level: int) -> None:
+        title = "".join(self._heading_pieces or ())
+        self._heading_pieces = None
+        if title.strip():
+            path = self._path.enter(level, title)
+            outer = self._place.heading
+            if outer:
+                level, path = level + 1, f"{outer}{HEADING_SEPARATOR}{path}"
+            self._draft.add_heading(level, title, self._heading_offset)
+            self._draft.mark(replace(self._place, heading=path), self._heading_offset)
+        self._pending.prefix = ""
+        self._pending.need(2)
+
+    def _bullet(self) -> str:
+        indent = _INDENT * min(max(len(self._lists) - 1, 0), _MAX_INDENT)
+        number = self._lists[-1] if self._lists else None
+        if number is None:
+            return f"{indent}- "
+        self._lists[-1] = number + 1
+        return f"{indent}{number}. "
+
+    def _emit(self, text: str) -> None:
+        if self._heading_pieces is not None and text in _SELF_LINKS:
+            return
+        space, prefix = self._pending.take(is_first=self._draft.length == self._begin)
+        if self._heading_pieces is not None:
+            if not self._heading_pieces:
+                self._heading_offset = self._draft.length + len(space)
+            self._heading_pieces.append((" " if space else "") + text)
+        if self._is_in_cell:
+            self._tables[-1].add(text)
+        self._draft.add(space + prefix + text)
+
+
+class _Pending:
+    """What stands between the last text and the next."""
+
+    def __init__(self) -> None:
+        self.breaks = 0
+        self.cells = 0
+        self.has_space = False
+        self.prefix = ""
+
+    def need(self, breaks: int) -> None:
+        """At least so many line ends."""
+        self.breaks = max(self.breaks, breaks)
+
+    def take(self, *, is_first: bool) -> tuple[str, str]:
+        """The white space and the prefix that are due, which are then settled."""
+        breaks = 0 if is_first else self.breaks
+        space = "\n" * breaks
+        if self.cells:
+            space += (CELL_BORDER * self.cells)[breaks > 0 :]
+        elif self.has_space and not breaks and not is_first:
+            space = " "
+        prefix = self.prefix
+        self.breaks = self.cells = 0
+        self.has_space = False
+        self.prefix = ""
+        return space, prefix

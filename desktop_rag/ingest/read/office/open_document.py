@@ -1,0 +1,229 @@
+"""OpenDocument texts (ODT) and presentations (ODP): headings, lists, tables, notes, slides.
+
+Runs in the parser process.
+"""
+
+import zipfile
+from collections.abc import Callable, Iterator
+
+from desktop_rag.ingest.read.foundation.archive import open_archive
+from desktop_rag.ingest.read.foundation.blocks import BlockWriter
+from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, one_line
+from desktop_rag.ingest.read.foundation.ooxml import (
+    Element,
+    OfficePackage,
+    attribute,
+    child,
+    children,
+    descendants,
+    local_name,
+)
+from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
+from desktop_rag.ingest.read.office.open_paragraphs import (
+    DROPPED,
+    cells_of,
+    comment_text,
+    note_text,
+    paragraphs_of,
+    rows_of,
+    texts_of,
+)
+from desktop_rag.ingest.read.office.open_styles import OpenStyles
+from desktop_rag.ingest.read.office.slide_writer import Slide, SlideWriter
+
+_FOOTERS = {"footer", "header", "date-time"}
+_BORDER = " | "
+_MAX_CELL_PARAGRAPHS = 5
+
+
+def read_text(source: SourceFile, draft: DocumentDraft) -> str:
+    """Fill the draft with a text; the title is the Title paragraph, else that of the properties."""
+    return _read(source, lambda package, body: _write_text(package, body, draft))
+
+
+def read_slides(source: SourceFile, draft: DocumentDraft) -> str:
+    """Fill the draft with slides; the title is that of the properties."""
+    return _read(source, lambda _, body: _write_slides(body, draft))
+
+
+def _read(source: SourceFile, write: Callable[[OfficePackage, Element], str]) -> str:
+    with open_archive(source) as archive:
+        package = OfficePackage(archive)
+        content = package.root("content.xml")
+        body = child(content, "body")
+        if body is None:
+            _refuse_encrypted(archive)
+            raise Unreadable("damaged", "The file is damaged", "Its content can't be read.")
+        title = next(descendants(package.root("meta.xml"), "title"), None)
+        return write(package, body) or one_line(getattr(title, "text", None) or "")
+
+
+def _refuse_encrypted(archive: zipfile.ZipFile) -> None:
+    if "META-INF/manifest.xml" in archive.namelist():
+        try:
+            manifest = archive.read("META-INF/manifest.xml")
+        except zipfile.BadZipFile:
+            return
+        if b"encryption-data" in manifest:
+            raise Unreadable("encrypted", "Encrypted: a password is needed")
+
+
+def _write_text(package: OfficePackage, body: Element, draft: DocumentDraft) -> str:
+    blocks = BlockWriter(draft)
+    reader = _TextReader(blocks, OpenStyles(package))
+    reader.write(body)
+    blocks.add_margins(
+        "".join(texts_of(paragraph, []))
+        for master in descendants(package.root("styles.xml"), "master-page")
+        for margin in children(master)
+        if local_name(margin).startswith(("header", "footer"))
+        for paragraph in descendants(margin, "p", "h")
+    )
+    blocks.finish()
+    return blocks.title
+
+
+class _TextReader:
+    """Walks the body of a text and writes its blocks."""
+
+    def __init__(self, blocks: BlockWriter, styles: OpenStyles) -> None:
+        self._blocks = blocks
+        self._styles = styles
+        # By level: the number of an item whose label is still to be written, and the last one.
+        self._counts: dict[int, int] = {}
+        self._last: dict[int, int] = {}
+
+    def write(self, container: Element, list_level: int = -1, list_style: str = "") -> None:
+        """All blocks of a container in order; `list_level` counts from 0 inside a list."""
+        for block in children(container):
+            name = local_name(block)
+            if name in {"p", "h"}:
+                self._write_paragraph(block, list_level, list_style)
+            elif name == "list":
+                self._write_list(block, list_level + 1, list_style)
+            elif name == "table":
+                self._write_table(block)
+            elif name == "annotation":
+                self._blocks.add_note(comment_text(block))
+            elif name not in DROPPED:
+                self.write(block, list_level, list_style)
+
+    def _write_paragraph(self, paragraph: Element, list_level: int, list_style: str) -> None:
+        met: list[Element] = []
+        text = "".join(texts_of(paragraph, met)).strip()
+        for item in met:
+            if local_name(item) == "note":
+                self._blocks.add_note(note_text(item))
+            elif local_name(item) == "annotation":
+                self._blocks.add_note(comment_text(item))
+        style = attribute(paragraph, "style-name")
+        outline = attribute(paragraph, "outline-level")
+        if text and self._styles.is_title(style):
+            self._blocks.add_heading(0, text)
+        elif text and local_name(paragraph) == "h":
+            level = int(outline) if outline.isdecimal() else 1
+            self._blocks.add_heading(min(max(level, 1), 9), text)
+        elif text and list_level >= 0:
+            self._blocks.add_item(list_level, self._label(list_level, list_style), text)
+        else:
+            self._blocks.add_paragraph(text)
+        for item in met:
+            if local_name(item) == "text-box":
+                self.write(item)
+
+    def _label(self, level: int, style: str) -> str:
+        """The number of an item, or a dash; the second paragraph of an item has none."""
+        if level not in self._counts:
+            return " "
+        count = self._counts.pop(level)
+        return f"{count}." if self._styles.is_numbered(style, level) else "-"
+
+    def _write_list(self, items: Element, level: int, style: str) -> None:
+        style = attribute(items, "style-name") or style
+        goes_on = attribute(items, "continue-numbering") == "true" or attribute(
+            items, "continue-list"
+        )
+        count = self._last.get(level, 0) if goes_on else 0
+        for item in children(items):
+            is_item = local_name(item) == "list-item"
+            start = attribute(item, "start-value")
+            count = int(start) if start.isdecimal() else count + is_item
+            if is_item:
+                self._counts[level] = count
+            # A header of a list has no number, nor has one that holds only a deeper list.
+            self.write(item, level if is_item else -1, style)
+            self._counts.pop(level, None)
+        self._last[level] = count
+
+    def _write_table(self, table: Element) -> None:
+        self._blocks.end_table()
+        for row, is_header in rows_of(table):
+            cells = list(cells_of(row))
+            texts = [list(paragraphs_of(cell)) for cell in cells]
+            # One cell, or pages of text in a cell: a table made for layout.
+            if len(cells) == 1 or max(map(len, texts), default=0) > _MAX_CELL_PARAGRAPHS:
+                for cell in cells:
+                    self.write(cell)
+                continue
+            for cell in cells:
+                for item in descendants(cell, "note", "annotation"):
+                    is_note = local_name(item) == "note"
+                    self._blocks.add_note(note_text(item) if is_note else comment_text(item))
+            self._blocks.add_row((" ".join(lines) for lines in texts), is_header=is_header)
+        self._blocks.end_table()
+
+
+def _write_slides(body: Element, draft: DocumentDraft) -> str:
+    writer = SlideWriter(draft)
+    pages = (page for page in descendants(child(body, "presentation"), "page"))
+    for number, page in enumerate(pages, 1):
+        slide = Slide()
+        _collect(page, slide)
+        writer.write(number, slide)
+    return ""
+
+
+def _collect(container: Element, slide: Slide) -> None:
+    """What is drawn on a slide, in order."""
+    for part in children(container):
+        name = local_name(part)
+        kind = attribute(part, "class")
+        if name == "notes":
+            slide.notes += [
+                text
+                for frame in children(part)
+                if attribute(frame, "class") not in {"page-number", *_FOOTERS}
+                for text in paragraphs_of(frame)
+            ]
+        elif name == "annotation":
+            slide.comments.append(comment_text(part).strip("[]"))
+        elif name == "g":
+            _collect(part, slide)
+        elif name in {"frame", "custom-shape", "rect", "ellipse", "line", "polygon", "connector"}:
+            lines = list(_lines(part))
+            text = "\n".join(lines)
+            if kind == "title" and not slide.title:
+                slide.title = text
+            elif kind in _FOOTERS:
+                slide.footers.append(text)
+            elif kind != "page-number":
+                slide.blocks.append(text)
+
+
+def _lines(container: Element, depth: int = -1) -> Iterator[str]:
+    """The lines of a shape: paragraphs, items of lists indented, rows of tables."""
+    for part in children(container):
+        name = local_name(part)
+        if name in {"p", "h"}:
+            text = "".join(texts_of(part, [])).strip()
+            if text:
+                yield "  " * max(depth, 0) + text
+        elif name == "table":
+            for row, _ in rows_of(part):
+                cells = [" ".join(paragraphs_of(cell)) for cell in cells_of(row)]
+                if any(cells):
+                    yield _BORDER.join(cells).strip()
+        elif name == "list":
+            yield from _lines(part, depth + 1)
+        elif name not in {"image", "object", "object-ole", "title", "desc", *DROPPED}:
+            yield from _lines(part, depth)

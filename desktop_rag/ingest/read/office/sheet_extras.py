@@ -1,0 +1,119 @@
+"""What stands on a sheet of an XLSX workbook beside its cells: comments, text boxes, chart titles.
+
+Runs in the parser process.
+"""
+
+import zipfile
+from dataclasses import dataclass, field
+
+from desktop_rag.ingest.read.foundation.ooxml import (
+    Element,
+    OfficePackage,
+    attribute,
+    child,
+    children,
+    descendants,
+    local_name,
+    reference,
+)
+from desktop_rag.ingest.read.foundation.source_file import Unreadable
+
+_MAX_ITEMS = 10_000
+_DATE_CHARS = len("2026-06-18")
+
+
+@dataclass(slots=True)
+class SheetExtras:
+    """Comments as (cell, text), and the texts of what is drawn over the cells."""
+
+    comments: list[tuple[str, str]] = field(default_factory=list)
+    drawn: list[str] = field(default_factory=list)
+
+
+def sheet_extras(archive: zipfile.ZipFile) -> dict[str, SheetExtras]:
+    """The extras by the name of the sheet; of a kind of workbook that has no XML there are none."""
+    try:
+        package = OfficePackage(archive)
+        main = package.main_part()
+        workbook = package.root(main)
+        relations = package.relations(main)
+        people = _people(package, main)
+        return {
+            attribute(sheet, "name"): _extras(package, relations[reference(sheet)][1], people)
+            for sheet in children(child(workbook, "sheets"))
+            if reference(sheet) in relations
+        }
+    except Unreadable:
+        # Whether the cells can be read is for others to say.
+        return {}
+
+
+def said_by(author: str, time: str) -> str:
+    """Who made a comment and when, as far as it is known: ` by Jane, 2026-06-18`."""
+    said = f" by {author.strip()}" if author.strip() else ""
+    return f"{said}, {time[:_DATE_CHARS]}" if time else said
+
+
+def _people(package: OfficePackage, main: str) -> dict[str, str]:
+    return {
+        attribute(person, "id"): attribute(person, "displayName")
+        for part in package.related(main, "/person")
+        for person in children(package.root(part))
+    }
+
+
+def _extras(package: OfficePackage, part: str, people: dict[str, str]) -> SheetExtras:
+    extras = SheetExtras()
+    plain: list[tuple[str, str]] = []
+    for kind, name in package.relations(part).values():
+        if kind.endswith("/threadedComment"):
+            extras.comments += _threads(package.root(name), people)
+        elif kind.endswith("/comments"):
+            plain += _comments(package.root(name))
+        elif kind.endswith("/drawing"):
+            extras.drawn += _drawn(package, name)
+    # Beside a thread stands a comment for programs that know no threads.
+    threads = {cell for cell, _ in extras.comments}
+    extras.comments += [(cell, text) for cell, text in plain if cell not in threads]
+    del extras.comments[_MAX_ITEMS:], extras.drawn[_MAX_ITEMS:]
+    return extras
+
+
+def _comments(root: Element | None) -> list[tuple[str, str]]:
+    authors = [author.text or "" for author in children(child(root, "authors"))]
+    found: list[tuple[str, str]] = []
+    for comment in children(child(root, "commentList")):
+        number = attribute(comment, "authorId")
+        author = authors[int(number)] if number.isdecimal() and int(number) < len(authors) else ""
+        text = _joined(child(comment, "text"))
+        if text:
+            found.append((attribute(comment, "ref"), f"{said_by(author, '')}: {text}"))
+    return found
+
+
+def _threads(root: Element | None, people: dict[str, str]) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    for comment in children(root):
+        text = getattr(child(comment, "text"), "text", None) or ""
+        author = people.get(attribute(comment, "personId"), "")
+        said = said_by(author, attribute(comment, "dT"))
+        found.append((attribute(comment, "ref"), f"{said}: {' '.join(text.split())}"))
+    return found
+
+
+def _drawn(package: OfficePackage, part: str) -> list[str]:
+    """Text boxes, and the titles of charts: what charts show stands in cells."""
+    relations = package.relations(part)
+    texts: list[str] = []
+    for item in descendants(package.root(part), "txBody", "chart"):
+        if local_name(item) == "txBody":
+            texts.append(" ".join(_joined(paragraph) for paragraph in children(item)))
+        else:
+            root = package.root(relations.get(reference(item), ("", ""))[1])
+            texts += [_joined(title) for title in descendants(root, "title")]
+    return [" ".join(text.split()) for text in texts if text.strip()]
+
+
+def _joined(element: Element | None) -> str:
+    text = "".join(part.text or "" for part in descendants(element, "t"))
+    return " ".join(text.split())

@@ -1,0 +1,214 @@
+"""PowerPoint presentations (PPTX, PPTM, PPSX, POTX): slides in their order, with their notes.
+
+The XML is walked here and not by a library, so that charts, SmartArt and groups are not left out.
+Runs in the parser process.
+"""
+
+from collections.abc import Iterator
+
+from desktop_rag.ingest.read.foundation.archive import open_archive
+from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, one_line
+from desktop_rag.ingest.read.foundation.ooxml import (
+    Element,
+    OfficePackage,
+    attribute,
+    child,
+    children,
+    descendants,
+    local_name,
+    reference,
+)
+from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
+from desktop_rag.ingest.read.office.chart import chart_lines
+from desktop_rag.ingest.read.office.sheet_extras import said_by
+from desktop_rag.ingest.read.office.slide_writer import Slide, SlideWriter, given_title
+
+_TITLES = {"title", "ctrTitle"}
+_FOOTERS = {"ftr", "hdr", "dt"}
+_NUMBER = "sldNum"
+_TRUE = {"1", "true"}
+_BORDER = " | "
+_INDENT = "  "
+_NOT_TEXT = {"Fallback", "pPr", "rPr", "endParaRPr"}
+_MAX_LEVEL = 8
+_SOFT_HYPHEN = "\N{SOFT HYPHEN}"
+
+
+def read(source: SourceFile, draft: DocumentDraft) -> str:
+    """Fill the draft; the title is that of a title slide, else that of the properties."""
+    with open_archive(source) as archive:
+        package = OfficePackage(archive)
+        main = package.main_part()
+        presentation = package.root(main)
+        if presentation is None:
+            raise Unreadable("damaged", "The file is damaged", "Its slides can't be read.")
+        relations = package.relations(main)
+        authors = _authors(package, main)
+        writer = SlideWriter(draft)
+        title = ""
+        for number, item in enumerate(children(child(presentation, "sldIdLst")), 1):
+            part = relations.get(reference(item), ("", ""))[1]
+            root = package.root(part)
+            if root is None:
+                draft.warn(f"Slide {number} can't be read.")
+                continue
+            reader = _SlideReader(package, part, authors)
+            slide = reader.read(root)
+            if number == 1 and reader.is_title_slide:
+                title = slide.title
+            writer.write(number, slide)
+        return one_line(title) or given_title(package.title())
+
+
+class _SlideReader:
+    """Collects what is on one slide and in the parts that belong to it."""
+
+    def __init__(self, package: OfficePackage, part: str, authors: dict[str, str]) -> None:
+        self.is_title_slide = False
+        self._package = package
+        self._authors = authors
+        self._relations = package.relations(part)
+        self._slide = Slide()
+
+    def read(self, root: Element) -> Slide:
+        self._walk(child(child(root, "cSld"), "spTree"))
+        for kind, name in self._relations.values():
+            if kind.endswith("/notesSlide"):
+                self._slide.notes += _notes(self._package.root(name))
+            elif kind.endswith("/comments"):
+                self._slide.comments += _comments(self._package.root(name), self._authors)
+        return self._slide
+
+    def _walk(self, shapes: Element | None) -> None:
+        for shape in children(shapes):
+            name = local_name(shape)
+            if name == "sp":
+                self._add_shape(shape)
+            elif name == "graphicFrame":
+                self._add_frame(shape)
+            elif name in {"grpSp", "AlternateContent", "Choice"}:
+                self._walk(shape)
+
+    def _add_shape(self, shape: Element) -> None:
+        kind = _placeholder(shape)
+        text = "\n".join(_lines(child(shape, "txBody")))
+        if not text or kind == _NUMBER:
+            return
+        if kind in _TITLES and not self._slide.title:
+            self._slide.title = text
+            self.is_title_slide = kind == "ctrTitle"
+        elif kind in _FOOTERS:
+            self._slide.footers.append(text)
+        else:
+            self._slide.blocks.append(text)
+
+    def _add_frame(self, frame: Element) -> None:
+        """A table, or a chart or diagram in a part of its own."""
+        for item in descendants(frame, "tbl", "chart", "relIds"):
+            match local_name(item):
+                case "tbl":
+                    lines = list(_rows(item))
+                case "chart":
+                    root = self._related(reference(item))
+                    lines = [] if root is None else chart_lines(root)
+                case _:
+                    points = descendants(self._related(reference(item, "dm")), "t")
+                    lines = [line for point in points for line in _lines(point)]
+            self._slide.blocks.append("\n".join(lines))
+
+    def _related(self, relation: str) -> Element | None:
+        return self._package.root(self._relations.get(relation, ("", ""))[1])
+
+
+def _placeholder(shape: Element) -> str:
+    """What the layout has this shape for; `body` if it only says that it has it."""
+    place = child(child(child(shape, "nvSpPr"), "nvPr"), "ph")
+    return "" if place is None else attribute(place, "type") or "body"
+
+
+def _lines(body: Element | None) -> Iterator[str]:
+    """The paragraphs of a text body that are not empty, indented by their level and numbered."""
+    counts: dict[int, int] = {}
+    for paragraph in children(body):
+        text = "".join(_texts(paragraph)).strip()
+        if local_name(paragraph) != "p" or not text:
+            continue
+        properties = child(paragraph, "pPr")
+        level = attribute(properties, "lvl")
+        depth = min(int(level), _MAX_LEVEL) if level.isdecimal() else 0
+        counts = {other: count for other, count in counts.items() if other <= depth}
+        numbering = child(properties, "buAutoNum")
+        if attribute(numbering, "type").startswith("arabic"):
+            start = attribute(numbering, "startAt")
+            first = int(start) if start.isdecimal() else 1
+            counts[depth] = counts.get(depth, first - 1) + 1
+            text = f"{counts[depth]}. {text}"
+        else:
+            counts.pop(depth, None)
+        yield _INDENT * depth + text
+
+
+def _texts(element: Element) -> Iterator[str]:
+    for part in children(element):
+        name = local_name(part)
+        if name == "t":
+            yield (part.text or "").replace(_SOFT_HYPHEN, "")
+        elif name == "br":
+            yield "\n"
+        elif name == "tab":
+            yield "\t"
+        elif name not in _NOT_TEXT and attribute(part, "type") != "slidenum":
+            yield from _texts(part)
+
+
+def _rows(table: Element) -> Iterator[str]:
+    """A line for each row; what a merged cell says is said in each row and column it covers."""
+    above: list[str] = []
+    for row in children(table):
+        if local_name(row) != "tr":
+            continue
+        cells: list[str] = []
+        for cell in children(row):
+            if local_name(cell) != "tc":
+                continue
+            text = " ".join(" ".join(_lines(child(cell, "txBody"))).split())
+            if attribute(cell, "vMerge") in _TRUE and len(cells) < len(above):
+                text = above[len(cells)]
+            elif attribute(cell, "hMerge") in _TRUE and cells:
+                text = cells[-1]
+            cells.append(text)
+        above = cells
+        if any(cells):
+            yield _BORDER.join(cells).strip()
+
+
+def _notes(root: Element | None) -> list[str]:
+    """What is written on the page of notes, without its number and date."""
+    shapes = descendants(child(root, "cSld"), "sp")
+    dropped = {*_FOOTERS, _NUMBER, "sldImg"}
+    bodies = [child(shape, "txBody") for shape in shapes if _placeholder(shape) not in dropped]
+    return ["\n".join(_lines(body)) for body in bodies]
+
+
+def _comments(root: Element | None, authors: dict[str, str]) -> list[str]:
+    """The comments of either kind: with a text, or with paragraphs and replies."""
+    texts: list[str] = []
+    for comment in descendants(root, "cm", "reply"):
+        text = child(comment, "text")
+        lines = [text.text or ""] if text is not None else _lines(child(comment, "txBody"))
+        author = authors.get(attribute(comment, "authorId"), "")
+        time = attribute(comment, "dt") or attribute(comment, "created")
+        said = " ".join(lines).strip()
+        if said:
+            texts.append(f"Comment{said_by(author, time)}: {said}")
+    return texts
+
+
+def _authors(package: OfficePackage, main: str) -> dict[str, str]:
+    """Who comments: number → name, of either kind."""
+    return {
+        attribute(author, "id"): attribute(author, "name")
+        for kind in ("/commentAuthors", "/authors")
+        for part in package.related(main, kind)
+        for author in children(package.root(part))
+    }

@@ -1,0 +1,229 @@
+"""Word documents (DOCX, DOCM): paragraphs, headings by style, lists, tables, text boxes, notes.
+
+The XML is walked here and not by a library, so that content controls, tracked insertions, text
+boxes and notes are not left out, nor files of the strict kind. Runs in the parser process.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from desktop_rag.ingest.read.foundation.archive import open_archive
+from desktop_rag.ingest.read.foundation.blocks import BlockWriter
+from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft
+from desktop_rag.ingest.read.foundation.ooxml import (
+    Element,
+    OfficePackage,
+    attribute,
+    child,
+    children,
+    local_name,
+    reference,
+)
+from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
+from desktop_rag.ingest.read.office.chart import chart_lines
+from desktop_rag.ingest.read.office.sheet_extras import said_by
+from desktop_rag.ingest.read.office.word_styles import Numbering, Styles
+
+_CHARACTERS = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
+# Deleted text and the second copy of a drawing.
+_DROPPED = {"del", "moveFrom", "Fallback"}
+_NOT_IN_TEXT = _DROPPED | {"pPr", "rPr", "tbl"}
+_AROUND_ROWS = {"sdt", "sdtContent", "ins", "moveTo", "customXml"}
+_NOTE_PARTS = {"footnoteReference": "/footnotes", "endnoteReference": "/endnotes"}
+# Drawings in parts of their own, and the attribute that names the part.
+_DRAWN = {"chart": "id", "relIds": "dm"}
+_MAX_CELL_PARAGRAPHS = 5
+
+
+def read(source: SourceFile, draft: DocumentDraft) -> str:
+    """Fill the draft; the title is the first Title paragraph, else that of the properties."""
+    with open_archive(source) as archive:
+        package = OfficePackage(archive)
+        main = package.main_part()
+        document = package.root(main)
+        if document is None:
+            raise Unreadable("damaged", "The file is damaged", "Its document can't be read.")
+        reader = _Reader(package, main, BlockWriter(draft))
+        reader.read(document)
+        return reader.title or package.title()
+
+
+@dataclass(slots=True)
+class _Found:
+    """What is met inside a paragraph and does not belong to its text."""
+
+    boxes: list[Element] = field(default_factory=list)
+    drawings: list[tuple[str, str]] = field(default_factory=list)
+    notes: list[tuple[str, str]] = field(default_factory=list)
+    comments: list[str] = field(default_factory=list)
+
+
+class _Reader:
+    """Reads the document, and the parts beside it where they belong."""
+
+    def __init__(self, package: OfficePackage, main: str, blocks: BlockWriter) -> None:
+        self._package = package
+        self._main = main
+        self._blocks = blocks
+        self._relations = package.relations(main)
+        self._styles = Styles(self._root("/styles"))
+        self._numbering = Numbering(self._root("/numbering"))
+        self._notes = {kind: self._by_id(kind) for kind in _NOTE_PARTS.values()}
+        self._comments = self._by_id("/comments")
+
+    @property
+    def title(self) -> str:
+        """The first Title paragraph."""
+        return self._blocks.title
+
+    def read(self, document: Element) -> None:
+        """Everything, in the order in which a person meets it."""
+        self._write(document)
+        # Notes that nothing refers to.
+        for notes in self._notes.values():
+            for note in notes.values():
+                self._blocks.add_paragraph(_joined(note))
+        for comment in self._comments.values():
+            self._blocks.add_paragraph(_comment(comment))
+        margins = [
+            text.strip()
+            for kind in ("/header", "/footer")
+            for part in self._package.related(self._main, kind)
+            for text in _paragraphs(self._package.root(part))
+        ]
+        self._blocks.add_margins(margins)
+        self._blocks.finish()
+
+    def _root(self, kind: str) -> Element | None:
+        """The root of the first part that is related in this way."""
+        return next(map(self._package.root, self._package.related(self._main, kind)), None)
+
+    def _by_id(self, kind: str) -> dict[str, Element]:
+        """The notes or comments of a part, without those that only draw lines."""
+        notes = (note for note in children(self._root(kind)) if not attribute(note, "type"))
+        return {attribute(note, "id"): note for note in notes}
+
+    def _write(self, container: Element) -> None:
+        for block in children(container):
+            name = local_name(block)
+            if name == "p":
+                self._write_paragraph(block)
+            elif name == "tbl":
+                self._write_table(block)
+            elif name not in _DROPPED:
+                self._write(block)
+
+    def _write_paragraph(self, paragraph: Element) -> None:
+        found = _Found()
+        text = "".join(_texts(paragraph, found)).strip()
+        properties = child(paragraph, "pPr")
+        level = self._styles.heading_level(properties)
+        numbering = self._styles.numbering(properties) if text else None
+        label = self._numbering.next_label(*numbering) if numbering else ""
+        self._add_notes(found)
+        if text and level is not None:
+            self._blocks.add_heading(level, f"{label} {text}" if label.strip("-") else text)
+        elif text and numbering:
+            self._blocks.add_item(numbering[1], label, text)
+        else:
+            self._blocks.add_paragraph(text)
+        self._write_drawings(found)
+
+    def _write_drawings(self, found: _Found) -> None:
+        for box in found.boxes:
+            self._write(box)
+        for name, relation in found.drawings:
+            root = self._package.root(self._relations.get(relation, ("", ""))[1])
+            if root is not None:
+                lines = chart_lines(root) if name == "chart" else _paragraphs(root)
+                self._blocks.add_paragraph("\n".join(filter(None, lines)))
+
+    def _add_notes(self, found: _Found) -> None:
+        """Each note and comment once, where it is first referred to."""
+        for kind, number in found.notes:
+            note = self._notes[_NOTE_PARTS[kind]].pop(number, None)
+            if note is not None:
+                self._blocks.add_note(f"[{number}] {_joined(note)}")
+        for number in found.comments:
+            comment = self._comments.pop(number, None)
+            if comment is not None:
+                self._blocks.add_note(_comment(comment))
+
+    def _write_table(self, table: Element) -> None:
+        self._blocks.end_table()
+        for row in _parts(table, "tr"):
+            found = _Found()
+            cells = list(_parts(row, "tc"))
+            paragraphs = [list(_paragraphs(cell, found)) for cell in cells]
+            # One cell, or pages of text in a cell: a table made for layout.
+            if len(cells) == 1 or max(map(len, paragraphs), default=0) > _MAX_CELL_PARAGRAPHS:
+                for cell in cells:
+                    self._write(cell)
+                continue
+            self._add_notes(found)
+            is_header = child(child(row, "trPr"), "tblHeader") is not None
+            texts = [" ".join(texts) for texts in paragraphs]
+            self._blocks.add_row([*[""] * _skipped(row), *texts], is_header=is_header)
+        self._blocks.end_table()
+
+
+def _skipped(row: Element) -> int:
+    """How many columns before the first cell of a row are left out."""
+    number = attribute(child(child(row, "trPr"), "gridBefore"))
+    return min(int(number), 20) if number.isdecimal() else 0
+
+
+def _joined(note: Element) -> str:
+    return " ".join(text.strip() for text in _paragraphs(note))
+
+
+def _comment(comment: Element) -> str:
+    said = said_by(attribute(comment, "author"), attribute(comment, "date"))
+    return f"[Comment{said}: {_joined(comment)}]"
+
+
+def _texts(element: Element, found: _Found) -> Iterator[str]:
+    """The text of a paragraph piece by piece; what else is met on the way goes to `found`."""
+    for part in children(element):
+        name = local_name(part)
+        if name == "t":
+            yield part.text or ""
+        elif name in _CHARACTERS:
+            yield _CHARACTERS[name]
+        elif name == "txbxContent":
+            found.boxes.append(part)
+        elif name in _DRAWN:
+            found.drawings.append((name, reference(part, _DRAWN[name])))
+        elif name in _NOTE_PARTS:
+            number = attribute(part, "id")
+            found.notes.append((name, number))
+            yield f"[{number}]"
+        elif name == "commentReference":
+            found.comments.append(attribute(part, "id"))
+        elif name not in _NOT_IN_TEXT:
+            yield from _texts(part, found)
+
+
+def _parts(element: Element, name: str) -> Iterator[Element]:
+    """Rows of a table or cells of a row, also those inside content controls."""
+    for part in children(element):
+        if local_name(part) == name:
+            yield part
+        elif local_name(part) in _AROUND_ROWS:
+            yield from _parts(part, name)
+
+
+def _paragraphs(element: Element | None, found: _Found | None = None) -> Iterator[str]:
+    """The text of every paragraph inside, tables and text boxes included."""
+    for part in children(element):
+        name = local_name(part)
+        if name == "p":
+            met = _Found()
+            yield "".join(_texts(part, met))
+            for box in met.boxes:
+                yield from _paragraphs(box, found)
+            if found:
+                found.notes += met.notes
+                found.comments += met.comments
+        elif name not in _DROPPED:
+            yield from _paragraphs(part, found)

@@ -1,0 +1,237 @@
+"""The inside of a Word 6-2003 file: its parts as text, and what is said about its paragraphs.
+
+Follows the published format ([MS-DOC]): the header (FIB) says where the pieces of the text are,
+and pages of 512 bytes say how stretches of the file look. Runs in the parser process.
+"""
+
+import struct
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from desktop_rag.ingest.read.foundation.ole import Container
+from desktop_rag.ingest.read.foundation.source_file import Unreadable
+from desktop_rag.ingest.read.old_office.old_word_styles import OldStyles, Paragraph, sprms
+
+DELETED = "\0"
+
+_WORD_MAGIC = 0xA5EC
+_OLD_MAGICS = {0xA5DC, 0xA699, 0xA697}
+_FIRST_WORD_97 = 0xC1
+_ENCRYPTED, _TABLE_1, _COMPLEX = 0x0100, 0x0200, 0x0004
+_PAGE_BYTES = 512
+_CHARACTER_DELETED = 0x0800
+_COMPRESSED = 1 << 30
+_PIECE_TABLE, _PROPERTIES = 2, 1
+# Where the pairs (offset, length) of the header begin, and which of them are read.
+_PAIRS = 0x9A
+_STYLES, _CHARACTERS, _PARAGRAPHS, _CLX = 1, 12, 13, 33
+_OLD_CLX = 0x160
+# How many characters each part of the text has: Word 97 and Word 6.
+_COUNTS, _OLD_COUNTS = 0x4C, 0x34
+_PARTS = ("main", "footnotes", "headers", "macros", "comments", "endnotes", "boxes", "header boxes")
+# The code page of a language, where it is not the Western one.
+_CODE_PAGES = {
+    0x01: "cp1256", 0x02: "cp1251", 0x05: "cp1250", 0x08: "cp1253", 0x0D: "cp1255",
+    0x0E: "cp1250", 0x15: "cp1250", 0x18: "cp1250", 0x19: "cp1251", 0x1A: "cp1250",
+    0x1B: "cp1250", 0x1F: "cp1254", 0x22: "cp1251", 0x23: "cp1251", 0x24: "cp1250",
+    0x25: "cp1257", 0x26: "cp1257", 0x27: "cp1257",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A stretch of the text, from character `start`, and where its bytes are in the file."""
+
+    start: int
+    end: int
+    offset: int
+    char_bytes: int
+
+
+class OldWordFile:
+    """An opened document. Raises Unreadable if it is encrypted or damaged."""
+
+    def __init__(self, container: Container) -> None:
+        stream = container.stream("WordDocument")
+        if stream is None:
+            raise _damaged()
+        self._stream = stream
+        try:
+            self._read_header(container)
+        except struct.error as exc:
+            raise _damaged() from exc
+
+    def _read_header(self, container: Container) -> None:
+        magic, version, _, language, _, flags = struct.unpack_from("<6H", self._stream)
+        self._is_old = version < _FIRST_WORD_97
+        if magic != _WORD_MAGIC and not (self._is_old and magic in _OLD_MAGICS):
+            raise _damaged()
+        if flags & _ENCRYPTED:
+            raise Unreadable("encrypted", "Encrypted: a password is needed")
+        self._code_page = _CODE_PAGES.get(language & 0xFF, "cp1252") if self._is_old else "cp1252"
+        names = ("1Table", "0Table") if flags & _TABLE_1 else ("0Table", "1Table")
+        tables = (container.stream(name) for name in names)
+        self._table = self._stream if self._is_old else next(filter(None, tables), b"")
+        counts = struct.unpack_from("<8i", self._stream, _OLD_COUNTS if self._is_old else _COUNTS)
+        self._counts = dict(zip(_PARTS, (max(count, 0) for count in counts), strict=True))
+        self._pieces = list(self._find_pieces())
+        if not self._pieces and (self._is_old or not flags & _COMPLEX):
+            self._pieces = [self._only_piece()]
+        self._text = self._decoded()
+        self._runs = list(_runs(self._stream, self._at(_PARAGRAPHS), width=13))
+        self._run_starts = [start for start, _, _ in self._runs]
+        self._styles = OldStyles(self._at(_STYLES))
+
+    def text(self, part: str) -> tuple[int, str]:
+        """Where a part of the text begins, in characters, and the part.
+
+        DELETED stands for characters that were deleted while changes were tracked.
+        """
+        start = 0
+        for name, count in self._counts.items():
+            if name == part:
+                return start, self._text[start : start + count]
+            start += count
+        raise KeyError(part)
+
+    def paragraph(self, position: int) -> Paragraph | None:
+        """What is said about the paragraph whose mark is at this character, None if nothing is."""
+        if self._is_old or not self._runs:
+            return None
+        index = bisect_right(self._piece_starts, position) - 1
+        piece = self._pieces[index] if index >= 0 else None
+        if piece is None or position >= piece.end:
+            return None
+        offset = piece.offset + (position - piece.start) * piece.char_bytes
+        run = self._runs[bisect_right(self._run_starts, offset) - 1]
+        return self._styles.paragraph(run[2]) if run[0] <= offset < run[1] else None
+
+    def positions(self, index: int, entry_bytes: int) -> list[int]:
+        """The characters that the header's table with this number is about."""
+        data = self._at(index)
+        count = max(len(data) - 4, 0) // (4 + entry_bytes)
+        return list(struct.unpack_from(f"<{count + 1}I", data)) if count else []
+
+    def _at(self, index: int) -> bytes:
+        """What the header's pair with this number points to."""
+        place = _PAIRS + 8 * index
+        if self._is_old or place + 8 > len(self._stream):
+            return b""
+        offset, size = struct.unpack_from("<II", self._stream, place)
+        return self._table[offset : offset + size]
+
+    def _find_pieces(self) -> Iterator[_Piece]:
+        if self._is_old:
+            offset, size = struct.unpack_from("<II", self._stream, _OLD_CLX)
+            data = self._table[offset : offset + size]
+        else:
+            data = self._at(_CLX)
+        position = 0
+        while position + 5 <= len(data) and data[position] == _PROPERTIES:
+            position += 3 + int.from_bytes(data[position + 1 : position + 3], "little")
+        if position + 5 > len(data) or data[position] != _PIECE_TABLE:
+            return
+        (size,) = struct.unpack_from("<I", data, position + 1)
+        table = data[position + 5 : position + 5 + size]
+        count = (len(table) - 4) // 12
+        starts = struct.unpack_from(f"<{count + 1}I", table)
+        before = 0
+        for index in range(count):
+            (offset,) = struct.unpack_from("<I", table, 4 * (count + 1) + 8 * index + 2)
+            start, end = starts[index], starts[index + 1]
+            if start < before or not start < end <= len(self._stream):
+                continue
+            before = end
+            if self._is_old:
+                yield _Piece(start, end, offset, 1)
+            elif offset & _COMPRESSED:
+                yield _Piece(start, end, (offset & ~_COMPRESSED) // 2, 1)
+            else:
+                yield _Piece(start, end, offset, 2)
+
+    def _only_piece(self) -> _Piece:
+        first, end = struct.unpack_from("<II", self._stream, 0x18)
+        end = min(end, len(self._stream))
+        char_bytes = 1 if self._is_old or end - first < 2 * sum(self._counts.values()) else 2
+        return _Piece(0, max(end - first, 0) // char_bytes, first, char_bytes)
+
+    def _decoded(self) -> str:
+        """The whole text, a character for each position, deleted ones replaced."""
+        self._piece_starts = [piece.start for piece in self._pieces]
+        deleted = [
+            (start, end)
+            for start, end, grpprl in _runs(self._stream, self._at(_CHARACTERS), width=1)
+            if any(code == _CHARACTER_DELETED and value for code, value in sprms(grpprl))
+        ]
+        texts: list[str] = []
+        at = 0
+        for piece in self._pieces:
+            size = (piece.end - piece.start) * piece.char_bytes
+            data = self._stream[piece.offset : piece.offset + size]
+            if piece.char_bytes == 1:
+                text = data.decode(self._code_page, "replace")
+            else:
+                text = "".join(
+                    map(chr, struct.unpack(f"<{len(data) // 2}H", data[: len(data) & ~1]))
+                )
+            # A gap is no text, and what the file is too short for is missing.
+            texts.append(DELETED * (piece.start - at))
+            texts.append(_without(text, piece, deleted))
+            at = piece.start + len(text)
+        return "".join(texts)
+
+
+def _without(text: str, piece: _Piece, deleted: list[tuple[int, int]]) -> str:
+    """The text of a piece with the deleted stretches of the file replaced."""
+    if not deleted:
+        return text
+    kept: list[str] = []
+    done = 0
+    index = max(bisect_right(deleted, (piece.offset, 0)) - 1, 0)
+    while index < len(deleted) and done < len(text):
+        start, end = (
+            min(max((offset - piece.offset) // piece.char_bytes, done), len(text))
+            for offset in deleted[index]
+        )
+        kept += [text[done:start], DELETED * (end - start)]
+        done = max(end, done)
+        if deleted[index][0] > piece.offset + len(text) * piece.char_bytes:
+            break
+        index += 1
+    return "".join([*kept, text[done:]])
+
+
+def _runs(stream: bytes, table: bytes, width: int) -> Iterator[tuple[int, int, bytes]]:
+    """(from, to, properties) in bytes of the file, from pages whose entries have this width.
+
+    An entry of one byte is about characters, a wider one about paragraphs.
+    """
+    count = (len(table) - 4) // 8
+    if count <= 0:
+        return
+    for number in dict.fromkeys(struct.unpack_from(f"<{count}I", table, 4 * (count + 1))):
+        page = stream[(number & 0x3FFFFF) * _PAGE_BYTES :][:_PAGE_BYTES]
+        if len(page) < _PAGE_BYTES:
+            continue
+        runs = page[-1]
+        if 4 * (runs + 1) + runs * width > _PAGE_BYTES:
+            continue
+        offsets = struct.unpack_from(f"<{runs + 1}I", page)
+        for index in range(runs):
+            place = 2 * page[4 * (runs + 1) + index * width]
+            properties = _grpprl(page, place, is_paragraph=width > 1) if place else b""
+            yield offsets[index], offsets[index + 1], properties
+
+
+def _grpprl(page: bytes, place: int, *, is_paragraph: bool) -> bytes:
+    size = page[place]
+    if not is_paragraph:
+        return page[place + 1 : place + 1 + size]
+    if size:
+        return page[place + 1 : place + 2 * size]
+    return page[place + 2 : place + 2 + 2 * page[place + 1]]
+
+
+def _damaged() -> Unreadable:
+    return Unreadable("damaged", "The file is damaged", "Its text can't be found.")

@@ -1,0 +1,329 @@
+"""Rich Text (RTF): paragraphs, headings by style, lists, tables, notes, text boxes, headers.
+
+Runs in the parser process.
+"""
+
+import re
+from dataclasses import replace
+
+from desktop_rag.ingest.read.foundation.blocks import BlockWriter
+from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, one_line
+from desktop_rag.ingest.read.foundation.source_file import SourceFile
+from desktop_rag.ingest.read.office.sheet_extras import said_by
+from desktop_rag.ingest.read.old_office.rich_text_tokens import (
+    WESTERN,
+    RtfToken,
+    page_of_charset,
+    page_of_word,
+    tokens,
+)
+from desktop_rag.ingest.read.old_office.rich_text_words import (
+    ENTERED,
+    FLOWS,
+    PARAGRAPH_ENDS,
+    SIGNS,
+    SKIPPED,
+    WORDS,
+    Flow,
+    RtfParagraphState,
+    State,
+)
+
+_HEADING = re.compile(r"heading (\d)", re.IGNORECASE)
+_MAX_HEADING = 9
+_MAX_CELL_PARAGRAPHS = 5
+_MAX_CODE = 0x10FFFF
+
+
+def read(source: SourceFile, draft: DocumentDraft) -> str:
+    """Fill the draft; the title is the first Title paragraph, else that of the properties."""
+    blocks = BlockWriter(draft)
+    reader = _Reader(blocks)
+    for token in tokens(source.data):
+        reader.take(token)
+    reader.finish()
+    return blocks.title or reader.title
+
+
+class _Reader:
+    """Takes token after token and writes blocks."""
+
+    def __init__(self, blocks: BlockWriter) -> None:
+        self.title = ""
+        self._blocks = blocks
+        self._body = Flow("body")
+        self._state = State(self._body)
+        self._stack: list[State] = []
+        self._is_optional = False
+        self._to_skip = 0
+        self._bytes = bytearray()
+        self._page = WESTERN
+        self._pages: dict[int, str] = {}
+        self._default_font = 0
+        self._levels: dict[int, int] = {}
+        self._style = RtfParagraphState()
+        self._label = ""
+        self._author = ""
+        self._note_count = 0
+        self._boxes: list[str] = []
+        self._margins: list[str] = []
+        self._cell: list[str] = []
+        self._row: list[list[str]] = []
+
+    def take(self, token: RtfToken) -> None:
+        """The next token."""
+        if token.text:
+            self._take_text(token.text)
+            return
+        if self._to_skip and (token.sign or token.word):
+            self._to_skip -= 1 if token.sign else self._to_skip
+        self._flush()
+        if token.brace == "{":
+            self._stack.append(self._state)
+            self._state = replace(self._state, opened=None)
+            if self._state.table == "stylesheet":
+                self._style = RtfParagraphState()
+                self._open("style")
+        elif token.brace == "}":
+            self._close()
+        elif token.sign:
+            self._take_sign(token.sign)
+        elif token.word:
+            self._take_word(token.word, token.number)
+        if token.brace:
+            self._to_skip = 0
+
+    def finish(self) -> None:
+        """Write what is left, and the headers and footers."""
+        self._flush()
+        while self._stack:
+            self._close()
+        self._end_paragraph()
+        self._end_row()
+        self._blocks.add_margins(self._margins)
+        self._blocks.finish()
+
+    # --- text ------------------------------------------------------------------------------------
+
+    def _take_text(self, text: bytes) -> None:
+        # The characters after a Unicode one are for readers that know none.
+        skipped = min(self._to_skip, len(text))
+        self._to_skip -= skipped
+        if not self._state.is_skipped or self._state.table:
+            self._bytes += text[skipped:]
+
+    def _flush(self) -> None:
+        """Bytes wait for each other: a character may be several of them."""
+        if self._bytes:
+            font = self._state.font if self._state.font >= 0 else self._default_font
+            text = self._bytes.decode(self._pages.get(font) or self._page, "replace")
+            self._bytes.clear()
+            self._write(text)
+
+    def _write(self, text: str) -> None:
+        is_style = self._state.flow.kind == "style"
+        if (not self._state.is_skipped or is_style) and not self._state.is_hidden:
+            self._state.flow.pieces.append(text)
+
+    def _take_sign(self, sign: str) -> None:
+        if sign == "*":
+            self._is_optional = True
+        elif sign in "\r\n":
+            self._take_word("par", None)
+        elif sign in SIGNS:
+            self._write(SIGNS[sign])
+
+    # --- control words ---------------------------------------------------------------------------
+
+    def _take_word(self, word: str, number: int | None) -> None:
+        is_optional, self._is_optional = self._is_optional, False
+        if page := page_of_word(word, number):
+            self._page = page
+        elif word in FLOWS or word in SKIPPED or is_optional:
+            self._take_destination(word)
+        elif self._state.table:
+            self._take_definition(word, number)
+        elif word in WORDS:
+            self._write(WORDS[word])
+        elif word == "u" and number is not None:
+            code = number + 0x10000 if number < 0 else number
+            if 0 < code <= _MAX_CODE:
+                self._write(chr(code))
+            self._to_skip = self._state.fallback_chars
+        elif not self._take_look(word, number):
+            self._take_border(word)
+
+    def _take_destination(self, word: str) -> None:
+        state = self._state
+        if word == "ud":
+            # The better of two versions of a text.
+            state.is_skipped = False
+        elif word in {"fonttbl", "stylesheet"}:
+            state.table, state.is_skipped = word, True
+        elif word in FLOWS and self._may_open(word):
+            state.is_skipped = state.is_entered = False
+            self._open(FLOWS[word])
+            if word == "footnote":
+                self._note_count += 1
+                self._body.pieces.append(f"[{self._note_count}]")
+        else:
+            state.is_skipped = True
+            state.is_entered = state.is_entered or word in ENTERED
+
+    def _may_open(self, word: str) -> bool:
+        """Inside of what is skipped only the title and text boxes are looked for."""
+        if word == "title":
+            return self._state.is_entered
+        is_box = self._state.is_entered and FLOWS[word] == "box"
+        return is_box or not self._state.is_skipped
+
+    def _open(self, kind: str) -> None:
+        self._state.flow = self._state.opened = Flow(kind)
+
+    def _take_definition(self, word: str, number: int | None) -> None:
+        """A word in the table of fonts or styles."""
+        if self._state.table == "fonttbl":
+            if word == "f":
+                self._state.font = number or 0
+            elif word == "fcharset" and (page := page_of_charset(number or 0)):
+                self._pages[self._state.font] = page
+        elif word == "s":
+            self._style = replace(self._style, style=number or 0)
+        elif word == "outlinelevel":
+            self._style = replace(self._style, outline=number)
+
+    def _take_look(self, word: str, number: int | None) -> bool:
+        """Words that say how text looks; whether this is one of them."""
+        match word:
+            case "f":
+                self._state.font = number or 0
+            case "deff":
+                self._default_font = number or 0
+            case "plain":
+                self._state.font, self._state.is_hidden = -1, False
+            case "v" | "deleted":
+                self._state.is_hidden = number != 0
+            case "uc":
+                self._state.fallback_chars = max(number or 0, 0)
+            case _:
+                return self._take_paragraph_look(word, number)
+        return True
+
+    def _take_paragraph_look(self, word: str, number: int | None) -> bool:
+        look = self._state.look
+        match word:
+            case "pard":
+                look = RtfParagraphState()
+            case "s":
+                look = replace(look, style=number or 0)
+            case "outlinelevel":
+                look = replace(look, outline=number)
+            case "ilvl":
+                look = replace(look, list_level=max(number or 0, 0))
+            case "intbl":
+                look = replace(look, is_in_table=True)
+            case _:
+                return False
+        self._state.look = look
+        return True
+
+    def _take_border(self, word: str) -> None:
+        """Words that end a paragraph, a cell or a row."""
+        if self._state.is_skipped:
+            return
+        if self._state.flow is not self._body:
+            if word in PARAGRAPH_ENDS or word == "cell":
+                self._write("\n")
+        elif word in PARAGRAPH_ENDS:
+            self._end_paragraph()
+        elif word == "cell":
+            self._row.append([*self._cell, self._taken()])
+            self._cell = []
+        elif word == "row":
+            self._end_row()
+
+    # --- ends ------------------------------------------------------------------------------------
+
+    def _close(self) -> None:
+        """The end of a group, and of the text that began with it."""
+        if not self._stack:
+            return
+        opened = self._state.opened
+        self._state = self._stack.pop()
+        if opened is None:
+            return
+        text = opened.text().strip()
+        match opened.kind:
+            case "note":
+                self._blocks.add_note(f"[{self._note_count}] {text}")
+            case "comment":
+                self._blocks.add_note(f"[Comment{said_by(self._author, '')}: {text}]")
+            case "author":
+                self._author = text
+            case "label":
+                self._label = text
+            case "title":
+                self.title = one_line(text) or self.title
+            case "box":
+                self._boxes.append(text)
+            case "margin":
+                self._margins += text.split("\n")
+            case _:
+                self._add_style(text)
+
+    def _add_style(self, name: str) -> None:
+        name = name.rstrip(";").strip()
+        heading = _HEADING.match(name)
+        if heading and heading[1] != "0":
+            self._levels[self._style.style] = int(heading[1])
+        elif name.lower() == "title":
+            self._levels[self._style.style] = 0
+        elif self._style.outline is not None and 0 <= self._style.outline < _MAX_HEADING:
+            self._levels[self._style.style] = self._style.outline + 1
+
+    def _taken(self) -> str:
+        """The text of the paragraph that ends here, after the label of a list."""
+        text = self._body.text().strip()
+        self._body.pieces.clear()
+        return text
+
+    def _end_paragraph(self) -> None:
+        text = self._taken()
+        if self._state.look.is_in_table:
+            if text:
+                self._cell.append(text)
+            return
+        self._end_row()
+        self._write_paragraph(text)
+
+    def _write_paragraph(self, text: str) -> None:
+        label, self._label = self._label, ""
+        level = self._levels.get(self._state.look.style)
+        outline = self._state.look.outline
+        if outline is not None:
+            level = outline + 1 if 0 <= outline < _MAX_HEADING else None
+        if text and level is not None:
+            is_number = any(map(str.isalnum, label))
+            self._blocks.add_heading(level, f"{label} {text}" if is_number else text)
+        elif text and label:
+            label = label if any(map(str.isalnum, label)) else "-"
+            self._blocks.add_item(self._state.look.list_level, label, text)
+        else:
+            self._blocks.add_paragraph(text)
+        boxes, self._boxes = self._boxes, []
+        for box in boxes:
+            for line in box.split("\n"):
+                self._blocks.add_paragraph(line)
+
+    def _end_row(self) -> None:
+        row, self._row = [*self._row, *filter(None, [self._cell])], []
+        self._cell = []
+        if not row:
+            return
+        # One cell, or pages of text in a cell: a table made for layout.
+        if len(row) == 1 or max(map(len, row)) > _MAX_CELL_PARAGRAPHS:
+            for text in (text for cell in row for text in cell):
+                self._blocks.add_paragraph(text)
+        else:
+            self._blocks.add_row(" ".join(cell) for cell in row)
+            self._label = ""

@@ -1,0 +1,187 @@
+"""PDF: the text of each page. PDFium first, pypdf when it fails.
+
+PDFium runs native code on foreign bytes, so a bad file can take the process down; the parent then
+asks once more for pypdf. Runs in the parser process.
+"""
+
+import io
+import logging
+from collections.abc import Iterable, Iterator
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+from desktop_rag.core.anchors import Anchor
+from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft
+from desktop_rag.ingest.read.foundation.ocr import OCR_HINT, READ_FROM_PICTURES
+from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
+from desktop_rag.ingest.read.pdf.pdf_pages import (
+    MAX_PAGES,
+    PageState,
+    PageText,
+    attach_files,
+    outline_of,
+    pages_of,
+)
+from desktop_rag.ingest.read.pdf.pdf_text import find_line, joined_words, sensible_title
+
+if TYPE_CHECKING:
+    from pypdf import PdfReader
+
+log = logging.getLogger(__name__)
+
+_PASSWORD_ERROR = 4
+_PAGE_BREAK = "\n\n"
+_MAX_LISTED = 20
+_UNREAD = {PageState.PICTURE, PageState.GARBLED}
+_EMPTY = {PageState.BLANK, PageState.WORDLESS, PageState.FAILED, *_UNREAD}
+
+
+def read(source: SourceFile, draft: DocumentDraft) -> str:
+    """Fill the draft with PDFium, or with pypdf if PDFium can't open the file."""
+    import pypdfium2
+
+    try:
+        document = pypdfium2.PdfDocument(source.data)
+    except pypdfium2.PdfiumError as exc:
+        if exc.err_code == _PASSWORD_ERROR:
+            raise _encrypted() from exc
+        return read_with_pypdf(source, draft)
+    with document:
+        attach_files(document, draft)
+        pages = _collected(draft, pages_of(document, draft))
+        _write(draft, pages, outline_of(document))
+        return sensible_title(str(document.get_metadata_value("Title")))
+
+
+def read_with_pypdf(source: SourceFile, draft: DocumentDraft) -> str:
+    """Fill the draft without native code: slower, and forgiving."""
+    import pypdf
+    from pypdf.errors import FileNotDecryptedError
+
+    # It remarks on everything that is odd; what matters becomes a warning of the document.
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL)
+    try:
+        reader = pypdf.PdfReader(io.BytesIO(source.data), strict=False)
+        if reader.is_encrypted and not reader.decrypt(""):
+            raise _encrypted()
+        pages = _collected(draft, _pypdf_pages(reader))
+    except FileNotDecryptedError as exc:
+        raise _encrypted() from exc
+    except (Unreadable, MemoryError):
+        raise
+    except Exception as exc:  # pypdf lets any error of a damaged file through
+        raise Unreadable("damaged", "The file is damaged", "It is no valid PDF.") from exc
+    title = _pypdf_title(reader)
+    _write(draft, pages, ())
+    return title
+
+
+def _encrypted() -> Unreadable:
+    return Unreadable("encrypted", "Encrypted: a password is needed")
+
+
+def _pypdf_pages(reader: "PdfReader") -> Iterator[PageText]:
+    labels = _pypdf_labels(reader)
+    for index in range(min(len(reader.pages), MAX_PAGES)):
+        try:
+            text = reader.pages[index].extract_text()
+        except Exception:  # as with a damaged page
+            log.info("page %s can't be read", index + 1, exc_info=True)
+            yield PageText("", PageState.FAILED)
+            continue
+        # It does not tell cheaply whether anything is drawn there.
+        state = PageState.TEXT if text.strip() else PageState.PICTURE
+        yield PageText(text, state, labels.get(index, ""))
+
+
+def _pypdf_labels(reader: "PdfReader") -> dict[int, str]:
+    try:
+        labels = enumerate(reader.page_labels) if "/PageLabels" in reader.root_object else ()
+        return {index: label for index, label in labels if label != str(index + 1)}
+    except Exception:  # and of damaged labels
+        log.info("the page labels can't be read", exc_info=True)
+        return {}
+
+
+def _pypdf_title(reader: "PdfReader") -> str:
+    try:
+        return sensible_title(str((reader.metadata and reader.metadata.title) or ""))
+    except Exception:  # and of damaged metadata
+        log.info("the metadata can't be read", exc_info=True)
+        return ""
+
+
+def _collected(draft: DocumentDraft, found: Iterator[PageText]) -> list[PageText]:
+    """The pages until there is more than enough text. Raises Unreadable if there is none."""
+    pages: list[PageText] = []
+    chars = 0
+    for page in found:
+        pages.append(page)
+        chars += len(page.text)
+        if chars > draft.max_chars:
+            break
+    states = {page.state for page in pages}
+    if states <= {PageState.FAILED}:
+        raise Unreadable("damaged", "The file is damaged", "None of its pages can be read.")
+    if states <= _EMPTY:
+        raise Unreadable("no text", "No text found", _why_no_text(draft, states))
+    _warn(draft, pages)
+    return pages
+
+
+def _why_no_text(draft: DocumentDraft, states: set[PageState]) -> str:
+    if PageState.WORDLESS in states and not states & _UNREAD:
+        return "There is none in the pictures on its pages either."
+    if not states & _UNREAD:
+        return "Its pages are blank."
+    if draft.ocr is None or not draft.ocr.is_installed:
+        return f"Its pages may be scanned pictures. {OCR_HINT}"
+    return " ".join(draft.warnings) or "Its pages may be pictures; they were not read."
+
+
+def _warn(draft: DocumentDraft, pages: list[PageText]) -> None:
+    if failed := _numbers(pages, {PageState.FAILED}):
+        draft.warn(f"Pages that can't be read: {failed}.")
+    if garbled := _numbers(pages, {PageState.GARBLED}):
+        draft.warn(f"Pages whose text is unreadable signs only: {garbled}.")
+    if pictures := _numbers(pages, {PageState.PICTURE}):
+        draft.warn(f"Pages without text that may be scanned pictures: {pictures}.")
+        if draft.ocr is not None and draft.ocr.is_spent:
+            draft.warn("No more than so many pictures are read in one file.")
+        elif draft.ocr is None or not draft.ocr.is_installed:
+            draft.warn(OCR_HINT)
+    if read_pages := _numbers(pages, {PageState.READ}):
+        draft.warn(f"{READ_FROM_PICTURES} Pages: {read_pages}.")
+
+
+def _numbers(pages: list[PageText], states: set[PageState]) -> str:
+    """The pages in these states, as `2, 5-9, 12`."""
+    ranges: list[list[int]] = []
+    for number, page in enumerate(pages, start=1):
+        if page.state not in states:
+            continue
+        if ranges and ranges[-1][1] == number - 1:
+            ranges[-1][1] = number
+        else:
+            ranges.append([number, number])
+    shown = [str(a) if a == b else f"{a}-{b}" for a, b in ranges[:_MAX_LISTED]]
+    return ", ".join([*shown, "…"] if len(ranges) > _MAX_LISTED else shown)
+
+
+def _write(
+    draft: DocumentDraft, pages: list[PageText], outline: Iterable[tuple[int, int, str]]
+) -> None:
+    texts = joined_words([page.text for page in pages])
+    starts = [0, *accumulate(len(text) + len(_PAGE_BREAK) for text in texts)]
+    headings: dict[int, tuple[int, str]] = {}
+    for index, level, title in outline:
+        offset = find_line(texts[index], title) if index < len(texts) else None
+        if offset is not None:
+            headings.setdefault(starts[index] + offset, (level, title))
+    for offset in sorted(headings):
+        draft.add_heading(*headings[offset], offset)
+    for number, (page, text) in enumerate(zip(pages, texts, strict=True), start=1):
+        if number > 1:
+            draft.add(_PAGE_BREAK)
+        draft.mark(Anchor(page=number, page_label=page.label or None))
+        draft.add(text)

@@ -1,0 +1,236 @@
+"""The pages of a PDF as PDFium sees them: text, label, and whether there is more to see than read.
+
+Native code on foreign bytes; runs in the parser process.
+"""
+
+import logging
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, one_line
+from desktop_rag.ingest.read.foundation.ocr import MAX_SIDE_PX, Ocr, OcrFailedError
+from desktop_rag.ingest.read.pdf.right_to_left import in_written_order, parted
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+    from pypdfium2 import PdfDocument, PdfPage, PdfTextPage
+
+log = logging.getLogger(__name__)
+
+MAX_PAGES = 100_000
+_MAX_ANNOTATIONS = 1000
+_MAX_BOOKMARKS = 5000
+_MAX_LEVEL = 6
+_MAX_OBJECTS = 2000
+_MAX_FORM_DEPTH = 5
+# A letter is drawn with ten or twenty; a line and a frame with two and five.
+_MIN_SEGMENTS = 60
+_MAX_FAILED_IN_A_ROW = 2000
+_MAX_ATTACHED_BYTES = 200_000_000
+# What stands for a glyph whose meaning the file does not tell.
+_MEANINGLESS = re.compile("[\ufffd\ue000-\uf8ff\x01-\x08\x0e-\x1f]")
+_POINTS_PER_INCH = 72
+_OCR_DPI = 200
+
+
+class PageState(Enum):
+    """What could be had from a page."""
+
+    TEXT = "text"
+    BLANK = "blank"
+    PICTURE = "picture"
+    GARBLED = "garbled"
+    WORDLESS = "picture without words"
+    READ = "read from its picture"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class PageText:
+    """A page's text. `label` is what is printed on it where that is not its number."""
+
+    text: str
+    state: PageState
+    label: str = ""
+
+
+def pages_of(document: "PdfDocument", draft: DocumentDraft) -> Iterator[PageText]:
+    """Every page in turn; the draft's OCR reads those without text, and gets their attachments."""
+    from pypdfium2 import PdfiumError
+
+    failed_in_a_row = 0
+    for index in range(min(len(document), MAX_PAGES)):
+        try:
+            page = load_page(document, index, draft)
+            text = _text(page)
+            state = _state(page, text)
+            if draft.ocr is not None and state in {PageState.PICTURE, PageState.GARBLED}:
+                text, state = _recognised(page, draft.ocr, draft) or (text, state)
+            page.close()
+            failed_in_a_row = 0
+            yield PageText(
+                "" if state is PageState.GARBLED else text, state, _label(document, index)
+            )
+        except PdfiumError:
+            failed_in_a_row += 1
+            if failed_in_a_row > _MAX_FAILED_IN_A_ROW:
+                return
+            yield PageText("", PageState.FAILED)
+
+
+def load_page(document: "PdfDocument", index: int, draft: DocumentDraft | None = None) -> "PdfPage":
+    """A page (from 0) with what was filled in and typed onto it. Raises PdfiumError.
+
+    Files pinned to it become the draft's.
+    """
+    import pypdfium2.raw as pdfium
+
+    page = document[index]
+    if _has_fields(page, draft) and pdfium.FPDFPage_Flatten(page, pdfium.FLAT_NORMALDISPLAY):
+        # What is filled in is part of the page from now on, once it is loaded again.
+        page.close()
+        page = document[index]
+    return page
+
+
+def raw_text(text_page: "PdfTextPage") -> str:
+    """The text that PDFium has, as long as PDFium has it."""
+    # Not get_text_bounded: that loses line breaks, and with them borders of words.
+    return in_written_order(text_page, text_page.get_text_range())
+
+
+def attach_files(document: "PdfDocument", draft: DocumentDraft) -> None:
+    """The files the document carries, as the draft's attachments."""
+    import pypdfium2.raw as pdfium
+
+    for index in range(min(pdfium.FPDFDoc_GetAttachmentCount(document), _MAX_ANNOTATIONS)):
+        _attach(pdfium.FPDFDoc_GetAttachment(document, index), document, draft)
+
+
+def outline_of(document: "PdfDocument") -> Iterator[tuple[int, int, str]]:
+    """(page from 0, level, title) of the document's own table of contents."""
+    for bookmark in islice(document.get_toc(max_depth=_MAX_LEVEL), _MAX_BOOKMARKS):
+        destination = bookmark.get_dest()
+        index = destination.get_index() if destination else None
+        title = one_line(bookmark.get_title())
+        if index is not None and title:
+            yield index, bookmark.level + 1, title
+
+
+def _text(page: "PdfPage") -> str:
+    text_page = page.get_textpage()
+    text = parted(raw_text(text_page).replace("\r\n", "\n"))
+    text_page.close()
+    return text
+
+
+def _state(page: "PdfPage", text: str) -> PageState:
+    solid = sum(map(len, text.split()))
+    if not solid:
+        return PageState.PICTURE if _is_drawn_on(page) else PageState.BLANK
+    meaningless = sum(1 for _ in _MEANINGLESS.finditer(text))
+    return PageState.GARBLED if meaningless * 2 > solid else PageState.TEXT
+
+
+def _is_drawn_on(page: "PdfPage") -> bool:
+    """Whether the page has a picture, or lines that may well be the outlines of letters."""
+    import pypdfium2.raw as pdfium
+
+    objects = (
+        pdfium.FPDFPage_GetObject(page, index)
+        for index in range(pdfium.FPDFPage_CountObjects(page))
+    )
+    segments = 0
+    for item in islice(_flat(objects, depth=0), _MAX_OBJECTS):
+        kind = pdfium.FPDFPageObj_GetType(item)
+        if kind == pdfium.FPDF_PAGEOBJ_PATH:
+            segments += pdfium.FPDFPath_CountSegments(item)
+        if kind == pdfium.FPDF_PAGEOBJ_IMAGE or segments >= _MIN_SEGMENTS:
+            return True
+    return False
+
+
+def _flat(objects: Iterable[Any], depth: int) -> Iterator[Any]:
+    """What stands on a page, with what is inside the things that are drawn as a whole."""
+    import pypdfium2.raw as pdfium
+
+    for item in objects:
+        yield item
+        if pdfium.FPDFPageObj_GetType(item) == pdfium.FPDF_PAGEOBJ_FORM and depth < _MAX_FORM_DEPTH:
+            count = pdfium.FPDFFormObj_CountObjects(item)
+            inner = (pdfium.FPDFFormObj_GetObject(item, index) for index in range(count))
+            yield from _flat(inner, depth + 1)
+
+
+def _recognised(page: "PdfPage", ocr: Ocr, draft: DocumentDraft) -> tuple[str, PageState] | None:
+    """The text in the page's picture, or nothing if it can't be read."""
+    if ocr.is_spent or not ocr.is_installed:
+        return None
+    try:
+        text = ocr.read(_picture(page))
+    except OcrFailedError as exc:
+        draft.warn(f"Reading text from pictures failed: {exc}")
+        return None
+    return text, PageState.READ if text.strip() else PageState.WORDLESS
+
+
+def _picture(page: "PdfPage") -> "NDArray[np.uint8]":
+    import numpy as np
+    import pypdfium2.raw as pdfium
+
+    width, height = page.get_size()
+    side = max(width, height, 1)
+    scale = min(_OCR_DPI / _POINTS_PER_INCH, MAX_SIDE_PX / side)
+    bitmap = page.render(
+        scale=scale,  # pyright: ignore[reportArgumentType]  it takes fractions
+        force_bitmap_format=pdfium.FPDFBitmap_BGR,
+    )
+    # A copy: what PDFium drew on goes with the bitmap.
+    picture = np.array(bitmap.to_numpy())
+    bitmap.close()
+    return picture
+
+
+def _label(document: "PdfDocument", index: int) -> str:
+    label = one_line(str(document.get_page_label(index)))
+    return "" if label == str(index + 1) else label
+
+
+def _has_fields(page: "PdfPage", draft: DocumentDraft | None) -> bool:
+    """Whether the page has form fields or typed notes, which hold text of their own."""
+    import pypdfium2.raw as pdfium
+
+    found = False
+    for index in range(min(pdfium.FPDFPage_GetAnnotCount(page), _MAX_ANNOTATIONS)):
+        annotation = pdfium.FPDFPage_GetAnnot(page, index)
+        kind = pdfium.FPDFAnnot_GetSubtype(annotation)
+        found = found or kind in {pdfium.FPDF_ANNOT_WIDGET, pdfium.FPDF_ANNOT_FREETEXT}
+        if kind == pdfium.FPDF_ANNOT_FILEATTACHMENT and draft is not None:
+            _attach(pdfium.FPDFAnnot_GetFileAttachment(annotation), page.pdf, draft)
+        pdfium.FPDFPage_CloseAnnot(annotation)
+    return found
+
+
+def _attach(raw: object, document: "PdfDocument", draft: DocumentDraft) -> None:
+    """One file, unless it is empty, damaged or too large to be unpacked."""
+    import ctypes
+
+    import pypdfium2.raw as pdfium
+    from pypdfium2 import PdfAttachment, PdfiumError
+
+    if not raw:
+        return
+    size_bytes = ctypes.c_ulong()
+    pdfium.FPDFAttachment_GetFile(raw, None, 0, size_bytes)
+    if not 0 < size_bytes.value <= _MAX_ATTACHED_BYTES:
+        return
+    attachment = PdfAttachment(raw, document)
+    try:
+        draft.attach(str(attachment.get_name()), bytes(attachment.get_data()))
+    except PdfiumError:
+        draft.warn("A file inside it is damaged.")

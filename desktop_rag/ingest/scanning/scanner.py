@@ -1,0 +1,248 @@
+"""Compares sources with the disk and stores what changed. Owns one named thread.
+
+The scan is the truth, events only say where to look; the scan at the start takes the same path.
+"""
+
+import logging
+import time
+import uuid
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from desktop_rag.core.domain import Document, DocumentState, Source
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.library_events import ChangeSummary
+from desktop_rag.ingest.background.background_thread import BackgroundThread
+from desktop_rag.ingest.background.listeners import Listeners
+from desktop_rag.ingest.indexing.indexer import Indexer
+from desktop_rag.ingest.scanning.change_confirmation import ChangeConfirmation, ConfirmedChanges
+from desktop_rag.ingest.scanning.ignore import IgnoreRules
+from desktop_rag.ingest.scanning.moves import Moves
+from desktop_rag.ingest.scanning.recheck_schedule import RecheckSchedule, RecheckTimes
+from desktop_rag.ingest.scanning.reconcile import (
+    Changes,
+    FoundFile,
+    KnownFile,
+    Match,
+    RootOffline,
+    rescan,
+)
+from desktop_rag.store.contract.documents import DocumentStore
+from desktop_rag.store.contract.sources import SourceStore
+
+log = logging.getLogger(__name__)
+
+Parts = frozenset[Path] | None
+# From so many places on, a look at the whole source is cheaper.
+_MOST_PLACES = 5_000
+
+
+class Scanner:
+    """A queue of places to look at, the thread that looks, and the rows it writes."""
+
+    def __init__(
+        self,
+        documents: DocumentStore,
+        sources: SourceStore,
+        indexer: Indexer,
+        rules: IgnoreRules,
+        listeners: Listeners,
+        times: RecheckTimes,
+    ) -> None:
+        self._documents = documents
+        self._sources = sources
+        self._indexer = indexer
+        self._rules = rules
+        self._times = times
+        self._looks = RecheckSchedule(self._look_again)
+        self._confirmation = ChangeConfirmation(self._looks.expect, times)
+        self._changed = listeners.documents
+        self._scanned = listeners.scanned
+        self._reached = listeners.reached
+        self._queue: dict[str, tuple[Source, Parts]] = {}
+        self._background = BackgroundThread(
+            "library-scan",
+            self._work,
+            has_work=lambda: bool(self._queue),
+            stopped=listeners.stopped,
+            rested=listeners.rested,
+        )
+        self._moves = Moves(documents, sources, self._background.closing)
+
+    def start(self) -> None:
+        """Begin to look at what was requested."""
+        self._background.start()
+        self._looks.start()
+
+    def close(self) -> None:
+        """Stop the scan under way; what it had not stored is found again at the next start."""
+        self._looks.close()
+        self._background.close()
+
+    def request(self, source: Source, parts: Parts = None) -> None:
+        """Look at the whole source, or only at and below the given places of it."""
+        with self._background.condition:
+            _, before = self._queue.get(source.source_id, (source, frozenset[Path]()))
+            merged = None if parts is None or before is None else before.union(parts)
+            self._queue[source.source_id] = source, merged
+        self._background.wake()
+
+    def forget(self, source_id: str) -> None:
+        """Remove the source and its documents from the store; its files are not touched."""
+        with self._background.condition:
+            self._queue.pop(source_id, None)
+        self._looks.forget(source_id)
+        self._confirmation.forget(source_id)
+        gone = self._documents.documents(source_id)
+        self._indexer.withdraw([d.document_id for d in gone])
+        self._sources.remove_source(source_id)
+        self._changed([replace(d, state=DocumentState.GONE) for d in gone])
+
+    def set_paused(self, is_paused: bool) -> None:
+        """Hold after the scan under way, or go on."""
+        self._background.set_paused(is_paused)
+
+    @property
+    def is_idle(self) -> bool:
+        """No look is due or under way, not even a second one."""
+        return self._background.is_idle and self._looks.is_empty
+
+    def _work(self) -> None:
+        with self._background.condition:
+            source, parts = self._queue.pop(next(iter(self._queue)))
+        try:
+            self._scan(source, parts)
+        except RootOffline:
+            self._reached(source, False)
+        except AppError:
+            self.request(source, parts)
+            raise
+
+    def _scan(self, source: Source, parts: Parts) -> None:
+        known = list(map(KnownFile._make, self._documents.known_files(source.source_id)))
+        rules = self._rules.of(source.rules)
+        changes = rescan(source.path, rules, known, self._background.closing, parts)
+        self._reached(source, True)
+        changes = self._moves.find(source, changes)
+        confirmed = self._confirmation.judge(source.source_id, changes, known, parts)
+        self._apply(source, known, confirmed)
+        if parts is None:
+            # Also those that an earlier run, or a drive that was pulled, left waiting.
+            waiting = self._documents.documents(source.source_id, DocumentState.WAITING)
+            self._indexer.submit((d.document_id for d in waiting), unless_taken=True)
+        summary = _summary(confirmed, known)
+        log.info("scan: %s", summary.label())
+        if parts is None or not summary.is_empty:
+            self._scanned(source, summary)
+
+    def _apply(
+        self, source: Source, known: Iterable[KnownFile], confirmed: ConfirmedChanges
+    ) -> None:
+        changes = confirmed.changes
+        new = (*changes.new, *_unread(changes, known))
+        added = [_new_document(source, file) for file in new]
+        changed = {
+            m.known.document_id: partial(_moved, match=m, source_id=source.source_id)
+            for m in changes.moved
+        }
+        changed |= {m.known.document_id: partial(_changed, found=m.found) for m in changes.changed}
+        changed |= {m.known.document_id: _returned for m in changes.returned}
+        gone = partial(_gone, at=time.time(), keep_s=self._times.keep_gone_s)
+        changed |= {file.document_id: gone for file in confirmed.gone}
+        forgotten = [file.document_id for file in (*changes.vanished, *changes.left_out)]
+        if not (added or changed or forgotten):
+            return
+        rows = self._documents.get(forgotten)
+        stored = self._documents.apply_changes(source.source_id, added, changed, forgotten)
+        self._indexer.withdraw(forgotten)
+        idle = (DocumentState.SKIPPED, DocumentState.GONE)
+        self._indexer.withdraw(d.document_id for d in stored if d.state in idle)
+        self._indexer.submit(d.document_id for d in stored if d.state is DocumentState.WAITING)
+        self._changed([*(replace(d, state=DocumentState.GONE, gone_at=0.0) for d in rows), *stored])
+
+    def _look_again(self, source_id: str, places: frozenset[Path]) -> None:
+        """Called when a second look is due; a store that fails is left for the next scan."""
+        try:
+            source = next((s for s in self._sources.sources() if s.source_id == source_id), None)
+        except AppError as error:
+            log.info("a second look was not taken: %s", error.title)
+            return
+        if source is not None:
+            self.request(source, places if len(places) <= _MOST_PLACES else None)
+
+
+def _unread(changes: Changes, known: Iterable[KnownFile]) -> list[FoundFile]:
+    """What could not be looked at and was not known before."""
+    if not changes.unreadable:
+        return []
+    locations = {file.location for file in known}
+    return [file for file in changes.unreadable if file.location not in locations]
+
+
+def _summary(confirmed: ConfirmedChanges, known: Iterable[KnownFile]) -> ChangeSummary:
+    """What was found; also after a look at a few places all other files count as unchanged."""
+    changes = confirmed.changes
+    before = {file.document_id for file in known if not file.gone_at}
+    before.difference_update(m.known.document_id for m in (*changes.changed, *changes.moved))
+    away = (*changes.vanished, *changes.left_out, *confirmed.gone)
+    before.difference_update(file.document_id for file in away)
+    return ChangeSummary(
+        added=len(changes.new) + len(changes.returned),
+        changed=len(changes.changed),
+        moved=len(changes.moved),
+        gone=len(changes.vanished) + len(changes.left_out) + len(confirmed.gone),
+        unchanged=len(before),
+    )
+
+
+def _new_document(source: Source, file: FoundFile) -> Document:
+    state = DocumentState.SKIPPED if file.reason else DocumentState.WAITING
+    if file.is_unreadable:
+        state = DocumentState.FAILED
+    path = file.path
+    return Document(
+        document_id=uuid.uuid4().hex,
+        source_id=source.source_id,
+        path=path,
+        title=path.stem,
+        format=path.suffix.lower().removeprefix("."),
+        stat=file.stat,
+        content_hash="",
+        state=state,
+        reason=file.reason,
+    )
+
+
+def _changed(document: Document, found: FoundFile) -> Document:
+    if found.reason:
+        return replace(
+            document, stat=found.stat, state=DocumentState.SKIPPED, reason=found.reason,
+            content_hash="", chunk_count=0, gone_at=0.0,
+        )  # fmt: skip
+    return replace(document, stat=found.stat, state=DocumentState.WAITING, reason="", gone_at=0.0)
+
+
+def _gone(document: Document, at: float, keep_s: float) -> Document:
+    since, until = _moment(at), _moment(at + keep_s)
+    reason = f"gone since {since}; kept until {until}"
+    return replace(document, state=DocumentState.GONE, gone_at=at, reason=reason)
+
+
+def _moment(at: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(at))
+
+
+def _returned(document: Document) -> Document:
+    has_content = document.chunk_count > 0
+    state = DocumentState.SEARCHABLE_BY_WORDS if has_content else DocumentState.WAITING
+    return replace(document, state=state, gone_at=0.0, reason="")
+
+
+def _moved(document: Document, match: Match, source_id: str) -> Document:
+    title = match.found.path.stem if document.title == document.path.stem else document.title
+    moved = replace(
+        document, source_id=source_id, path=match.found.path, title=title, stat=match.found.stat
+    )
+    return _returned(moved) if document.state is DocumentState.GONE else moved

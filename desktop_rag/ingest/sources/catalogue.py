@@ -1,0 +1,116 @@
+"""Collections and sources with their state of now. Any worker thread."""
+
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+from desktop_rag.core.domain import Collection, Source, SourceRules, SourceState, WebLinks
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.parsed import ChunkSettings
+from desktop_rag.ingest.web.page_address import parse_links
+from desktop_rag.store.contract.sources import SourceStore
+
+DEFAULT_COLLECTION = "My documents"
+
+
+class Catalogue:
+    """What the person chose, checked before it is stored.
+
+    Whether a source can be reached is not stored: it is found out anew each time the app runs.
+    """
+
+    def __init__(self, store: SourceStore, pages: Path) -> None:
+        """`pages` is the folder below which fetched web pages are kept."""
+        self._store = store
+        self._pages = pages
+        self._lock = threading.Lock()
+        self._states: dict[str, SourceState] = {}
+
+    def collections(self) -> list[Collection]:
+        """All collections, the oldest first."""
+        return self._store.collections()
+
+    def find_collection(self, name: str) -> Collection:
+        """The collection of this name; AppError with the names there are when there is none."""
+        found = self.collections()
+        for collection in found:
+            if collection.name.casefold() == name.strip().casefold():
+                return collection
+        names = ", ".join(f"“{c.name}”" for c in found) or "none yet"
+        raise AppError(f"There is no collection “{name}”.", f"Collections: {names}.")
+
+    def find_or_add_collection(self, name: str) -> Collection:
+        """The collection of this name, made if there is none."""
+        known = {c.name.casefold(): c for c in self.collections()}
+        return known.get(name.strip().casefold()) or self._store.add_collection(name)
+
+    def chunking_of(self, source_id: str) -> ChunkSettings:
+        """How the documents of a source are cut."""
+        chunking = {c.collection_id: c.chunking for c in self.collections()}
+        source = self.source(source_id)
+        return chunking.get(source.collection_id if source else "", ChunkSettings())
+
+    def sources(self) -> list[Source]:
+        """All sources, the oldest first, with their state of now."""
+        with self._lock:
+            states = dict(self._states)
+        return [
+            replace(source, state=states.get(source.source_id, SourceState.WATCHED))
+            for source in self._store.sources()
+        ]
+
+    def source(self, source_id: str) -> Source | None:
+        """One source; None when it is not known (any more)."""
+        return next((s for s in self.sources() if s.source_id == source_id), None)
+
+    def state(self, source_id: str) -> SourceState:
+        """The state of a source now. Cheap."""
+        with self._lock:
+            return self._states.get(source_id, SourceState.WATCHED)
+
+    def set_state(self, source_id: str, state: SourceState) -> bool:
+        """Note whether a source can be reached; True if that is news."""
+        with self._lock:
+            is_news = self._states.get(source_id, SourceState.WATCHED) is not state
+            self._states[source_id] = state
+            return is_news
+
+    def add(self, path: Path, collection_id: str, rules: SourceRules | None) -> Source:
+        """Record a folder or file; AppError when it is missing or in the collection already."""
+        path = path.expanduser().resolve()
+        if not path.exists():
+            raise AppError(f"{path.name} does not exist.", f"Nothing was found at {path}.")
+        collection_id = collection_id or self.default_collection().collection_id
+        self._refuse_overlap(path, collection_id)
+        return self._store.add_source(path, collection_id, rules)
+
+    def add_links(self, links: WebLinks, collection_id: str) -> Source:
+        """Record web links; AppError for one that is no address, or when all are known already."""
+        links = replace(links, urls=parse_links("\n".join(links.urls)))
+        collection_id = collection_id or self.default_collection().collection_id
+        known = {
+            url
+            for source in self._store.sources()
+            if source.links and source.collection_id == collection_id
+            for url in source.links.urls
+        }
+        fresh = tuple(url for url in links.urls if url not in known)
+        if not fresh:
+            raise AppError("These links are in the library already.",
+                           "Refresh them there, or add them to another collection.")  # fmt: skip
+        return self._store.add_links(replace(links, urls=fresh), self._pages, collection_id)
+
+    def default_collection(self) -> Collection:
+        """The oldest collection, made if there is none yet."""
+        return self._store.default_collection(DEFAULT_COLLECTION)
+
+    def _refuse_overlap(self, path: Path, collection_id: str) -> None:
+        for source in self._store.sources():
+            if source.collection_id != collection_id or source.links:
+                continue
+            if path == source.path or path.is_relative_to(source.path):
+                raise AppError(f"{path.name} is in the library already.",
+                               f"It is part of {source.path}.")  # fmt: skip
+            if source.path.is_relative_to(path):
+                raise AppError(f"A part of {path.name} is in the library already.",
+                               f"Remove {source.path} first, then add {path}.")  # fmt: skip

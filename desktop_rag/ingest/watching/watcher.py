@@ -1,0 +1,383 @@
+"""Notices that something changed below the watched roots, and says where to look.
+
+Watchdog's threads pass paths on to the debouncer, whose thread calls back; that thread also
+looks after roots that went away, came back or cannot be watched.
+"""
+
+import errno
+import logging
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from watchdog.events import (
+    DirAttribEvent,
+    DirCreatedEvent,
+    DirDeletedEvent,
+    DirMovedEvent,
+    FileAttribEvent,
+    FileClosedEvent,
+    FileCreatedEvent,
+    FileDeletedEvent,
+    FileModifiedEvent,
+    FileMovedEvent,
+    FileSystemEvent,
+    FileSystemEventHandler,
+)
+from watchdog.observers import Observer
+from watchdog.observers.api import BaseObserver, ObservedWatch
+from watchdog.observers.polling import PollingObserverVFS
+
+from desktop_rag.ingest.scanning.gitignore import GITIGNORE
+from desktop_rag.ingest.scanning.ignore import IgnoreRules
+from desktop_rag.ingest.watching.changes import Change, ChangeKind
+from desktop_rag.ingest.watching.debounce import Debouncer, WatchTimes
+from desktop_rag.ingest.watching.mounts import identity, is_remote
+
+if sys.platform == "linux":
+    from watchdog.observers.inotify import InotifyFullEmitter
+    from watchdog.observers.inotify_c import (
+        CallbackId,
+        InotifyEvent,
+        InotifyFD,
+        Mask,
+        WatchCallback,
+        WatchDescriptor,
+    )
+
+log = logging.getLogger(__name__)
+
+# Not asked for: opened and closed unchanged (reading is no change), and modified folders, which
+# come along with every file in them.
+_EVENTS: list[type[FileSystemEvent]] = [
+    DirAttribEvent,
+    DirCreatedEvent,
+    DirDeletedEvent,
+    DirMovedEvent,
+    FileAttribEvent,
+    FileClosedEvent,
+    FileCreatedEvent,
+    FileDeletedEvent,
+    FileModifiedEvent,
+    FileMovedEvent,
+]
+# Elsewhere than on Linux "created" is also said of files that were there before.
+_CREATED = ChangeKind.CREATED if sys.platform == "linux" else ChangeKind.MODIFIED
+_KINDS = {"created": _CREATED, "deleted": ChangeKind.DELETED, "moved": ChangeKind.DELETED}
+_LIMITS = {errno.ENOSPC, errno.EMFILE, errno.ENFILE, errno.ENOMEM}
+LIMIT_REASON = "The system cannot watch any more folders for changes."
+REMOTE_REASON = "Network folders do not tell when something changes."
+
+
+@dataclass(slots=True)
+class _Root:
+    """A watched root. The scheduling lock guards it, but any thread may set the last flags.
+
+    `identity` is None while it is not watched. `refused` are folders in it that may not be read.
+    """
+
+    path: Path
+    real: Path
+    rules: IgnoreRules
+    identity: tuple[int, int] | None = None
+    observer: BaseObserver | None = None
+    watch: ObservedWatch | None = None
+    is_polling_told: bool = False
+    polling_reason: str = ""
+    needs_rewatch: bool = False
+    refused: set[str] = field(default_factory=set[str])
+
+
+class FolderWatcher:
+    """Watches folders and single files, and calls `on_dirty(root, places)` when they changed.
+
+    A place is a changed file or a folder to be scanned with all below it; the root itself means
+    the whole. It comes after `quiet_s` without changes, in a storm after `storm_s`, and for the
+    whole root when that vanished, came back, lost events or slept. `on_polling(root, reason)`
+    says that a root is polled since it cannot be watched. Both are called on one thread, one at
+    a time, and must not call `close`. A root may be missing: it is waited for.
+    """
+
+    def __init__(
+        self,
+        on_dirty: Callable[[Path, frozenset[Path]], None],
+        on_polling: Callable[[Path, str], None],
+        rules: IgnoreRules,
+        times: WatchTimes | None = None,
+        is_remote: Callable[[Path], bool] = is_remote,
+        wall_clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._on_polling = on_polling
+        self._rules = rules
+        self._times = times or WatchTimes()
+        self._is_remote = is_remote
+        self._scheduling = threading.Lock()
+        self._roots: dict[Path, _Root] = {}
+        self._native: BaseObserver | None = None
+        self._polling: BaseObserver | None = None
+        self._debouncer = Debouncer(on_dirty, self._check, self._times, wall_clock)
+
+    def watch(self, root: Path, rules: IgnoreRules | None = None) -> None:
+        """Begin to watch; changes after the return are noticed. Takes seconds on huge trees.
+
+        `rules` are those of this root, from now on also if it is watched already.
+        """
+        with self._scheduling:
+            if root in self._roots:
+                self._roots[root].rules = rules or self._rules
+                return
+            entry = self._roots[root] = _Root(root, root.resolve(), rules or self._rules)
+            self._debouncer.add(root)
+            self._begin(entry)
+        self._debouncer.check_soon(root)
+
+    def unwatch(self, root: Path) -> None:
+        """Stop watching. A call that is already on its way may still arrive."""
+        self._debouncer.remove(root)
+        with self._scheduling:
+            entry = self._roots.pop(root, None)
+            if entry is not None:
+                self._end(entry)
+
+    def close(self) -> None:
+        """Stop all threads and wait for them. No call comes afterwards."""
+        self._debouncer.close()
+        with self._scheduling:
+            for observer in (self._native, self._polling):
+                if observer is not None:
+                    observer.stop()
+                    observer.join()
+
+    # --- on watchdog's threads; the scheduling lock must not be waited for -----------------------
+
+    def _on_event(self, root: Path, path: Path, kind: ChangeKind, is_folder: bool) -> None:
+        entry = self._roots.get(root)
+        if entry is None:
+            return
+        if entry.rules.uses_gitignore and path.name == GITIGNORE:
+            # It may leave out other files than before.
+            path, kind, is_folder = path.parent, ChangeKind.MODIFIED, True
+        if not entry.rules.hides(root, path):
+            self._debouncer.note(root, Change(path, kind, is_folder))
+
+    def _on_events_lost(self) -> None:
+        for root in list(self._roots.values()):
+            if root.observer is not None and root.observer is self._native:
+                root.needs_rewatch = True
+                self._debouncer.check_soon(root.path)
+
+    def _on_limit(self, location: str) -> None:
+        for root in list(self._roots.values()):
+            if Path(location).is_relative_to(root.real):
+                root.polling_reason = LIMIT_REASON
+                root.needs_rewatch = True
+                self._debouncer.check_soon(root.path)
+
+    def _on_refused(self, location: str) -> None:
+        for root in list(self._roots.values()):
+            if Path(location).is_relative_to(root.real):
+                root.refused.add(location)
+
+    # --- on the debouncer's thread ---------------------------------------------------------------
+
+    def _check(self, path: Path) -> None:
+        """Watch the root anew if it came, went, is another one, lost events or hit the limit."""
+        with self._scheduling:
+            root = self._roots.get(path)
+            if root is None:
+                return
+            if root.needs_rewatch or identity(path) != root.identity or _is_opened(root):
+                was_watched = root.identity is not None
+                self._end(root)
+                if self._begin(root) or was_watched:
+                    log.info("A watched root came, went or lost events: it is scanned as a whole")
+                    self._debouncer.mark_whole(path)
+            reason = "" if root.is_polling_told else root.polling_reason
+            root.is_polling_told = bool(root.polling_reason)
+        if reason:
+            self._on_polling(path, reason)
+
+    # --- under the scheduling lock ---------------------------------------------------------------
+
+    def _begin(self, root: _Root) -> bool:
+        """Give the root to an observer. False if it isn't there or can't be opened."""
+        root.needs_rewatch = False
+        root.refused = set()
+        found = identity(root.path)
+        if found is None:
+            return False
+        root.real = root.path.resolve()
+        if not root.polling_reason and self._is_remote(root.path):
+            root.polling_reason = REMOTE_REASON
+        try:
+            if not root.polling_reason and not self._schedule_natively(root):
+                root.polling_reason = LIMIT_REASON
+            if root.polling_reason:  # also if there was no watch left for a folder in it
+                self._end(root)
+                self._schedule(root, self._polling_observer())
+                self._debouncer.rescan_polled(root.path)
+                root.needs_rewatch = False
+        except OSError as exc:
+            log.info("A root cannot be watched now: %s", exc.strerror)
+            return False
+        root.identity = found
+        return True
+
+    def _schedule_natively(self, root: _Root) -> bool:
+        """False if the system has no watches left."""
+        try:
+            self._schedule(root, self._native_observer())
+        except OSError as exc:
+            if exc.errno not in _LIMITS:
+                raise
+            return False
+        return True
+
+    def _schedule(self, root: _Root, observer: BaseObserver) -> None:
+        root.observer = observer
+        root.watch = observer.schedule(
+            _Handler(root, self._on_event), str(root.real), recursive=True, event_filter=_EVENTS
+        )
+
+    def _end(self, root: _Root) -> None:
+        if root.observer is not None and root.watch is not None:
+            root.observer.unschedule(root.watch)
+        root.observer = root.watch = root.identity = None
+
+    def _native_observer(self) -> BaseObserver:
+        if self._native is None:
+            if sys.platform == "linux":
+                observer = _InotifyObserver(self._on_events_lost, self._on_limit, self._on_refused)
+            else:
+                observer = Observer()
+            observer.name = "folder-events"
+            observer.start()
+            self._native = observer
+        return self._native
+
+    def _polling_observer(self) -> BaseObserver:
+        if self._polling is None:
+            # lstat: a link in a circle must not be followed.
+            self._polling = PollingObserverVFS(
+                os.lstat, _entries, polling_interval=self._times.poll_s
+            )
+            self._polling.name = "folder-polls"
+            self._polling.start()
+        return self._polling
+
+
+def _is_opened(root: _Root) -> bool:
+    """Whether a folder in the root that could not be watched may be read now."""
+    return any(os.access(location, os.R_OK) for location in list(root.refused))
+
+
+def _entries(folder: str | None) -> Iterator[os.DirEntry[str]]:
+    return os.scandir(folder)
+
+
+class _Handler(FileSystemEventHandler):
+    """Passes a root's events on, with paths as the root was given."""
+
+    def __init__(
+        self, root: _Root, on_event: Callable[[Path, Path, ChangeKind, bool], None]
+    ) -> None:
+        self._root = root.path
+        self._real = str(root.real)
+        self._on_event = on_event
+
+    def dispatch(self, event: FileSystemEvent) -> None:
+        """Runs on an observer's thread. Synthetic events only repeat what their folder's says."""
+        if event.is_synthetic:
+            return
+        kind = _KINDS.get(event.event_type, ChangeKind.MODIFIED)
+        self._pass(event.src_path, kind, event.is_directory)
+        self._pass(event.dest_path, ChangeKind.MODIFIED, event.is_directory)
+
+    def _pass(self, location: bytes | str, kind: ChangeKind, is_folder: bool) -> None:
+        text = os.fsdecode(location)
+        below = text.removeprefix(self._real)
+        if text == self._real or (below != text and below.startswith(os.sep)):
+            path = self._root / below.lstrip(os.sep)
+            self._on_event(self._root, path, kind, is_folder)
+
+
+if sys.platform == "linux":
+
+    class _InotifyFD(InotifyFD):
+        """inotify that says when events were lost and when there are no watches left.
+
+        Watchdog adds its watches again after an overflow but tells no handler, and it passes
+        over subfolders for which the system has no watch left.
+        """
+
+        def __init__(
+            self,
+            on_events_lost: Callable[[], None],
+            on_limit: Callable[[str], None],
+            on_refused: Callable[[str], None],
+        ) -> None:
+            super().__init__()
+            self.name = "folder-inotify"
+            self._on_events_lost = on_events_lost
+            self._on_limit = on_limit
+            self._on_refused = on_refused
+
+        def handle_event(self, event: InotifyEvent) -> None:
+            try:
+                super().handle_event(event)
+            except KeyError:
+                # WORKAROUND watchdog 7.1: two folders of one name, each moved out of the root
+                # and deleted there, break its bookkeeping, which would end this thread.
+                log.info("The watch of a folder that was moved away is lost; all are added anew")
+                self._on_events_lost()
+            if event.is_queue_overflow:
+                self._on_events_lost()
+
+        def _add_callback(
+            self, path: bytes, mask: Mask, callback: WatchCallback, id_: CallbackId
+        ) -> WatchDescriptor:
+            if not os.access(path, os.R_OK):
+                self._on_refused(os.fsdecode(path))
+                # Watchdog would take the failure for a watch.
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+            try:
+                watch = self._get_or_create_watch(path, mask)
+            except OSError as exc:
+                if exc.errno in _LIMITS:
+                    self._on_limit(os.fsdecode(path))
+                raise
+            # Unlike watchdog's, without a warning if it is there: a folder made inside a new
+            # folder can come up twice, in the listing and as an event.
+            watch.callbacks[id_] = callback
+            return watch.wd
+
+    class _Emitter(InotifyFullEmitter):
+        """Tells what was moved in from what is new, and stops without an error in the log."""
+
+        def queue_events(self, timeout: float, *, full_events: bool = True) -> None:
+            inotify = self._inotify
+            event = None if inotify is None else inotify.read_event()
+            if event is not None:
+                self.build_and_queue_event(event, full_events=full_events)
+
+    class _InotifyObserver(BaseObserver):
+        """Watchdog's observer with our inotify in it."""
+
+        def __init__(
+            self,
+            on_events_lost: Callable[[], None],
+            on_limit: Callable[[str], None],
+            on_refused: Callable[[str], None],
+        ) -> None:
+            self._fd = _InotifyFD(on_events_lost, on_limit, on_refused)
+            super().__init__(_Emitter, inotify_fd=self._fd)
+            self._fd.start()
+
+        def on_thread_stop(self) -> None:
+            super().on_thread_stop()
+            self._fd.stop()
+            self._fd.join()

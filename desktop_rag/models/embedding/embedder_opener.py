@@ -1,0 +1,43 @@
+"""Opens embedders by what was chosen: a folder, the address of an endpoint, or nothing."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from desktop_rag.models.embedding.model_folder import check_files, read_description
+from desktop_rag.models.embedding.onnx_embedder import OnnxEmbedder
+from desktop_rag.models.embedding.remote_embedder import RemoteEmbedder, endpoint_of, is_address
+from desktop_rag.models.ports import Embedder
+
+
+class EmbedderOpener:
+    """Knows the bundled model, and where keys of endpoints are found."""
+
+    def __init__(self, bundled: Path, key_of: Callable[[str], str]) -> None:
+        self._bundled = bundled
+        self._key_of = key_of
+
+    def open(self, spec: str, threads: int, dimensions: int = 0) -> Embedder:
+        """The embedder of a spec; an empty one is the bundled model. AppError when it can't be.
+
+        A folder is loaded, which takes a second or more. An endpoint is not asked yet; its vectors
+        must have this number of dimensions, 0 is any.
+        """
+        if is_address(spec):
+            return RemoteEmbedder(endpoint_of(spec), self._key_of, dimensions=dimensions)
+        return OnnxEmbedder(self._folder(spec), threads=threads)
+
+    def check(self, spec: str) -> str:
+        """What is right about a model, in a sentence; AppError with what is wrong."""
+        if is_address(spec):
+            embedder = RemoteEmbedder(endpoint_of(spec), self._key_of)
+            try:
+                return f"{embedder.name} answers with vectors of {embedder.dimensions:,} numbers."
+            finally:
+                embedder.close()
+        folder = self._folder(spec)
+        description = read_description(folder)
+        check_files(folder, description)
+        return f"{description.name} is complete and unaltered."
+
+    def _folder(self, spec: str) -> Path:
+        return Path(spec).expanduser() if spec else self._bundled

@@ -1,0 +1,189 @@
+"""The ONNX embedder over a model folder.
+
+Called from the indexer's and the asking threads; a session may run on several threads at once.
+"""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from tokenizers import Encoding, Tokenizer
+
+from desktop_rag.core.telemetry import disable_telemetry
+from desktop_rag.models.embedding.model_folder import (
+    broken,
+    check_files,
+    identity,
+    read_description,
+)
+from desktop_rag.models.ports import Vectors
+
+disable_telemetry()
+import onnxruntime as ort  # noqa: E402  (reads the switch while it is imported)
+
+# Of what a graph gives, the first of these: whole texts before their tokens.
+_SENTENCE = "sentence_embedding"
+_OUTPUTS = (_SENTENCE, "last_hidden_state", "token_embeddings")
+_INPUTS = frozenset({"input_ids", "attention_mask", "token_type_ids"})
+_TOKENS_NDIM = 3
+# Of a text far longer than any passage the rest is left out.
+_MOST_PARTS = 8
+
+
+class OnnxEmbedder:
+    """An `Embedder` over a model folder. `threads` = 0 uses every core."""
+
+    def __init__(self, folder: Path, *, threads: int = 0) -> None:
+        """Check and load the folder; AppError when anything is wrong with it."""
+        self._description = read_description(folder)
+        check_files(folder, self._description)
+        self._name = identity(folder, self._description)
+        self._weights = folder / self._description.weights
+        self._threads = threads
+        try:
+            self._tokenizer = Tokenizer.from_file(str(folder / self._description.tokenizer))
+            self._session = _load_session(self._weights, threads)
+        except Exception as exc:  # both libraries raise bare types of their own
+            raise broken(folder, str(exc).splitlines()[0]) from exc
+        self._tokenizer.no_padding()
+        self._tokenizer.no_truncation()
+        self._inputs = {node.name for node in self._session.get_inputs()}
+        self._output = _chosen_output([node.name for node in self._session.get_outputs()])
+        self._refuse_unusable(folder)
+        self._dimensions = self._description.dimensions or self._try_out(folder)
+
+    @property
+    def name(self) -> str:
+        """Model name and the head of its weights' hash."""
+        return self._name
+
+    @property
+    def dimensions(self) -> int:
+        """Length of a vector."""
+        return self._dimensions
+
+    @property
+    def max_tokens(self) -> int:
+        """Longest input in tokens, special tokens included."""
+        return self._description.max_tokens
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """Tokens of each text without special tokens; no limit."""
+        encodings = self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
+        return [len(encoding) for encoding in encodings]
+
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        """Unit vectors, shape (len(texts), dimensions).
+
+        A text that is longer than the model reads gets the mean of its parts, as what cuts passages
+        may count with another model.
+        """
+        prefixed = [self._description.passage_prefix + text for text in texts]
+        rows = [self._parts(row) for row in self._encode(prefixed)]
+        vectors = np.zeros((len(rows), self.dimensions), np.float32)
+        for place, parts in enumerate(rows):
+            weighted = [len(part) * self._embed(part) for part in parts]
+            vectors[place] = weighted[0] if len(parts) == 1 else np.sum(weighted, axis=0)
+        return _unit(vectors)
+
+    def embed_query(self, text: str) -> Vectors:
+        """A unit vector, shape (dimensions,)."""
+        [row] = self._encode([self._description.query_prefix + text])
+        return self._embed(self._parts(row)[0])
+
+    def set_threads(self, threads: int) -> None:
+        """How many cores to use from the next batch on; 0 is every one."""
+        if threads != self._threads:
+            self._threads = threads
+            # A session keeps its number of threads; one under way ends with the old one.
+            self._session = _load_session(self._weights, threads)
+
+    def close(self) -> None:
+        """Nothing to give up: the session goes with the last one that uses it."""
+
+    def _refuse_unusable(self, folder: Path) -> None:
+        """AppError when the graph wants or lacks what would make its vectors wrong."""
+        if unknown := sorted(self._inputs - _INPUTS):
+            raise broken(folder, f"It wants {', '.join(unknown)} as input, which is not supported")
+        further = self._description.further_module
+        if further and self._output != _SENTENCE:
+            raise broken(folder, f"Its module {further} is not in the ONNX file: export it whole")
+
+    def _try_out(self, folder: Path) -> int:
+        """The length of a vector, from one that is made; AppError when none can be."""
+        try:
+            vector = self._embed(self._encode(["a"])[0].ids)
+        except Exception as exc:  # onnxruntime raises bare types of its own
+            raise broken(folder, str(exc).splitlines()[0]) from exc
+        if not np.isfinite(vector).all() or not vector.any():
+            raise broken(folder, "What it computes is no vector")
+        return len(vector)
+
+    def _encode(self, texts: list[str]) -> list[Encoding]:
+        if self._description.is_lower_case:
+            texts = [text.lower() for text in texts]
+        return self._tokenizer.encode_batch_fast(texts)
+
+    def _parts(self, row: Encoding) -> list[list[int]]:
+        """Token ids in parts that the model can read, the special tokens around each."""
+        ids: list[int] = row.ids
+        own = [place for place, is_special in enumerate(row.special_tokens_mask) if not is_special]
+        if len(ids) <= self.max_tokens or not own:
+            return [ids]
+        first, last = own[0], own[-1] + 1
+        step = max(1, self.max_tokens - first - (len(ids) - last))
+        starts = range(first, min(last, first + _MOST_PARTS * step), step)
+        return [[*ids[:first], *ids[at : min(at + step, last)], *ids[last:]] for at in starts]
+
+    def _embed(self, row: list[int]) -> Vectors:
+        """The unit vector of one text's token ids.
+
+        Not of several at once: what a quantised model makes of a text depends on what is beside it
+        (cosine .996), and on two cores padding costs a third more than it saves.
+        """
+        ids = np.asarray([row], np.int64)
+        feed = {
+            "input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": 0 * ids
+        }  # fmt: skip
+        wanted = {name: value for name, value in feed.items() if name in self._inputs}
+        output: NDArray[np.float32] = np.asarray(
+            self._session.run([self._output], wanted)[0], np.float32
+        )
+        if output.ndim == _TOKENS_NDIM:  # a graph without pooling inside
+            output = _pool(output, self._description.pooling)
+        return _unit(output)[0]
+
+
+def _unit(vectors: NDArray[np.float32]) -> Vectors:
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return (vectors / np.maximum(norms, 1e-12)).astype(np.float32)
+
+
+def _pool(tokens: NDArray[np.float32], pooling: str) -> NDArray[np.float32]:
+    """One vector of those of its tokens, shape (1, tokens, dimensions)."""
+    match pooling:
+        case "cls":
+            return tokens[:, 0]
+        case "lasttoken":
+            return tokens[:, -1]
+        case "max":
+            return tokens.max(axis=1)
+        case _:
+            return tokens.mean(axis=1)
+
+
+def _chosen_output(names: Sequence[str]) -> str:
+    return next((name for name in _OUTPUTS if name in names), names[0])
+
+
+def _load_session(path: Path, threads: int) -> ort.InferenceSession:
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = threads or os.cpu_count() or 1
+    options.inter_op_num_threads = 1
+    # Spinning threads would take the cores from the window and the parser between two batches.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    session: Any = ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    return session

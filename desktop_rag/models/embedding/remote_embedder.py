@@ -1,0 +1,281 @@
+"""The embedder behind an OpenAI-compatible endpoint's /embeddings. Runs on the thread that asks.
+
+Its vectors are checked as carefully as any answer of a server, since nobody would see what is wrong
+with them. openai and its HTTP layer load with the first request.
+"""
+
+import logging
+import math
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from threading import Event, Lock
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from desktop_rag.core.errors import AppError, Cancelled
+from desktop_rag.core.settings import EndpointSettings
+from desktop_rag.core.text import rough_token_counts
+from desktop_rag.models.endpoint_address import host_of, normalise_base_url
+from desktop_rag.models.endpoints.client.chat_stream import load_json, read_whole
+from desktop_rag.models.endpoints.client.endpoint_errors import mapping_endpoint_errors
+from desktop_rag.models.endpoints.client.endpoint_faults import EndpointFaultError, Fault
+from desktop_rag.models.endpoints.client.remote_vectors import parts_of, read_vectors, unit
+from desktop_rag.models.ports import EmbedderFaultError, Vectors
+
+if TYPE_CHECKING:
+    from openai import OpenAI
+
+    from desktop_rag.models.endpoints.client.interruptible_sockets import Interruption
+
+log = logging.getLogger(__name__)
+
+_SCHEMES = ("http://", "https://")
+_MAX_TOKENS = 512
+_BATCH = 64
+# Pauses before asking again; a server that wants a longer one is left alone by whoever asks.
+_PAUSES_S = (0.5, 2.0)
+_LONGEST_PAUSE_S = 10.0
+# A question does not wait longer; and once the server did not answer, the next ones don't ask.
+_QUERY_S = 8.0
+_AWAY_S = 30.0
+# A server that stays alive without answering is given up after so many times the silence allowed.
+_SILENCES = 20
+# Below this a part is not made any shorter for a server that finds it too long.
+_LEAST_TOKENS = 64
+_KEY_FAULTS = frozenset({Fault.NO_KEY, Fault.BAD_KEY, Fault.ODD_KEY, Fault.FORBIDDEN})
+# A server that says one of these is there, so that the next question may well ask it.
+_ANSWERS = _KEY_FAULTS | {Fault.TOO_LONG}
+_EXAMPLE = "For example http://localhost:11434/v1#nomic-embed-text"
+
+
+def is_address(spec: str) -> bool:
+    """Whether what was chosen is the address of an endpoint, not a folder."""
+    return spec.strip().lower().startswith(_SCHEMES)
+
+
+def endpoint_of(spec: str) -> EndpointSettings:
+    """The endpoint and model of `https://host/v1#model`; AppError when it is no such address."""
+    address, _, model = spec.strip().partition("#")
+    if not model.strip():
+        raise AppError("The address does not name a model.", f"Add # and its name. {_EXAMPLE}.")
+    return EndpointSettings(normalise_base_url(address), model.strip())
+
+
+class RemoteEmbedder:
+    """An `Embedder` over an endpoint. One for each address, for any thread, closed at the end."""
+
+    def __init__(
+        self, endpoint: EndpointSettings, key_of: Callable[[str], str], *, dimensions: int = 0
+    ) -> None:
+        """`key_of` gives the key for an address, asked on first use and after it was refused.
+        `dimensions` 0 is found out with the first request.
+        """
+        self._endpoint = endpoint
+        self._key_of = key_of
+        self._key: str | None = None
+        self._dimensions = dimensions
+        self._lock = Lock()
+        self._closing = Event()
+        # With the key each was opened with. The last one is asked; another thread may still be
+        # reading from one before.
+        self._clients: list[tuple[str, OpenAI, Interruption]] = []
+        self._away_until = -math.inf
+        self._away_error = EmbedderFaultError("")
+
+    def __repr__(self) -> str:
+        return f"RemoteEmbedder({self.name!r})"
+
+    @property
+    def name(self) -> str:
+        """Model and host: whether the host changes its weights can't be seen from here."""
+        return f"{self._endpoint.model}@{host_of(self._endpoint.base_url)}"
+
+    @property
+    def dimensions(self) -> int:
+        """Length of a vector; the server is asked if it is not known."""
+        if not self._dimensions:
+            self._ask(["a"])
+        return self._dimensions
+
+    @property
+    def max_tokens(self) -> int:
+        """What most models read at least, by a rough count."""
+        return _MAX_TOKENS
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """A rough count, as the tokenizer is elsewhere."""
+        return rough_token_counts(texts)
+
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        """Unit vectors, shape (len(texts), dimensions).
+
+        A text that is longer than the model reads gets the mean of its parts, weighted by length.
+        """
+        if not texts:
+            return np.zeros((0, self.dimensions), dtype=np.float32)
+        return unit(self._sums(texts, _MAX_TOKENS))
+
+    def embed_query(self, text: str) -> Vectors:
+        """A unit vector, shape (dimensions,). Fails within seconds: somebody is waiting."""
+        if time.monotonic() < self._away_until:
+            raise self._away_error
+        try:
+            return self._request([parts_of(text, _MAX_TOKENS)[0]], _QUERY_S)[0]
+        except AppError as exc:
+            if _fault_of(exc) is Fault.SLOW:
+                slow = f"{self._endpoint.model} did not answer within {_QUERY_S:g} seconds."
+                exc = EmbedderFaultError(slow, "Words were searched.")
+            raise self._remember(exc) from exc
+
+    def set_threads(self, threads: int) -> None:
+        """Nothing: it computes elsewhere."""
+
+    def close(self) -> None:
+        """Close the connections; requests under way end with Cancelled."""
+        self._closing.set()
+        with self._lock:
+            clients, self._clients = self._clients, []
+        for _, client, _ in clients:
+            client.close()
+
+    # --- asking ----------------------------------------------------------------------------------
+
+    def _sums(self, texts: Sequence[str], max_tokens: int) -> Vectors:
+        """Of each text the vectors of its parts, times their length, in one sum. No part is longer
+        than `max_tokens` by a rough count.
+        """
+        parts = [parts_of(text, max_tokens) for text in texts]
+        flat = [part for of_text in parts for part in of_text]
+        # A server may limit the whole request, so that shorter parts go in smaller ones.
+        batch = max(1, _BATCH * max_tokens // _MAX_TOKENS)
+        batches = (flat[at : at + batch] for at in range(0, len(flat), batch))
+        found = np.concatenate([self._sums_of_batch(batch, max_tokens) for batch in batches])
+        starts = np.cumsum([0, *(len(of_text) for of_text in parts[:-1])])
+        return np.add.reduceat(found, starts)
+
+    def _sums_of_batch(self, parts: Sequence[str], max_tokens: int) -> Vectors:
+        try:
+            return self._ask(parts) * np.asarray([[max(len(p), 1)] for p in parts], np.float32)
+        except EmbedderFaultError as exc:
+            if _fault_of(exc.__cause__) is not Fault.TOO_LONG or max_tokens < 2 * _LEAST_TOKENS:
+                raise
+        # The rough count was too low, as it is for scripts of which a token holds a sign or two:
+        # the same in parts half as long.
+        return self._sums(parts, max_tokens // 2)
+
+    def _ask(self, texts: Sequence[str]) -> Vectors:
+        """One batch, asked again after a short pause if the server wants one."""
+        pauses_s = iter(_PAUSES_S)
+        while True:
+            try:
+                return self._request(texts, _SILENCES * self._endpoint.timeout_s)
+            except EndpointFaultError as exc:
+                pause_s = next(pauses_s, None)
+                wait_s = pause_s if exc.wait_s is None else exc.wait_s
+                is_over = pause_s is None or wait_s is None or wait_s > _LONGEST_PAUSE_S
+                if is_over or not exc.is_passing:
+                    raise self._remember(exc) from exc
+                log.info("Embedding: %s Asking again in %.1f s.", exc.title, wait_s)
+            except AppError as exc:
+                raise self._remember(exc) from exc
+            if self._closing.wait(wait_s):
+                raise Cancelled
+
+    def _remember(self, exc: AppError) -> EmbedderFaultError:
+        error = _in_words(exc)
+        if _fault_of(exc) not in _ANSWERS:
+            self._away_error = error
+            self._away_until = time.monotonic() + max(_AWAY_S, error.wait_s or 0.0)
+        return error
+
+    def _request(self, texts: Sequence[str], limit_s: float) -> Vectors:
+        if self._closing.is_set():
+            raise Cancelled
+        key = self._known_key()
+        try:
+            vectors = self._send(texts, key, limit_s)
+        except EndpointFaultError as exc:
+            if exc.fault not in _KEY_FAULTS or not self._has_other_key(key):
+                raise
+            vectors = self._send(texts, self._known_key(), limit_s)
+        found = self._checked(vectors)
+        self._away_until = -math.inf
+        return found
+
+    def _send(self, texts: Sequence[str], key: str, limit_s: float) -> Vectors:
+        with mapping_endpoint_errors(self._endpoint, key), ExitStack() as stack:
+            client, interruption = self._client(key)
+            with interruption.within(limit_s, self._closing):
+                response = stack.enter_context(
+                    client.embeddings.with_streaming_response.create(
+                        # Servers refuse texts without anything in them.
+                        input=[text if text.strip() else "." for text in texts],
+                        model=self._endpoint.model,
+                        encoding_format="float",
+                    )
+                )
+                body = read_whole(response.http_response.iter_raw())
+            return read_vectors(load_json(body), len(texts))
+
+    def _known_key(self) -> str:
+        """Not asked for at each request: a keyring is slow, and may want the person's leave."""
+        with self._lock:
+            if self._key is None:
+                self._key = self._key_of(self._endpoint.base_url)
+            return self._key
+
+    def _has_other_key(self, refused: str) -> bool:
+        """Whether another key is stored by now. If not, the next request looks again."""
+        found = self._key_of(self._endpoint.base_url)
+        with self._lock:
+            self._key = None if found == refused else found
+        return found != refused
+
+    def _client(self, key: str) -> "tuple[OpenAI, Interruption]":
+        from desktop_rag.models.endpoints.client.connection import open_client
+        from desktop_rag.models.endpoints.client.interruptible_sockets import Interruption
+
+        with self._lock:
+            if not self._clients or self._clients[-1][0] != key:
+                interruption = Interruption()
+                client = open_client(self._endpoint, key, interruption)
+                log.info("Embedding at %s", host_of(self._endpoint.base_url))
+                self._clients.append((key, client, interruption))
+            _, client, interruption = self._clients[-1]
+            return client, interruption
+
+    def _checked(self, vectors: Vectors) -> Vectors:
+        """Divided by their length; EmbedderFaultError when they can't be what was asked for."""
+        model, found = self._endpoint.model, vectors.shape[1]
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        if not np.isfinite(lengths).all() or not lengths.all():
+            raise EmbedderFaultError(
+                f"{model} gave a vector that is none.",
+                "It holds zeros only, or no numbers. Look into the server's log, or choose another"
+                " model for meaning.",
+            )
+        if self._dimensions not in (0, found):
+            raise EmbedderFaultError(
+                f"{model} changed: its vectors have {found:,} numbers, not {self._dimensions:,}.",
+                "Vectors of two models are never mixed. Start the app again to embed anew.",
+            )
+        self._dimensions = found
+        return (vectors / lengths).astype(np.float32)
+
+
+def _in_words(exc: AppError) -> EmbedderFaultError:
+    match exc:
+        case EmbedderFaultError():
+            return exc
+        case EndpointFaultError(fault=Fault.TOO_LONG):
+            return EmbedderFaultError("A passage is too long for the embedding model.", exc.hint)
+        case EndpointFaultError():
+            return EmbedderFaultError(f"Embedding: {exc.title}", exc.hint, exc.wait_s)
+        case _:
+            return EmbedderFaultError(exc.title, exc.hint)
+
+
+def _fault_of(exc: BaseException | None) -> Fault | None:
+    return exc.fault if isinstance(exc, EndpointFaultError) else None

@@ -1,0 +1,243 @@
+"""The chat model behind an OpenAI-compatible endpoint. Runs on the worker thread that asks."""
+
+import logging
+import math
+from collections.abc import Generator, Sequence
+from contextlib import closing
+from threading import Event
+
+from desktop_rag.core.attachment import sees_no_images
+from desktop_rag.core.errors import Cancelled
+from desktop_rag.core.model_profile import LEAST_RATIO, MOST_RATIO, ModelProfile, Thinking
+from desktop_rag.core.settings import ASSUMED_CONTEXT_TOKENS, EndpointSettings
+from desktop_rag.core.text import rough_token_counts
+from desktop_rag.models.endpoints.client.answer_priority import AnswerPriority
+from desktop_rag.models.endpoints.client.chat_stream import DONE, LAST, ThinkingSplitter
+from desktop_rag.models.endpoints.client.endpoint_errors import mapping_endpoint_errors
+from desktop_rag.models.endpoints.client.endpoint_faults import (
+    EndpointFaultError,
+    Fault,
+    StreamError,
+)
+from desktop_rag.models.endpoints.client.endpoint_requests import EndpointRequests
+from desktop_rag.models.endpoints.client.interruptible_wait import pause
+from desktop_rag.models.endpoints.client.profile_book import ProfileBook
+from desktop_rag.models.endpoints.client.rate_limits import Allowances
+from desktop_rag.models.endpoints.client.request_shape import (
+    chat_body,
+    learned_from,
+    refuses_images,
+)
+from desktop_rag.models.ports import ChatTurn, Delta
+
+log = logging.getLogger(__name__)
+
+LONGEST_ANSWER_CHARS = 400_000
+# Pauses before asking again unasked; a server that wants a longer one is reported instead.
+_PAUSES_S = (0.5, 2.0)
+_LONGEST_PAUSE_S = 20.0
+# Nobody is kept waiting for these where work waits by itself; a person's question is tried again.
+_OFTEN_PASSING = frozenset({Fault.REFUSED, Fault.UNREACHABLE})
+_SERVER_FAILED = range(500, 600)
+# What is left of a request that was too long, where the server doesn't say how much it reads.
+_SHORTER = 0.7
+_SHORTEST_CONTEXT_TOKENS = 512
+# Requests of fewer tokens are mostly the marks that a server puts around turns.
+_TELLING_TOKENS = 400
+_MOVED = 0.05
+_SURELY_READ_SHARE = 0.8
+
+
+class ChatClient:
+    """Implements ChatModel. One for each endpoint setting, for any thread, closed at the end.
+
+    It asks in the shape that the model's profile says, and adds to the profile what it learns
+    from refusals.
+    """
+
+    def __init__(
+        self,
+        endpoint: EndpointSettings,
+        key: str = "",
+        profiles: ProfileBook | None = None,
+        precedence: AnswerPriority | None = None,
+        allowances: Allowances | None = None,
+    ) -> None:
+        self._endpoint = endpoint
+        self._key = key
+        self._profiles = profiles or ProfileBook()
+        self._precedence = precedence or AnswerPriority()
+        self._requests = EndpointRequests(endpoint, key, allowances)
+
+    def __repr__(self) -> str:
+        return f"ChatClient({self.name!r})"
+
+    @property
+    def name(self) -> str:
+        """The model's name as the endpoint knows it."""
+        return self._endpoint.model
+
+    @property
+    def context_tokens(self) -> int:
+        """How much it reads: as measured, but no more than what is set."""
+        chosen, known = self._endpoint.context_tokens, self._profile.context_tokens
+        return min(chosen, known) if chosen and known else chosen or known or ASSUMED_CONTEXT_TOKENS
+
+    @property
+    def _profile(self) -> ModelProfile:
+        return self._profiles.get(self._endpoint.base_url, self._endpoint.model)
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """Estimated, in the measure of what the server counted for earlier requests."""
+        ratio = self._profile.tokens_ratio or 1.0
+        return [math.ceil(ratio * tokens) for tokens in rough_token_counts(texts)]
+
+    def warm_up(self) -> None:
+        """Import the library, which takes more than a second, and make the client."""
+        self._requests.open()
+
+    def close(self) -> None:
+        """Close the connections; answers still streaming end with an error."""
+        self._requests.close()
+
+    def stream(self, turns: Sequence[ChatTurn], cancel: Event) -> Generator[Delta]:
+        """Pieces of the answer as they arrive; ends early, connection closed, once `cancel` is set.
+
+        The server is asked again by itself only before anything of the answer has come: in
+        another shape if it says that this one is wrong, or after a pause of a few seconds, told in
+        a status, if it asks to wait, fails or can't be reached.
+
+        Raises:
+            AppError: for whatever the endpoint or the network did wrong, also in mid-stream.
+        """
+        with self._precedence.answering():
+            yield from self._stream(turns, cancel)
+
+    def _stream(self, turns: Sequence[ChatTurn], cancel: Event) -> Generator[Delta]:
+        pauses_s = iter(_PAUSES_S)
+        while not cancel.is_set():
+            has_begun = False
+            try:
+                with (
+                    mapping_endpoint_errors(self._endpoint, self._key),
+                    closing(self._answer(turns, cancel)) as answer,
+                ):
+                    for delta in answer:
+                        has_begun = has_begun or not delta.status
+                        yield delta
+                        if cancel.is_set():
+                            break
+                return
+            except Cancelled:
+                return
+            except EndpointFaultError as exc:
+                self._check_images(exc, turns, has_begun)
+                if self._has_learned(exc, turns, has_begun) and not has_begun:
+                    continue
+                pause_s = next(pauses_s, None)
+                if has_begun or pause_s is None or not _may_pass(exc):
+                    raise
+                pause_s = pause_s if exc.wait_s is None else exc.wait_s
+                if pause_s > _LONGEST_PAUSE_S:
+                    raise
+                log.info("Endpoint: %s Asking again in %.1f s.", exc.title, pause_s)
+                status = f"{exc.title} It is asked again in {math.ceil(pause_s)} s."
+            yield Delta("", status=status)
+            pause(pause_s, cancel)
+
+    def _check_images(
+        self, exc: EndpointFaultError, turns: Sequence[ChatTurn], has_begun: bool
+    ) -> None:
+        """Raise what to do about it where the images were refused, and remember that."""
+        has_images = any(turn.images for turn in turns)
+        if has_images and not has_begun and refuses_images(exc.said):
+            log.info("learned of the model: it takes no images")
+            self._learn(takes_images=False)
+            raise sees_no_images(self.name) from exc
+
+    def _has_learned(
+        self, exc: EndpointFaultError, turns: Sequence[ChatTurn], has_begun: bool
+    ) -> bool:
+        """Whether a refusal taught how to ask the same in another shape."""
+        profile = self._profile
+        facts: dict[str, object] = {**learned_from(exc.said, profile)}
+        can_ask_again = bool(facts)
+        if exc.fault is Fault.TOO_LONG and not has_begun:
+            facts["context_tokens"] = exc.limit_tokens or self._shorter_than(turns)
+            facts["is_context_open"] = False
+        elif exc.fault is Fault.EMPTY and profile.thinking is Thinking.END_TAG:
+            facts["thinking"] = None
+        if facts:
+            log.info("learned of the model: %s", ", ".join(facts))
+            self._learn(**facts)
+        return can_ask_again
+
+    def _shorter_than(self, turns: Sequence[ChatTurn]) -> int:
+        sent = sum(rough_token_counts([turn.text for turn in turns]))
+        return max(_SHORTEST_CONTEXT_TOKENS, int(min(sent, self.context_tokens) * _SHORTER))
+
+    def _learn_ratio(self, turns: Sequence[ChatTurn], counted: int) -> None:
+        """What a token is to this model, from a request long enough to tell; kept when it moves.
+
+        Fewer are believed where the request was surely not cut: room for it was measured.
+        """
+        estimated = sum(rough_token_counts([turn.text for turn in turns]))
+        if estimated < _TELLING_TOKENS or not LEAST_RATIO <= counted / estimated <= MOST_RATIO:
+            return
+        ratio, known = counted / estimated, self._profile.tokens_ratio or 1.0
+        is_whole = counted < _SURELY_READ_SHARE * self._profile.context_tokens
+        if abs(ratio - known) > _MOVED * known and (ratio > known or is_whole):
+            # Too much taken is worse than too little: up at once, down by halves.
+            self._learn(tokens_ratio=round(max(ratio, (ratio + known) / 2), 3))
+
+    def _learn(self, **facts: object) -> None:
+        self._profiles.learn(self._endpoint.base_url, self._endpoint.model, **facts)
+
+    def _answer(self, turns: Sequence[ChatTurn], cancel: Event) -> Generator[Delta]:
+        """One request and its whole answer, thinking told apart; complete, or an error."""
+        profile = self._profile
+        splitter = ThinkingSplitter(begins_inside=profile.thinking is Thinking.END_TAG)
+        reason = ""
+        has_answer = False
+        left_chars = LONGEST_ANSWER_CHARS
+        body = chat_body(self._endpoint.model, turns, profile)
+        for piece in self._requests.pieces(body, cancel):
+            if piece.status:
+                yield Delta("", status=piece.status)
+            # What images count is another matter.
+            if piece.usage and not any(turn.images for turn in turns):
+                self._learn_ratio(turns, piece.usage.asked)
+            reason = piece.finish_reason if piece.finish_reason not in ("", DONE) else reason
+            reason = reason or piece.finish_reason
+            deltas = [Delta(piece.thinking, is_thinking=True)] if piece.thinking else []
+            deltas += splitter.finish() if piece is LAST else splitter.feed(piece.text)
+            for delta in deltas:
+                has_answer = has_answer or not delta.is_thinking
+                yield Delta(delta.text[:left_chars], delta.is_thinking)
+                left_chars -= len(delta.text)
+                if left_chars < 0:
+                    raise StreamError(Fault.ENDLESS)
+        if splitter.has_stray_end:
+            self._learn(thinking=Thinking.END_TAG)
+        _check_ending(reason, has_answer)
+
+
+def _may_pass(exc: EndpointFaultError) -> bool:
+    is_theirs = exc.fault is Fault.FAILED and exc.status in _SERVER_FAILED
+    return exc.is_passing or exc.fault in _OFTEN_PASSING or is_theirs
+
+
+def _check_ending(reason: str, has_answer: bool) -> None:
+    match reason:
+        case "":
+            raise StreamError(Fault.CUT)
+        case "content_filter":
+            raise StreamError(Fault.FILTERED)
+        case "length":
+            raise StreamError(Fault.UNFINISHED)
+        case "tool_calls" | "function_call" if not has_answer:
+            raise StreamError(Fault.EMPTY, "It wants to use a tool.")
+        case _ if not has_answer:
+            raise StreamError(Fault.EMPTY)
+        case _:
+            return

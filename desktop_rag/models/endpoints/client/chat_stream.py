@@ -1,0 +1,281 @@
+"""Reading the stream of a chat completion: bytes to events, events to pieces of the answer. Pure.
+
+Whatever a server sends is bounded and taken apart with care: it may be broken or hostile.
+"""
+
+import codecs
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from desktop_rag.core.query import storable
+from desktop_rag.models.endpoints.client.endpoint_faults import Fault, StreamError, server_message
+from desktop_rag.models.ports import Delta
+
+_LARGEST_EVENT_CHARS = 4_000_000
+_LARGEST_JSON_BYTES = 8 * 1024 * 1024
+DONE = "done"
+_OPEN, _CLOSE = "<think>", "</think>"
+_THINKING_FIELDS = ("reasoning_content", "reasoning")
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """The tokens that a server counted for one request."""
+
+    asked: int
+    answered: int
+
+
+@dataclass(frozen=True, slots=True)
+class StreamPart:
+    """What one event of the stream brings, or all of an answer that `is_whole`.
+
+    `thinking_field` is where its thinking stood; `status` says what is waited for.
+    """
+
+    text: str = ""
+    thinking: str = ""
+    finish_reason: str = ""
+    thinking_field: str = ""
+    usage: Usage | None = None
+    is_whole: bool = False
+    status: str = ""
+
+
+# Ends the pieces of an answer, however the server ended its stream.
+LAST = StreamPart()
+
+
+class EventDecoder:
+    """Takes bytes in any cut and gives what whole server-sent events bring.
+
+    Bytes that are no UTF-8 become the replacement character.
+    """
+
+    def __init__(self) -> None:
+        self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
+        self._line: list[str] = []
+        self._data: list[str] = []
+        self._held_chars = 0
+        self._name = ""
+        self._is_stream = False
+
+    def feed(self, chunk: bytes, *, is_last: bool = False) -> Iterator[StreamPart]:
+        """The pieces of the events that are complete with this chunk; [DONE] is one of them.
+
+        Raises:
+            StreamError: for a web page, an event without end, one that is not JSON, or an error
+                that the server reports in the stream.
+        """
+        lines = self._decode(chunk, is_last).split("\n")
+        for line in lines[:-1]:
+            if not line and not self._held_chars:
+                continue  # it ends nothing
+            self._hold(line)
+            yield from self._take(self._whole_line())
+        self._hold(lines[-1])
+        if is_last:
+            yield from self._take(self._whole_line())
+            yield from self._finish_event()
+
+    def _hold(self, text: str) -> None:
+        self._line.append(text)
+        self._held_chars += len(text)
+        if self._held_chars > _LARGEST_EVENT_CHARS:
+            raise StreamError(Fault.UNREADABLE)
+
+    def _whole_line(self) -> str:
+        line = "".join(self._line).removesuffix("\r")
+        self._line = []
+        return line
+
+    def _take(self, line: str) -> Iterator[StreamPart]:
+        if not line:
+            yield from self._finish_event()
+            return
+        field, _, value = line.partition(":")
+        value = value.removeprefix(" ")
+        if field == "data":
+            self._is_stream = True
+            self._data.append(value)
+        elif field == "event":
+            self._is_stream = True
+            self._name = value
+        elif not self._is_stream and line.lstrip().startswith("<"):
+            raise StreamError(Fault.WEB_PAGE)
+        elif not self._data:
+            self._held_chars = 0
+
+    def _finish_event(self) -> Iterator[StreamPart]:
+        data, name = "\n".join(self._data).strip(), self._name
+        self._data, self._name, self._held_chars = [], "", 0
+        if not data:
+            return
+        if data.startswith("[DONE]"):
+            yield StreamPart(finish_reason=DONE)
+            return
+        try:
+            piece = read_event(load_json(data))
+        except StreamError as exc:
+            # Events with names of their own may hold anything; none of them is for us.
+            if exc.fault is Fault.UNREADABLE and name not in ("", "message", "error"):
+                return
+            raise
+        yield piece
+
+
+def load_json(text: str | bytes) -> object:
+    """Parse JSON from a server.
+
+    Raises:
+        StreamError: when it is none, or nested too deeply.
+    """
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as exc:
+        raise StreamError(Fault.UNREADABLE) from exc
+
+
+def read_whole(parts: Iterable[bytes]) -> bytes:
+    """The body of an answer that is no stream.
+
+    Raises:
+        StreamError: when it is larger than any such answer.
+    """
+    body = bytearray()
+    for part in parts:
+        body += part
+        if len(body) > _LARGEST_JSON_BYTES:
+            raise StreamError(Fault.UNREADABLE)
+    return bytes(body)
+
+
+def read_completion(body: bytes) -> StreamPart:
+    """The answer of a server that sends it whole, though a stream was asked for.
+
+    Raises:
+        StreamError: when it is no completion, or reports an error.
+    """
+    completion = load_json(body)
+    piece = read_event(completion)
+    if not isinstance(completion, dict) or "choices" not in completion:
+        raise StreamError(Fault.UNREADABLE)
+    return replace(piece, is_whole=True)
+
+
+def read_event(event: object) -> StreamPart:
+    """What a chunk, or a whole completion, holds for us; tool calls and the rest are ignored.
+
+    Raises:
+        StreamError: when it reports an error.
+    """
+    if not isinstance(event, dict):
+        return StreamPart()
+    fields = cast("dict[str, Any]", event)
+    if fields.get("error"):
+        said, code = server_message(fields)
+        raise StreamError(Fault.FAILED, said, code)
+    usage = _usage(fields.get("usage"))
+    choices = fields.get("choices")
+    choice = cast("list[Any]", choices)[0] if isinstance(choices, list) and choices else None
+    if not isinstance(choice, dict):
+        return StreamPart(usage=usage)
+    choice = cast("dict[str, Any]", choice)
+    message = choice.get("delta") or choice.get("message")
+    message = cast("dict[str, Any]", message) if isinstance(message, dict) else {}
+    text, thinking = _contents(message.get("content"))
+    field = next((name for name in _THINKING_FIELDS if _text(message.get(name))), "")
+    return StreamPart(
+        text or _text(message.get("refusal")),
+        thinking or _text(message.get(field)),
+        _text(choice.get("finish_reason")),
+        field,
+        usage,
+    )
+
+
+def _usage(value: object) -> Usage | None:
+    fields = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    counts = fields.get("prompt_tokens"), fields.get("completion_tokens", 0)
+    asked, answered = (count if type(count) is int and count >= 0 else 0 for count in counts)
+    return Usage(asked, answered) if asked else None
+
+
+def _contents(content: object) -> tuple[str, str]:
+    """Text and thinking of a content that may come in parts of different types."""
+    if not isinstance(content, list):
+        return _text(content), ""
+    text = thinking = ""
+    for part in cast("list[Any]", content):
+        if not isinstance(part, dict):
+            continue
+        fields = cast("dict[str, Any]", part)
+        text += _text(fields.get("text"))
+        inner = fields.get("thinking")
+        thinking += _contents(inner)[0] if isinstance(inner, list) else _text(inner)
+    return text, thinking
+
+
+def _text(value: object) -> str:
+    return storable(value) if isinstance(value, str) else ""
+
+
+class ThinkingSplitter:
+    """Tells `<think>…</think>` at the start of a text from the answer after it.
+
+    Tags may come in pieces. A tag later in the text is part of the answer. Some servers keep the
+    first tag to themselves: then the text `begins_inside`. Where that was not known,
+    `has_stray_end` tells of it afterwards.
+    """
+
+    def __init__(self, *, begins_inside: bool = False) -> None:
+        self.has_stray_end = False
+        self._held = ""
+        self._is_thinking = begins_inside
+        self._is_answer = False
+        self._had_thinking = begins_inside
+        self._tail = ""
+
+    def feed(self, text: str) -> list[Delta]:
+        """The pieces that are certain with this text."""
+        if not self._had_thinking:
+            self._tail = (self._tail + text)[-(len(text) + len(_CLOSE)) :]
+            self.has_stray_end = self.has_stray_end or _CLOSE in self._tail
+        if self._is_answer:
+            return [Delta(text)] if text else []
+        self._held += text
+        deltas: list[Delta] = []
+        while self._held and not self._is_answer:
+            if self._is_thinking:
+                deltas += self._take_thought()
+                if self._is_thinking:
+                    break
+            self._held = self._held.lstrip()
+            if _OPEN.startswith(self._held):
+                break
+            if self._held.startswith(_OPEN):
+                self._is_thinking = self._had_thinking = True
+                self._held = self._held.removeprefix(_OPEN)
+            else:
+                self._is_answer = True
+                deltas.append(Delta(self._held))
+                self._held = ""
+        return deltas
+
+    def finish(self) -> list[Delta]:
+        """What was held back at the end of the stream."""
+        held, self._held = self._held.strip(), ""
+        return [Delta(held, self._is_thinking)] if held else []
+
+    def _take_thought(self) -> list[Delta]:
+        """The thinking up to its end, or up to what may be the beginning of its end."""
+        thought, tag, rest = self._held.partition(_CLOSE)
+        if tag:
+            self._is_thinking, self._held = False, rest
+        else:
+            kept = next(n for n in range(len(_CLOSE), -1, -1) if thought.endswith(_CLOSE[:n]))
+            self._held = thought[len(thought) - kept :]
+            thought = thought[: len(thought) - kept]
+        return [Delta(thought, is_thinking=True)] if thought else []

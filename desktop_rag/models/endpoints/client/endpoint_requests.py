@@ -1,0 +1,248 @@
+"""The requests to one endpoint: each opened, read and ended with care. On the thread that asks.
+
+openai and its HTTP layer take more than a second to import, so they load with the first request.
+"""
+
+import logging
+import math
+import time
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import ExitStack, suppress
+from threading import Event, Lock
+from typing import TYPE_CHECKING, Any
+
+from desktop_rag.core.errors import Cancelled
+from desktop_rag.core.settings import EndpointSettings
+from desktop_rag.core.text import rough_token_counts
+from desktop_rag.models.endpoint_address import host_of, normalise_base_url
+from desktop_rag.models.endpoints.client.chat_stream import (
+    DONE,
+    LAST,
+    EventDecoder,
+    StreamPart,
+    Usage,
+    load_json,
+    read_completion,
+    read_whole,
+)
+from desktop_rag.models.endpoints.client.endpoint_errors import mapping_endpoint_errors
+from desktop_rag.models.endpoints.client.endpoint_faults import Fault, StreamError
+from desktop_rag.models.endpoints.client.interruptible_wait import pause
+from desktop_rag.models.endpoints.client.rate_limits import Allowances, limits_in_words
+from desktop_rag.models.endpoints.client.remote_vectors import read_vectors
+from desktop_rag.models.ports import Vectors
+
+if TYPE_CHECKING:
+    import httpx2
+    from openai import OpenAI
+
+    from desktop_rag.models.endpoints.client.interruptible_sockets import Interruption
+
+log = logging.getLogger(__name__)
+
+# A server that stays alive (comments, empty events, a byte now and then) without bringing any text
+# is given up after so many times the silence that the endpoint's setting allows.
+_SILENCES_FOR_TEXT = 20
+_SILENCES_FOR_LIST = 2
+_MOST_BYTES_WITHOUT_TEXT = 16 * 1024 * 1024
+_END_WAIT_S = 0.1
+_IMAGE_TOKENS = 1_000
+
+
+class EndpointRequests:
+    """One for each endpoint setting, for any thread, closed at the end.
+
+    Every method raises AppError for whatever the endpoint or the network did wrong, and Cancelled
+    soon after its `cancel` is set; the connection is closed then.
+    """
+
+    def __init__(
+        self,
+        endpoint: EndpointSettings,
+        key: str = "",
+        allowances: Allowances | None = None,
+        *,
+        is_patient: bool = False,
+    ) -> None:
+        """With `allowances` the endpoint's limits are kept, and what it costs is counted.
+
+        What `is_patient` lets others go before it where there is a limit.
+        """
+        self._is_patient = is_patient
+        self.endpoint = endpoint
+        self._key = key
+        self._allowances = allowances or Allowances()
+        self._lock = Lock()
+        self._opened: tuple[OpenAI, Interruption] | None = None
+
+    def open(self) -> None:
+        """Import the library, which takes more than a second, and make the client."""
+        with mapping_endpoint_errors(self.endpoint, self._key):
+            self._client()
+
+    def close(self) -> None:
+        """Close the connections; answers still streaming end with an error."""
+        with self._lock:
+            opened, self._opened = self._opened, None
+        if opened is not None:
+            opened[0].close()
+
+    def pieces(self, body: dict[str, Any], cancel: Event) -> Generator[StreamPart]:
+        """What a chat request with this body brings, and LAST at the end.
+
+        Where a limit asks for a short wait, pieces with a status come first.
+        """
+        asked = _tokens_of(body["messages"])
+        yield from self._wait_for_allowance(asked, cancel)
+        counted: Usage | None = None
+        answered = 0
+        try:
+            for piece in self._sent(body, cancel):
+                counted = piece.usage or counted
+                answered += sum(rough_token_counts([piece.text, piece.thinking]))
+                yield piece
+        finally:
+            # A request that was refused costs nothing.
+            estimate = Usage(asked, answered) if answered else Usage(0, 0)
+            self._allowances.finish(
+                self.endpoint, counted or estimate, asked, is_counted=counted is not None
+            )
+
+    def _wait_for_allowance(self, tokens: int, cancel: Event) -> Generator[StreamPart]:
+        while pause_s := self._allowances.pause_s(
+            self.endpoint, tokens, is_patient=self._is_patient
+        ):
+            limits = limits_in_words(self.endpoint)
+            yield StreamPart(status=f"The limit is {limits}: it goes on in {math.ceil(pause_s)} s.")
+            pause(pause_s, cancel)
+            if cancel.is_set():
+                raise Cancelled
+        self._allowances.begin(self.endpoint, tokens)
+
+    def _sent(self, body: dict[str, Any], cancel: Event) -> Generator[StreamPart]:
+        limit_s = _SILENCES_FOR_TEXT * self.endpoint.timeout_s
+        with mapping_endpoint_errors(self.endpoint, self._key), ExitStack() as stack:
+            client, interruption = self._client()
+            required = {name: body[name] for name in ("model", "messages", "stream")}
+            others = {name: value for name, value in body.items() if name not in required}
+            with interruption.within(limit_s, cancel):
+                response = stack.enter_context(
+                    client.chat.completions.with_streaming_response.create(
+                        **required, extra_body=others or None
+                    )
+                ).http_response
+            kind = response.headers.get("content-type", "").lower()
+            if "html" in kind:
+                raise StreamError(Fault.WEB_PAGE)
+            if kind.startswith("application/json"):
+                with interruption.within(limit_s, cancel):
+                    whole = read_whole(response.iter_raw())
+                yield read_completion(whole)
+            else:
+                yield from _read_stream(response, interruption, limit_s, cancel)
+            yield LAST
+
+    def model_list(self, cancel: Event) -> object:
+        """The JSON of the list of models.
+
+        Servers without one give `Fault.NOTHING_THERE` and others.
+        """
+        with mapping_endpoint_errors(self.endpoint, self._key), ExitStack() as stack:
+            client, interruption = self._client()
+            with interruption.within(_SILENCES_FOR_LIST * self.endpoint.timeout_s, cancel):
+                response = stack.enter_context(client.models.with_streaming_response.list())
+                return load_json(read_whole(response.http_response.iter_raw()))
+
+    def vectors(self, texts: Sequence[str], cancel: Event) -> Vectors:
+        """The vectors that the model makes of the texts, one a row."""
+        with mapping_endpoint_errors(self.endpoint, self._key), ExitStack() as stack:
+            client, interruption = self._client()
+            with interruption.within(_SILENCES_FOR_TEXT * self.endpoint.timeout_s, cancel):
+                response = stack.enter_context(
+                    client.embeddings.with_streaming_response.create(
+                        input=list(texts), model=self.endpoint.model, encoding_format="float"
+                    )
+                )
+                body = load_json(read_whole(response.http_response.iter_raw()))
+            return read_vectors(body, len(texts))
+
+    def _client(self) -> "tuple[OpenAI, Interruption]":
+        from desktop_rag.models.endpoints.client.connection import open_client
+        from desktop_rag.models.endpoints.client.interruptible_sockets import Interruption
+
+        with self._lock:
+            if self._opened is None:
+                interruption = Interruption()
+                client = open_client(self.endpoint, self._key, interruption)
+                log.info("Endpoint: %s", host_of(normalise_base_url(self.endpoint.base_url)))
+                self._opened = client, interruption
+            return self._opened
+
+
+def _read_stream(
+    response: "httpx2.Response", interruption: "Interruption", limit_s: float, cancel: Event
+) -> Iterator[StreamPart]:
+    decoder = EventDecoder()
+    chunks = response.iter_raw()
+    last_text_at, bytes_since = time.monotonic(), 0
+    is_read = is_finished = False
+    chunk: bytes | None = b""
+    while chunk is not None:
+        # Only while waiting: the caller runs on this thread between the pieces.
+        with interruption.by(cancel):
+            chunk = _next_chunk(chunks, is_finished)
+        bytes_since += len(chunk or b"")
+        for piece in decoder.feed(chunk or b"", is_last=chunk is None):
+            is_read = True
+            is_finished = is_finished or bool(piece.finish_reason)
+            yield piece
+            if piece.finish_reason == DONE:
+                _read_end(chunks, interruption)
+                return
+            if piece.text.strip() or piece.thinking.strip():
+                last_text_at, bytes_since = time.monotonic(), 0
+        if time.monotonic() - last_text_at > limit_s or bytes_since > _MOST_BYTES_WITHOUT_TEXT:
+            raise StreamError(Fault.SLOW)
+    if not is_read:
+        raise StreamError(Fault.UNREADABLE)
+
+
+def _next_chunk(chunks: Iterator[bytes], is_finished: bool) -> bytes | None:
+    """What comes next, None at the end; after a finished answer nothing more is missed."""
+    import httpcore2
+
+    try:
+        return next(chunks, None)
+    except (httpcore2.NetworkError, httpcore2.ProtocolError) as exc:
+        if not is_finished:
+            raise StreamError(Fault.CUT) from exc
+    except httpcore2.ReadTimeout:
+        if not is_finished:
+            raise
+    return None
+
+
+def _read_end(chunks: Iterator[bytes], interruption: "Interruption") -> None:
+    """After the last event: read the end of the body if it is there, so that the connection can
+    be used again.
+    """
+    import httpcore2
+
+    errors = (
+        Cancelled,
+        httpcore2.NetworkError,
+        httpcore2.ProtocolError,
+        httpcore2.TimeoutException,
+    )
+    with suppress(*errors), interruption.by(Event(), after_s=_END_WAIT_S):
+        next(chunks, None)
+
+
+def _tokens_of(messages: Sequence[dict[str, Any]]) -> int:
+    """How many tokens messages have, about. An image counts as much as on most servers."""
+    texts, images = list[str](), 0
+    for content in (message["content"] for message in messages):
+        parts = [{"text": content}] if isinstance(content, str) else content
+        texts += [part["text"] for part in parts if "text" in part]
+        images += sum("image_url" in part for part in parts)
+    return sum(rough_token_counts(texts)) + images * _IMAGE_TOKENS

@@ -1,0 +1,142 @@
+"""Tries an endpoint out and says what it found. Runs on a worker thread; takes seconds."""
+
+import difflib
+import time
+from contextlib import closing
+from threading import Event
+
+from desktop_rag.core.domain import EndpointReport
+from desktop_rag.core.errors import AppError, Cancelled
+from desktop_rag.core.settings import EndpointSettings
+from desktop_rag.models.endpoints.client.chat_client import ChatClient
+from desktop_rag.models.endpoints.client.endpoint_errors import mapping_endpoint_errors
+from desktop_rag.models.endpoints.client.endpoint_faults import EndpointFaultError, Fault
+from desktop_rag.models.endpoints.client.endpoint_requests import EndpointRequests
+from desktop_rag.models.endpoints.model_list import model_names
+from desktop_rag.models.ports import ChatTurn
+
+_QUESTION = ChatTurn("user", "Reply with the word yes.")
+# After these the same endpoint needs no second question; others only say that it has no list.
+_FINAL = frozenset(
+    {
+        Fault.REFUSED,
+        Fault.UNKNOWN_HOST,
+        Fault.UNREACHABLE,
+        Fault.NO_CONNECTION_IN_TIME,
+        Fault.CERTIFICATE,
+        Fault.NO_TLS,
+        Fault.PROXY,
+        Fault.NOT_HTTP,
+        Fault.SILENT,
+        Fault.SLOW,
+        Fault.NO_KEY,
+        Fault.BAD_KEY,
+        Fault.ODD_KEY,
+        Fault.REDIRECT,
+    }
+)
+_NAMES_SHOWN = 5
+
+
+def list_models(
+    endpoint: EndpointSettings, key: str = "", cancel: Event | None = None
+) -> tuple[str, ...]:
+    """The names of the models that an endpoint offers; the model of the settings doesn't matter.
+
+    Raises:
+        AppError: when it can't be reached or has no such list (`Fault.NOTHING_THERE` and others).
+    """
+    with (
+        closing(EndpointRequests(endpoint, key)) as requests,
+        mapping_endpoint_errors(endpoint, key),
+    ):
+        return model_names(requests.model_list(cancel or Event()))
+
+
+def probe_endpoint(
+    endpoint: EndpointSettings, key: str, cancel: Event | None = None
+) -> EndpointReport:
+    """Ask for the list of models, then for the first words of an answer; faults are reported.
+
+    Once `cancel` is set it ends soon, and what it reports means nothing.
+
+    `seconds` is the time until the model's first word.
+    """
+    models: tuple[str, ...] = ()
+    cancel = cancel or Event()
+    try:
+        models = _models_or_none(endpoint, key, cancel)
+        if not endpoint.model:
+            return _without_model(models)
+        with closing(ChatClient(endpoint, key)) as client:
+            started = time.monotonic()
+            _hear_first_words(client, cancel)
+            return _answered(endpoint.model, models, time.monotonic() - started)
+    except AppError as exc:
+        hint = exc.hint
+        if isinstance(exc, EndpointFaultError) and exc.fault is Fault.UNKNOWN_MODEL and models:
+            hint = f"{_suggestion(endpoint.model, models)} {hint}"
+        return EndpointReport(exc.title, hint, is_ok=False, models=models)
+
+
+def _models_or_none(endpoint: EndpointSettings, key: str, cancel: Event) -> tuple[str, ...]:
+    try:
+        return list_models(endpoint, key, cancel)
+    except Cancelled:
+        return ()
+    except EndpointFaultError as exc:
+        if exc.fault in _FINAL:
+            raise
+        return ()
+
+
+def _hear_first_words(client: ChatClient, cancel: Event) -> None:
+    """Raise AppError if the model doesn't begin to answer; what it goes on to say isn't read."""
+    with closing(client.stream([_QUESTION], cancel)) as answer:
+        next(answer, None)
+
+
+def _without_model(models: tuple[str, ...]) -> EndpointReport:
+    if not models:
+        return EndpointReport(
+            "No model is chosen.",
+            "The endpoint has no list of models: enter the name of one.",
+            is_ok=False,
+        )
+    return EndpointReport(
+        "No model is chosen.",
+        f"The endpoint answers. It offers {_listed(models)}.",
+        is_ok=False,
+        models=models,
+    )
+
+
+def _answered(model: str, models: tuple[str, ...], seconds: float) -> EndpointReport:
+    hint = ""
+    if models and model not in models:
+        hint = f"It answers although its list does not name it. {_suggestion(model, models)}"
+    title = f"“{model}” answered after {seconds:.1f} seconds."
+    return EndpointReport(title, hint, is_ok=True, models=models, seconds=seconds)
+
+
+def _suggestion(model: str, models: tuple[str, ...]) -> str:
+    if closest := closest_model(model, models):
+        return f"The closest name is “{closest}”."
+    return f"It offers {_listed(models)}."
+
+
+def closest_model(model: str, models: tuple[str, ...]) -> str:
+    """The offered name most like the wanted one; empty when none is."""
+    by_folded = {name.lower(): name for name in models}
+    wanted = model.lower()
+    within = [name for name in by_folded if wanted in name or name in wanted]
+    # A part of a name is sure to be meant, however much is missing.
+    cutoff = 0.0 if within else 0.6
+    closest = difflib.get_close_matches(wanted, within or list(by_folded), n=1, cutoff=cutoff)
+    return by_folded[closest[0]] if closest else ""
+
+
+def _listed(models: tuple[str, ...]) -> str:
+    shown = ", ".join(f"“{name}”" for name in models[:_NAMES_SHOWN])
+    more = len(models) - _NAMES_SHOWN
+    return f"{shown} and {more} more" if more > 0 else shown

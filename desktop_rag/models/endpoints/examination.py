@@ -1,0 +1,295 @@
+"""Examines a model at an endpoint: what it takes, what it gives, how much it reads. Worker threads.
+
+Few requests, each as short as it can be; answers to a person go before them. What a passing fault
+kept from being found out stays unknown.
+"""
+
+import base64
+import logging
+import struct
+import time
+import zlib
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass, replace
+from threading import Event
+from typing import Any, TypeVar
+
+from desktop_rag.core.errors import AppError, Cancelled
+from desktop_rag.core.model_profile import LengthField, ModelProfile, Thinking
+from desktop_rag.models.endpoint_address import is_near, normalise_base_url
+from desktop_rag.models.endpoints import context_probe
+from desktop_rag.models.endpoints.client.answer_priority import AnswerPriority
+from desktop_rag.models.endpoints.client.chat_stream import Usage
+from desktop_rag.models.endpoints.client.endpoint_faults import (
+    EndpointFaultError,
+    Fault,
+    StreamError,
+)
+from desktop_rag.models.endpoints.client.endpoint_requests import EndpointRequests
+from desktop_rag.models.endpoints.context_probe import Attempt, ProbeOutcome, filler
+from desktop_rag.models.endpoints.model_list import stated_tokens
+
+log = logging.getLogger(__name__)
+
+_T = TypeVar("_T")
+
+# What a server says no with; anything else says nothing about the model.
+_REFUSALS = frozenset({
+    Fault.REJECTED, Fault.FAILED, Fault.TOO_LONG, Fault.NOTHING_THERE, Fault.UNKNOWN_MODEL,
+    Fault.FORBIDDEN, Fault.WEB_PAGE, Fault.UNREADABLE,
+})  # fmt: skip
+# Of these another shape of the same request may be free.
+_SHAPE_REFUSALS = frozenset({Fault.REJECTED, Fault.FAILED})
+_SAY_YES = "Reply with the word yes."
+_SAY_JSON = 'Reply with this JSON object and nothing else: {"ok": true}'
+_NAME_COLOUR = "Which colour is this picture? Reply with one word."
+# Long enough to see in the server's count whether it was read at all.
+_SYSTEM_WORDS = 60
+_ANSWER_TOKENS = 256
+_SHORT_ANSWER_TOKENS = 48
+_LONGEST_ANSWER_CHARS = 8_000
+_LONGEST_PAUSE_S = 30.0
+_PAUSE_S = 2.0
+_TRIES = 3
+_PICTURE_PX = 32
+_RED = b"\xe6\x14\x14"
+
+
+@dataclass(slots=True)
+class _Heard:
+    """One answer, as it came."""
+
+    text: str = ""
+    thinking_field: str = ""
+    usage: Usage | None = None
+    is_whole: bool = False
+    seconds: float = 0.0
+
+
+class Examination:
+    """One examination of one model; `run` it once."""
+
+    def __init__(self, requests: EndpointRequests, precedence: AnswerPriority) -> None:
+        self._requests = requests
+        self._precedence = precedence
+        self._profile = ModelProfile()
+        self._tokens_a_word = 1.0
+
+    def run(self) -> ModelProfile:
+        """What was found.
+
+        Raises:
+            AppError: when the model doesn't answer at all.
+            Cancelled: when everything is to end.
+        """
+        self._hear_an_answer()
+        for look in (self._find_order, self._try_json, self._try_images, self._try_vectors):
+            look()
+        self._read_statement()
+        self._measure_context()
+        self._profile = replace(self._profile, examined_at=time.time())
+        return self._profile
+
+    # --- the looks -------------------------------------------------------------------------------
+
+    def _hear_an_answer(self) -> None:
+        """The first answer: in the richest shape that is accepted, then in ever plainer ones."""
+        shapes = [(usage, system) for system in (True, False) for usage in (True, False)]
+        for counts_usage, takes_system in shapes:
+            asked = [_turn("system", filler(_SYSTEM_WORDS))] if takes_system else []
+            more = {"stream_options": {"include_usage": True}} if counts_usage else {}
+            try:
+                heard = self._ask([*asked, _turn("user", _SAY_YES)], _ANSWER_TOKENS, **more)
+            except EndpointFaultError as exc:
+                is_last = (counts_usage, takes_system) == shapes[-1]
+                if exc.fault not in _SHAPE_REFUSALS or is_last:
+                    raise
+                continue
+            is_read = takes_system and (not heard.usage or heard.usage.asked >= _SYSTEM_WORDS)
+            if is_read and heard.usage:
+                self._tokens_a_word = max(1.0, heard.usage.asked / _SYSTEM_WORDS - 1)
+            self._know(
+                takes_system=is_read,
+                counts_usage=counts_usage and heard.usage is not None,
+                streams=not heard.is_whole,
+                thinking=_thinking_in(heard),
+            )
+            return
+
+    def _find_order(self) -> None:
+        turns = [_turn("user", "Hello."), _turn("user", _SAY_YES)]
+        is_accepted = self._is_accepted(lambda: self._ask(turns, 1))
+        self._know(must_alternate=None if is_accepted is None else not is_accepted)
+
+    def _try_json(self) -> None:
+        kind = {"response_format": {"type": "json_object"}}
+        heard = _Heard()
+
+        def ask() -> None:
+            nonlocal heard
+            heard = self._ask([_turn("user", _SAY_JSON)], _SHORT_ANSWER_TOKENS, **kind)
+
+        is_accepted = self._is_accepted(ask)
+        # One that is still thinking has said nothing against it.
+        is_json = not _answer_in(heard) or _answer_in(heard).startswith("{")
+        self._know(takes_json=is_json if is_accepted else is_accepted)
+
+    def _try_images(self) -> None:
+        picture = {"type": "image_url", "image_url": {"url": _red_picture()}}
+        turn = {"role": "user", "content": [{"type": "text", "text": _NAME_COLOUR}, picture]}
+        heard = _Heard()
+
+        def ask() -> None:
+            nonlocal heard
+            heard = self._ask([turn], _SHORT_ANSWER_TOKENS)
+
+        is_accepted = self._is_accepted(ask)
+        # Many servers take a picture and leave it out: only what it shows proves that it was seen.
+        is_seen = not _answer_in(heard) or "red" in heard.text.lower()
+        self._know(takes_images=is_seen if is_accepted else is_accepted)
+
+    def _try_vectors(self) -> None:
+        def ask() -> object:
+            return self._in_turn(lambda: self._requests.vectors(["yes"], self._cancel))
+
+        self._know(embeds=self._is_accepted(ask))
+
+    def _read_statement(self) -> None:
+        endpoint = self._requests.endpoint
+        try:
+            body = self._in_turn(lambda: self._requests.model_list(self._cancel))
+            self._know(stated_tokens=stated_tokens(body, endpoint.model))
+        except (AppError, StreamError):
+            log.info("the endpoint has no list of models")
+
+    def _measure_context(self) -> None:
+        endpoint = self._requests.endpoint
+        is_free = is_near(normalise_base_url(endpoint.base_url))
+        bounds = context_probe.NEAR if is_free else context_probe.FAR
+        if most := endpoint.tokens_per_minute // 2:
+            bounds = replace(bounds, first=min(bounds.first, most), most=min(bounds.most, most))
+
+        def attempt(words: int, first: int) -> Attempt:
+            turn = _turn("user", f"{filler(words, first)}\n\n{_SAY_YES}")
+            try:
+                heard = self._ask([turn], 1, **self._usage_option())
+            except EndpointFaultError as exc:
+                if exc.fault in _REFUSALS:
+                    return Attempt(ProbeOutcome.REFUSED, limit=exc.limit_tokens)
+                return Attempt(ProbeOutcome.UNKNOWN)
+            except AppError as error:
+                log.info("the context is not measured further: %s", error.title)
+                return Attempt(ProbeOutcome.UNKNOWN)
+            counted = heard.usage.asked if heard.usage else 0
+            return Attempt(ProbeOutcome.READ, counted=counted, seconds=heard.seconds)
+
+        measured = context_probe.measure(attempt, bounds, self._tokens_a_word)
+        self._know(context_tokens=measured.tokens, is_context_open=measured.is_open)
+
+    # --- asking ----------------------------------------------------------------------------------
+
+    @property
+    def _cancel(self) -> Event:
+        return self._precedence.giving_way
+
+    def _usage_option(self) -> dict[str, Any]:
+        return {"stream_options": {"include_usage": True}} if self._profile.counts_usage else {}
+
+    def _know(self, **facts: object) -> None:
+        fields: dict[str, Any] = facts
+        self._profile = replace(self._profile, **fields)
+
+    def _is_accepted(self, ask: Callable[[], object]) -> bool | None:
+        """Whether the server goes along; None when that could not be found out."""
+        try:
+            ask()
+        except EndpointFaultError as exc:
+            return False if exc.fault in _REFUSALS else None
+        except AppError as error:
+            log.info("not found out: %s", error.title)
+            return None
+        return True
+
+    def _in_turn(self, call: Callable[[], _T]) -> _T:
+        """Call when no answer is under way; again if one interrupts it, or after a short wait."""
+        tries_left = _TRIES
+        while True:
+            self._precedence.wait()
+            try:
+                return call()
+            except Cancelled:
+                continue
+            except EndpointFaultError as exc:
+                tries_left -= 1
+                pause_s = _PAUSE_S if exc.wait_s is None else exc.wait_s
+                if not tries_left or not exc.is_passing or pause_s > _LONGEST_PAUSE_S:
+                    raise
+            self._precedence.pause(pause_s)
+
+    def _ask(self, messages: list[dict[str, Any]], most_tokens: int, **more: object) -> _Heard:
+        """The answer of at most so many tokens; the field that says so is found on the way."""
+        fields = [self._profile.length_field] if self._profile.length_field else list(LengthField)
+        for field in fields:
+            body = {
+                "model": self._requests.endpoint.model,
+                "messages": messages,
+                "stream": True,
+                field.value: most_tokens,
+                **more,
+            }
+            try:
+                heard = self._in_turn(lambda sent=body: self._hear(sent))
+            except EndpointFaultError as exc:
+                if field is fields[-1] or LengthField.MAX_COMPLETION_TOKENS not in exc.said:
+                    raise
+            else:
+                self._know(length_field=field)
+                return heard
+        raise AssertionError("the last field raises or returns")
+
+    def _hear(self, body: dict[str, Any]) -> _Heard:
+        heard = _Heard()
+        started = time.monotonic()
+        with closing(self._requests.pieces(body, self._cancel)) as pieces:
+            for piece in pieces:
+                heard.text += piece.text
+                heard.thinking_field = heard.thinking_field or piece.thinking_field
+                heard.usage = piece.usage or heard.usage
+                heard.is_whole = heard.is_whole or piece.is_whole
+                if len(heard.text) > _LONGEST_ANSWER_CHARS:
+                    break
+        heard.seconds = time.monotonic() - started
+        return heard
+
+
+def _turn(role: str, text: str) -> dict[str, Any]:
+    return {"role": role, "content": text}
+
+
+def _thinking_in(heard: _Heard) -> Thinking:
+    if heard.thinking_field:
+        return Thinking(heard.thinking_field)
+    if heard.text.lstrip().startswith("<think>"):
+        return Thinking.TAGS
+    return Thinking.END_TAG if "</think>" in heard.text else Thinking.NONE
+
+
+def _answer_in(heard: _Heard) -> str:
+    """What it says after thinking; empty while it still thinks."""
+    text = heard.text.lstrip()
+    if text.startswith("<think>") and "</think>" not in text:
+        return ""
+    return text.rpartition("</think>")[2].strip()
+
+
+def _red_picture() -> str:
+    """A small red square as a data address."""
+    row = b"\0" + _RED * _PICTURE_PX
+    header = struct.pack(">IIBBBBB", _PICTURE_PX, _PICTURE_PX, 8, 2, 0, 0, 0)
+    parts = ((b"IHDR", header), (b"IDAT", zlib.compress(row * _PICTURE_PX)), (b"IEND", b""))
+    png = b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        for kind, data in parts
+    )
+    return f"data:image/png;base64,{base64.b64encode(png).decode()}"

@@ -1,0 +1,56 @@
+"""Finds the model servers that run on this computer. Worker threads; takes up to two seconds."""
+
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from threading import Event
+
+from desktop_rag.core.errors import AppError, Cancelled
+from desktop_rag.core.settings import EndpointSettings
+from desktop_rag.models.endpoints.endpoint_check import list_models
+
+# Where they listen unless told otherwise.
+USUAL = {
+    "Ollama": "http://localhost:11434/v1",
+    "LM Studio": "http://localhost:1234/v1",
+    "llama.cpp or LocalAI": "http://localhost:8080/v1",
+    "vLLM": "http://localhost:8000/v1",
+    "Jan": "http://localhost:1337/v1",
+}
+_PATIENCE_S = 2.0
+_STEP_S = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class LocalServer:
+    """A server that answers, what it probably is, and the models it offers."""
+
+    name: str
+    base_url: str
+    models: tuple[str, ...]
+
+
+def running_servers(cancel: Event, usual: Mapping[str, str] = USUAL) -> Sequence[LocalServer]:
+    """Those of the usual servers that give a list of models, in their order.
+
+    Nothing but this computer is asked, and no key is sent.
+    """
+    ended = Event()
+    with ThreadPoolExecutor(len(usual), thread_name_prefix="local-server") as threads:
+        asked = [threads.submit(_asked, ended, name, url) for name, url in usual.items()]
+        # One that sends a byte now and then is never silent: the time is up for it too.
+        until = time.monotonic() + _PATIENCE_S
+        while time.monotonic() < until and not cancel.is_set():
+            if not wait(asked, timeout=_STEP_S).not_done:
+                break
+        ended.set()
+    return [server for future in asked if (server := future.result())]
+
+
+def _asked(cancel: Event, name: str, base_url: str) -> LocalServer | None:
+    endpoint = EndpointSettings(base_url, timeout_s=_PATIENCE_S)
+    try:
+        return LocalServer(name, base_url, list_models(endpoint, "", cancel))
+    except (AppError, Cancelled):
+        return None

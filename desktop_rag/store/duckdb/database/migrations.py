@@ -1,0 +1,345 @@
+"""The schema, as numbered functions applied once each. Run at open, before the lane starts.
+
+No PRIMARY KEY, UNIQUE or index: DuckDB's own indexes reached corrupt states on tables that change
+(duckdb#23645, #23788). Rows are deleted and inserted, never updated in place where it matters;
+the write lane is what keeps ids unique. A table of vectors is made for each model (see vectors.py).
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from desktop_rag.store.duckdb.database.connections import Connection
+from desktop_rag.store.duckdb.database.packed_vectors import (
+    COLUMN,
+    packed,
+    packed_windows,
+    sign_bits,
+    unpacked,
+    words_of,
+)
+
+_FLOATS_AT_ONCE = 4_000_000
+
+
+def m001_first_schema(connection: Connection) -> None:
+    """Collections, sources, documents, chunks, postings, models, conversations."""
+    for statement in _FIRST_SCHEMA:
+        connection.execute(statement)
+
+
+def m002_places_parts_and_links(connection: Connection) -> None:
+    """Documents inside documents, web pages, rules, chunk settings, and the places of texts."""
+    for statement in _PLACES_PARTS_AND_LINKS:
+        connection.execute(statement)
+
+
+def m003_finer_retrieval(connection: Connection) -> None:
+    """Models by collection, stored measurements."""
+    for statement in _FINER_RETRIEVAL:
+        connection.execute(statement)
+
+
+def m004_scale(connection: Connection) -> None:
+    """Postings by the number of a term, and which chunks a document has."""
+    for statement in _SCALE:
+        connection.execute(statement)
+
+
+def m005_quick_edits(connection: Connection) -> None:
+    """Postings sorted a part at a time, and the chunks of a document found at once."""
+    for statement in _QUICK_EDITS:
+        connection.execute(statement)
+
+
+def m006_pins_and_feedback(connection: Connection) -> None:
+    """Conversations that stay above the others, and every change of mind about an answer."""
+    connection.execute("ALTER TABLE conversations ADD COLUMN is_pinned BOOLEAN DEFAULT false")
+    connection.execute(
+        "CREATE TABLE feedback (number BIGINT, message_id VARCHAR, value VARCHAR, noted_at DOUBLE)"
+    )
+
+
+def m007_packed_vectors(connection: Connection) -> None:
+    """Few bits a dimension instead of floats and bytes, see packed_vectors.py."""
+    tables = {name for (name,) in connection.execute("SHOW TABLES").fetchall()}
+    for number, dimensions in connection.execute(
+        "SELECT model_id, dimensions FROM models"
+    ).fetchall():
+        if f"vectors_{number}" in tables:
+            windows = f"windows_{number}" if f"windows_{number}" in tables else None
+            _repack(connection, f"vectors_{number}", windows, dimensions)
+
+
+def m008_spans_beside_texts(connection: Connection) -> None:
+    """Which chunks a document has stands with its text; rows are found by numbers of their ids."""
+    for statement in _SPANS_BESIDE_TEXTS:
+        connection.execute(statement)
+
+
+def m009_after_answers(connection: Connection) -> None:
+    """What is known of an answer once it stands: JSON lists of questions, of checked claims."""
+    connection.execute("ALTER TABLE messages ADD COLUMN follow_ups VARCHAR DEFAULT '[]'")
+    connection.execute("ALTER TABLE messages ADD COLUMN claims VARCHAR DEFAULT '[]'")
+
+
+def m010_assistants(connection: Connection) -> None:
+    """Assistants, as JSON; which one a conversation asks; answers that rest on no document."""
+    connection.execute(
+        "CREATE TABLE assistants"
+        " (assistant_id VARCHAR, made_of VARCHAR, is_deleted BOOLEAN DEFAULT false)"
+    )
+    connection.execute("ALTER TABLE conversations ADD COLUMN assistant_id VARCHAR DEFAULT ''")
+    connection.execute("ALTER TABLE messages ADD COLUMN is_own_knowledge BOOLEAN DEFAULT false")
+
+
+def m011_interactions(connection: Connection) -> None:
+    """What is remembered of questions and their answers, and which of it an answer was shown."""
+    connection.execute(
+        """CREATE TABLE interactions (
+            interaction_id VARCHAR, conversation_id VARCHAR, assistant_id VARCHAR DEFAULT '',
+            question VARCHAR, asked VARCHAR, answer VARCHAR, outcome VARCHAR, ended_at DOUBLE,
+            model VARCHAR, has_several_steps BOOLEAN, embedder VARCHAR DEFAULT '', vector BLOB)"""
+    )
+    connection.execute("ALTER TABLE messages ADD COLUMN remembered VARCHAR DEFAULT '[]'")
+
+
+def m012_queries_of_answers(connection: Connection) -> None:
+    """The query over a table whose result was a source of an answer."""
+    connection.execute("ALTER TABLE citations ADD COLUMN query VARCHAR DEFAULT ''")
+
+
+def m013_attachments(connection: Connection) -> None:
+    """Files and images attached to chats: JSON lists of them, their sources, the images."""
+    connection.execute("ALTER TABLE sources ADD COLUMN is_attached BOOLEAN DEFAULT false")
+    for table in ("conversations", "messages"):
+        connection.execute(f"ALTER TABLE {table} ADD COLUMN attachments VARCHAR DEFAULT '[]'")
+    connection.execute(
+        "CREATE TABLE attached_images (attachment_id VARCHAR, mime VARCHAR, data BLOB,"
+        " kept_at DOUBLE)"
+    )
+
+
+def m014_copies_of_messages(connection: Connection) -> None:
+    """Which message one of a copied conversation is a copy of."""
+    connection.execute("ALTER TABLE messages ADD COLUMN copy_of VARCHAR DEFAULT ''")
+
+
+MIGRATIONS: list[Callable[[Connection], None]] = [
+    m001_first_schema,
+    m002_places_parts_and_links,
+    m003_finer_retrieval,
+    m004_scale,
+    m005_quick_edits,
+    m006_pins_and_feedback,
+    m007_packed_vectors,
+    m008_spans_beside_texts,
+    m009_after_answers,
+    m010_assistants,
+    m011_interactions,
+    m012_queries_of_answers,
+    m013_attachments,
+    m014_copies_of_messages,
+]
+LATEST = len(MIGRATIONS)
+
+
+def version_of(connection: Connection) -> int | None:
+    """The schema version of an open file: 0 when it is empty, None when it is not ours."""
+    tables = {row[0] for row in connection.execute("SHOW TABLES").fetchall()}
+    if not tables:
+        return 0
+    if "migrations" not in tables:
+        return None
+    [(version,)] = connection.execute("SELECT max(version) FROM migrations").fetchall()
+    return int(version or 0)
+
+
+def migrate(connection: Connection) -> None:
+    """Apply what is missing, each step with its version row in one transaction."""
+    for version in range((version_of(connection) or 0) + 1, LATEST + 1):
+        connection.begin()
+        try:
+            if version == 1:
+                connection.execute("CREATE TABLE migrations (version INTEGER, applied_at DOUBLE)")
+            MIGRATIONS[version - 1](connection)
+            connection.execute("INSERT INTO migrations VALUES (?, ?)", [version, time.time()])
+            connection.commit()
+        except BaseException:
+            connection.rollback()
+            raise
+
+
+def _repack(connection: Connection, table: str, windows: str | None, dimensions: int) -> None:
+    """Write a model's table anew, so many rows at a time that they fit in memory."""
+    words = [f"b{k}" for k in range(words_of(dimensions))]
+    kinds = {"content_hash": "UUID", "vector": COLUMN} | dict.fromkeys(words, "BIGINT")
+    columns = ", ".join(f"{name} {kind}" for name, kind in (kinds | {"windows": COLUMN}).items())
+    connection.execute(f"CREATE TABLE packed_{table} ({columns})")
+    [(last,)] = connection.execute(f"SELECT coalesce(max(rowid), -1) FROM {table}").fetchall()
+    found = f"SELECT v.*, w.vectors AS windows FROM {table} v LEFT JOIN {windows} w"
+    found = (
+        f"{found} USING (content_hash)" if windows else f"SELECT *, NULL AS windows FROM {table} v"
+    )
+    at_once = max(1, _FLOATS_AT_ONCE // dimensions)
+    for first in range(0, last + 1, at_once):
+        rows = connection.execute(
+            f"{found} WHERE v.rowid BETWEEN {first} AND {first + at_once - 1}"
+        ).fetchall()
+        if rows:
+            _insert_packed(connection, f"packed_{table}", rows, dimensions)
+    connection.execute(f"DROP TABLE {table}")
+    connection.execute(f"ALTER TABLE packed_{table} RENAME TO {table}")
+    if windows:
+        connection.execute(f"DROP TABLE {windows}")
+
+
+def _insert_packed(
+    connection: Connection, table: str, rows: Sequence[tuple[Any, ...]], dimensions: int
+) -> None:
+    hashes, vectors = [row[0] for row in rows], np.array([row[1] for row in rows], np.float32)
+    given = {"content_hash": hashes, "vector": packed(vectors)}
+    given["windows"] = [
+        None if row[-1] is None else packed_windows(unpacked([row[-1]], dimensions)) for row in rows
+    ]
+    columns: dict[str, Any] = {name: np.array([*v, None], object)[:-1] for name, v in given.items()}
+    columns |= {f"b{k}": bits for k, bits in enumerate(np.ascontiguousarray(sign_bits(vectors).T))}
+    connection.register("repacked", columns)
+    names = ", ".join(columns)
+    connection.execute(f"INSERT INTO {table} ({names}) SELECT {names} FROM repacked")
+    connection.unregister("repacked")
+
+
+_FIRST_SCHEMA = [
+    """CREATE TABLE collections (
+        collection_id VARCHAR, name VARCHAR, created_at DOUBLE)""",
+    """CREATE TABLE sources (
+        source_id VARCHAR, collection_id VARCHAR, path VARCHAR, added_at DOUBLE)""",
+    """CREATE TABLE documents (
+        document_id VARCHAR, source_id VARCHAR, path VARCHAR, title VARCHAR, format VARCHAR,
+        size_bytes BIGINT, mtime_ns BIGINT, inode UBIGINT, content_hash VARCHAR,
+        state VARCHAR, reason VARCHAR, chunk_count INTEGER, indexed_at DOUBLE)""",
+    # Apart from the documents, so that a change of state does not rewrite the text.
+    "CREATE TABLE document_texts (document_id VARCHAR, text VARCHAR)",
+    # The text of a chunk stands here too: a result list must not read whole documents.
+    """CREATE TABLE chunks (
+        chunk_id BIGINT, document_id VARCHAR, position INTEGER, start_offset INTEGER,
+        end_offset INTEGER, text VARCHAR, heading VARCHAR, anchor VARCHAR,
+        content_hash UUID, term_count INTEGER)""",
+    "CREATE TABLE postings (term VARCHAR, chunk_id BIGINT, tf USMALLINT)",
+    "CREATE TABLE models (model_id INTEGER, name VARCHAR, dimensions INTEGER)",
+    """CREATE TABLE conversations (
+        conversation_id VARCHAR, title VARCHAR, collection_id VARCHAR,
+        created_at DOUBLE, updated_at DOUBLE, is_deleted BOOLEAN)""",
+    """CREATE TABLE messages (
+        message_id VARCHAR, conversation_id VARCHAR, position INTEGER, role VARCHAR,
+        text VARCHAR, created_at DOUBLE, state VARCHAR, model VARCHAR, is_excerpts BOOLEAN,
+        seconds DOUBLE, error_title VARCHAR, error_hint VARCHAR, thinking VARCHAR)""",
+    """CREATE TABLE citations (
+        message_id VARCHAR, n INTEGER, document_id VARCHAR, path VARCHAR, title VARCHAR,
+        anchor VARCHAR, text VARCHAR, score DOUBLE, quote VARCHAR, start_offset INTEGER,
+        end_offset INTEGER, is_cited BOOLEAN)""",
+]
+
+_PLACES_PARTS_AND_LINKS = [
+    "ALTER TABLE chunks RENAME heading TO context",
+    # Settings of a kind stand together as JSON: they are read and written as one.
+    "ALTER TABLE collections ADD COLUMN chunking VARCHAR DEFAULT '{}'",
+    "ALTER TABLE sources ADD COLUMN rules VARCHAR DEFAULT '{}'",
+    "ALTER TABLE sources ADD COLUMN links VARCHAR DEFAULT ''",
+    "ALTER TABLE sources ADD COLUMN refreshed_at DOUBLE DEFAULT 0",
+    "ALTER TABLE documents ADD COLUMN parent_id VARCHAR DEFAULT ''",
+    "ALTER TABLE documents ADD COLUMN part VARCHAR DEFAULT ''",
+    "ALTER TABLE documents ADD COLUMN url VARCHAR DEFAULT ''",
+    "ALTER TABLE documents ADD COLUMN language VARCHAR DEFAULT ''",
+    "ALTER TABLE documents ADD COLUMN chunking VARCHAR DEFAULT ''",
+    "ALTER TABLE documents ADD COLUMN gone_at DOUBLE DEFAULT 0",
+    # Which readers read it: newer ones may make more of a file that has not changed.
+    "ALTER TABLE documents ADD COLUMN readers INTEGER DEFAULT 0",
+    # What chunks are cut from again without the file: the places in the text, as JSON.
+    "ALTER TABLE document_texts ADD COLUMN places VARCHAR DEFAULT ''",
+    "ALTER TABLE citations ADD COLUMN part VARCHAR DEFAULT ''",
+    "ALTER TABLE citations ADD COLUMN url VARCHAR DEFAULT ''",
+    # Which model's vectors answer, until those of another one are complete.
+    "ALTER TABLE models ADD COLUMN folder VARCHAR DEFAULT ''",
+    "ALTER TABLE models ADD COLUMN is_answering BOOLEAN DEFAULT false",
+    # What a server said of a page, so that an unchanged one is not sent again.
+    """CREATE TABLE web_pages (
+        document_id VARCHAR, etag VARCHAR, last_modified VARCHAR, fetched_at DOUBLE)""",
+]
+
+_FINER_RETRIEVAL = [
+    # Which model embeds the documents of a collection; empty is the one of the settings.
+    "ALTER TABLE collections ADD COLUMN embedder VARCHAR DEFAULT ''",
+    # Where else a source stands, and whether it only came nearest; what search made of a question.
+    "ALTER TABLE citations ADD COLUMN also_in VARCHAR DEFAULT '[]'",
+    "ALTER TABLE citations ADD COLUMN is_nearest BOOLEAN DEFAULT false",
+    "ALTER TABLE messages ADD COLUMN notes VARCHAR DEFAULT ''",
+    # A measurement with what it was made with; settings, results and queries are JSON.
+    """CREATE TABLE evaluations (
+        evaluation_id VARCHAR, kind VARCHAR, name VARCHAR, created_at DOUBLE, seconds DOUBLE,
+        version VARCHAR, settings VARCHAR, results VARCHAR, queries VARCHAR)""",
+    # Postings are sorted by term now and then; what came since stands apart. The length of the
+    # chunk stands beside each, because looking it up costs more than reading it.
+    "ALTER TABLE postings RENAME TO first_postings",
+    """CREATE TABLE recent_postings AS SELECT p.term, p.chunk_id, p.tf,
+        least(c.term_count, 65535)::USMALLINT AS term_count
+        FROM first_postings p JOIN chunks c USING (chunk_id)""",
+    "CREATE TABLE postings (term VARCHAR, chunk_id BIGINT, tf USMALLINT, term_count USMALLINT)",
+    "DROP TABLE first_postings",
+    # The vocabulary of the sorted postings, with the number of chunks that hold each term.
+    "CREATE TABLE terms (term VARCHAR, chunks BIGINT)",
+    # Deleted since the postings were sorted. Their numbers are never given again.
+    "CREATE TABLE dead_chunks (chunk_id BIGINT)",
+    # Whose vectors answer for a collection, until those of another model are complete: a model_id.
+    "ALTER TABLE collections ADD COLUMN answering INTEGER DEFAULT 0",
+    """UPDATE collections SET answering =
+        coalesce((SELECT max(model_id) FROM models WHERE is_answering), 0)""",
+]
+
+_SCALE = [
+    # A term is found by a number made of it, see postings.py: sorted, numbers take no room.
+    "ALTER TABLE postings RENAME TO former_postings",
+    """CREATE TABLE postings AS SELECT md5_number_lower(term) AS key, chunk_id, tf, term_count
+        FROM former_postings ORDER BY key, chunk_id""",
+    "DROP TABLE former_postings",
+    "ALTER TABLE recent_postings RENAME TO former_postings",
+    """CREATE TABLE recent_postings AS SELECT md5_number_lower(term) AS key, term, chunk_id, tf,
+        term_count FROM former_postings""",
+    "DROP TABLE former_postings",
+    "ALTER TABLE terms RENAME TO former_terms",
+    """CREATE TABLE terms AS SELECT md5_number_lower(term) AS key, term, chunks
+        FROM former_terms ORDER BY key""",
+    "DROP TABLE former_terms",
+    # The chunks of a document are numbered in one go: found here, not by reading them all.
+    """CREATE TABLE chunk_ranges AS SELECT document_id, min(chunk_id) AS first_chunk,
+        max(chunk_id) AS last_chunk FROM chunks GROUP BY document_id""",
+    # The file's name as it is searched, see conditions.py.
+    "ALTER TABLE documents ADD COLUMN plain_name VARCHAR DEFAULT ''",
+    """UPDATE documents SET plain_name = replace(replace(
+        nfc_normalize(lower(parse_filename(path))), 'ß', 'ss'), '\u03c2', '\u03c3')""",
+]
+
+_QUICK_EDITS = [
+    # A document's chunks are found by a number made of its id: that of a term, see postings.py.
+    "ALTER TABLE chunk_ranges RENAME TO former_ranges",
+    """CREATE TABLE chunk_ranges AS SELECT md5_number_lower(document_id) AS key, document_id,
+        first_chunk, last_chunk FROM former_ranges""",
+    "DROP TABLE former_ranges",
+    # How many of the postings were sorted in runs of their own, behind those sorted together.
+    "CREATE TABLE posting_runs (size BIGINT)",
+]
+
+_SPANS_BESIDE_TEXTS = [
+    "ALTER TABLE document_texts RENAME TO former_texts",
+    """CREATE TABLE document_texts AS SELECT md5_number_lower(document_id) AS key, document_id,
+        coalesce(text, '') AS text, coalesce(places, '') AS places,
+        coalesce(first_chunk, 1) AS first_chunk, coalesce(last_chunk, 0) AS last_chunk
+        FROM former_texts FULL JOIN chunk_ranges USING (document_id)""",
+    "DROP TABLE former_texts",
+    "DROP TABLE chunk_ranges",
+    "ALTER TABLE documents ADD COLUMN key UBIGINT",
+    "UPDATE documents SET key = md5_number_lower(document_id)",
+]

@@ -1,0 +1,172 @@
+"""The content of documents, as functions on an open transaction: text, places, chunks, postings.
+
+Content comes and goes with its document; whoever changes rows calls these in the same transaction.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from desktop_rag.core.anchors import Anchor
+from desktop_rag.core.parsed import Chunk
+from desktop_rag.store.contract.documents import IndexingOutcome
+from desktop_rag.store.duckdb.database.database import Columns, Connection, insert, one_of
+from desktop_rag.store.duckdb.search.postings import key_of, sort_recent
+
+# What fits into the columns that count terms.
+_MOST = 65_535
+# After so many chunks it is looked whether recent postings are many.
+_LOOKED_AT = 1_000
+
+
+class ChunkNumbers:
+    """Gives chunks their numbers, none twice. One for an open file, on the lane.
+
+    It remembers the last one: to look for it takes a millisecond of the few that storing a document
+    takes. Those of a transaction that failed are never used.
+    """
+
+    def __init__(self) -> None:
+        self._last: int | None = None
+
+    def take(self, con: Connection, count: int) -> range:
+        """So many numbers in a row."""
+        first = (_last_number(con) if self._last is None else self._last) + 1
+        self._last = first + count - 1
+        return range(first, first + count)
+
+
+def _last_number(con: Connection) -> int:
+    # The last chunk may have been deleted.
+    [(last,)] = con.execute(
+        "SELECT coalesce(max(last), 0) FROM (SELECT max(last_chunk) AS last FROM document_texts"
+        " UNION ALL SELECT max(chunk_id) FROM dead_chunks)"
+    ).fetchall()
+    return int(last)
+
+
+def delete_content(con: Connection, document_ids: Sequence[str]) -> None:
+    """Remove text, chunks and postings of these documents."""
+    if not document_ids:
+        return
+    which = f"{one_of('key', document_ids)} AND {one_of('document_id', document_ids)}"
+    ids = [*map(key_of, document_ids), *document_ids]
+    # Not RETURNING, which would read the texts too.
+    spans = con.execute(
+        f"SELECT first_chunk, last_chunk FROM document_texts WHERE {which}", ids
+    ).fetchall()
+    con.execute(f"DELETE FROM document_texts WHERE {which}", ids)
+    # DuckDB skips whole row groups by range: what a document has is found without reading all.
+    for first, last in _joined(sorted(spans)):
+        for table in ("chunks", "recent_postings"):
+            con.execute(f"DELETE FROM {table} WHERE chunk_id BETWEEN ? AND ?", [first, last])
+        # Sorted postings stay until they are sorted again; searches leave these chunks out.
+        con.execute("INSERT INTO dead_chunks SELECT range FROM range(?, ?)", [first, last + 1])
+
+
+def insert_content(
+    con: Connection, outcomes: Sequence[IndexingOutcome], numbers: ChunkNumbers
+) -> None:
+    """Store text, places, chunks and postings of these outcomes, the chunks numbered in one go."""
+    taken = numbers.take(con, sum(len(item.chunks) for item in outcomes))
+    ends = np.cumsum([taken.start - 1, *(len(item.chunks) for item in outcomes)]).tolist()
+    ids = [item.document.document_id for item in outcomes]
+    columns: Columns = {
+        "key": list(map(key_of, ids)),
+        "document_id": ids,
+        "text": [item.text for item in outcomes],
+        "places": [item.places for item in outcomes],
+        "first_chunk": [end + 1 for end in ends[:-1]],
+        "last_chunk": ends[1:],
+    }
+    insert(con, "document_texts", columns)
+    _insert_chunks(con, outcomes, taken)
+
+
+def recut_content(con: Connection, outcome: IndexingOutcome, numbers: ChunkNumbers) -> None:
+    """Put the outcome's chunks in the place of those that its document has; the text stays."""
+    document_id = outcome.document.document_id
+    text, places = text_of(con, document_id)
+    delete_content(con, [document_id])
+    insert_content(con, [replace(outcome, text=text or "", places=places)], numbers)
+
+
+def text_of(con: Connection, document_id: str) -> tuple[str | None, str]:
+    """The whole text of a document, None without one, and its places as JSON."""
+    rows = con.execute(
+        "SELECT text, places FROM document_texts WHERE key = ? AND document_id = ?",
+        [key_of(document_id), document_id],
+    ).fetchall()
+    return (rows[0][0], rows[0][1]) if rows else (None, "")
+
+
+def chunks_of(con: Connection, document_id: str) -> list[Chunk]:
+    """The chunks of a document in reading order."""
+    spans = con.execute(
+        "SELECT first_chunk, last_chunk FROM document_texts WHERE key = ? AND document_id = ?",
+        [key_of(document_id), document_id],
+    ).fetchall()
+    if not spans:
+        return []
+    [span] = spans
+    rows = con.execute(
+        "SELECT position, start_offset, end_offset, text, anchor, context, content_hash"
+        " FROM chunks WHERE chunk_id BETWEEN ? AND ? ORDER BY position",
+        span,
+    ).fetchall()
+    return [
+        Chunk(position, start, end, text, Anchor.from_json(json.loads(anchor)), context, digest.hex)
+        for position, start, end, text, anchor, context, digest in rows
+    ]
+
+
+def _insert_chunks(con: Connection, batch: Sequence[IndexingOutcome], ids: range) -> None:
+    rows = [(item.document.document_id, chunk) for item in batch for chunk in item.chunks]
+    counts = [count for item in batch for count in item.term_counts]
+    insert(
+        con,
+        "chunks",
+        {
+            "chunk_id": list(ids),
+            "document_id": [document_id for document_id, _ in rows],
+            "position": [chunk.position for _, chunk in rows],
+            "start_offset": [chunk.start for _, chunk in rows],
+            "end_offset": [chunk.end for _, chunk in rows],
+            "text": [chunk.text for _, chunk in rows],
+            "context": [chunk.context for _, chunk in rows],
+            "anchor": [json.dumps(chunk.anchor.to_json()) for _, chunk in rows],
+            "content_hash": [chunk.content_hash for _, chunk in rows],
+            "term_count": [count.total() for count in counts],
+        },
+    )
+    _insert_postings(con, ids, counts)
+
+
+def _insert_postings(con: Connection, ids: range, counts: Sequence[Counter[str]]) -> None:
+    sizes = [len(count) for count in counts]
+    tf = np.array([n for count in counts for n in count.values()], np.int64)
+    lengths = np.array([count.total() for count in counts], np.int64)
+    columns: Columns = {
+        "key": np.array([key_of(term) for count in counts for term in count], np.uint64),
+        "term": [term for count in counts for term in count],
+        "chunk_id": np.repeat(np.arange(ids.start, ids.stop), sizes),
+        "tf": np.minimum(tf, _MOST),
+        "term_count": np.minimum(np.repeat(lengths, sizes), _MOST),
+    }
+    insert(con, "recent_postings", columns)
+    # Counting the rows takes time, so not for every document.
+    if ids.start // _LOOKED_AT != ids.stop // _LOOKED_AT:
+        sort_recent(con)
+
+
+def _joined(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    joined: list[tuple[int, int]] = []
+    for first, last in spans:
+        if joined and first == joined[-1][1] + 1:
+            joined[-1] = (joined[-1][0], last)
+        else:
+            joined.append((first, last))
+    return joined

@@ -1,0 +1,385 @@
+"""Documents: what the app knows of files. Any thread may call; writes take the lane.
+
+A document inside another one (an attachment) has a `parent_id`; it comes, moves and goes with its
+parent, in the same transaction.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from desktop_rag.core.domain import Document, DocumentState, FileStat
+from desktop_rag.core.library_events import DocumentCounts
+from desktop_rag.core.parsed import Chunk
+from desktop_rag.store.contract.documents import IndexingOutcome, KnownRow, ReadRow
+from desktop_rag.store.duckdb.database.database import Columns, Connection, Database, insert, one_of
+from desktop_rag.store.duckdb.documents.content import (
+    ChunkNumbers,
+    chunks_of,
+    delete_content,
+    insert_content,
+    recut_content,
+    text_of,
+)
+from desktop_rag.store.duckdb.search.postings import key_of
+from desktop_rag.store.duckdb.search.scope_sql import plain_name
+
+_DOCUMENT = (
+    "document_id, source_id, path, title, format, size_bytes, mtime_ns, inode, content_hash,"
+    " state, reason, chunk_count, indexed_at, parent_id, part, url, language, chunking, gone_at,"
+    " readers"
+)
+_ORPHANS = "chunks ANTI JOIN documents USING (document_id)"
+# Files that are attached to chats are no part of the library.
+_OF_LIBRARY = "source_id NOT IN (SELECT source_id FROM sources WHERE is_attached)"
+_OF_ONE_OR_ALL = f"(source_id = $1 OR ($1 = '' AND {_OF_LIBRARY}))"
+
+
+class DocumentStore:
+    """The rows of documents, their texts and chunks; one store for an open file.
+
+    Vectors are in `vectors.VectorStore`.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._numbers = ChunkNumbers()
+
+    # --- reading -----------------------------------------------------------------------------
+
+    def documents(self, source_id: str = "", state: DocumentState | None = None) -> list[Document]:
+        """Known documents, of one source (else the library) or in one state, by path and part."""
+        with self._database.read() as con:
+            rows = con.execute(
+                f"SELECT {_DOCUMENT} FROM documents WHERE {_OF_ONE_OR_ALL}"
+                " AND ($2 = '' OR state = $2) ORDER BY path, part",
+                [source_id, state.value if state else ""],
+            ).fetchall()
+        return [_document_from(row) for row in rows]
+
+    def counts(self, source_id: str = "") -> DocumentCounts:
+        """How many files and web pages of the source (or of all) are in each state."""
+        with self._database.read() as con:
+            rows = con.execute(
+                "SELECT state, count(*) FROM documents WHERE parent_id = ''"
+                f" AND {_OF_ONE_OR_ALL} GROUP BY state",
+                [source_id],
+            ).fetchall()
+        return DocumentCounts({DocumentState(state): n for state, n in rows})
+
+    def known_files(self, source_id: str) -> list[KnownRow]:
+        """What a scan compares with the disk, as plain rows: there may be 50,000 of them.
+
+        A file the scan skipped was never opened, so it has no hash; one that a parser refused has.
+        """
+        with self._database.read() as con:
+            return con.execute(
+                "SELECT document_id, path, size_bytes, mtime_ns, inode, CASE WHEN state = 'skipped'"
+                " AND content_hash = '' THEN reason ELSE '' END, gone_at"
+                " FROM documents WHERE source_id = ? AND parent_id = ''",
+                [source_id],
+            ).fetchall()
+
+    def read_files(self, sizes_bytes: Collection[int]) -> list[ReadRow]:
+        """Files of all sources that were read and have one of these sizes."""
+        with self._database.read() as con:
+            rows = con.execute(
+                "SELECT source_id, content_hash, document_id, path, size_bytes, mtime_ns, inode,"
+                " '', gone_at FROM documents WHERE parent_id = '' AND url = ''"
+                f" AND content_hash <> '' AND size_bytes IN (SELECT unnest(?)) AND {_OF_LIBRARY}",
+                [list(sizes_bytes)],
+            ).fetchall()
+        return [(row[0], row[1], row[2:]) for row in rows]
+
+    def get(self, document_ids: Sequence[str]) -> list[Document]:
+        """The rows of these documents; unknown ids are left out."""
+        with self._database.read() as con:
+            return _rows(con, document_ids)
+
+    def text(self, document_id: str) -> str | None:
+        """The whole extracted text; None when the document is not known (any more)."""
+        return self.content(document_id)[0]
+
+    def content(self, document_id: str) -> tuple[str | None, str]:
+        """The whole extracted text, None without one, and its places as JSON."""
+        with self._database.read() as con:
+            return text_of(con, document_id)
+
+    def chunks(self, document_id: str) -> list[Chunk]:
+        """The chunks of a document in reading order."""
+        with self._database.snapshot() as snapshot:
+            return chunks_of(snapshot.con, document_id)
+
+    def outdated(self, collection_id: str, chunking: str, limit: int) -> list[Document]:
+        """Documents of a collection, up to `limit`, whose chunks were cut in another way."""
+        with self._database.read() as con:
+            rows = con.execute(
+                f"SELECT {_DOCUMENT} FROM documents WHERE chunk_count > 0 AND chunking <> ?"
+                " AND state IN ('searchable', 'searchable by words') AND source_id IN"
+                " (SELECT source_id FROM sources WHERE collection_id = ?)"
+                " ORDER BY document_id LIMIT ?",
+                [chunking, collection_id, limit],
+            ).fetchall()
+        return [_document_from(row) for row in rows]
+
+    # --- writing -----------------------------------------------------------------------------
+
+    def apply_changes(
+        self,
+        source_id: str,
+        added: Sequence[Document],
+        changed: Mapping[str, Callable[[Document], Document]],
+        gone: Sequence[str],
+    ) -> list[Document]:
+        """Store what a scan found, in one transaction; returns the new and the changed rows.
+
+        `changed` maps an id to what becomes of its row as it is now. A row that becomes skipped
+        loses its content. What is inside a document follows it. Nothing is done when the source
+        was removed meanwhile.
+        """
+
+        def work(con: Connection) -> list[Document]:
+            if not con.execute("SELECT 1 FROM sources WHERE source_id = ?", [source_id]).fetchall():
+                return []
+            now = [changed[d.document_id](d) for d in _rows(con, list(changed))]
+            skipped = [d.document_id for d in now if d.state is DocumentState.SKIPPED]
+            _delete_parts(con, [*gone, *skipped])
+            delete_content(con, [*gone, *skipped])
+            _delete_rows(con, [*gone, *(d.document_id for d in now)])
+            _insert_rows(con, [*added, *now])
+            return [*added, *now, *_parts_following(con, now)]
+
+        return self._database.write(work)
+
+    def settle(self, outcomes: Sequence[IndexingOutcome]) -> list[Document]:
+        """Store how reading ended, in one transaction: old content out, new in.
+
+        Documents are searchable by words once this returns. Left out is one that no longer waits,
+        because it was deleted or is to be skipped now, and one that was found changed again; one
+        that was moved keeps its new path. Returns the rows as stored. Ids must be distinct.
+        """
+
+        def work(con: Connection) -> list[Document]:
+            ids = [outcome.document.document_id for outcome in outcomes]
+            assert len(set(ids)) == len(ids), "a document is settled once"
+            now = {d.document_id: d for d in _taken_rows(con, ids)}
+            kept = [o for o in outcomes if _is_awaited(now.get(o.document.document_id), o)]
+            kept = [_merged(now.pop(o.document.document_id), o) for o in kept]
+            replaced = [o.document.document_id for o in kept if not o.keeps_content]
+            before = _delete_parts(con, replaced)
+            delete_content(con, replaced)
+            parts = [part for o in kept for part in _parts(o, before)]
+            rows = [o.document for o in (*kept, *parts)]
+            _insert_rows(con, [*rows, *now.values()])
+            insert_content(con, [o for o in (*kept, *parts) if o.chunks], self._numbers)
+            return rows
+
+        return self._database.write(work)
+
+    def recut(self, outcome: IndexingOutcome) -> Document | None:
+        """Replace the chunks of a document whose text stays; None when it changed meanwhile.
+
+        `outcome.document` is its row as it was when the cutting began, with the new count.
+        """
+        wanted = outcome.document
+
+        def work(con: Connection) -> Document | None:
+            found = _rows(con, [wanted.document_id])
+            if not found or found[0].content_hash != wanted.content_hash:
+                return None
+            if not found[0].state.is_searchable:
+                return None
+            row = replace(
+                found[0], state=DocumentState.SEARCHABLE_BY_WORDS,
+                chunk_count=wanted.chunk_count, chunking=wanted.chunking,
+            )  # fmt: skip
+            _delete_rows(con, [row.document_id])
+            _insert_rows(con, [row])
+            recut_content(con, outcome, self._numbers)
+            return row
+
+        return self._database.write(work)
+
+    def requeue_failed(self) -> list[Document]:
+        """Make the failed files wait again; returns their rows."""
+        return self._requeue("state = 'failed' AND (url = '' OR content_hash <> '')")
+
+    def requeue_older_than(self, readers: int) -> list[Document]:
+        """Make files wait again that older readers read or refused; returns their rows."""
+        known = "state IN ('searchable', 'searchable by words', 'failed')"
+        refused = "(state = 'skipped' AND content_hash <> '')"
+        fetched = "(url = '' OR content_hash <> '')"
+        return self._requeue(f"readers < {readers:d} AND {fetched} AND ({known} OR {refused})")
+
+    def _requeue(self, which: str) -> list[Document]:
+        def work(con: Connection) -> list[Document]:
+            rows = con.execute(
+                "UPDATE documents SET state = 'waiting', reason = ''"
+                f" WHERE parent_id = '' AND {_OF_LIBRARY} AND {which} RETURNING document_id"
+            ).fetchall()
+            return _rows(con, [row[0] for row in rows])
+
+        return self._database.write(work)
+
+    # --- checks ------------------------------------------------------------------------------
+
+    def count_orphans(self) -> int:
+        """How many chunks belong to no document: always none unless the file was damaged."""
+        with self._database.read() as con:
+            [(count,)] = con.execute(f"SELECT count(*) FROM {_ORPHANS}").fetchall()
+        return int(count)
+
+    def count_inconsistent(self) -> int:
+        """How many documents stand twice, or have another number of chunks than their row says."""
+        with self._database.read() as con:
+            [(count,)] = con.execute(
+                "SELECT count(*) FROM (SELECT document_id, count(*) AS times, sum(chunk_count) AS n"
+                " FROM documents GROUP BY document_id) d LEFT JOIN (SELECT document_id, count(*)"
+                " AS found, count(DISTINCT position) AS positions, min(chunk_id) AS lowest,"
+                " max(chunk_id) AS highest FROM chunks GROUP BY document_id) c USING (document_id)"
+                " LEFT JOIN document_texts t USING (document_id) WHERE times > 1"
+                " OR n <> coalesce(found, 0) OR found <> positions OR lowest <> first_chunk"
+                " OR highest <> last_chunk OR coalesce(found, 0) <>"
+                " coalesce(last_chunk - first_chunk + 1, 0)"
+            ).fetchall()
+        return int(count)
+
+    def purge_orphans(self) -> int:
+        """Remove content that belongs to no document; returns how many chunks it was."""
+
+        def work(con: Connection) -> int:
+            rows = con.execute(
+                f"SELECT document_id, count(*) FROM {_ORPHANS} GROUP BY document_id"
+            ).fetchall()
+            delete_content(con, [row[0] for row in rows])
+            # A damaged file may have lost which chunks a document has.
+            left = f"(SELECT chunk_id FROM {_ORPHANS})"
+            con.execute(f"DELETE FROM recent_postings WHERE chunk_id IN {left}")
+            con.execute(f"INSERT INTO dead_chunks FROM {left}")
+            con.execute(f"DELETE FROM chunks WHERE chunk_id IN {left}")
+            return sum(row[1] for row in rows)
+
+        return self._database.write(work)
+
+
+def _rows(con: Connection, document_ids: Sequence[str]) -> list[Document]:
+    rows = con.execute(
+        f"SELECT {_DOCUMENT} FROM documents WHERE document_id IN (SELECT unnest(?))",
+        [list(document_ids)],
+    ).fetchall()
+    return [_document_from(row) for row in rows]
+
+
+def _taken_rows(con: Connection, document_ids: Sequence[str]) -> list[Document]:
+    """Take rows out, to put others in their place: found and deleted in one look."""
+    rows = con.execute(
+        f"DELETE FROM documents WHERE {one_of('key', document_ids)}"
+        f" AND {one_of('document_id', document_ids)} RETURNING {_DOCUMENT}",
+        [*map(key_of, document_ids), *document_ids],
+    ).fetchall()
+    return [_document_from(row) for row in rows]
+
+
+def _is_awaited(now: Document | None, outcome: IndexingOutcome) -> bool:
+    if now is None or now.state is not DocumentState.WAITING:
+        return False
+    return outcome.taken_stat in (None, now.stat)
+
+
+def _merged(now: Document, outcome: IndexingOutcome) -> IndexingOutcome:
+    """The outcome with its row at the place where the document is now."""
+    count = now.chunk_count if outcome.keeps_content else outcome.document.chunk_count
+    row = replace(outcome.document, source_id=now.source_id, path=now.path, chunk_count=count)
+    return replace(outcome, document=row)
+
+
+# --- what is inside a document ---------------------------------------------------------------
+
+
+def _parts(
+    outcome: IndexingOutcome, before: Mapping[tuple[str, str], str]
+) -> list[IndexingOutcome]:
+    """The outcomes inside one, beside their parent; a part known by its name keeps its id."""
+    parent = outcome.document
+    placed: list[IndexingOutcome] = []
+    for part in outcome.parts:
+        known = before.get((parent.document_id, part.document.part))
+        row = replace(
+            part.document, source_id=parent.source_id, path=parent.path,
+            parent_id=parent.document_id, document_id=known or part.document.document_id,
+        )  # fmt: skip
+        placed.append(replace(part, document=row))
+    return placed
+
+
+def _parts_following(con: Connection, parents: Sequence[Document]) -> list[Document]:
+    """Take what is inside documents to the place and out of sight with them; its new rows."""
+    by_id = {d.document_id: d for d in parents}
+    rows = con.execute(
+        f"SELECT {_DOCUMENT} FROM documents WHERE parent_id IN (SELECT unnest(?))", [list(by_id)]
+    ).fetchall()
+    now = [_following(_document_from(row), by_id[row[13]]) for row in rows]
+    _delete_rows(con, [d.document_id for d in now])
+    _insert_rows(con, now)
+    return now
+
+
+def _following(part: Document, parent: Document) -> Document:
+    state = part.state
+    if parent.state is DocumentState.GONE:
+        state = DocumentState.GONE
+    elif state is DocumentState.GONE:
+        has_content = part.chunk_count > 0
+        state = DocumentState.SEARCHABLE_BY_WORDS if has_content else DocumentState.SKIPPED
+    return replace(
+        part, path=parent.path, source_id=parent.source_id, state=state, gone_at=parent.gone_at
+    )
+
+
+def _delete_parts(con: Connection, document_ids: Sequence[str]) -> dict[tuple[str, str], str]:
+    """Remove what is inside these documents; ids by parent and name of the part."""
+    if not document_ids:
+        return {}
+    rows = con.execute(
+        "SELECT parent_id, part, document_id FROM documents"
+        f" WHERE {one_of('parent_id', document_ids)}",
+        list(document_ids),
+    ).fetchall()
+    if rows:
+        ids = [row[2] for row in rows]
+        delete_content(con, ids)
+        _delete_rows(con, ids)
+    return {(parent_id, part): document_id for parent_id, part, document_id in rows}
+
+
+# --- rows ------------------------------------------------------------------------------------
+
+
+def _delete_rows(con: Connection, document_ids: Sequence[str]) -> None:
+    con.execute("DELETE FROM documents WHERE document_id IN (SELECT unnest(?))", [document_ids])
+
+
+def _insert_rows(con: Connection, documents: Sequence[Document]) -> None:
+    if not documents:
+        return
+    rows = [_row_of(document) for document in documents]
+    names = [name.strip() for name in _DOCUMENT.split(",")]
+    columns: Columns = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
+    columns["key"] = [key_of(document.document_id) for document in documents]
+    insert(con, "documents", columns, {"plain_name": ("path", plain_name)})
+
+
+def _row_of(d: Document) -> tuple[object, ...]:
+    return (
+        d.document_id, d.source_id, str(d.path), d.title, d.format, d.stat.size_bytes,
+        d.stat.mtime_ns, d.stat.inode, d.content_hash, d.state.value, d.reason, d.chunk_count,
+        d.indexed_at, d.parent_id, d.part, d.url, d.language, d.chunking, d.gone_at, d.readers,
+    )  # fmt: skip
+
+
+def _document_from(row: tuple[object, ...]) -> Document:
+    document_id, source_id, path, title, form, size, mtime, inode, digest, state, *rest = row
+    return Document(
+        document_id, source_id, Path(str(path)), title, form,  # type: ignore[arg-type]
+        FileStat(size, mtime, inode), digest, DocumentState(state), *rest,  # type: ignore[arg-type]
+    )  # fmt: skip

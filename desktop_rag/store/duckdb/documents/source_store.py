@@ -1,0 +1,227 @@
+"""Collections and their sources. Any thread may call; writes take the lane."""
+
+import json
+import time
+import uuid
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from desktop_rag.core.domain import Collection, Source, SourceRules, WebLinks
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.parsed import ChunkSettings
+from desktop_rag.store.duckdb.database.database import Connection, Database
+from desktop_rag.store.duckdb.documents.content import delete_content
+
+_SOURCE = "source_id, collection_id, path, added_at, rules, links, refreshed_at"
+
+
+class SourceStore:
+    """What the person chose to be searchable, and in which collections."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    # --- collections -----------------------------------------------------------------------
+
+    def collections(self) -> list[Collection]:
+        """All collections, the oldest first."""
+        return list(self._database.known(_collections))
+
+    def add_collection(self, name: str) -> Collection:
+        """A new collection; AppError when the name is empty or taken."""
+        collection = Collection(uuid.uuid4().hex, name.strip())
+
+        def work(con: Connection) -> None:
+            _refuse_name(con, collection.name)
+            _insert_collection(con, collection)
+
+        self._database.write(work)
+        return collection
+
+    def default_collection(self, name: str) -> Collection:
+        """The oldest collection, made with this name when there is none yet."""
+
+        def work(con: Connection) -> Collection:
+            known = _collections(con)
+            if known:
+                return known[0]
+            made = Collection(uuid.uuid4().hex, name)
+            _insert_collection(con, made)
+            return made
+
+        return self._database.write(work)
+
+    def rename_collection(self, collection_id: str, name: str) -> Collection:
+        """Give it another name; AppError when that is empty or taken."""
+        name = name.strip()
+
+        def work(con: Connection) -> Collection:
+            _refuse_name(con, name, but=collection_id)
+            con.execute(
+                "UPDATE collections SET name = ? WHERE collection_id = ?", [name, collection_id]
+            )
+            return _collection(con, collection_id)
+
+        return self._database.write(work)
+
+    def set_chunking(self, collection_id: str, chunking: ChunkSettings) -> Collection:
+        """How its documents are to be cut from now on."""
+
+        def work(con: Connection) -> Collection:
+            con.execute(
+                "UPDATE collections SET chunking = ? WHERE collection_id = ?",
+                [json.dumps(asdict(chunking)), collection_id],
+            )
+            return _collection(con, collection_id)
+
+        return self._database.write(work)
+
+    def set_embedder(self, collection_id: str, embedder: str) -> Collection:
+        """Which model is to embed its documents from now on."""
+
+        def work(con: Connection) -> Collection:
+            con.execute(
+                "UPDATE collections SET embedder = ? WHERE collection_id = ?",
+                [embedder, collection_id],
+            )
+            return _collection(con, collection_id)
+
+        return self._database.write(work)
+
+    def remove_collection(self, collection_id: str) -> None:
+        """Forget an empty collection; one that still has sources stays."""
+        self._database.write(
+            lambda con: con.execute(
+                "DELETE FROM collections WHERE collection_id = $1 AND NOT EXISTS"
+                " (FROM sources WHERE collection_id = $1 AND NOT is_attached)",
+                [collection_id],
+            )
+        )
+
+    # --- sources -----------------------------------------------------------------------------
+
+    def sources(self) -> list[Source]:
+        """All sources but attached files, the oldest first."""
+        with self._database.read() as con:
+            rows = con.execute(
+                f"SELECT {_SOURCE} FROM sources WHERE NOT is_attached ORDER BY added_at"
+            ).fetchall()
+        return [_source_from(row) for row in rows]
+
+    def add_source(
+        self, path: Path, collection_id: str, rules: SourceRules | None = None
+    ) -> Source:
+        """Record a folder or file as a source of a collection."""
+        source = Source(
+            uuid.uuid4().hex, collection_id, path, time.time(), rules=rules or SourceRules()
+        )
+        return self._insert(source)
+
+    def add_links(self, links: WebLinks, pages: Path, collection_id: str) -> Source:
+        """Record web links as a source that keeps what it fetches in a folder below `pages`."""
+        source_id = uuid.uuid4().hex
+        return self._insert(
+            Source(source_id, collection_id, pages / source_id, time.time(), links=links)
+        )
+
+    def add_attached(self, path: Path, collection_id: str) -> Source:
+        """Record a file that is attached to a chat."""
+        source = Source(uuid.uuid4().hex, collection_id, path, time.time())
+        return self._insert(source, is_attached=True)
+
+    def attached_ids(self) -> frozenset[str]:
+        """The ids of the sources that are attached files."""
+        with self._database.read() as con:
+            rows = con.execute("SELECT source_id FROM sources WHERE is_attached").fetchall()
+        return frozenset(row[0] for row in rows)
+
+    def set_rules(self, source_id: str, rules: SourceRules) -> None:
+        """What is left out of the source from now on."""
+        self._set(source_id, "rules", json.dumps(asdict(rules)))
+
+    def set_refreshed(self, source_id: str, at: float) -> None:
+        """When the pages of a source were fetched last."""
+        self._set(source_id, "refreshed_at", at)
+
+    def remove_source(self, source_id: str) -> None:
+        """Forget the source with all its documents; the files themselves are not touched."""
+        self._database.write(lambda con: delete_source(con, source_id))
+
+    def _insert(self, source: Source, *, is_attached: bool = False) -> Source:
+        row: list[Any] = [
+            source.source_id, source.collection_id, str(source.path), source.added_at,
+            json.dumps(asdict(source.rules)),
+            json.dumps(asdict(source.links)) if source.links else "", source.refreshed_at,
+            is_attached,
+        ]  # fmt: skip
+        holes = ", ".join("?" * len(row))
+        sql = f"INSERT INTO sources ({_SOURCE}, is_attached) VALUES ({holes})"
+        self._database.write(lambda con: con.execute(sql, row))
+        return source
+
+    def _set(self, source_id: str, column: str, value: str | float) -> None:
+        self._database.write(
+            lambda con: con.execute(
+                f"UPDATE sources SET {column} = ? WHERE source_id = ?", [value, source_id]
+            )
+        )
+
+
+def delete_source(con: Connection, source_id: str) -> None:
+    """Remove a source with its documents, inside a transaction."""
+    rows = con.execute(
+        "SELECT document_id FROM documents WHERE source_id = ?", [source_id]
+    ).fetchall()
+    delete_content(con, [row[0] for row in rows])
+    con.execute("DELETE FROM documents WHERE source_id = ?", [source_id])
+    con.execute("DELETE FROM sources WHERE source_id = ?", [source_id])
+
+
+def _collections(con: Connection) -> list[Collection]:
+    rows = con.execute(
+        "SELECT collection_id, name, chunking, embedder FROM collections ORDER BY created_at"
+    ).fetchall()
+    return [
+        Collection(i, name, ChunkSettings(**json.loads(chunking)), embedder)
+        for i, name, chunking, embedder in rows
+    ]
+
+
+def _collection(con: Connection, collection_id: str) -> Collection:
+    found = next((c for c in _collections(con) if c.collection_id == collection_id), None)
+    if found is None:
+        raise AppError("The collection is not there any more.", "It was removed meanwhile.")
+    return found
+
+
+def _insert_collection(con: Connection, collection: Collection) -> None:
+    con.execute(
+        "INSERT INTO collections (collection_id, name, created_at) VALUES (?, ?, ?)",
+        [collection.collection_id, collection.name, time.time()],
+    )
+
+
+def _refuse_name(con: Connection, name: str, but: str = "") -> None:
+    taken = con.execute(
+        "SELECT 1 FROM collections WHERE lower(name) = lower(?) AND collection_id <> ?",
+        [name, but],
+    ).fetchall()
+    if taken or not name:
+        raise AppError(f"There is no room for a collection “{name}”.",
+                       "Choose a name that is not empty and not in use.")  # fmt: skip
+
+
+def _source_from(row: Sequence[Any]) -> Source:
+    source_id, collection_id, path, added_at, rules, links, refreshed_at = row
+    source = Source(source_id, collection_id, Path(path), added_at, refreshed_at=refreshed_at)
+    read_rules = json.loads(rules)
+    if read_rules:
+        read_rules["excluded"] = tuple(read_rules["excluded"])
+        source = replace(source, rules=SourceRules(**read_rules))
+    if links:
+        read_links: dict[str, Any] = json.loads(links)
+        urls = tuple(read_links.pop("urls"))
+        source = replace(source, links=WebLinks(urls, **read_links))
+    return source

@@ -1,0 +1,42 @@
+"""Assistants, one a row, what they are made of as JSON. Any thread."""
+
+import json
+
+from desktop_rag.core.assistant import Assistant
+from desktop_rag.store.duckdb.database.database import Connection, Database
+
+
+class AssistantStore:
+    """Reads and writes assistants; each method is one transaction."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def all(self) -> list[Assistant]:
+        """Those not deleted, by name."""
+        with self._database.read() as con:
+            rows = con.execute("SELECT made_of FROM assistants WHERE NOT is_deleted").fetchall()
+        found = [Assistant.from_json(json.loads(made_of)) for (made_of,) in rows]
+        return sorted(found, key=lambda a: (a.name.casefold(), a.assistant_id))
+
+    def put(self, assistant: Assistant) -> None:
+        """Keep the assistant, in place of the one of the same id."""
+        made_of = json.dumps(assistant.to_json(), ensure_ascii=False)
+
+        def work(con: Connection) -> None:
+            con.execute("DELETE FROM assistants WHERE assistant_id = ?", [assistant.assistant_id])
+            con.execute(
+                "INSERT INTO assistants (assistant_id, made_of) VALUES (?, ?)",
+                [assistant.assistant_id, made_of],
+            )
+
+        self._database.note(work)
+
+    def set_deleted(self, assistant_id: str, is_deleted: bool) -> None:
+        """Hide the assistant, or undo that."""
+        sql = "UPDATE assistants SET is_deleted = ? WHERE assistant_id = ?"
+        self._database.note(lambda con: con.execute(sql, [is_deleted, assistant_id]))
+
+    def purge_deleted(self) -> None:
+        """Remove hidden assistants for good."""
+        self._database.note(lambda con: con.execute("DELETE FROM assistants WHERE is_deleted"))

@@ -1,0 +1,70 @@
+"""What is attached to conversations, and the images among it. Any thread; writes take the lane."""
+
+import time
+from collections.abc import Sequence
+
+from desktop_rag.core.attachment import Attachment, Image
+from desktop_rag.store.duckdb.database.database import Connection, Database
+from desktop_rag.store.duckdb.documents.source_store import delete_source
+from desktop_rag.store.duckdb.personal.conversation_store import (
+    attachments_from_json,
+    attachments_to_json,
+)
+
+
+class AttachmentStore:
+    """Reads and writes attachments; each method is one transaction."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def of(self, conversation_id: str) -> tuple[Attachment, ...]:
+        """What is attached to the conversation now."""
+        with self._database.read() as con:
+            rows = con.execute(
+                "SELECT attachments FROM conversations WHERE conversation_id = ?",
+                [conversation_id],
+            ).fetchall()
+        return attachments_from_json(rows[0][0]) if rows else ()
+
+    def set(self, conversation_id: str, attachments: Sequence[Attachment]) -> None:
+        """Have this attached to the conversation, in place of what was."""
+        row = [attachments_to_json(attachments), conversation_id]
+        sql = "UPDATE conversations SET attachments = ? WHERE conversation_id = ?"
+        self._database.note(lambda con: con.execute(sql, row))
+
+    def put_image(self, attachment_id: str, image: Image) -> None:
+        """Keep the image of an attachment."""
+        row = [attachment_id, image.mime, image.data, time.time()]
+        sql = "INSERT INTO attached_images VALUES (?, ?, ?, ?)"
+        self._database.note(lambda con: con.execute(sql, row))
+
+    def image(self, attachment_id: str) -> Image | None:
+        """The image of an attachment; None when it has none."""
+        with self._database.read() as con:
+            rows = con.execute(
+                "SELECT mime, data FROM attached_images WHERE attachment_id = ?", [attachment_id]
+            ).fetchall()
+        return Image(rows[0][0], bytes(rows[0][1])) if rows else None
+
+    def purge(self, before: float) -> None:
+        """Remove older images and attached sources that no conversation speaks of."""
+        self._database.write(lambda con: _purge(con, before))
+
+
+def _purge(con: Connection, before: float) -> None:
+    lists = con.execute(
+        "SELECT attachments FROM conversations WHERE attachments <> '[]'"
+        " UNION SELECT attachments FROM messages WHERE attachments <> '[]'"
+    ).fetchall()
+    used = {a.attachment_id for (stored,) in lists for a in attachments_from_json(stored)}
+    unused = "NOT IN (SELECT unnest(?::VARCHAR[]))"
+    for (source_id,) in con.execute(
+        f"SELECT source_id FROM sources WHERE is_attached AND added_at < ? AND source_id {unused}",
+        [before, list(used)],
+    ).fetchall():
+        delete_source(con, source_id)
+    con.execute(
+        f"DELETE FROM attached_images WHERE kept_at < ? AND attachment_id {unused}",
+        [before, list(used)],
+    )

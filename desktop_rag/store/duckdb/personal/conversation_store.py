@@ -1,0 +1,287 @@
+"""Conversations, their messages and the sources each answer was shown with. Any thread."""
+
+import json
+import time
+import uuid
+from collections.abc import Sequence
+from dataclasses import replace
+
+from desktop_rag.core.anchors import Anchor
+from desktop_rag.core.answer_claims import Claim
+from desktop_rag.core.attachment import Attachment
+from desktop_rag.core.conversation import (
+    Conversation,
+    Feedback,
+    Message,
+    MessageState,
+    PastAnswer,
+    Role,
+    SearchNotes,
+    SourceRef,
+)
+from desktop_rag.store.duckdb.database.database import Connection, Database
+from desktop_rag.store.duckdb.search.scope_sql import folded
+
+_CONVERSATION = "conversation_id, title, collection_id, updated_at, is_pinned, assistant_id"
+_MESSAGE = (
+    "message_id, conversation_id, role, text, created_at, state, model, is_excerpts, seconds,"
+    " error_title, error_hint, thinking, is_own_knowledge, follow_ups, claims, notes, remembered,"
+    " attachments, copy_of"
+)
+# What is thought of an answer is thought of the first one that was said, and so of all its copies.
+_SAID_FIRST = "coalesce(nullif(copy_of, ''), message_id)"
+_SAID_FIRST_OF = f"coalesce((SELECT {_SAID_FIRST} FROM messages WHERE message_id = $id), $id)"
+_CITATION = (
+    "message_id, n, document_id, path, title, anchor, text, score, quote, start_offset,"
+    " end_offset, is_cited, part, url, also_in, query, is_nearest"
+)
+
+
+class ConversationStore:
+    """Reads and writes conversations; each method is one transaction."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def add(self, title: str, collection_id: str, assistant_id: str = "") -> Conversation:
+        """A new, empty conversation."""
+        now = time.time()
+        conversation = Conversation(
+            uuid.uuid4().hex, title, collection_id, now, assistant_id=assistant_id
+        )
+        row = [conversation.conversation_id, title, collection_id, now, now, False, assistant_id]
+        self._database.note(
+            lambda con: con.execute(
+                "INSERT INTO conversations (conversation_id, title, collection_id, created_at,"
+                " updated_at, is_deleted, assistant_id) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                row,
+            )
+        )
+        return conversation
+
+    def get(self, conversation_id: str) -> Conversation:
+        """The conversation; an unknown id is a bug (KeyError)."""
+        with self._database.read() as con:
+            rows = con.execute(
+                f"SELECT {_CONVERSATION} FROM conversations WHERE conversation_id = ?",
+                [conversation_id],
+            ).fetchall()
+        if not rows:
+            raise KeyError(conversation_id)
+        return Conversation(*rows[0])
+
+    def all(self) -> list[Conversation]:
+        """Those not deleted: pinned ones first, then the one last written to."""
+        with self._database.read() as con:
+            rows = con.execute(
+                f"SELECT {_CONVERSATION} FROM conversations"
+                " WHERE NOT is_deleted ORDER BY is_pinned DESC, updated_at DESC"
+            ).fetchall()
+        return [Conversation(*row) for row in rows]
+
+    def holding(self, text: str) -> frozenset[str]:
+        """The ids of those not deleted with this text in their title or a message."""
+        wanted = folded("$text")
+        with self._database.read() as con:
+            rows = con.execute(
+                "SELECT conversation_id FROM conversations WHERE NOT is_deleted"
+                f" AND (contains({folded('title')}, {wanted}) OR conversation_id IN (SELECT"
+                f" conversation_id FROM messages WHERE contains({folded('text')}, {wanted})))",
+                {"text": text},
+            ).fetchall()
+        return frozenset(row[0] for row in rows)
+
+    def rename(self, conversation_id: str, title: str) -> None:
+        """Give the conversation another title."""
+        self._set(conversation_id, "title", title)
+
+    def set_collection(self, conversation_id: str, collection_id: str) -> None:
+        """Remember which documents were asked last; "" means all."""
+        self._set(conversation_id, "collection_id", collection_id)
+
+    def set_assistant(self, conversation_id: str, assistant_id: str) -> None:
+        """Remember which assistant was asked last; "" means none."""
+        self._set(conversation_id, "assistant_id", assistant_id)
+
+    def set_pinned(self, conversation_id: str, is_pinned: bool) -> None:
+        """Put the conversation before the others, or back to its place."""
+        self._set(conversation_id, "is_pinned", is_pinned)
+
+    def set_deleted(self, conversation_id: str, is_deleted: bool) -> None:
+        """Hide the conversation, or undo that."""
+        self._set(conversation_id, "is_deleted", is_deleted)
+
+    def purge_deleted(self) -> None:
+        """Remove hidden conversations for good."""
+
+        def work(con: Connection) -> None:
+            gone = "(SELECT conversation_id FROM conversations WHERE is_deleted)"
+            messages = f"FROM messages WHERE conversation_id IN {gone}"
+            left = f"FROM messages WHERE conversation_id NOT IN {gone}"
+            con.execute(f"DELETE FROM citations WHERE message_id IN (SELECT message_id {messages})")
+            con.execute(
+                f"DELETE FROM feedback WHERE message_id IN (SELECT {_SAID_FIRST} {messages})"
+                f" AND message_id NOT IN (SELECT {_SAID_FIRST} {left})"
+            )
+            for table in ("messages", "interactions"):
+                con.execute(f"DELETE FROM {table} WHERE conversation_id IN {gone}")
+            con.execute("DELETE FROM conversations WHERE is_deleted")
+
+        self._database.note(work)
+
+    def add_message(self, message: Message) -> None:
+        """Append the message with its sources and move the conversation to the top."""
+        self._database.note(lambda con: _insert_message(con, message))
+
+    def replace_message(self, old_message_id: str, message: Message) -> None:
+        """Put `message` in the place of an earlier one, as when an answer is given again."""
+
+        def work(con: Connection) -> None:
+            [place] = con.execute(
+                "DELETE FROM messages WHERE message_id = ? RETURNING position", [old_message_id]
+            ).fetchall()
+            con.execute("DELETE FROM citations WHERE message_id = ?", [old_message_id])
+            _insert_message(con, message, *place)
+
+        self._database.note(work)
+
+    def set_after(self, message: Message) -> None:
+        """Keep the follow-ups and claims of an answer."""
+        sql = "UPDATE messages SET follow_ups = ?, claims = ? WHERE message_id = ?"
+        row = [*_after(message), message.message_id]
+        self._database.note(lambda con: con.execute(sql, row))
+
+    def messages(self, conversation_id: str) -> list[Message]:
+        """The messages in order, with the sources as they were shown."""
+        with self._database.read() as con:
+            rows = con.execute(
+                f"SELECT {_MESSAGE} FROM messages WHERE conversation_id = ? ORDER BY position",
+                [conversation_id],
+            ).fetchall()
+            cited = con.execute(
+                f"SELECT {_CITATION} FROM citations WHERE message_id IN"
+                " (SELECT message_id FROM messages WHERE conversation_id = ?) ORDER BY n",
+                [conversation_id],
+            ).fetchall()
+            last = con.execute(
+                "SELECT m.message_id, arg_max(value, number) FROM"
+                f" (SELECT message_id, {_SAID_FIRST} AS said_first FROM messages"
+                " WHERE conversation_id = ?) m"
+                " JOIN feedback f ON f.message_id = said_first GROUP BY m.message_id",
+                [conversation_id],
+            ).fetchall()
+        feedback = {message_id: Feedback(value) for message_id, value in last}
+        sources: dict[tuple[str, bool], list[SourceRef]] = {}
+        for message_id, *fields, is_nearest in cited:
+            sources.setdefault((message_id, is_nearest), []).append(_source_from(fields))
+        messages = [
+            _message_from(row, sources.get((row[0], False), ()), sources.get((row[0], True), ()))
+            for row in rows
+        ]
+        return [replace(m, feedback=feedback.get(m.message_id, m.feedback)) for m in messages]
+
+    def add_feedback(self, message_id: str, feedback: Feedback) -> None:
+        """Note what the person thinks of an answer now; what was noted before stays noted."""
+        self._database.note(
+            lambda con: con.execute(
+                "INSERT INTO feedback SELECT coalesce(max(number), 0) + 1,"
+                f" {_SAID_FIRST_OF}, $value, $at FROM feedback",
+                {"id": message_id, "value": feedback.value, "at": time.time()},
+            )
+        )
+
+    def feedback_log(self, message_id: str) -> list[tuple[float, Feedback]]:
+        """Every change of mind about an answer, the first one first."""
+        with self._database.read() as con:
+            rows = con.execute(
+                "SELECT noted_at, value FROM feedback"
+                f" WHERE message_id = {_SAID_FIRST_OF} ORDER BY number",
+                {"id": message_id},
+            ).fetchall()
+        return [(noted_at, Feedback(value)) for noted_at, value in rows]
+
+    def _set(self, conversation_id: str, column: str, value: str | bool) -> None:
+        sql = f"UPDATE conversations SET {column} = ? WHERE conversation_id = ?"
+        self._database.note(lambda con: con.execute(sql, [value, conversation_id]))
+
+
+def _insert_message(con: Connection, message: Message, position: int | None = None) -> None:
+    """At this position, or behind all others."""
+    con.execute(
+        f"INSERT INTO messages (position, {_MESSAGE})"
+        f" SELECT coalesce(?, max(position) + 1, 1), {', '.join('?' * 19)}"
+        " FROM messages WHERE conversation_id = ?",
+        [
+            position,
+            message.message_id, message.conversation_id, message.role.value, message.text,
+            message.created_at, message.state.value, message.model, message.is_excerpts,
+            message.seconds, message.error_title, message.error_hint, message.thinking,
+            message.is_own_knowledge,
+            *_after(message),
+            json.dumps(message.notes.to_json()) if message.notes else "",
+            json.dumps([[past.interaction_id, past.question] for past in message.remembered]),
+            attachments_to_json(message.attachments),
+            message.copy_of,
+            message.conversation_id,
+        ],
+    )  # fmt: skip
+    _insert_sources(con, message.message_id, message.sources, is_nearest=False)
+    _insert_sources(con, message.message_id, message.nearest, is_nearest=True)
+    con.execute(
+        "UPDATE conversations SET updated_at = ? WHERE conversation_id = ?",
+        [message.created_at, message.conversation_id],
+    )
+
+
+def attachments_to_json(attachments: Sequence[Attachment]) -> str:
+    """The text in which attachments are stored."""
+    return json.dumps([attachment.to_json() for attachment in attachments])
+
+
+def attachments_from_json(stored: str) -> tuple[Attachment, ...]:
+    """The inverse of `attachments_to_json`."""
+    return tuple(Attachment.from_json(fields) for fields in json.loads(stored))
+
+
+def _after(message: Message) -> tuple[str, str]:
+    claims = [claim.to_json() for claim in message.claims]
+    return json.dumps(message.follow_ups), json.dumps(claims)
+
+
+def _insert_sources(
+    con: Connection, message_id: str, sources: Sequence[SourceRef], *, is_nearest: bool
+) -> None:
+    for s in sources:
+        con.execute(
+            f"INSERT INTO citations ({_CITATION}) VALUES ({', '.join('?' * 17)})",
+            [
+                message_id, s.n, s.document_id, s.path, s.title, json.dumps(s.anchor.to_json()),
+                s.text, s.score, s.quote, s.start, s.end, s.is_cited, s.part, s.url,
+                json.dumps(s.also_in), s.query, is_nearest,
+            ],
+        )  # fmt: skip
+
+
+def _source_from(fields: list[object]) -> SourceRef:
+    n, document_id, path, title, anchor, *rest, also_in, query = fields
+    place = Anchor.from_json(json.loads(str(anchor)))
+    elsewhere = tuple(json.loads(str(also_in)))
+    return SourceRef(n, document_id, path, title, place, *rest, elsewhere, query)  # type: ignore[arg-type]
+
+
+def _message_from(
+    row: tuple[object, ...], sources: Sequence[SourceRef], nearest: Sequence[SourceRef]
+) -> Message:
+    message_id, conversation_id, role, text, created_at, state, *rest, is_own = row[:13]
+    follow_ups, claims, notes, remembered, attachments, copy_of = row[13:]
+    said = SearchNotes.from_json(json.loads(str(notes))) if notes else None
+    return Message(
+        message_id, conversation_id, Role(role), text, created_at, MessageState(state),  # type: ignore[arg-type]
+        *rest, tuple(sources), tuple(nearest), said,  # type: ignore[arg-type]
+        follow_ups=tuple(json.loads(str(follow_ups))),
+        claims=tuple(Claim.from_json(fields) for fields in json.loads(str(claims))),
+        is_own_knowledge=bool(is_own),
+        remembered=tuple(PastAnswer(*past) for past in json.loads(str(remembered))),
+        attachments=attachments_from_json(str(attachments)),
+        copy_of=str(copy_of),
+    )  # fmt: skip

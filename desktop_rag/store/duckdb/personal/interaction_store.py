@@ -1,0 +1,199 @@
+"""Interactions, and which of them are like a question. Any thread.
+
+A question is compared with all of them: ten thousand take some milliseconds.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from desktop_rag.core.claims import Verdict
+from desktop_rag.core.conversation import Feedback
+from desktop_rag.core.interaction import Interaction, InteractionOutcome
+from desktop_rag.store.duckdb.database.database import Connection, Database
+from desktop_rag.store.duckdb.database.packed_vectors import packed, unpacked
+
+_STORED = (
+    "interaction_id, conversation_id, question, asked, answer, outcome, ended_at, model,"
+    " has_several_steps, assistant_id"
+)
+_OPINION = (
+    "coalesce((SELECT arg_max(value, number) FROM feedback f"
+    " WHERE f.message_id = i.interaction_id), '')"
+)
+_SHOWN = f"SELECT {_STORED}, {_OPINION} FROM interactions i"
+_IS_HIDDEN = "conversation_id IN (SELECT conversation_id FROM conversations WHERE is_deleted)"
+# What stands in place of another one's answer is no answer any more, unless it is put back.
+_STANDS = "interaction_id IN (SELECT message_id FROM messages)"
+# An answer that says what its sources don't may have obeyed one of them, or an earlier example.
+_UNBACKED = [Verdict.CONTRADICTED.value, Verdict.NOT_IN_SOURCES.value]
+# Several may have the same words: so many for each one wanted are looked at.
+_DEPTH = 4
+
+
+class InteractionStore:
+    """Reads and writes interactions; each method is one transaction."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def add(
+        self,
+        interaction: Interaction,
+        embedder: str = "",
+        vector: NDArray[np.float32] | None = None,
+    ) -> None:
+        """Keep it, in the place of one of the same id."""
+        i = interaction
+        row = [
+            i.interaction_id, i.conversation_id, i.question, i.asked, i.answer, i.outcome.value,
+            i.ended_at, i.model, i.has_several_steps, i.assistant_id,
+            embedder, None if vector is None else packed(vector[None])[0],
+        ]  # fmt: skip
+
+        def work(con: Connection) -> None:
+            con.execute("DELETE FROM interactions WHERE interaction_id = ?", [i.interaction_id])
+            con.execute(
+                f"INSERT INTO interactions ({_STORED}, embedder, vector)"
+                f" VALUES ({', '.join('?' * len(row))})",
+                row,
+            )
+
+        self._database.note(work)
+
+    def set_vector(self, interaction_id: str, embedder: str, vector: NDArray[np.float32]) -> None:
+        """Give an interaction the vector of its question; nothing when it is gone."""
+
+        def work(con: Connection) -> None:
+            rows = con.execute(
+                f"DELETE FROM interactions WHERE interaction_id = ? RETURNING {_STORED}",
+                [interaction_id],
+            ).fetchall()
+            for row in rows:
+                con.execute(
+                    f"INSERT INTO interactions ({_STORED}, embedder, vector)"
+                    f" VALUES ({', '.join('?' * (len(row) + 2))})",
+                    [*row, embedder, packed(vector[None])[0]],
+                )
+
+        self._database.note(work)
+
+    def similar(
+        self,
+        vector: NDArray[np.float32],
+        embedder: str,
+        *,
+        assistant_id: str,
+        outside: str,
+        least: float,
+        most: int,
+    ) -> list[Interaction]:
+        """The most similar that may serve as examples, those that the person likes first."""
+        with self._database.read() as con:
+            rows = con.execute(
+                f"SELECT interaction_id, vector, {_OPINION} AS opinion FROM interactions i"
+                " WHERE embedder = $embedder AND octet_length(vector) = $bytes"
+                " AND assistant_id = $assistant"
+                " AND conversation_id <> $outside AND outcome = $done AND model <> ''"
+                f" AND NOT has_several_steps AND {_STANDS} AND NOT {_IS_HIDDEN}"
+                " AND opinion <> $disliked",
+                {
+                    "embedder": embedder,
+                    # An endpoint may answer with another model under the same name.
+                    "bytes": len(vector),
+                    "assistant": assistant_id,
+                    "outside": outside,
+                    "done": InteractionOutcome.DONE.value,
+                    "disliked": Feedback.DISLIKED.value,
+                },
+            ).fetchall()
+        if not rows:
+            return []
+        alike = unpacked([row[1] for row in rows], len(vector)) @ vector
+        ranked = sorted(
+            (row[2] != Feedback.LIKED, -float(similarity), row[0])
+            for row, similarity in zip(rows, alike, strict=True)
+            if similarity >= least
+        )
+        unbacked = self._unbacked([interaction_id for *_, interaction_id in ranked])
+        fitting = [i for is_not_liked, _, i in ranked if not (is_not_liked and i in unbacked)]
+        return _different(self.get(fitting[: _DEPTH * most]))[:most]
+
+    def _unbacked(self, interaction_ids: Sequence[str]) -> set[str]:
+        """Those whose answer was found to claim what its sources don't say."""
+        with self._database.read() as con:
+            rows = con.execute(
+                "SELECT message_id FROM messages WHERE message_id IN (SELECT unnest(?::VARCHAR[]))"
+                " AND list_has_any(json_extract_string(claims, '$[*].checked.verdict'), ?)",
+                [list(interaction_ids), _UNBACKED],
+            ).fetchall()
+        return {message_id for (message_id,) in rows}
+
+    def without_vector_of(self, embedder: str, most: int) -> list[Interaction]:
+        """The newest that have no vector of this embedder."""
+        return self._read(
+            f"{_SHOWN} WHERE embedder <> ? ORDER BY ended_at DESC LIMIT ?", [embedder, most]
+        )
+
+    def get(self, interaction_ids: Sequence[str]) -> list[Interaction]:
+        """Those of them that are remembered, in the order asked for."""
+        found = {
+            i.interaction_id: i
+            for i in self._read(
+                f"{_SHOWN} WHERE interaction_id IN (SELECT unnest(?::VARCHAR[]))",
+                [list(interaction_ids)],
+            )
+        }
+        return [found[one] for one in interaction_ids if one in found]
+
+    def newest(self, most: int) -> list[Interaction]:
+        """The last ones that are not hidden, the newest first."""
+        return self._read(
+            f"{_SHOWN} WHERE NOT {_IS_HIDDEN} ORDER BY ended_at DESC, interaction_id LIMIT ?",
+            [most],
+        )
+
+    def count(self) -> int:
+        """How many are not hidden."""
+        with self._database.read() as con:
+            [(count,)] = con.execute(
+                f"SELECT count(*) FROM interactions WHERE NOT {_IS_HIDDEN}"
+            ).fetchall()
+        return int(count)
+
+    def forget(self, interaction_ids: Sequence[str]) -> None:
+        """Remove these for good."""
+        self._database.note(
+            lambda con: con.execute(
+                "DELETE FROM interactions WHERE interaction_id IN (SELECT unnest(?::VARCHAR[]))",
+                [list(interaction_ids)],
+            )
+        )
+
+    def forget_all(self) -> None:
+        """Remove every one for good, hidden ones too."""
+        self._database.note(lambda con: con.execute("DELETE FROM interactions"))
+
+    def _read(self, sql: str, values: list[Any]) -> list[Interaction]:
+        with self._database.read() as con:
+            rows = con.execute(sql, values).fetchall()
+        return [_interaction(row) for row in rows]
+
+
+def _interaction(row: tuple[Any, ...]) -> Interaction:
+    *texts, outcome, ended_at, model, has_several_steps, assistant_id, opinion = row
+    interaction_id, conversation_id, question, asked, answer = texts
+    return Interaction(
+        interaction_id, conversation_id, question, asked, answer, InteractionOutcome(outcome),
+        ended_at, model, has_several_steps, assistant_id, Feedback(opinion),
+    )  # fmt: skip
+
+
+def _different(interactions: Sequence[Interaction]) -> list[Interaction]:
+    """Without those that ask in the same words as an earlier one of the list."""
+    firsts: dict[str, Interaction] = {}
+    for interaction in interactions:
+        firsts.setdefault(" ".join(interaction.asked.casefold().split()), interaction)
+    return list(firsts.values())

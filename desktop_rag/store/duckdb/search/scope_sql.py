@@ -1,0 +1,151 @@
+"""A scope as a condition of DuckDB's SQL, made on an open cursor. Any thread."""
+
+import re
+from datetime import UTC, date, datetime
+from typing import Any
+
+from desktop_rag.core.query import Filters
+from desktop_rag.store.contract.scope import Scope
+from desktop_rag.store.duckdb.database.database import Connection
+from desktop_rag.store.duckdb.search.library_statistics import LibraryStatistics
+from desktop_rag.store.duckdb.search.postings import key_of
+
+_CHUNKS_OF = (
+    " AND {column} IN (SELECT c.{column} FROM chunks c JOIN documents d USING (document_id)"
+    " JOIN sources s USING (source_id) LEFT JOIN collections k USING (collection_id)"
+    " WHERE {conditions})"
+)
+_HOLDING = (
+    "SELECT chunk_id FROM (SELECT key, chunk_id FROM postings"
+    " UNION ALL SELECT key, chunk_id FROM recent_postings)"
+    " WHERE key IN (SELECT unnest(${name}::UBIGINT[]))"
+)
+_NANOSECONDS = 1_000_000_000
+# Files attached to chats are few: where nothing else is asked, they are taken out of all.
+_ATTACHED = "(SELECT document_id FROM documents JOIN sources USING (source_id) WHERE is_attached)"
+_ATTACHED_CHUNKS = (
+    "(SELECT unnest(range(first_chunk, last_chunk + 1)) FROM document_texts"
+    f" WHERE document_id IN {_ATTACHED})"
+)
+_NOT_ATTACHED = {
+    "document_id": f" AND document_id NOT IN {_ATTACHED}",
+    "chunk_id": f" AND chunk_id NOT IN {_ATTACHED_CHUNKS}",
+    "content_hash": " AND content_hash NOT IN (SELECT unnest($attached_only::UUID[]))",
+}
+
+
+def folded(text: str) -> str:
+    """SQL for a text in small letters and one Unicode form; macOS gives names in another one."""
+    return f"replace(replace(nfc_normalize(lower({text})), 'ß', 'ss'), '\u03c2', '\u03c3')"
+
+
+def plain_name(path: str) -> str:
+    """SQL for what `documents.plain_name` holds: names are looked through at every question."""
+    return folded(f"parse_filename({path})")
+
+
+def condition_of(
+    scope: Scope, con: Connection, facts: LibraryStatistics, column: str
+) -> tuple[str, dict[str, Any]]:
+    """SQL that begins with AND, and its parameters; empty when everything may be found.
+
+    `column` is of the table chunks: chunk_id, content_hash or document_id.
+    """
+    conditions, parameters = _of_documents(scope)
+    # Files that vanished in great numbers are kept for a while, and found by no one.
+    if facts.hidden:
+        conditions.append("d.state <> 'gone'")
+    for n, word in enumerate((*scope.required, *scope.excluded)):
+        negation = "" if n < len(scope.required) else "NOT "
+        conditions.append(f"c.chunk_id {negation}IN ({_HOLDING.format(name=f'word{n}')})")
+        parameters[f"word{n}"] = [key_of(term) for term in word]
+    if scope.chunk_ids is not None:
+        conditions.append("c.chunk_id IN (SELECT unnest($chunks::BIGINT[]))")
+        parameters["chunks"] = list(scope.chunk_ids)
+    if scope.attached:
+        conditions.append("d.source_id IN (SELECT unnest($attached))")
+        parameters["attached"] = list(scope.attached)
+    elif facts.attached:
+        if not conditions:
+            only = _attached_only(con) if column == "content_hash" else None
+            return _NOT_ATTACHED[column], {} if only is None else {"attached_only": only}
+        conditions.append("NOT s.is_attached")
+    if not conditions:
+        return "", {}
+    return _CHUNKS_OF.format(column=column, conditions=" AND ".join(conditions)), parameters
+
+
+def _attached_only(con: Connection) -> list[str]:
+    """What attached files hold and the library doesn't: the same text may stand in both.
+
+    Asked apart: as a part of the search it would take a multiple of it.
+    """
+    held = con.execute(
+        f"SELECT chunk_id, content_hash::VARCHAR FROM chunks WHERE chunk_id IN {_ATTACHED_CHUNKS}"
+    ).fetchall()
+    hashes = {content_hash for _, content_hash in held}
+    elsewhere = con.execute(
+        "SELECT DISTINCT content_hash::VARCHAR FROM chunks WHERE content_hash IN"
+        " (SELECT unnest($hashes::UUID[])) AND chunk_id NOT IN (SELECT unnest($chunks::BIGINT[]))",
+        {"hashes": list(hashes), "chunks": [chunk_id for chunk_id, _ in held]},
+    ).fetchall()
+    return sorted(hashes - {row[0] for row in elsewhere})
+
+
+def _of_documents(scope: Scope) -> tuple[list[str], dict[str, Any]]:
+    conditions: list[str] = []
+    parameters: dict[str, Any] = {}
+    if scope.collection_ids is not None:
+        conditions.append("s.collection_id IN (SELECT unnest($collections))")
+        parameters["collections"] = list(scope.collection_ids)
+    if scope.document_ids is not None:
+        conditions.append("d.document_id IN (SELECT unnest($documents))")
+        parameters["documents"] = list(scope.document_ids)
+    for prefix, filters in (("", scope.filters), ("limit_", scope.limits)):
+        found, values = _passing(filters, prefix)
+        conditions += found
+        parameters |= values
+    return conditions, parameters
+
+
+def _passing(filters: Filters, prefix: str) -> tuple[list[str], dict[str, Any]]:
+    """What holds of documents that pass; the names of its parameters begin with the prefix."""
+    conditions: list[str] = []
+    parameters: dict[str, Any] = {}
+    for name, column, values in (
+        ("file", "parse_filename(d.path) || ' ' || d.part || ' ' || d.url", filters.files),
+        ("folder", "parse_dirpath(d.path) || '/'", filters.folders),
+        ("kind", "k.name", filters.collections),
+    ):
+        if values:
+            within = folded(column)
+            patterns = {f"{prefix}{name}{n}": _anywhere(value) for n, value in enumerate(values)}
+            each = [f"{within} LIKE {folded(f'${key}')} ESCAPE '!'" for key in patterns]
+            conditions.append(f"({' OR '.join(each)})")
+            parameters |= patterns
+    if filters.types:
+        conditions.append(
+            f"(lower(d.format) IN (SELECT unnest(${prefix}types)) OR"
+            f" list_contains(${prefix}types,"
+            " lower(regexp_extract(d.path, '\\.([^./\\\\]+)$', 1))))"
+        )
+        parameters[f"{prefix}types"] = list(filters.types)
+    if filters.after:
+        conditions.append(f"d.mtime_ns >= ${prefix}after")
+        parameters[f"{prefix}after"] = _nanoseconds(filters.after)
+    if filters.before:
+        conditions.append(f"d.mtime_ns < ${prefix}before")
+        parameters[f"{prefix}before"] = _nanoseconds(filters.before)
+    return conditions, parameters
+
+
+def _anywhere(part: str) -> str:
+    """The LIKE pattern of texts with this part, in which a star stands for anything."""
+    escaped = re.sub(r"[!%_]", r"!\g<0>", part)
+    return f"%{escaped.replace('*', '%')}%"
+
+
+def _nanoseconds(day: date) -> int:
+    """The first moment of a day where the person is."""
+    begins = datetime(day.year, day.month, day.day).astimezone()
+    return int(begins.astimezone(UTC).timestamp()) * _NANOSECONDS

@@ -1,0 +1,400 @@
+"""The chat: conversations on the left, the open one in the middle, its sources on the right.
+
+Qt thread. Everything stored or far is asked through the bridge.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+
+from desktop_rag.core.assistant import Assistant
+from desktop_rag.core.conversation import Conversation, Feedback, Message, SourceRef
+from desktop_rag.core.domain import Collection
+from desktop_rag.core.library_events import Notice
+from desktop_rag.core.question import Question
+from desktop_rag.core.settings import Settings
+from desktop_rag.ui.chat.answer_sources import AnswerSources
+from desktop_rag.ui.chat.chat_attachments import ChatAttachments
+from desktop_rag.ui.chat.chat_header import ChatHeader
+from desktop_rag.ui.chat.chat_session import ChatSession
+from desktop_rag.ui.chat.chat_sessions import ChatSessions
+from desktop_rag.ui.chat.conversation_actions import ConversationActions
+from desktop_rag.ui.chat.conversation_feed import ConversationFeed
+from desktop_rag.ui.chat.conversation_list import UNTITLED, ConversationList, title_of
+from desktop_rag.ui.chat.empty_chat import EmptyChat
+from desktop_rag.ui.chat.library_overview import LibraryOverview
+from desktop_rag.ui.chat.side_panels import SidePanels
+from desktop_rag.ui.composer.composer import Composer
+from desktop_rag.ui.composer.model_choice import ModelChoice
+from desktop_rag.ui.documents.address_question import ask_to_open
+from desktop_rag.ui.documents.document_view import PlaceInDocument
+from desktop_rag.ui.documents.place_opener import PlaceOpener
+from desktop_rag.ui.documents.sources_panel import SourcesPanel
+from desktop_rag.ui.foundation.bridge import Bridge
+from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.messages.message_view import MessageView
+from desktop_rag.ui.personal.assistant_actions import AssistantActions
+from desktop_rag.ui.personal.memory_actions import MemoryActions
+from desktop_rag.ui.personal.prompt_actions import PromptActions
+from desktop_rag.ui.widgets.controls import centred
+
+if TYPE_CHECKING:
+    from desktop_rag.answer.chat import Chat
+    from desktop_rag.ingest.library import Library
+
+_COMPOSER_PX = 780
+
+
+class ChatPage(QWidget):
+    """Connects the conversation list, the messages, the composer and the sources. `askable` is
+    what there is to ask, `models` which one answers, `prompts` the prompts that are kept.
+
+    `undo_offered` carries a Notice and what undoes it, `told` a Notice.
+    """
+
+    undo_offered = Signal(object, object)
+    told = Signal(object)
+    settings_requested = Signal()
+    folder_requested = Signal()
+
+    def __init__(self, bridge: Bridge, library: "Library", chat: "Chat", theme: Theme) -> None:
+        super().__init__()
+        self._bridge = bridge
+        self._chat = chat
+        self._theme = theme
+        self._opener = PlaceOpener(bridge, library, theme, self)
+        self._feed = ConversationFeed(bridge, chat, self)
+        self._actions = ConversationActions(bridge, chat, self)
+        self._memory = MemoryActions(bridge, chat, self)
+        self._sessions = ChatSessions(bridge, chat, self)
+        self._assistants = AssistantActions(bridge, chat, theme, self)
+        self.askable = LibraryOverview(bridge, library, self)
+        self._build()
+        self.prompts = PromptActions(bridge, chat, self._composer.prompts, self)
+        self._attachments = ChatAttachments(
+            bridge, library, chat, self._composer, self._sessions, self._opener,
+            choice=self._assistants.choice, page=self,
+        )  # fmt: skip
+        self._connect()
+        self._sessions.show_current()
+
+    def _build(self) -> None:
+        self._list = ConversationList(self._theme)
+        self.models = ModelChoice(self._theme, self._bridge, self._chat)
+        self._header = ChatHeader(self._theme, self._assistants.choice, self.models)
+        self._empty = EmptyChat(self._theme)
+        self._messages = MessageView(self._theme)
+        self._composer = Composer(self._theme)
+        self._panel = SourcesPanel(self._theme)
+        self._stack = QStackedWidget()
+        self._stack.addWidget(self._empty)
+        self._stack.addWidget(self._messages)
+        composer_row = centred(self._composer, _COMPOSER_PX)
+        composer_row.setContentsMargins(16, 4, 16, 14)
+        centre = QWidget()
+        column = QVBoxLayout(centre)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self._header)
+        column.addWidget(self._stack, 1)
+        column.addLayout(composer_row)
+        self._sides = SidePanels(self._list, centre, self._panel)
+        self._sources = AnswerSources(self._panel, self._sides)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.addWidget(self._sides)
+        # Only in here: on other pages Esc takes back a question or a choice.
+        self._stop_key = QShortcut(QKeySequence("Esc"), self)
+        self._stop_key.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+
+    def _connect(self) -> None:
+        self._connect_messages()
+        self._connect_sessions()
+        self._assistants.choice.chosen.connect(self._on_assistant_chosen)
+        self.askable.known.connect(self._on_library_known)
+        self._feed.listed.connect(self._on_listed)
+        self._feed.restored.connect(self.open_conversation)
+        self._list.new_requested.connect(self.new_chat)
+        self._list.opened.connect(self.open_conversation)
+        self._list.renamed.connect(self._feed.rename)
+        self._list.delete_requested.connect(self._on_delete_requested)
+        self._list.pinned.connect(self._feed.set_pinned)
+        self._list.find_requested.connect(self._feed.find)
+        self._feed.found.connect(self._list.show_found)
+        self._list.import_requested.connect(lambda: self._actions.import_into(self._show_copy))
+        self._actions.told.connect(self.told)
+        self._header.list_toggled.connect(self._sides.toggle_left)
+        self._header.sources_toggled.connect(self._sides.toggle_right)
+        self._header.rename_requested.connect(self._list.rename_current)
+        self._header.delete_requested.connect(self._list.delete_current)
+        self._header.pin_requested.connect(self._on_pin_requested)
+        self._header.export_requested.connect(self._on_export_requested)
+        self._empty.question_chosen.connect(self.ask)
+        self._empty.folder_requested.connect(self.folder_requested)
+        self._empty.settings_requested.connect(self.settings_requested)
+        self._composer.submitted.connect(self._on_submitted)
+        self._composer.edited.connect(self._on_question_edited)
+        self._composer.stop_requested.connect(self.stop)
+        self._stop_key.activated.connect(self.stop)
+        self._panel.close_requested.connect(self._sides.toggle_right)
+        self._panel.open_requested.connect(self.open_source)
+        self._panel.view_requested.connect(self.view_source)
+
+    def _connect_messages(self) -> None:
+        self._messages.retry_requested.connect(self._on_retry_requested)
+        self._messages.every_file_requested.connect(
+            lambda: self._actions.ask_every_file(self._session)
+        )
+        self._messages.settings_requested.connect(self.settings_requested)
+        self._messages.sources_requested.connect(self._on_sources_requested)
+        self._messages.edit_requested.connect(self._composer.edit)
+        self._messages.attachment_opened.connect(self._attachments.open)
+        self._messages.fork_requested.connect(lambda m: self._actions.fork(m, self._show_copy))
+        self._messages.feedback_given.connect(self._on_feedback_given)
+        self._messages.rewrite_requested.connect(self._on_rewrite_requested)
+        self._messages.follow_up_chosen.connect(self.ask)
+        self._messages.view_requested.connect(self.view_source)
+        self._messages.place_wanted.connect(self._actions.find_place)
+        self._messages.remembered_requested.connect(self._memory.show_remembered)
+        self._messages.citation_clicked.connect(self._on_citation_clicked)
+        self._messages.address_clicked.connect(self._on_address_clicked)
+
+    def _connect_sessions(self) -> None:
+        self._sessions.shown.connect(self._on_session_shown)
+        self._sessions.messages_changed.connect(self._on_messages_changed)
+        self._sessions.conversation_known.connect(self._on_conversation_known)
+        self._sessions.busy_changed.connect(self._composer.set_busy)
+        self._sessions.answered.connect(self._feed.refresh)
+        self._sessions.replaced.connect(self._on_answer_replaced)
+
+    # --- what the window calls ------------------------------------------------------------------
+
+    def apply(self, settings: Settings) -> None:
+        """Take over settings that concern what is shown here."""
+        self.models.show_settings(settings)
+        self._assistants.apply(settings)
+        self._empty.show_endpoint(is_set=settings.endpoint.is_set)
+        self._attachments.check()
+        answers = settings.answers
+        self._messages.hide_unsupported(
+            is_wanted=answers.checks_claims and answers.hides_unsupported
+        )
+
+    def show_examples(self, questions: Sequence[str]) -> None:
+        """Offer questions to begin with."""
+        self._empty.show_examples(questions)
+
+    def refresh(self) -> None:
+        """Fetch the conversations, the collections and what there is to ask."""
+        self._feed.refresh()
+        self._assistants.refresh()
+        self.askable.refresh()
+
+    @Slot()
+    def new_chat(self) -> None:
+        """Go to a conversation that was not asked yet; it is stored with its first question."""
+        if self._session.conversation_id or self._session.is_busy:
+            self._sessions.show_new()
+        self.focus_composer()
+
+    @Slot()
+    def focus_composer(self) -> None:
+        """Go to where questions are written."""
+        self._composer.setFocus(Qt.FocusReason.ShortcutFocusReason)
+
+    @Slot()
+    def stop(self) -> None:
+        """End the answer that is being written here."""
+        self._session.stop()
+
+    @property
+    def is_answering(self) -> bool:
+        """Whether an answer is on its way here."""
+        return self._session.is_busy
+
+    @Slot(object)
+    def open_conversation(self, conversation: Conversation) -> None:
+        """Show a stored conversation."""
+        self._sessions.show_conversation(conversation)
+
+    @Slot(str)
+    def ask(self, question: str) -> None:
+        """Ask in the open conversation, of the documents that are chosen."""
+        self._composer.send(question)
+
+    def summarise(self, request: str) -> None:
+        """Ask for a summary in a new chat, once it is agreed to when it takes many requests."""
+
+        def ask(request: str) -> None:
+            self._sessions.begin()
+            # What was agreed to is what is asked.
+            self._assistants.choice.choose("")
+            self._on_submitted(Question(request))
+
+        self._actions.ask_about_files(request, ask)
+
+    def write_question(self, question: str) -> None:
+        """Put a question into the composer of a new chat, to be sent by the person."""
+        self.new_chat()
+        self._composer.set_text(question)
+
+    @Slot(object)
+    def open_source(self, source: SourceRef) -> None:
+        """Open the file of a source at its place."""
+        if source.is_in_library:
+            self._opener.open(Path(source.path), source.url, source.anchor)
+
+    @Slot(object)
+    def view_source(self, source: SourceRef) -> None:
+        """Show the place of a source in what was read of its document."""
+        self._opener.view(PlaceInDocument(source.document_id, source.start, source.end))
+
+    # --- sessions -------------------------------------------------------------------------------
+
+    @property
+    def _session(self) -> ChatSession:
+        return self._sessions.current
+
+    @Slot(object)
+    def _on_session_shown(self, session: ChatSession) -> None:
+        self._messages.set_model(session.model)
+        self._composer.set_busy(session.is_busy)
+        self._assistants.choice.choose(session.assistant_id)
+        self._composer.choose_collection(session.collection_id)
+        self._composer.end_editing()
+        self._list.choose(session.conversation_id)
+        self._show_header()
+
+    def _show_header(self) -> None:
+        conversation = self._session.conversation
+        self._header.show_chat(
+            title_of(conversation) if conversation else UNTITLED,
+            is_stored=conversation is not None,
+            is_pinned=conversation is not None and conversation.is_pinned,
+        )
+
+    @Slot()
+    def _on_messages_changed(self) -> None:
+        model = self._session.model
+        self._stack.setCurrentWidget(self._messages if model.rowCount() else self._empty)
+        self._sources.follow(model)
+
+    @Slot(object)
+    def _on_conversation_known(self, conversation: Conversation) -> None:
+        self._list.choose(conversation.conversation_id)
+        self._show_header()
+        self._feed.refresh()
+
+    @Slot(object)
+    def _on_listed(self, conversations: list[Conversation]) -> None:
+        self._list.show_conversations(conversations)
+        for conversation in conversations:
+            if conversation.conversation_id == self._session.conversation_id:
+                self._session.rename(conversation)
+                self._show_header()
+
+    # --- what the person does -------------------------------------------------------------------
+
+    @Slot(object)
+    def _on_submitted(self, question: Question) -> None:
+        if not self._session.is_busy:
+            self._session.ask(replace(question, assistant_id=self._assistants.choice.assistant_id))
+            self._messages.scroll_to_end()
+
+    @Slot()
+    def _on_retry_requested(self) -> None:
+        self._session.retry()
+
+    @Slot(object, object)
+    def _on_question_edited(self, message: Message, question: Question) -> None:
+        assistant_id = self._assistants.choice.assistant_id
+
+        def ask(copy: Conversation, messages: list[Message]) -> None:
+            self._show_copy(copy, messages)
+            ask_here()
+
+        def ask_here() -> None:
+            self._assistants.choice.choose(assistant_id)
+            self._on_submitted(question)
+
+        if self._session.model.turn(0).message == message:
+            self._sessions.begin()
+            ask_here()
+        else:
+            self._actions.fork_before(message, ask)
+
+    @Slot(object, object)
+    def _on_feedback_given(self, message: Message, feedback: Feedback) -> None:
+        self._session.give_feedback(message, feedback)
+
+    @Slot(object)
+    def _on_rewrite_requested(self, message: Message) -> None:
+        session = self._session
+        self._actions.ask_to_rewrite(message, lambda: self._sessions.reload(session))
+
+    def _show_copy(self, copy: Conversation, messages: list[Message]) -> None:
+        self._sessions.show_copy(copy, messages)
+        self._feed.refresh()
+        self.focus_composer()
+
+    @Slot(object, object, object)
+    def _on_answer_replaced(self, session: ChatSession, former: Message, present: Message) -> None:
+        def reload() -> None:
+            self._sessions.reload(session)
+
+        self.undo_offered.emit(
+            Notice("Answered again. The former answer was replaced."),
+            lambda: self._actions.put_back(former, present, reload),
+        )
+
+    @Slot()
+    def _on_pin_requested(self) -> None:
+        if conversation := self._session.conversation:
+            self._feed.set_pinned(conversation.conversation_id, not conversation.is_pinned)
+
+    @Slot()
+    def _on_export_requested(self) -> None:
+        if conversation := self._session.conversation:
+            self._actions.ask_where_to_export(conversation)
+
+    @Slot(object)
+    def _on_delete_requested(self, conversation: Conversation) -> None:
+        self._sessions.leave(conversation.conversation_id)
+        self._feed.delete(conversation)
+        notice = Notice(f"Deleted “{title_of(conversation)}”.")
+        self.undo_offered.emit(notice, lambda: self._feed.restore(conversation))
+
+    @Slot(object)
+    def _on_assistant_chosen(self, assistant: Assistant | None) -> None:
+        self._composer.offer_only(assistant.collection_ids if assistant else ())
+        self.models.show_own(assistant.model if assistant and assistant.has_model else "")
+
+    # --- sources --------------------------------------------------------------------------------
+
+    @Slot(object, int)
+    def _on_citation_clicked(self, message: Message, n: int) -> None:
+        self._sources.open(message)
+        self._panel.choose(n)
+        source = next(source for source in message.sources if source.n == n)
+        self.open_source(source)
+
+    @Slot(object)
+    def _on_sources_requested(self, message: Message) -> None:
+        self._sources.open(message)
+
+    @Slot(str)
+    def _on_address_clicked(self, address: str) -> None:
+        ask_to_open(address, self)
+
+    @Slot(object, int, int)
+    def _on_library_known(
+        self, collections: list[Collection], source_count: int, document_count: int
+    ) -> None:
+        self._composer.set_collections(collections)
+        self._assistants.set_collections(collections)
+        self._empty.show_library(source_count, document_count)

@@ -1,0 +1,100 @@
+"""What a chat shows before the first question: what can be asked, and how to begin. Qt thread."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
+
+from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.foundation.wording import count_of
+from desktop_rag.ui.messages.question_button import QuestionButton
+from desktop_rag.ui.widgets.controls import IconLabel, PlainLabel, TextButton, centred
+
+_COLUMN_PX = 440
+_MOST_EXAMPLES = 4
+
+
+class EmptyChat(QScrollArea):
+    """A friendly beginning; `question_chosen` carries the example that was pressed."""
+
+    question_chosen = Signal(str)
+    folder_requested = Signal()
+    settings_requested = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWidgetResizable(True)
+        self.setAccessibleName("What can be asked")
+        self._examples: list[QuestionButton] = []
+        self._is_empty = True
+        self._build(theme)
+        self.show_library(0, 0)
+
+    def _build(self, theme: Theme) -> None:
+        self._words = PlainLabel(tone="muted", wrap=True)
+        self._words.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        self._add = TextButton("Add a folder", kind="primary")
+        self._add.setObjectName("addFolderButton")
+        self._endpoint = TextButton("", kind="quiet")
+        self._endpoint.setText("Answers are excerpts: no endpoint is set. Open settings")
+        title = PlainLabel("Ask your documents", scale="title")
+        middle = Qt.AlignmentFlag.AlignHCenter
+        inner = QWidget()
+        column = QVBoxLayout(inner)
+        column.setSpacing(10)
+        column.addWidget(IconLabel(theme, "chat:accent", size_px=40), 0, middle)
+        column.addWidget(title, 0, middle)
+        column.addWidget(self._words)
+        column.addSpacing(8)
+        self._questions = QVBoxLayout()
+        column.addLayout(self._questions)
+        column.addWidget(self._add, 0, middle)
+        column.addWidget(self._endpoint, 0, middle)
+        page = QWidget()
+        page.setProperty("kind", "page")
+        self.setWidget(page)
+        outer = QVBoxLayout(page)
+        outer.setContentsMargins(24, 24, 24, 24)
+        outer.addStretch(2)
+        outer.addLayout(centred(inner, _COLUMN_PX))
+        outer.addStretch(3)
+        self._add.clicked.connect(self.folder_requested)
+        self._endpoint.clicked.connect(self.settings_requested)
+
+    def show_examples(self, questions: Sequence[str]) -> None:
+        """Offer these questions to begin with, or others than before."""
+        for button in self._examples:
+            button.deleteLater()
+        self._examples = [QuestionButton(q, "example") for q in questions[:_MOST_EXAMPLES]]
+        for button in self._examples:
+            button.clicked.connect(self._on_example_clicked)
+            self._questions.addWidget(button)
+            button.setVisible(not self._is_empty)
+
+    def show_library(self, sources: int, files: int) -> None:
+        """Say what can be asked: how many sources and searchable files there are."""
+        self._is_empty = sources == 0
+        if self._is_empty:
+            words = (
+                "Choose a folder of documents first. They stay on this computer and are kept up to "
+                "date; then ask anything about them."
+            )
+        else:
+            words = (
+                f"Ask anything about your {count_of(files, 'file')}. Every answer has numbered "
+                "sources that open at the exact place."
+            )
+        self._words.setText(words)
+        self._add.setVisible(self._is_empty)
+        for button in self._examples:
+            button.setVisible(not self._is_empty)
+
+    def show_endpoint(self, *, is_set: bool) -> None:
+        """Mention that answers are excerpts while there is no endpoint."""
+        self._endpoint.setVisible(not is_set)
+
+    @Slot()
+    def _on_example_clicked(self) -> None:
+        button = self.sender()
+        assert isinstance(button, QuestionButton)
+        self.question_chosen.emit(button.question)

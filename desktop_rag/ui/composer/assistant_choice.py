@@ -1,0 +1,85 @@
+"""The button in the chat that says which assistant answers, and offers the others. Qt thread."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QWidget
+
+from desktop_rag.core.assistant import Assistant
+from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.foundation.wording import one_line, shortened
+from desktop_rag.ui.widgets.controls import plain_tooltip
+from desktop_rag.ui.widgets.menu_button import MenuButton
+
+NO_ASSISTANT = "No assistant"
+_LONGEST_NAME = 30
+_LONGEST_ENTRY = 60
+
+
+class AssistantChoice(MenuButton):
+    """`chosen` carries the Assistant that answers from now on, or None."""
+
+    chosen = Signal(object)
+    new_requested = Signal()
+    list_requested = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(theme, parent)
+        self._assistants: Sequence[Assistant] = ()
+        self._wanted_id = ""
+        self.setObjectName("assistantChoice")
+        self.choices.triggered.connect(self._on_triggered)
+        self._show()
+
+    @property
+    def assistant(self) -> Assistant | None:
+        """Who is asked next; None for no assistant, also when the wanted one is gone."""
+        found = (a for a in self._assistants if a.assistant_id == self._wanted_id)
+        return next(found, None)
+
+    @property
+    def assistant_id(self) -> str:
+        """The id of who is asked next; "" for no assistant."""
+        return self.assistant.assistant_id if self.assistant else ""
+
+    def show_assistants(self, assistants: Sequence[Assistant]) -> None:
+        """Offer these; one that was wanted and is back again is chosen again."""
+        if list(assistants) != list(self._assistants):
+            self._assistants = assistants
+            self._show()
+
+    def choose(self, assistant_id: str) -> None:
+        """Choose an assistant; "" or one that is gone is none."""
+        self._wanted_id = assistant_id
+        self._show()
+
+    def _show(self) -> None:
+        """Say who is chosen, and tell it."""
+        name = self.assistant.name if self.assistant else NO_ASSISTANT
+        self.setText(shortened(name, _LONGEST_NAME))
+        self.setAccessibleName(f"Assistant: {one_line(name)}. Choose another")
+        self.setToolTip(plain_tooltip(f"Assistant: {one_line(name)}"))
+        self._fill()
+        self.chosen.emit(self.assistant)
+
+    def _fill(self) -> None:
+        self.choices.clear()
+        self._add(NO_ASSISTANT, "")
+        for assistant in self._assistants:
+            self._add(shortened(assistant.name, _LONGEST_ENTRY), assistant.assistant_id)
+        self.choices.addSeparator()
+        self.choices.addAction("New assistant…").triggered.connect(self.new_requested)
+        if self._assistants:
+            self.choices.addAction("All assistants…").triggered.connect(self.list_requested)
+
+    def _add(self, words: str, assistant_id: str) -> None:
+        action = self.choices.addAction(words)
+        action.setData(assistant_id)
+        action.setCheckable(True)
+        action.setChecked(assistant_id == self.assistant_id)
+
+    @Slot(QAction)
+    def _on_triggered(self, action: QAction) -> None:
+        if action.isCheckable():
+            self.choose(action.data())

@@ -1,0 +1,180 @@
+"""What is attached, as chips above the question and in a question that was sent. Qt thread."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
+
+from desktop_rag.core.attachment import Attachment, AttachmentKind
+from desktop_rag.core.errors import AppError
+from desktop_rag.ui.composer.attached_files import Chip
+from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.widgets.controls import (
+    Card,
+    ElidedLabel,
+    IconButton,
+    IconLabel,
+    PlainLabel,
+    plain_tooltip,
+)
+from desktop_rag.ui.widgets.elided_button import ElidedButton
+
+_MOST_COLUMNS = 2
+_TWO_COLUMNS_FROM_PX = 440
+_ICON_PX = 16
+
+
+class AttachmentChip(Card):
+    """One of them with its name, how it is, and × to take it away."""
+
+    remove_requested = Signal(int)
+
+    def __init__(self, theme: Theme, chip: Chip, parent: QWidget) -> None:
+        super().__init__(parent, kind="chip", tone="danger" if chip.error else "")
+        self._key = chip.key
+        name = one_line(chip.name)
+        icon = "error:danger" if chip.error else f"{_icon(is_image=chip.is_image)}:muted"
+        title = ElidedLabel(name, mode=Qt.TextElideMode.ElideMiddle)
+        said = _said(chip)
+        state = ElidedLabel(said, tone="danger" if chip.error else "muted", scale="small")
+        state.setObjectName("attachmentState")
+        state.setToolTip(plain_tooltip(said))
+        close = IconButton(theme, "close:muted", f"Remove {name}")
+        close.clicked.connect(self._on_close_clicked)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(8, 2, 2, 2)
+        row.setSpacing(6)
+        row.addWidget(IconLabel(theme, icon, self, size_px=_ICON_PX))
+        row.addWidget(title, 3)
+        row.addWidget(state, 9 if chip.error else 2)
+        row.addWidget(close)
+        self.setAccessibleName(f"Attached: {name}, {said}")
+
+    @Slot()
+    def _on_close_clicked(self) -> None:
+        self.remove_requested.emit(self._key)
+
+
+class AttachmentStrip(QWidget):
+    """The chips of a conversation, and below them why nothing can be sent with these, if so."""
+
+    remove_requested = Signal(int)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._chips: list[AttachmentChip] = []
+        self._wide: list[bool] = []
+        self._placed_columns = _MOST_COLUMNS
+        self._grid = QGridLayout()
+        self._grid.setSpacing(6)
+        self._note = PlainLabel(tone="danger", scale="small", wrap=True)
+        self._note.setObjectName("attachmentNote")
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 2, 4, 4)
+        column.setSpacing(6)
+        column.addLayout(self._grid)
+        column.addWidget(self._note)
+        self._note.hide()
+        self.hide()
+
+    def show_chips(self, chips: Sequence[Chip]) -> None:
+        """Show these, those that could not be read below the others."""
+        for former in self._chips:
+            self._grid.removeWidget(former)
+            former.hide()
+            former.deleteLater()
+        # A reason takes a row, and so does what is alone.
+        ordered = sorted(chips, key=lambda chip: chip.error is not None)
+        self._wide = [chip.error is not None or len(ordered) == 1 for chip in ordered]
+        self._chips = [AttachmentChip(self._theme, chip, self) for chip in ordered]
+        for widget in self._chips:
+            widget.remove_requested.connect(self.remove_requested)
+        self._place()
+        self.setVisible(bool(chips))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if self._columns != self._placed_columns:
+            self._place()
+
+    @property
+    def _columns(self) -> int:
+        return 1 if self.width() < _TWO_COLUMNS_FROM_PX else 2
+
+    def _place(self) -> None:
+        self._placed_columns = columns = self._columns
+        place = 0
+        for widget, is_wide in zip(self._chips, self._wide, strict=True):
+            width = columns if is_wide else 1
+            place += -place % width
+            self._grid.addWidget(widget, *divmod(place, columns), 1, width)
+            place += width
+            widget.show()
+        for number in range(_MOST_COLUMNS):
+            self._grid.setColumnStretch(number, int(number < columns))
+
+    def show_refusal(self, error: AppError | None) -> None:
+        """Say why nothing can be sent with what is attached."""
+        self._note.setText(f"{error.title} {error.hint}" if error else "")
+        self._note.setVisible(error is not None)
+
+
+class SentAttachments(QWidget):
+    """What a question was asked with; pressed, `opened` carries the attachment."""
+
+    opened = Signal(object)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._shown: tuple[Attachment, ...] = ()
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(0)
+        self.hide()
+
+    def show_attachments(self, attachments: tuple[Attachment, ...]) -> None:
+        """Show these, one a line."""
+        if attachments == self._shown:
+            return
+        self._shown = attachments
+        while item := self._column.takeAt(0):
+            if former := item.widget():
+                former.hide()
+                former.deleteLater()
+        for attachment in attachments:
+            self._column.addWidget(self._line(attachment))
+        self.setVisible(bool(attachments))
+
+    def _line(self, attachment: Attachment) -> QWidget:
+        line = QWidget(self)
+        words = one_line(f"{attachment.name} · {attachment.extent()}")
+        # A file's name is foreign and may be long: it must not widen the window.
+        button = ElidedButton(words, "quiet", line)
+        button.setProperty("part", "attachment")
+        # Of one that came with an imported chat there is only the name.
+        button.setEnabled(attachment.has_text or attachment.kind is AttachmentKind.IMAGE)
+        button.clicked.connect(lambda: self.opened.emit(attachment))
+        row = QHBoxLayout(line)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(0)
+        row.addStretch(1)
+        icon = _icon(is_image=attachment.kind is AttachmentKind.IMAGE)
+        row.addWidget(IconLabel(self._theme, f"{icon}:muted", line, size_px=_ICON_PX))
+        row.addWidget(button)
+        return line
+
+
+def _said(chip: Chip) -> str:
+    if chip.error:
+        title = chip.error.title
+        stop = "" if title.endswith((".", "!", "?")) else "."
+        return one_line(f"{title}{stop} {chip.error.hint}")
+    return chip.attachment.extent() if chip.attachment else "reading…"
+
+
+def _icon(*, is_image: bool) -> str:
+    return "image" if is_image else "file-text"

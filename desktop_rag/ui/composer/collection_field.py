@@ -1,0 +1,31 @@
+"""Where one chooses a collection by name, or names a new one. Qt thread."""
+
+from collections.abc import Sequence
+
+from PySide6.QtWidgets import QComboBox, QLineEdit, QWidget
+
+from desktop_rag.core.domain import Collection
+from desktop_rag.ui.foundation.wording import one_line
+
+_LONGEST_NAME = 80
+
+
+class CollectionField(QComboBox):
+    """The names of the collections there are; any other name makes a new one."""
+
+    def __init__(self, collections: Sequence[Collection], parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setEditable(True)
+        self.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
+        self.setMaxCount(1000)
+        line = QLineEdit()
+        line.setMaxLength(_LONGEST_NAME)
+        line.setPlaceholderText("My documents")
+        self.setLineEdit(line)
+        self.addItems([one_line(collection.name) for collection in collections])
+        self.setAccessibleName("Collection")
+
+    @property
+    def name(self) -> str:
+        """The chosen name; empty for the first collection."""
+        return self.currentText().strip()

@@ -1,0 +1,111 @@
+"""The button in the chat that says which model answers, and offers the others. Qt thread."""
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QWidget
+
+from desktop_rag.core.settings import EndpointSettings, Settings
+from desktop_rag.ui.foundation.bridge import Bridge
+from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.foundation.wording import literal, one_line, shortened
+from desktop_rag.ui.widgets.controls import plain_tooltip
+from desktop_rag.ui.widgets.menu_button import MenuButton
+
+if TYPE_CHECKING:
+    from desktop_rag.answer.chat import Chat
+
+_EXCERPTS = "Excerpts, no model"
+_MOST_MODELS = 12
+_LONGEST_NAME = 40
+
+
+class ModelChoice(MenuButton):
+    """`chosen` carries an endpoint's address and a model; both are empty for excerpts."""
+
+    chosen = Signal(str, str)
+    settings_requested = Signal()
+
+    def __init__(
+        self, theme: Theme, bridge: Bridge, chat: "Chat", parent: QWidget | None = None
+    ) -> None:
+        super().__init__(theme, parent)
+        self._bridge = bridge
+        self._chat = chat
+        self._settings = Settings()
+        self._own = ""
+        self._offers: dict[str, list[str]] = {}
+        self.setObjectName("modelChoice")
+        self.choices.aboutToShow.connect(self._look_up_offers)
+        self.choices.triggered.connect(self._on_triggered)
+
+    def show_settings(self, settings: Settings) -> None:
+        """Show which model answers by these settings."""
+        self._settings = settings
+        self._show()
+        self._look_up_offers()
+
+    def show_own(self, model: str) -> None:
+        """Show the model of an assistant, in place of the one that is chosen; "" for none."""
+        self._own = model
+        self._show()
+
+    def _show(self) -> None:
+        endpoint = self._settings.endpoint
+        self.setEnabled(not self._own)
+        chosen = endpoint.model if endpoint.is_set else "Excerpts"
+        self.setText(shortened(self._own or chosen, _LONGEST_NAME))
+        says = f"Answers: {endpoint.model} at {endpoint.label}" if endpoint.is_set else _EXCERPTS
+        choose = "The assistant answers with it" if self._own else "Choose another"
+        self.setAccessibleName(f"{one_line(self._own or says)}. {choose}")
+        self.setToolTip(plain_tooltip("The model of the assistant" if self._own else ""))
+        self.setVisible(bool(self._settings.endpoints or self._own))
+
+    @Slot()
+    def _look_up_offers(self) -> None:
+        addresses = [endpoint.base_url for endpoint in self._settings.endpoints]
+        self._fill()
+        self._bridge.run(
+            self,
+            lambda: {url: list(self._chat.models.offered(url)) for url in addresses},
+            self._on_offers,
+        )
+
+    def _on_offers(self, offers: dict[str, list[str]]) -> None:
+        if offers != self._offers:
+            self._offers = offers
+            self._fill()
+
+    def _fill(self) -> None:
+        self.choices.clear()
+        for endpoint in self._settings.endpoints:
+            self.choices.addAction(literal(endpoint.label)).setEnabled(False)
+            for model in self._models_of(endpoint):
+                self._add(model, endpoint.base_url, model)
+            self.choices.addSeparator()
+        self._add(_EXCERPTS, "", "")
+        self.choices.addAction("Settings…").setData(None)
+
+    def _models_of(self, endpoint: EndpointSettings) -> list[str]:
+        """Its own model first, and some of those that it offered."""
+        own = [endpoint.model] if endpoint.model else []
+        offered = [name for name in self._offers.get(endpoint.base_url, []) if name not in own]
+        return (own + offered)[:_MOST_MODELS]
+
+    def _add(self, words: str, base_url: str, model: str) -> None:
+        action = self.choices.addAction(literal(words))
+        action.setData((base_url, model))
+        action.setCheckable(True)
+        used = self._settings.endpoint
+        now = (used.base_url, used.model) if used.is_set else ("", "")
+        action.setChecked((base_url, model) == now)
+
+    @Slot(QAction)
+    def _on_triggered(self, action: QAction) -> None:
+        data = action.data()
+        if data is None:
+            self.settings_requested.emit()
+            return
+        base_url, model = data
+        self.chosen.emit(base_url, model)

@@ -1,0 +1,340 @@
+"""A document as it was read: its passages, its text, and for a PDF the page, with a place marked.
+
+Qt thread; what it shows is read through the bridge.
+"""
+
+from dataclasses import dataclass
+from threading import Event
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QModelIndex, QStringListModel, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QCloseEvent, QGuiApplication, QKeySequence, QShortcut
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHBoxLayout,
+    QLineEdit,
+    QListView,
+    QScrollArea,
+    QSplitter,
+    QTabWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from desktop_rag.core.anchors import HEADING_SEPARATOR, PageView
+from desktop_rag.core.domain import Document
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.parsed import Chunk
+from desktop_rag.ui.documents.document_text import DocumentText
+from desktop_rag.ui.documents.page_picture import PagePicture
+from desktop_rag.ui.foundation.bridge import Bridge, Job
+from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.foundation.wording import count_of, one_line
+from desktop_rag.ui.widgets.controls import ElidedLabel, IconButton, PlainLabel, TextButton
+
+if TYPE_CHECKING:
+    from desktop_rag.ingest.library import Library
+
+_WIDTH_PX = 1040
+_HEIGHT_PX = 720
+_LIST_PX = 300
+_PICTURE_PX = 1400
+_FIRST_WORDS = 70
+_SETTLE_MS = 120
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceInDocument:
+    """What to show: a document, and the span of a passage or quote in its text, if any."""
+
+    document_id: str
+    start: int = 0
+    end: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """Everything about a document, read on a worker thread."""
+
+    document: Document | None
+    text: str
+    chunks: list[Chunk]
+
+
+class DocumentView(QWidget):
+    """A window of its own. `open_asked` carries (Document, Anchor) to open in another program."""
+
+    open_asked = Signal(object, object)
+
+    def __init__(
+        self, bridge: Bridge, library: "Library", theme: Theme, place: PlaceInDocument,
+        parent: QWidget,
+    ) -> None:  # fmt: skip
+        super().__init__(parent, Qt.WindowType.Window)
+        self._bridge = bridge
+        self._library = library
+        self._theme = theme
+        self._place = place
+        self._read = _Read(None, "", [])
+        self._cancel = Event()
+        self._job: Job | None = None
+        self._page_timer = QTimer(self)
+        self._page_timer.setSingleShot(True)
+        self._page_timer.setInterval(_SETTLE_MS)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.setProperty("kind", "page")
+        self.setWindowTitle("Document")
+        self._build()
+        self._connect()
+        bridge.run(self, self._load, self._on_loaded)
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        self._cancel.set()
+        super().closeEvent(event)
+
+    # --- building --------------------------------------------------------------------------------
+
+    def _build(self) -> None:
+        self._title = ElidedLabel(scale="heading")
+        self._details = ElidedLabel(tone="muted", scale="small", mode=Qt.TextElideMode.ElideMiddle)
+        self._reason = PlainLabel(tone="warning", wrap=True)
+        self._list = QListView()
+        self._list.setAccessibleName("Passages")
+        self._list.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self._list.setUniformItemSizes(True)
+        self._list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._passages = QStringListModel(self)
+        self._list.setModel(self._passages)
+        self._text = DocumentText(self._theme)
+        self._page = PagePicture(self._theme)
+        self._page_state = PlainLabel(tone="muted", wrap=True)
+        self._tabs = QTabWidget()
+        self._tabs.addTab(self._text, "Text")
+        self._page_tab = self._build_page_tab()
+        sides = QSplitter(Qt.Orientation.Horizontal)
+        sides.addWidget(self._list)
+        sides.addWidget(self._tabs)
+        sides.setStretchFactor(1, 1)
+        sides.setSizes([_LIST_PX, _WIDTH_PX - _LIST_PX])
+        column = QVBoxLayout(self)
+        column.setContentsMargins(18, 14, 18, 14)
+        column.setSpacing(8)
+        column.addWidget(self._title)
+        column.addWidget(self._details)
+        column.addWidget(self._reason)
+        column.addWidget(sides, 1)
+        column.addLayout(self._build_buttons())
+        self._reason.hide()
+        self._title.set_full_text("Reading what is known of the document…")
+        self._enable(has_passages=False)
+        self.resize(_WIDTH_PX, _HEIGHT_PX)
+
+    def _build_page_tab(self) -> QWidget:
+        tab = QWidget()
+        self._scroll = QScrollArea()
+        self._scroll.setWidgetResizable(True)
+        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._scroll.setWidget(self._page)
+        column = QVBoxLayout(tab)
+        column.setContentsMargins(0, 6, 0, 0)
+        column.addWidget(self._page_state)
+        column.addWidget(self._scroll, 1)
+        return tab
+
+    def _build_buttons(self) -> QHBoxLayout:
+        self._previous = IconButton(self._theme, "chevron-up:text", "Previous passage")
+        self._next = IconButton(self._theme, "chevron-down:text", "Next passage")
+        self._number = PlainLabel(tone="muted")
+        self._find = QLineEdit()
+        self._find.setPlaceholderText("Find in the text")
+        self._find.setAccessibleName("Find in the text")
+        self._find.setClearButtonEnabled(True)
+        self._find.setMaximumWidth(_LIST_PX)
+        self._copy = TextButton("Copy passage", icon="copy:text", theme=self._theme)
+        self._open = TextButton("Open file", icon="open:text", theme=self._theme)
+        self._close = TextButton("Close")
+        row = QHBoxLayout()
+        row.setSpacing(8)
+        for widget in (self._previous, self._next, self._number):
+            row.addWidget(widget)
+        row.addWidget(self._find, 1)
+        row.addStretch(1)
+        for button in (self._copy, self._open, self._close):
+            row.addWidget(button)
+        return row
+
+    def _connect(self) -> None:
+        self._list.selectionModel().currentChanged.connect(self._on_passage_chosen)
+        self._tabs.currentChanged.connect(self._show_page_soon)
+        self._page_timer.timeout.connect(self._draw_page)
+        self._previous.clicked.connect(self._go_back)
+        self._next.clicked.connect(self._go_on)
+        self._find.returnPressed.connect(self._on_find)
+        self._copy.clicked.connect(self._on_copy)
+        self._open.clicked.connect(self._on_open)
+        self._close.clicked.connect(self.close)
+        for keys, slot in (
+            ("Esc", self.close), ("Ctrl+F", self._find.setFocus), ("F3", self._on_find),
+            ("Alt+Up", self._go_back), ("Alt+Down", self._go_on),
+        ):  # fmt: skip
+            QShortcut(QKeySequence(keys), self).activated.connect(slot)
+
+    # --- what is shown ---------------------------------------------------------------------------
+
+    def _load(self) -> _Read:
+        library, document_id = self._library, self._place.document_id
+        return _Read(
+            library.document(document_id), library.text(document_id), library.chunks(document_id)
+        )
+
+    def _on_loaded(self, read: _Read) -> None:
+        self._read = read
+        document = read.document
+        if document is None:
+            self.setWindowTitle("Document")
+            self._title.set_full_text("This document is no longer in the library")
+            self._enable(has_passages=False)
+            return
+        self.setWindowTitle(one_line(document.title or document.name))
+        self._title.set_full_text(one_line(document.title or document.name))
+        self._details.set_full_text(one_line(_details(document)))
+        self._reason.setText(one_line(document.reason))
+        self._reason.setVisible(bool(document.reason))
+        self._text.show_text(read.text)
+        self._passages.setStringList([_entry(chunk) for chunk in read.chunks])
+        if any(chunk.anchor.page for chunk in read.chunks) and not document.part:
+            self._tabs.addTab(self._page_tab, "Page")
+        self._open.setText("Open page" if document.url else "Open file")
+        self._enable(has_passages=bool(read.chunks))
+        self._choose(_chunk_at(read.chunks, self._place.start))
+
+    def _enable(self, *, has_passages: bool) -> None:
+        for button in (self._previous, self._next, self._copy):
+            button.setEnabled(has_passages)
+        self._open.setEnabled(self._read.document is not None)
+
+    def _choose(self, number: int) -> None:
+        if 0 <= number < len(self._read.chunks):
+            self._list.setCurrentIndex(self._passages.index(number))
+
+    @property
+    def _chunk(self) -> Chunk | None:
+        row = self._list.currentIndex().row()
+        return self._read.chunks[row] if 0 <= row < len(self._read.chunks) else None
+
+    @property
+    def _quote(self) -> tuple[int, int] | None:
+        """The place that was asked for, while its passage is shown."""
+        chunk, place = self._chunk, self._place
+        is_inside = chunk is not None and chunk.start <= place.start < chunk.end
+        is_part = chunk is not None and (place.start, place.end) != (chunk.start, chunk.end)
+        return (place.start, place.end) if place.end and is_inside and is_part else None
+
+    @Slot(QModelIndex, QModelIndex)
+    def _on_passage_chosen(self, index: QModelIndex, _before: QModelIndex) -> None:
+        chunk = self._chunk
+        if chunk is None:
+            return
+        place = one_line(chunk.anchor.label())
+        total = len(self._read.chunks)
+        self._number.setText(f"{index.row() + 1:,} of {total:,}" + (f" · {place}" if place else ""))
+        self._text.show_passage((chunk.start, chunk.end), self._quote)
+        self._show_page_soon()
+
+    # --- the picture of the page ---------------------------------------------------------------
+
+    @Slot()
+    def _show_page_soon(self) -> None:
+        """Not of every passage that is passed by."""
+        if self._tabs.currentWidget() is self._page_tab:
+            self._page_timer.start()
+
+    @Slot()
+    def _draw_page(self) -> None:
+        chunk = self._chunk
+        if chunk is None:
+            return
+        self._cancel.set()
+        if self._job:
+            self._job.cancel()
+        self._cancel = cancel = Event()
+        library, document_id = self._library, self._place.document_id
+        start, end = self._quote or (chunk.start, chunk.end)
+        self._page_state.setText("Drawing the page…")
+        self._job = self._bridge.run(
+            self,
+            lambda: library.page_view(document_id, start, end, _PICTURE_PX, cancel=cancel),
+            self._on_drawn,
+            self._on_not_drawn,
+        )
+
+    def _on_drawn(self, view: PageView | None) -> None:
+        self._page.show_view(view)
+        if view is None:
+            self._page_state.setText("There is no picture of this place.")
+            return
+        unmarked = "" if view.boxes else " · the words could not be found on it"
+        self._page_state.setText(f"Page {view.page:,} of {view.page_count:,}{unmarked}")
+        # Once the picture has its height.
+        QTimer.singleShot(0, self._scroll_to_words)
+
+    @Slot()
+    def _scroll_to_words(self) -> None:
+        above = self._scroll.height() // 3
+        self._scroll.verticalScrollBar().setValue(self._page.first_box_top - above)
+
+    def _on_not_drawn(self, error: AppError) -> None:
+        self._page.show_view(None)
+        self._page_state.setText(f"{error.title} {error.hint}")
+
+    # --- what the person asks for --------------------------------------------------------------
+
+    @Slot()
+    def _go_back(self) -> None:
+        self._choose(self._list.currentIndex().row() - 1)
+
+    @Slot()
+    def _go_on(self) -> None:
+        self._choose(self._list.currentIndex().row() + 1)
+
+    @Slot()
+    def _on_find(self) -> None:
+        self._tabs.setCurrentWidget(self._text)
+        is_found = self._text.find_next(self._find.text())
+        self._number.setText("" if is_found or not self._find.text() else "Not found")
+
+    @Slot()
+    def _on_copy(self) -> None:
+        if chunk := self._chunk:
+            QGuiApplication.clipboard().setText(chunk.text)
+
+    @Slot()
+    def _on_open(self) -> None:
+        if document := self._read.document:
+            chunk = self._chunk
+            self.open_asked.emit(document, chunk.anchor if chunk else None)
+
+
+def _details(document: Document) -> str:
+    """`report.pdf · PDF · English · 120 passages · /home/…`."""
+    where = document.url or str(document.path)
+    if document.part:
+        where = f"{where}{HEADING_SEPARATOR}{document.part}"
+    pieces = [
+        document.format, document.language, document.state.value,
+        count_of(document.chunk_count, "passage"), where,
+    ]  # fmt: skip
+    return " · ".join(piece for piece in pieces if piece)
+
+
+def _entry(chunk: Chunk) -> str:
+    place = chunk.anchor.label().rpartition(HEADING_SEPARATOR)[2]
+    words = " ".join(chunk.text[: 2 * _FIRST_WORDS].split())[:_FIRST_WORDS]
+    return one_line(f"{chunk.position + 1} · {place} · {words}" if place else words)
+
+
+def _chunk_at(chunks: list[Chunk], offset: int) -> int:
+    """The number of the passage that holds the offset; the last that does, of two that share it."""
+    holding = [n for n, chunk in enumerate(chunks) if chunk.start <= offset < chunk.end]
+    return holding[-1] if holding else 0

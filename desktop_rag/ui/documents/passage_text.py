@@ -1,0 +1,84 @@
+"""Shows a passage literally, with the quoted words marked; folded to a few lines. Qt thread."""
+
+import regex
+from PySide6.QtWidgets import QWidget
+
+from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.widgets.marked_text import MarkedText
+
+_FOLDED_CHARS = 280
+_LEAD_CHARS = 90
+
+
+class PassageText(MarkedText):
+    """A passage of a source."""
+
+    def __init__(
+        self,
+        theme: Theme,
+        text: str,
+        quote: str,
+        parent: QWidget | None = None,
+        *,
+        wrapped_from: int = 0,
+    ) -> None:
+        """A line of so many characters, `wrapped_from`, may go on in the next one; 0: none does."""
+        super().__init__(theme, "Passage", parent)
+        passage, quote = text.strip(), quote.strip()
+        shown = unwrapped(passage, wrapped_from) if wrapped_from else passage
+        at = passage.find(quote)
+        self._passage = shown
+        self._quote = shown[at : at + len(quote)] if at >= 0 else quote
+        self._is_whole = not self.is_longer
+        self._show()
+
+    @property
+    def is_longer(self) -> bool:
+        """Whether there is more than fits when folded."""
+        return len(self._passage) > _FOLDED_CHARS + 40
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of it is shown."""
+        return self._is_whole
+
+    def show_whole(self, is_whole: bool) -> None:
+        """Show all of it, or only the part around the quote."""
+        self._is_whole = is_whole
+        self._show()
+
+    def _show(self) -> None:
+        shown = self._passage if self._is_whole else folded(self._passage, self._quote)
+        before, quote, _ = split_at_quote(shown, self._quote)
+        self.show_marked(shown, [(len(before), len(before) + len(quote))])
+
+
+def unwrapped(text: str, line_chars: int) -> str:
+    """The lines of a sentence as one, each break a space: no offset changes.
+
+    A line goes on when it is as long as this and the next one begins with a small letter.
+    """
+    return regex.sub(rf"(?<=[^\n]{{{line_chars}}})\n(?=\p{{Ll}})", " ", text)
+
+
+def folded(passage: str, quote: str) -> str:
+    """A part of the passage that begins a little before the quote, cut at words, with …"""
+    at = max(0, passage.find(quote)) if quote else 0
+    start = max(0, at - _LEAD_CHARS)
+    end = min(len(passage), max(start + _FOLDED_CHARS, at + len(quote)))
+    if start:
+        space = passage.find(" ", start, at)
+        start = space + 1 if space >= 0 else start
+    if end < len(passage):
+        space = passage.rfind(" ", max(start, at + len(quote)), end)
+        end = space if space > 0 else end
+    lead, tail = "… " if start else "", " …" if end < len(passage) else ""
+    return f"{lead}{passage[start:end]}{tail}"
+
+
+def split_at_quote(passage: str, quote: str) -> tuple[str, str, str]:
+    """What is before, in and after the quote; all of it is before where there is none."""
+    at = passage.find(quote) if quote else -1
+    if at < 0:
+        return passage, "", ""
+    return passage[:at], quote, passage[at + len(quote) :]

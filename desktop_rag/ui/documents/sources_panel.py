@@ -1,0 +1,310 @@
+"""The numbered sources of one answer, beside the conversation. Qt thread."""
+
+import time
+from collections import deque
+from collections.abc import Sequence
+from pathlib import Path
+
+from PySide6.QtCore import Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QGuiApplication, QMouseEvent
+from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+
+from desktop_rag.core.anchors import HEADING_SEPARATOR, Anchor
+from desktop_rag.core.conversation import NEAREST, SourceRef
+from desktop_rag.ui.documents.passage_text import PassageText
+from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.foundation.wording import count_of, one_line
+from desktop_rag.ui.widgets.controls import (
+    Card,
+    ElidedLabel,
+    IconButton,
+    PlainLabel,
+    TextButton,
+    plain_tooltip,
+    set_property,
+)
+
+_BUDGET_S = 0.008
+_MOST_COPIES = 2
+# Lines of running text have so many characters at the least.
+_PAGE_LINE_CHARS = 40
+_TEXT_LINE_CHARS = 60
+_MISSING = "Not in your library"
+# Between passages of one document, and how much more between others.
+_GAP_PX = 4
+_WIDER_PX = 6
+
+
+class SourceCard(Card):
+    """One source: where it is from, the passage with the quoted words marked, and what to do.
+
+    With `follows` the card above has already named the document.
+    """
+
+    open_requested = Signal(object)
+    view_requested = Signal(object)
+
+    def __init__(
+        self,
+        theme: Theme,
+        source: SourceRef,
+        *,
+        follows: bool = False,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent, kind="source")
+        self._theme = theme
+        self.source = source
+        self._follows = follows
+        self.setProperty("cited", source.is_cited)
+        self._build()
+        self._connect()
+
+    def _build(self) -> None:
+        source = self.source
+        number = PlainLabel(str(source.n))
+        number.setObjectName("sourceNumber")
+        number.setProperty("cited", source.is_cited)
+        number.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        # What was attached is given whole, not found.
+        if source.score:
+            score = f"Fits the question with a score of {source.score:.2f}"
+            number.setToolTip(plain_tooltip(score))
+        self._passage = PassageText(
+            self._theme, source.text, source.quote, wrapped_from=_wrapped_from(source.anchor)
+        )
+        self._fold = TextButton("Show more", kind="quiet")
+        self._open = IconButton(self._theme, "open:muted", f"Open source {source.n} at its place")
+        self._view = IconButton(self._theme, "eye:muted", f"Show source {source.n} in its document")
+        self._copy = IconButton(self._theme, "copy:muted", f"Copy the passage of source {source.n}")
+        head = QHBoxLayout()
+        head.setSpacing(10)
+        # A line alone stands beside the middle of the buttons, several begin at their top.
+        align = Qt.AlignmentFlag.AlignVCenter if self._follows else Qt.AlignmentFlag.AlignTop
+        head.addWidget(number, 0, align)
+        head.addLayout(self._build_words(), 1)
+        buttons = QHBoxLayout()
+        buttons.setSpacing(0)
+        for button in (self._copy, self._view, self._open):
+            buttons.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
+        head.addLayout(buttons)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(12, 10, 10, 10)
+        column.setSpacing(6)
+        column.addLayout(head)
+        column.addWidget(self._passage)
+        if also_in := self.source.also_in:
+            text, everywhere = _copies_in_words(also_in), "\n".join(also_in)
+            column.addWidget(_muted(text, Qt.TextElideMode.ElideMiddle, everywhere))
+        column.addWidget(self._fold, 0, Qt.AlignmentFlag.AlignLeft)
+        # Not before they stand in the card: alone they would be windows for a moment.
+        self._fold.setVisible(self._passage.is_longer)
+        for button in (self._view, self._open):
+            button.setVisible(source.is_in_library)
+
+    def _build_words(self) -> QVBoxLayout:
+        """Title, place and file, each where it says something new."""
+        source = self.source
+        title = ElidedLabel(one_line(source.title or source.path))
+        title.setObjectName("sourceTitle")
+        # The end of a heading path says most.
+        place = _muted(
+            source.anchor.label(), Qt.TextElideMode.ElideLeft, is_small=not self._follows
+        )
+        where = source.url or source.path
+        file = _muted(_name_of(source), Qt.TextElideMode.ElideMiddle, where)
+        words = QVBoxLayout()
+        words.setSpacing(1)
+        said = [""]
+        missing = _muted("" if source.is_in_library else _MISSING, Qt.TextElideMode.ElideRight)
+        for line in (place,) if self._follows else (title, place, file, missing):
+            if line.full_text not in said:
+                said.append(line.full_text)
+                words.addWidget(line)
+        if not self._follows:
+            words.addStretch(1)
+        return words
+
+    def _connect(self) -> None:
+        self._open.clicked.connect(self._on_open_clicked)
+        self._view.clicked.connect(self._on_view_clicked)
+        self._copy.clicked.connect(self._on_copy_clicked)
+        self._fold.clicked.connect(self._on_fold_clicked)
+
+    def set_chosen(self, is_chosen: bool) -> None:
+        """Mark the card that a citation pointed at."""
+        set_property(self, "chosen", is_chosen)
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        event.accept()
+        self._on_open_clicked()
+
+    @Slot()
+    def _on_open_clicked(self) -> None:
+        self.open_requested.emit(self.source)
+
+    @Slot()
+    def _on_view_clicked(self) -> None:
+        self.view_requested.emit(self.source)
+
+    @Slot()
+    def _on_copy_clicked(self) -> None:
+        QGuiApplication.clipboard().setText(self.source.text)
+        self._copy.show_as("check:success", "Copied")
+
+    @Slot()
+    def _on_fold_clicked(self) -> None:
+        is_whole = not self._passage.is_whole
+        self._passage.show_whole(is_whole)
+        self._fold.setText("Show less" if is_whole else "Show more")
+
+
+class SourcesPanel(QWidget):
+    """Cited sources first, then what else was found; or what only came nearest.
+
+    Passages of one document that follow each other name it once.
+    `open_requested` and `view_requested` carry the SourceRef.
+    """
+
+    open_requested = Signal(object)
+    view_requested = Signal(object)
+    close_requested = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._sources: tuple[SourceRef, ...] = ()
+        self._nearest: tuple[SourceRef, ...] = ()
+        self._cards: dict[int, SourceCard] = {}
+        # Headings and sources that have no widget yet.
+        self._waiting: deque[str | SourceRef] = deque()
+        self._last_document_id = ""
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.timeout.connect(self._add_some)
+        self._build()
+
+    def _build(self) -> None:
+        self.setProperty("kind", "sidebar")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self._title = PlainLabel("Sources", scale="heading")
+        close = IconButton(self._theme, "close:muted", "Close the sources")
+        close.clicked.connect(self.close_requested)
+        head = QHBoxLayout()
+        head.setContentsMargins(14, 10, 8, 0)
+        head.addWidget(self._title, 1)
+        head.addWidget(close)
+        self._page = QWidget()
+        self._page.setProperty("kind", "sidebar")
+        self._column = QVBoxLayout(self._page)
+        self._column.setContentsMargins(12, 0, 12, 12)
+        self._column.setSpacing(_GAP_PX)
+        self._scroll = QScrollArea()
+        self._scroll.setAccessibleName("Sources")
+        self._scroll.setObjectName("sources")
+        self._scroll.setWidgetResizable(True)
+        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._scroll.setWidget(self._page)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addLayout(head)
+        column.addWidget(self._scroll, 1)
+
+    @property
+    def sources(self) -> tuple[SourceRef, ...]:
+        """What is shown."""
+        return self._sources
+
+    def show_sources(self, sources: Sequence[SourceRef], nearest: Sequence[SourceRef] = ()) -> None:
+        """Show the sources of an answer instead, from the top, or without any what came nearest."""
+        if (tuple(sources), tuple(nearest)) == (self._sources, self._nearest):
+            return
+        self._sources, self._nearest = tuple(sources), tuple(nearest)
+        self._clear()
+        cited = [s for s in sources if s.is_cited]
+        others = [s for s in sources if not s.is_cited]
+        for group, heading in ((cited, "Cited"), (others, "Also found")):
+            if cited and others:
+                self._waiting.append(f"{heading} · {len(group)}")
+            self._waiting.extend(group)
+        if nearest:
+            self._waiting.extend([NEAREST, *nearest])
+        self._column.addStretch(1)
+        self._add_some()
+        otherwise = "Nearest passages" if nearest else "Sources"
+        self._title.setText(count_of(len(sources), "source") if sources else otherwise)
+        self._scroll.verticalScrollBar().setValue(0)
+
+    def choose(self, n: int) -> None:
+        """Mark card n and bring it into sight."""
+        while self._waiting and n not in self._cards:
+            self._add_next()
+        for number, card in self._cards.items():
+            card.set_chosen(number == n)
+        if card := self._cards.get(n):
+            self._column.activate()
+            self._scroll.ensureWidgetVisible(card, 0, 12)
+
+    def _clear(self) -> None:
+        self._waiting.clear()
+        self._last_document_id = ""
+        self._cards.clear()
+        while item := self._column.takeAt(0):
+            if widget := item.widget():
+                widget.hide()
+                widget.deleteLater()
+
+    @Slot()
+    def _add_some(self) -> None:
+        """Add what waits for a few milliseconds, then let the window breathe."""
+        stop_at = time.perf_counter() + _BUDGET_S
+        while self._waiting:
+            self._add_next()
+            if time.perf_counter() > stop_at:
+                self._timer.start(0)
+                return
+
+    def _add_next(self) -> None:
+        item = self._waiting.popleft()
+        widget: QWidget
+        if isinstance(item, str):
+            follows = False
+            widget = PlainLabel(item, tone="muted", scale="small")
+            self._last_document_id = ""
+        else:
+            is_same = item.is_in_library and item.document_id == self._last_document_id
+            follows = is_same and bool(item.anchor.label())
+            widget = self._cards[item.n] = SourceCard(self._theme, item, follows=follows)
+            self._last_document_id = item.document_id
+            widget.open_requested.connect(self.open_requested)
+            widget.view_requested.connect(self.view_requested)
+        if not follows:
+            self._column.insertSpacing(self._column.count() - 1, _WIDER_PX)
+        self._column.insertWidget(self._column.count() - 1, widget)
+
+
+def _wrapped_from(anchor: Anchor) -> int:
+    """Pages are wrapped where they end; texts with headings may be, or hold lines of code."""
+    if anchor.page is not None:
+        return _PAGE_LINE_CHARS
+    return _TEXT_LINE_CHARS if anchor.heading else 0
+
+
+def _muted(
+    text: str, mode: Qt.TextElideMode, tip: str = "", *, is_small: bool = True
+) -> ElidedLabel:
+    scale = "small" if is_small else ""
+    return ElidedLabel(one_line(text), tone="muted", scale=scale, mode=mode, tip=tip)
+
+
+def _copies_in_words(also_in: Sequence[str]) -> str:
+    """Where else the text stands, by file and folder: copies often have the same name."""
+    names = ["/".join(Path(where).parts[-2:]) for where in also_in[:_MOST_COPIES]]
+    more = len(also_in) - len(names)
+    return f"also in {', '.join(names)}{f' and {more} more' if more else ''}"
+
+
+def _name_of(source: SourceRef) -> str:
+    """The address of a page, or the file's name with the way to what is inside it."""
+    name = Path(source.path).name
+    return source.url or (f"{name}{HEADING_SEPARATOR}{source.part}" if source.part else name)

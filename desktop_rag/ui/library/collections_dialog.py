@@ -1,0 +1,142 @@
+"""Names collections, says how their documents are cut and embedded, and removes them. Qt thread."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtWidgets import (
+    QButtonGroup,
+    QComboBox,
+    QDialog,
+    QHBoxLayout,
+    QLineEdit,
+    QRadioButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from desktop_rag.core.domain import Collection
+from desktop_rag.core.parsed import ChunkMethod, ChunkSettings
+from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.settings.model_field import MODEL_NOTE, ModelField
+from desktop_rag.ui.settings.settings_fields import note, show_number, whole_number
+from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton
+
+_WIDTH_PX = 520
+_METHODS: dict[ChunkMethod, str] = {
+    "structure": "By headings, paragraphs and sentences",
+    "tokens": "Into pieces of equal length",
+    "words": "Into pieces of up to 1,000 characters",
+}
+
+
+class CollectionsDialog(QDialog):
+    """One collection at a time; nothing happens until it is saved or its removal is confirmed.
+
+    `saved` carries a Collection with its new name and settings, `removed` its id.
+    """
+
+    saved = Signal(object)
+    removed = Signal(str)
+
+    def __init__(self, collections: Sequence[Collection], parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("Collections")
+        self._collections = list(collections)
+        self._which = QComboBox()
+        self._which.addItems([one_line(c.name) for c in collections])
+        self._which.setAccessibleName("Which collection")
+        self._name = QLineEdit()
+        self._name.setAccessibleName("Name of the collection")
+        self._methods: dict[ChunkMethod, QRadioButton] = {
+            method: QRadioButton(words) for method, words in _METHODS.items()
+        }
+        self._group = QButtonGroup(self)
+        self._overlap = whole_number(0, 128, 8, " tokens")
+        self._overlap.setAccessibleName("Shared by neighbouring passages")
+        self._model = ModelField("Model for meaning", "The one of the settings", self)
+        self._save = TextButton("Save", kind="primary")
+        self._close = TextButton("Close")
+        self._remove = TextButton("Remove…", kind="danger")
+        self._build()
+        self._which.currentIndexChanged.connect(self._show)
+        self._save.clicked.connect(self._on_saved)
+        self._close.clicked.connect(self.reject)
+        self._remove.clicked.connect(self._question.show)
+        self._yes.clicked.connect(self._on_removed)
+        self._no.clicked.connect(self._question.hide)
+        self._show()
+
+    def _build(self) -> None:
+        column = QVBoxLayout(self)
+        column.setContentsMargins(20, 18, 20, 16)
+        column.setSpacing(8)
+        column.addWidget(self._which)
+        column.addWidget(PlainLabel("Name"))
+        column.addWidget(self._name)
+        column.addWidget(PlainLabel("Cut documents"))
+        for button in self._methods.values():
+            self._group.addButton(button)
+            column.addWidget(button)
+        column.addWidget(PlainLabel("Shared by neighbouring passages"))
+        column.addWidget(self._overlap)
+        column.addWidget(
+            note("Documents are cut anew in the background, without being read again. Until one is "
+                 "ready, its old passages answer.")
+        )  # fmt: skip
+        column.addWidget(PlainLabel("Model for meaning"))
+        model = QHBoxLayout()
+        for position, field in enumerate(self._model.fields):
+            model.addWidget(field, 0 if position else 1)
+        column.addLayout(model)
+        column.addWidget(
+            note(f"{MODEL_NOTE} Documents are embedded again in the background; until all are, the"
+                 " old model answers.")
+        )  # fmt: skip
+        column.addWidget(self._build_question())
+        buttons = QHBoxLayout()
+        buttons.addWidget(self._remove)
+        buttons.addStretch(1)
+        buttons.addWidget(self._close)
+        buttons.addWidget(self._save)
+        column.addSpacing(6)
+        column.addLayout(buttons)
+        self._save.setDefault(True)
+        self.setMinimumWidth(_WIDTH_PX)
+
+    def _build_question(self) -> QWidget:
+        self._question = Card(self, kind="notice", tone="warning")
+        self._yes = TextButton("Remove", kind="danger")
+        self._no = TextButton("Keep")
+        row = QHBoxLayout(self._question)
+        text = "Remove the collection with its folders and links? Files stay where they are."
+        row.addWidget(PlainLabel(text, wrap=True), 1)
+        row.addWidget(self._no)
+        row.addWidget(self._yes)
+        self._question.hide()
+        return self._question
+
+    @property
+    def _collection(self) -> Collection:
+        return self._collections[self._which.currentIndex()]
+
+    @Slot()
+    def _show(self) -> None:
+        self._question.hide()
+        self._name.setText(self._collection.name)
+        self._methods[self._collection.chunking.method].setChecked(True)
+        show_number(self._overlap, self._collection.chunking.overlap_tokens)
+        self._model.show_spec(self._collection.embedder)
+
+    @Slot()
+    def _on_saved(self) -> None:
+        before = self._collection
+        method: ChunkMethod = next(m for m, button in self._methods.items() if button.isChecked())
+        chunking = ChunkSettings(method, before.chunking.max_tokens, self._overlap.value())
+        name, model = self._name.text(), self._model.spec
+        self.saved.emit(Collection(before.collection_id, name, chunking, model))
+        self.accept()
+
+    @Slot()
+    def _on_removed(self) -> None:
+        self.removed.emit(self._collection.collection_id)
+        self.accept()

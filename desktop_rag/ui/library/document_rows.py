@@ -1,0 +1,200 @@
+"""Rows of the table of documents: what each column says, how it sorts, what a filter sees.
+
+Pure and quick, because there may be 50,000 of them; may run on any thread.
+"""
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum, StrEnum
+from operator import attrgetter
+from typing import Any
+
+from desktop_rag.core.anchors import HEADING_SEPARATOR
+from desktop_rag.core.domain import Document, DocumentState
+from desktop_rag.ui.foundation.wording import moment_in_words, one_line, size_in_words
+
+
+class Column(IntEnum):
+    """The columns from left to right."""
+
+    NAME = 0
+    FOLDER = 1
+    STATE = 2
+    REASON = 3
+    PASSAGES = 4
+    SIZE = 5
+    INDEXED = 6
+
+
+TITLES = ("Name", "Folder", "State", "Reason", "Passages", "Size", "Indexed")
+NUMBER_COLUMNS = frozenset({Column.PASSAGES, Column.SIZE})
+
+
+class StateGroup(StrEnum):
+    """What the filter chips offer. A file that is found by its words counts as searchable."""
+
+    ALL = "All"
+    SEARCHABLE = "Searchable"
+    IN_WORK = "In work"
+    FAILED = "Failed"
+    SKIPPED = "Skipped"
+    OFFLINE = "Offline"
+
+
+# Tuples: looking an enum up in a set calls its hash function, which is written in Python.
+STATES_OF_GROUP: Mapping[StateGroup, tuple[DocumentState, ...]] = {
+    StateGroup.ALL: tuple(DocumentState),
+    StateGroup.SEARCHABLE: (DocumentState.SEARCHABLE, DocumentState.SEARCHABLE_BY_WORDS),
+    StateGroup.IN_WORK: (DocumentState.WAITING, DocumentState.READING),
+    StateGroup.FAILED: (DocumentState.FAILED,),
+    StateGroup.SKIPPED: (DocumentState.SKIPPED,),
+    StateGroup.OFFLINE: (DocumentState.OFFLINE, DocumentState.GONE),
+}
+_MOST_MERGED = 2000
+_STATE_RANKS = {state: rank for rank, state in enumerate(DocumentState)}
+
+
+class Row:
+    """One document and what sorting and filtering need of it, computed once a change.
+
+    `key` is what the present order compares; no two rows have the same. `is_shown` belongs to the
+    model: whether the filter lets the row through.
+    """
+
+    __slots__ = ("document", "folder", "haystack", "is_shown", "key", "name", "name_key")
+
+    def __init__(self, document: Document, root: str) -> None:
+        """`root` is the path of the document's source, empty when unknown."""
+        self.is_shown = False
+        self.read(document, root)
+
+    def read(self, document: Document, root: str) -> None:
+        """Take over another state of the same document; its `key` is by name again."""
+        self.document = document
+        whole = str(document.path)
+        self.folder, self.name = _place(document, whole, root)
+        self.name_key = f"{self.name.casefold()}\0{whole}\0{document.document_id}"
+        self.haystack = f"{self.folder} {self.name} {document.title} {document.reason}".casefold()
+        self.key: Any = self.name_key
+
+
+StateCounts = dict[str, Counter[DocumentState]]
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentRows:
+    """All documents prepared for the model: rows by name and by id, numbers by source and state."""
+
+    rows: list[Row]
+    by_id: dict[str, Row]
+    counts: StateCounts
+    roots: dict[str, str]
+
+
+def make_table(documents: Iterable[Document], roots: Mapping[str, str]) -> DocumentRows:
+    """Prepare the documents that still exist. `roots`: paths of the sources by their ids."""
+    rows = [
+        Row(document, roots.get(document.source_id, ""))
+        for document in documents
+        if not document.is_forgotten
+    ]
+    rows.sort(key=attrgetter("key"))
+    counts: StateCounts = {}
+    for row in rows:
+        count(counts, row.document, 1)
+    return DocumentRows(rows, {row.document.document_id: row for row in rows}, counts, dict(roots))
+
+
+def count(counts: StateCounts, document: Document, by: int) -> None:
+    """Add a document to the numbers, or take it out with `by` -1."""
+    of_source = counts.get(document.source_id)
+    if of_source is None:
+        of_source = counts[document.source_id] = Counter()
+    of_source[document.state] += by
+
+
+def place_of(row: Row, ordered: Sequence[Row]) -> int:
+    """Where the row stands, or would stand, among rows that rise by key."""
+    return bisect_left(ordered, row.key, key=attrgetter("key"))
+
+
+def merged(ordered: list[Row], moved: list[Row]) -> list[Row]:
+    """`ordered`, which holds none of `moved`, with each of those at its place. Few moved: quick."""
+    if len(moved) > _MOST_MERGED:
+        return sorted([*ordered, *moved], key=attrgetter("key"))
+    result: list[Row] = []
+    at = 0
+    for row in sorted(moved, key=attrgetter("key")):
+        place = bisect_left(ordered, row.key, lo=at, key=attrgetter("key"))
+        result += ordered[at:place]
+        result.append(row)
+        at = place
+    return result + ordered[at:]
+
+
+def sort_key(row: Row, column: int) -> Any:
+    """What rows are compared by in that column; equal ones stand by name."""
+    document = row.document
+    match column:
+        case Column.FOLDER:
+            return f"{row.folder.casefold()}\0{row.name_key}"
+        case Column.STATE:
+            return (_STATE_RANKS[document.state], row.name_key)
+        case Column.REASON:
+            return (not document.reason, document.reason.casefold(), row.name_key)
+        case Column.PASSAGES:
+            return (document.chunk_count, row.name_key)
+        case Column.SIZE:
+            return (document.stat.size_bytes, row.name_key)
+        case Column.INDEXED:
+            return (document.indexed_at, row.name_key)
+        case _:
+            return row.name_key
+
+
+def cell_text(row: Row, column: int) -> str:
+    """What stands in the cell, on one line."""
+    document = row.document
+    match column:
+        case Column.NAME:
+            return one_line(row.name)
+        case Column.FOLDER:
+            return one_line(row.folder)
+        case Column.STATE:
+            return document.state.value.capitalize()
+        case Column.REASON:
+            return one_line(document.reason)
+        case Column.PASSAGES:
+            return f"{document.chunk_count:,}" if document.chunk_count else ""
+        case Column.SIZE:
+            return size_in_words(document.stat.size_bytes)
+        case _:
+            return moment_in_words(document.indexed_at)
+
+
+def whole_text(row: Row, column: int) -> str:
+    """What a tooltip adds to a cell that may be cut: all of the path, all of the reason."""
+    if column in {Column.NAME, Column.FOLDER}:
+        return one_line(row.document.url or str(row.document.path))
+    return one_line(row.document.reason) if column == Column.REASON else ""
+
+
+def _place(document: Document, whole: str, root: str) -> tuple[str, str]:
+    """What stands in the columns of folder and name."""
+    if document.url:
+        _, _, rest = document.url.partition("://")
+        host, _, path = rest.partition("/")
+        return host, f"/{path}"
+    folder, name = _split(whole, root)
+    return folder, f"{name}{HEADING_SEPARATOR}{document.part}" if document.part else name
+
+
+def _split(whole: str, root: str) -> tuple[str, str]:
+    """The folder, from the source's own name on, and the file name."""
+    separator = "\\" if "\\" in whole and "/" not in whole else "/"
+    parent, _, name = whole.rpartition(separator)
+    above = root.rpartition(separator)[0]
+    is_inside = bool(root) and whole.startswith(root + separator)
+    return parent[len(above) + 1 :] if is_inside else parent, name

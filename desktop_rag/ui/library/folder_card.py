@@ -1,0 +1,211 @@
+"""One chosen folder or file: where it is, how it is, how much of it is searchable.
+
+Qt thread. The card only tells what was asked for; the page does it.
+"""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QEvent, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+
+from desktop_rag.core.domain import DocumentState, Source, SourceState
+from desktop_rag.core.library_events import ChangeSummary, DocumentCounts
+from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.foundation.wording import (
+    changes_in_words,
+    counts_in_words,
+    one_line,
+    source_state_in_words,
+)
+from desktop_rag.ui.widgets.controls import Card, ElidedLabel, IconButton, PlainLabel, TextButton
+
+_ICON_PX = 22
+_TONES = {SourceState.WATCHED: "success", SourceState.POLLED: "accent"}
+
+
+class FolderCard(Card):
+    """Shows one source. Removing asks back inside the card, because indexing anew takes time.
+
+    All signals carry the source's id; `files_asked` also whether only failed ones are wanted.
+    """
+
+    open_asked = Signal(str)
+    rescan_asked = Signal(str)
+    remove_confirmed = Signal(str)
+    files_asked = Signal(str, bool)
+    options_asked = Signal(str)
+    summary_asked = Signal(str)
+
+    def __init__(self, theme: Theme, source: Source, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._source = source
+        self._build()
+        self._connect()
+        self.show_source(source, "", DocumentCounts())
+
+    @property
+    def source(self) -> Source:
+        """The source as last shown."""
+        return self._source
+
+    @property
+    def stops(self) -> Sequence[QWidget]:
+        """Where the Tab key stops on its way through the card."""
+        return (self._failed, *self._icons, self._no, self._yes)
+
+    def show_changes(self, summary: ChangeSummary) -> None:
+        """Say what the last look at the source found."""
+        self._changes.setText(changes_in_words(summary))
+
+    def show_source(self, source: Source, collection: str, counts: DocumentCounts) -> None:
+        """Show the source's present state, the name of its collection and what it holds."""
+        self._source = source
+        self._yes.setEnabled(True)
+        self._path.set_full_text(one_line(source.name if source.links else str(source.path)))
+        is_offline = source.state is SourceState.OFFLINE
+        self._state.setText(f"● {source_state_in_words(source.state)}")
+        self._state.set_tone(_TONES.get(source.state, "warning"))
+        words = counts_in_words(counts)
+        self._counts.set_full_text(f"{one_line(collection)} · {words}" if collection else words)
+        failed = counts.of(DocumentState.FAILED)
+        self._failed.setText(f"Show {failed:,} failed")
+        self._failed.setVisible(failed > 0)
+        self._open.setEnabled(not is_offline)
+        self._rescan.setEnabled(not is_offline)
+        # What is left out is asked of folders only.
+        self._options.setVisible(source.links is None)
+        self._summary.setVisible(source.links is None)
+        self._summary.setEnabled(counts.searchable > 0)
+        self._paint_icon()
+
+    def event(self, event: QEvent) -> bool:
+        is_escape = isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Escape
+        if is_escape and self._question.isVisible():
+            # Taken before the window's own shortcut for this key.
+            event.accept()
+            if event.type() == QEvent.Type.KeyPress:
+                self._ask_back(False)
+            return True
+        return super().event(event)
+
+    def _build(self) -> None:
+        name = one_line(self._source.name)
+        self.setAccessibleName(f"Source {name}")
+        self._icon = PlainLabel()
+        self._icon.setFixedSize(QSize(_ICON_PX, _ICON_PX))
+        self._path = ElidedLabel(mode=Qt.TextElideMode.ElideMiddle)
+        self._path.setObjectName("folderPath")
+        self._state = PlainLabel(scale="small")
+        self._counts = ElidedLabel(tone="muted", scale="small")
+        self._changes = PlainLabel(tone="muted", scale="small")
+        self._failed = TextButton("", kind="link")
+        self._options = IconButton(self._theme, "settings:muted", f"Options of {name}")
+        self._files = IconButton(self._theme, "file-text:muted", f"Show the files of {name}")
+        self._summary = IconButton(self._theme, "summary:muted", f"Summarise {name}")
+        self._open = IconButton(self._theme, "open:muted", f"Open {name}")
+        self._rescan = IconButton(self._theme, "refresh:muted", f"Look for changes in {name}")
+        self._remove = IconButton(self._theme, "trash:muted", f"Remove {name} from the library")
+        details = QHBoxLayout()
+        details.setSpacing(10)
+        details.addWidget(self._state)
+        details.addWidget(self._counts, 1)
+        details.addWidget(self._changes)
+        details.addWidget(self._failed)
+        words = QVBoxLayout()
+        words.setSpacing(3)
+        words.addWidget(self._path)
+        words.addLayout(details)
+        row = QHBoxLayout()
+        row.setSpacing(4)
+        row.addWidget(self._icon)
+        row.addSpacing(8)
+        row.addLayout(words, 1)
+        row.addSpacing(8)
+        self._icons = (
+            self._files, self._summary, self._open, self._rescan, self._options, self._remove,
+        )  # fmt: skip
+        for button in self._icons:
+            row.addWidget(button)
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(14, 9, 10, 9)
+        outer.addLayout(row)
+        outer.addWidget(self._build_question(name))
+
+    def _build_question(self, name: str) -> QWidget:
+        self._question = Card(self, kind="notice", tone="warning")
+        text = PlainLabel(
+            f"Remove “{name}” from the library? Its files stay where they are; adding it again "
+            "means indexing it again.",
+            wrap=True,
+        )
+        self._yes = TextButton("Remove", kind="danger")
+        self._no = TextButton("Keep")
+        row = QHBoxLayout(self._question)
+        row.setContentsMargins(12, 8, 12, 8)
+        row.addWidget(text, 1)
+        row.addWidget(self._no)
+        row.addWidget(self._yes)
+        self._question.hide()
+        return self._question
+
+    def _connect(self) -> None:
+        self._theme.changed.connect(self._paint_icon)
+        self._open.clicked.connect(self._on_open_clicked)
+        self._rescan.clicked.connect(self._on_rescan_clicked)
+        self._options.clicked.connect(self._on_options_clicked)
+        self._files.clicked.connect(self._on_files_clicked)
+        self._summary.clicked.connect(self._on_summary_clicked)
+        self._failed.clicked.connect(self._on_failed_clicked)
+        self._remove.clicked.connect(self._on_remove_clicked)
+        self._no.clicked.connect(self._on_no_clicked)
+        self._yes.clicked.connect(self._on_yes_clicked)
+
+    @Slot()
+    def _paint_icon(self) -> None:
+        is_offline = self._source.state is SourceState.OFFLINE
+        kind = "link" if self._source.links else "folder"
+        icon = self._theme.icon("offline:warning" if is_offline else f"{kind}:accent")
+        self._icon.setPixmap(icon.pixmap(QSize(_ICON_PX, _ICON_PX), self.devicePixelRatio()))
+
+    @Slot()
+    def _on_open_clicked(self) -> None:
+        self.open_asked.emit(self._source.source_id)
+
+    @Slot()
+    def _on_rescan_clicked(self) -> None:
+        self.rescan_asked.emit(self._source.source_id)
+
+    @Slot()
+    def _on_options_clicked(self) -> None:
+        self.options_asked.emit(self._source.source_id)
+
+    @Slot()
+    def _on_files_clicked(self) -> None:
+        self.files_asked.emit(self._source.source_id, False)
+
+    @Slot()
+    def _on_summary_clicked(self) -> None:
+        self.summary_asked.emit(self._source.source_id)
+
+    @Slot()
+    def _on_failed_clicked(self) -> None:
+        self.files_asked.emit(self._source.source_id, True)
+
+    @Slot()
+    def _on_remove_clicked(self) -> None:
+        self._ask_back(self._question.isHidden())
+
+    @Slot()
+    def _on_no_clicked(self) -> None:
+        self._ask_back(False)
+
+    @Slot()
+    def _on_yes_clicked(self) -> None:
+        self._yes.setEnabled(False)
+        self.remove_confirmed.emit(self._source.source_id)
+
+    def _ask_back(self, is_asked: bool) -> None:
+        self._question.setVisible(is_asked)
+        (self._no if is_asked else self._remove).setFocus()

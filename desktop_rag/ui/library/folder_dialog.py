@@ -1,0 +1,118 @@
+"""Asks how a folder is to be read and shows beforehand what that means. Qt thread.
+
+The folder is counted through the bridge, anew after each change; no file is opened for it.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QVBoxLayout, QWidget
+
+from desktop_rag.core.domain import Collection, Source, SourceRules
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.library_events import FolderPreview
+from desktop_rag.ui.composer.collection_field import CollectionField
+from desktop_rag.ui.foundation.bridge import Bridge, Job
+from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.library.preview_panel import PreviewPanel
+from desktop_rag.ui.library.rules_form import RulesForm
+from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel, TextButton
+
+if TYPE_CHECKING:
+    from desktop_rag.ingest.library import Library
+
+_WIDTH_PX = 780
+_HEIGHT_PX = 460
+
+
+class FolderDialog(QDialog):
+    """For a new folder, or for the rules of one that is in the library.
+
+    `decided(name of the collection, rules)` comes when the person agrees.
+    """
+
+    decided = Signal(str, object)
+
+    def __init__(
+        self,
+        bridge: Bridge,
+        library: "Library",
+        path: Path,
+        collections: Sequence[Collection],
+        source: Source | None,
+        parent: QWidget,
+    ) -> None:
+        """With a `source` its rules are changed, and its collection stays."""
+        super().__init__(parent)
+        self._bridge = bridge
+        self._library = library
+        self._path = path
+        self._cancel = Event()
+        self._job: Job | None = None
+        self._collection = CollectionField(collections)
+        self._rules = RulesForm(source.rules if source else SourceRules())
+        self._preview = PreviewPanel()
+        self._agree = TextButton("Save" if source else "Add folder", kind="primary")
+        self._refuse = TextButton("Cancel")
+        self.setWindowTitle(one_line(f"{'Options of' if source else 'Add'} {path.name or path}"))
+        self._build(is_new=source is None)
+        self._agree.setDefault(True)
+        self._agree.clicked.connect(self._on_agreed)
+        self._refuse.clicked.connect(self.reject)
+        self._rules.changed.connect(self._count)
+        self._count()
+
+    def done(self, result: int) -> None:
+        self._cancel.set()
+        super().done(result)
+
+    def _build(self, *, is_new: bool) -> None:
+        left = QVBoxLayout()
+        left.setSpacing(8)
+        if is_new:
+            left.addWidget(PlainLabel("Collection"))
+            left.addWidget(self._collection)
+        left.addWidget(self._rules)
+        left.addStretch(1)
+        columns = QHBoxLayout()
+        columns.setSpacing(20)
+        columns.addLayout(left, 2)
+        columns.addWidget(self._preview, 3)
+        buttons = QHBoxLayout()
+        buttons.addStretch(1)
+        buttons.addWidget(self._refuse)
+        buttons.addWidget(self._agree)
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(20, 18, 20, 16)
+        outer.setSpacing(14)
+        outer.addWidget(ElidedLabel(one_line(str(self._path)), scale="heading"))
+        outer.addLayout(columns, 1)
+        outer.addLayout(buttons)
+        self.resize(_WIDTH_PX, _HEIGHT_PX)
+
+    @Slot()
+    def _count(self) -> None:
+        """Count the folder anew; an older count ends."""
+        self._cancel.set()
+        if self._job:
+            self._job.cancel()
+        self._cancel = cancel = Event()
+        library, path, rules = self._library, self._path, self._rules.rules
+        self._preview.show_counting()
+        self._job = self._bridge.run(
+            self, lambda: library.preview(path, rules, cancel=cancel), self._show, self._fail
+        )
+
+    def _show(self, preview: FolderPreview) -> None:
+        self._preview.show_preview(preview)
+
+    def _fail(self, error: AppError) -> None:
+        self._preview.show_error(error)
+
+    @Slot()
+    def _on_agreed(self) -> None:
+        self.decided.emit(self._collection.name, self._rules.rules)
+        self.accept()

@@ -1,0 +1,154 @@
+"""Keeps what the library page shows up with the library. Qt thread; it reads through the bridge."""
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
+
+from desktop_rag.core.domain import Collection, Document, Source
+from desktop_rag.core.library_events import (
+    DocumentsChanged,
+    IndexProgress,
+    ProgressChanged,
+    SourceScanned,
+    SourcesChanged,
+)
+from desktop_rag.ui.foundation.bridge import Bridge, Job
+from desktop_rag.ui.library.document_model import DocumentModel
+from desktop_rag.ui.library.document_rows import DocumentRows, make_table
+
+if TYPE_CHECKING:
+    from desktop_rag.ingest.library import Library
+
+_BATCH_MS = 200
+_BATCH_SIZE = 2000
+# Of the time, the window has at least this many times what the batches take.
+_REST = 8
+
+
+@dataclass(frozen=True, slots=True)
+class _Snapshot:
+    """All there is, read and prepared on a worker thread."""
+
+    sources: list[Source]
+    collections: list[Collection]
+    table: DocumentRows
+    progress: IndexProgress
+
+
+class LibraryFeed(QObject):
+    """Loads everything once, then follows the library's events.
+
+    Documents go into the model, many at a time and only a few times a second. `sources_changed`
+    carries a list of Source and one of Collection, `progress_changed` an IndexProgress, `scanned`
+    the id of a source and the ChangeSummary of the last look at it.
+    """
+
+    sources_changed = Signal(object, object)
+    progress_changed = Signal(object)
+    scanned = Signal(str, object)
+
+    def __init__(
+        self, bridge: Bridge, library: "Library", model: DocumentModel, parent: QObject
+    ) -> None:
+        super().__init__(parent)
+        self._bridge = bridge
+        self._library = library
+        self._model = model
+        self._changed: dict[str, Document] = {}
+        self._removed: set[str] = set()
+        self._is_loaded = False
+        self._are_sources_stale = False
+        self._job: Job | None = None
+        self._batch = QTimer(self)
+        self._batch.setSingleShot(True)
+        self._batch.setInterval(_BATCH_MS)
+        self._batch.timeout.connect(self._on_batch_due)
+
+    def load(self) -> None:
+        """Read everything; until it has come, changes wait."""
+        library = self._library
+
+        def read() -> _Snapshot:
+            sources = library.sources()
+            table = make_table(library.documents(), _roots(sources))
+            return _Snapshot(sources, library.collections(), table, library.progress())
+
+        self._bridge.run(self, read, self._on_loaded)
+
+    def take(self, event: object) -> None:
+        """Follow an event of the library; others are left alone."""
+        match event:
+            case ProgressChanged(progress):
+                self.progress_changed.emit(progress)
+            case DocumentsChanged(documents):
+                self._changed.update(
+                    (d.document_id, d) for d in documents if d.source_id not in self._removed
+                )
+                self._start_batch()
+            case SourceScanned(source_id, summary):
+                self.scanned.emit(source_id, summary)
+            case SourcesChanged():
+                self.reload_sources()
+            case _:
+                pass
+
+    def reload_sources(self) -> None:
+        """Read the sources again."""
+        library = self._library
+        self._are_sources_stale = not self._is_loaded
+        if self._are_sources_stale:
+            return
+        if self._job:
+            # An older answer must not overtake a newer one.
+            self._job.cancel()
+        self._job = self._bridge.run(
+            self, lambda: (library.sources(), library.collections()), self._on_sources_read
+        )
+
+    def leave_out(self, source_id: str) -> None:
+        """This source is being removed: news of its documents would bring them back."""
+        self._removed.add(source_id)
+        self._changed = {k: d for k, d in self._changed.items() if d.source_id != source_id}
+
+    def take_back(self, source_id: str) -> None:
+        """The source stays after all."""
+        self._removed.discard(source_id)
+        self.load()
+
+    def _on_loaded(self, snapshot: _Snapshot) -> None:
+        self._is_loaded = True
+        self._model.set_table(snapshot.table)
+        self._tell_sources(snapshot.sources, snapshot.collections)
+        self.progress_changed.emit(snapshot.progress)
+        if self._are_sources_stale:
+            self.reload_sources()
+        if self._changed:
+            self._start_batch()
+
+    def _on_sources_read(self, read: tuple[list[Source], list[Collection]]) -> None:
+        self._tell_sources(*read)
+
+    def _tell_sources(self, sources: list[Source], collections: list[Collection]) -> None:
+        self._model.set_roots(_roots(sources))
+        self.sources_changed.emit(sources, collections)
+
+    def _start_batch(self) -> None:
+        if self._is_loaded and not self._batch.isActive():
+            self._batch.start()
+
+    @Slot()
+    def _on_batch_due(self) -> None:
+        due = [self._changed.pop(key) for key in list(self._changed)[:_BATCH_SIZE]]
+        began_at = time.perf_counter()
+        self._model.apply_changes(due)
+        took_ms = (time.perf_counter() - began_at) * 1000
+        self._batch.setInterval(max(_BATCH_MS, int(took_ms * _REST)))
+        if self._changed:
+            self._batch.start()
+
+
+def _roots(sources: Iterable[Source]) -> dict[str, str]:
+    return {source.source_id: str(source.path) for source in sources}

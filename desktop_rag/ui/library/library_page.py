@@ -1,0 +1,292 @@
+"""The library page: chosen folders, live progress, and every file with its state. Qt thread.
+
+All work of the library runs through the bridge; its events arrive at `on_library_event`.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent, QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+
+from desktop_rag.core.domain import Collection, Document, DocumentState, Source
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.library_events import IndexProgress
+from desktop_rag.core.summary_request import summary_of_file, summary_of_folder
+from desktop_rag.ui.documents.document_view import PlaceInDocument
+from desktop_rag.ui.documents.place_opener import PlaceOpener
+from desktop_rag.ui.foundation.bridge import Bridge
+from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.library.document_model import DocumentModel
+from desktop_rag.ui.library.document_rows import STATES_OF_GROUP, StateGroup
+from desktop_rag.ui.library.documents_panel import DocumentsPanel
+from desktop_rag.ui.library.first_run import FirstRun
+from desktop_rag.ui.library.library_feed import LibraryFeed
+from desktop_rag.ui.library.progress_strip import ProgressStrip
+from desktop_rag.ui.library.source_actions import SourceActions
+from desktop_rag.ui.library.source_list import SourceList
+from desktop_rag.ui.widgets.controls import IconButton, PlainLabel, TextButton, set_property
+
+if TYPE_CHECKING:
+    from desktop_rag.ingest.library import Library
+
+# The cards take no more than this share of the page's height; more of them scroll.
+_MOST_FOR_CARDS = 0.27
+
+
+class LibraryPage(QWidget):
+    """Adds, shows and removes sources, and shows what became of their files.
+
+    `summary_asked` carries what to ask; `demo_asked` and `endpoint_asked` come from the choices
+    that an empty library offers.
+    """
+
+    demo_asked = Signal()
+    endpoint_asked = Signal()
+    summary_asked = Signal(str)
+
+    def __init__(
+        self, bridge: Bridge, library: "Library", theme: Theme, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._bridge = bridge
+        self._library = library
+        self._theme = theme
+        self._opener = PlaceOpener(bridge, library, theme, self)
+        self._model = DocumentModel(self)
+        self._feed = LibraryFeed(bridge, library, self._model, self)
+        self._choice = SourceActions(bridge, library, self)
+        self._sources: dict[str, Source] = {}
+        self._build()
+        self._connect()
+        self._feed.load()
+
+    @Slot(object)
+    def on_library_event(self, event: object) -> None:
+        """Take an event of the library; others are not for this page."""
+        self._feed.take(event)
+
+    @Slot()
+    def choose_folder(self) -> None:
+        """Let the person choose a folder, and add it."""
+        self._choice.choose_folder()
+
+    # --- building --------------------------------------------------------------------------------
+
+    def _build(self) -> None:
+        self.setAcceptDrops(True)
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.setProperty("kind", "page")
+        # Made from top to bottom: the Tab key follows.
+        header = self._build_header()
+        self._first_run = FirstRun(self._theme)
+        self._empty = QScrollArea(self)
+        self._empty.setWidgetResizable(True)
+        self._first_run.setProperty("kind", "page")
+        self._empty.setWidget(self._first_run)
+        self._content = QWidget(self)
+        self._strip = ProgressStrip(self._content)
+        self._list = SourceList(self._theme, self._model, self._add, self._content)
+        self._panel = DocumentsPanel(self._theme, self._model, self._content)
+        content = QVBoxLayout(self._content)
+        content.setContentsMargins(0, 0, 0, 0)
+        content.setSpacing(12)
+        content.addWidget(self._strip)
+        content.addWidget(self._list)
+        content.addWidget(self._panel, 1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(22, 18, 22, 18)
+        column.setSpacing(12)
+        column.addWidget(header)
+        column.addWidget(self._empty, 1)
+        column.addWidget(self._content, 1)
+        self._empty.hide()
+        self._content.hide()
+
+    def _build_header(self) -> QWidget:
+        header = QWidget(self)
+        # Made from left to right: the Tab key follows.
+        self._pause = TextButton("Pause", header, icon="pause:text", theme=self._theme)
+        self._rescan = IconButton(self._theme, "refresh:text", "Look for changes", header)
+        self._collections = IconButton(self._theme, "library:text", "Collections", header)
+        self._add_links = IconButton(self._theme, "link:text", "Add web links…", header)
+        self._add_files = TextButton("Add files…", header)
+        self._add = TextButton(
+            "Add folder…", header, kind="primary", icon="folder-plus:accent_text", theme=self._theme
+        )
+        self._buttons: Sequence[QWidget] = (
+            self._pause, self._rescan, self._collections, self._add_links, self._add_files,
+            self._add,
+        )  # fmt: skip
+        row = QHBoxLayout(header)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(8)
+        row.addWidget(PlainLabel("Library", scale="title"))
+        row.addStretch(1)
+        for button in self._buttons:
+            row.addWidget(button)
+        return header
+
+    def _connect(self) -> None:
+        self._feed.sources_changed.connect(self._show_sources)
+        self._feed.progress_changed.connect(self._show_progress)
+        self._model.counts_changed.connect(self._show_searchable_count)
+        self._add.clicked.connect(self.choose_folder)
+        self._add_files.clicked.connect(self._choice.choose_files)
+        self._add_links.clicked.connect(self._choice.choose_links)
+        self._collections.clicked.connect(self._choice.arrange_collections)
+        self._choice.changed.connect(self._feed.reload_sources)
+        self._feed.scanned.connect(self._list.show_changes)
+        self._list.options_asked.connect(self._on_options_asked)
+        self._pause.clicked.connect(self._on_pause_clicked)
+        self._rescan.clicked.connect(self._on_rescan_clicked)
+        self._first_run.folder_asked.connect(self.choose_folder)
+        self._first_run.demo_asked.connect(self.demo_asked)
+        self._first_run.endpoint_asked.connect(self.endpoint_asked)
+        self._list.open_asked.connect(self._on_source_open_asked)
+        self._list.rescan_asked.connect(self._on_source_rescan_asked)
+        self._list.remove_confirmed.connect(self._on_remove_confirmed)
+        self._list.files_asked.connect(self._on_files_asked)
+        self._panel.open_asked.connect(self._on_document_open_asked)
+        self._panel.folder_asked.connect(self._on_folder_asked)
+        self._panel.summary_asked.connect(self._on_summary_asked)
+        self._list.summary_asked.connect(self._on_source_summary_asked)
+        self._panel.view_asked.connect(self._on_view_asked)
+        self._panel.retry_asked.connect(self._on_retry_asked)
+
+    # --- what the library holds ------------------------------------------------------------------
+
+    @Slot(object, object)
+    def _show_sources(self, sources: Sequence[Source], collections: Sequence[Collection]) -> None:
+        self._sources = {source.source_id: source for source in sources}
+        names = {collection.collection_id: collection.name for collection in collections}
+        self._list.set_sources(sources, names)
+        self._panel.set_sources(sources)
+        self._content.setVisible(bool(sources))
+        self._empty.setVisible(not sources)
+        self._choice.set_collections(collections)
+        for source_id, summary in self._library.last_scans.items():
+            self._list.show_changes(source_id, summary)
+        for button in self._buttons:
+            button.setVisible(bool(sources))
+
+    @Slot(object)
+    def _show_progress(self, progress: IndexProgress) -> None:
+        self._strip.set_held_for_battery(self._library.holds_for_battery)
+        self._strip.set_progress(progress)
+        self._show_paused()
+
+    def _show_paused(self) -> None:
+        is_paused = self._library.is_paused
+        words = "Resume" if is_paused else "Pause"
+        if self._pause.text() != words:
+            self._pause.setText(words)
+            self._theme.set_icon(self._pause, "play:text" if is_paused else "pause:text")
+
+    @Slot()
+    def _show_searchable_count(self) -> None:
+        counts = self._model.counts()
+        states = STATES_OF_GROUP[StateGroup.SEARCHABLE]
+        self._strip.set_searchable_count(sum(counts.of(state) for state in states))
+
+    # --- what the person asks for ----------------------------------------------------------------
+
+    @Slot()
+    def _on_pause_clicked(self) -> None:
+        if self._library.is_paused:
+            self._library.resume()
+        else:
+            self._library.pause()
+        self._show_progress(self._library.progress())
+
+    @Slot()
+    def _on_rescan_clicked(self) -> None:
+        self._bridge.run(self, self._library.rescan)
+
+    @Slot(str)
+    def _on_source_rescan_asked(self, source_id: str) -> None:
+        self._bridge.run(self, lambda: self._library.rescan(source_id))
+
+    @Slot(str)
+    def _on_options_asked(self, source_id: str) -> None:
+        self._choice.change_options(self._sources[source_id])
+
+    @Slot(str)
+    def _on_source_open_asked(self, source_id: str) -> None:
+        source = self._sources[source_id]
+        self._opener.open(source.path, source.links.urls[0] if source.links else "")
+
+    @Slot(str)
+    def _on_remove_confirmed(self, source_id: str) -> None:
+        def on_failed(error: AppError) -> None:
+            self._bridge.post(error)
+            self._feed.take_back(source_id)
+
+        self._feed.leave_out(source_id)
+        self._bridge.run(
+            self, lambda: self._library.remove_source(source_id), self._on_source_removed, on_failed
+        )
+
+    def _on_source_removed(self, _nothing: None) -> None:
+        self._feed.reload_sources()
+
+    @Slot(str, bool)
+    def _on_files_asked(self, source_id: str, is_failed_only: bool) -> None:
+        group = StateGroup.FAILED if is_failed_only else StateGroup.ALL
+        self._panel.show_files(source_id, group)
+
+    @Slot(object)
+    def _on_document_open_asked(self, document: Document) -> None:
+        # What was never read as a document may be a program: look at it, don't start it.
+        if document.state is DocumentState.SKIPPED:
+            self._opener.show_in_folder(document.path)
+        else:
+            self._opener.open(document.path, document.url)
+
+    @Slot(object)
+    def _on_view_asked(self, document: Document) -> None:
+        self._opener.view(PlaceInDocument(document.document_id))
+
+    @Slot(object)
+    def _on_summary_asked(self, document: Document) -> None:
+        self.summary_asked.emit(summary_of_file(document.path, document.url))
+
+    @Slot(str)
+    def _on_source_summary_asked(self, source_id: str) -> None:
+        for card in self._list.cards:
+            if card.source.source_id == source_id:
+                self.summary_asked.emit(summary_of_folder(card.source.path))
+
+    @Slot(object)
+    def _on_folder_asked(self, document: Document) -> None:
+        self._opener.show_in_folder(document.path)
+
+    @Slot()
+    def _on_retry_asked(self) -> None:
+        self._bridge.run(self, self._library.retry_failed)
+
+    # --- dropping files and folders --------------------------------------------------------------
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        if any(url.isLocalFile() for url in event.mimeData().urls()):
+            # Never "move": the program they come from would delete them.
+            event.setDropAction(Qt.DropAction.CopyAction)
+            event.accept()
+            set_property(self, "dropping", True)
+
+    def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
+        set_property(self, "dropping", False)
+        super().dragLeaveEvent(event)
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        set_property(self, "dropping", False)
+        event.setDropAction(Qt.DropAction.CopyAction)
+        event.accept()
+        urls = [url for url in event.mimeData().urls() if url.isLocalFile()]
+        self._choice.add(Path(url.toLocalFile()) for url in urls)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._list.setMaximumHeight(int(self.height() * _MOST_FOR_CARDS))

@@ -1,0 +1,116 @@
+"""The cards of all sources, above each other, as high as they need and not too high. Qt thread."""
+
+from collections.abc import Mapping, Sequence
+
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
+from PySide6.QtWidgets import QFrame, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
+
+from desktop_rag.core.domain import Source
+from desktop_rag.core.library_events import ChangeSummary
+from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.library.document_model import DocumentModel
+from desktop_rag.ui.library.folder_card import FolderCard
+
+
+class SourceList(QScrollArea):
+    """One FolderCard a source, kept while the source stays. Its signals are those of the cards."""
+
+    open_asked = Signal(str)
+    rescan_asked = Signal(str)
+    remove_confirmed = Signal(str)
+    files_asked = Signal(str, bool)
+    options_asked = Signal(str)
+    summary_asked = Signal(str)
+
+    def __init__(
+        self, theme: Theme, model: DocumentModel, stop_before: QWidget, parent: QWidget
+    ) -> None:
+        """`stop_before` is where the Tab key stops just before the first card."""
+        super().__init__(parent)
+        self._stop_before = stop_before
+        self._theme = theme
+        self._model = model
+        self._cards: dict[str, FolderCard] = {}
+        self._collections: Mapping[str, str] = {}
+        self._body = QWidget(self)
+        self._body.setProperty("kind", "page")
+        self._column = QVBoxLayout(self._body)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(8)
+        self._column.addStretch(1)
+        self.setWidget(self._body)
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Maximum)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        model.counts_changed.connect(self.show_counts)
+
+    @property
+    def cards(self) -> Sequence[FolderCard]:
+        """The cards from top to bottom."""
+        return list(self._cards.values())
+
+    def set_sources(self, sources: Sequence[Source], collections: Mapping[str, str]) -> None:
+        """Show these sources; `collections` are names by id, said on the cards if several."""
+        self._collections = collections if len(collections) > 1 else {}
+        ids = {source.source_id for source in sources}
+        for source_id in [key for key in self._cards if key not in ids]:
+            card = self._cards.pop(source_id)
+            self._column.removeWidget(card)
+            card.hide()
+            card.deleteLater()
+        for source in sources:
+            card = self._cards.get(source.source_id) or self._add_card(source)
+            self._show_on(card, source)
+        self._order_stops()
+        self.updateGeometry()
+
+    def show_changes(self, source_id: str, summary: ChangeSummary) -> None:
+        """Say on its card what the last look at a source found."""
+        if card := self._cards.get(source_id):
+            card.show_changes(summary)
+
+    def show_counts(self) -> None:
+        """Tell every card what the model counts for its source now."""
+        for card in self._cards.values():
+            self._show_on(card, card.source)
+
+    def sizeHint(self) -> QSize:
+        height = self._column.totalSizeHint().height()
+        if self._column.hasHeightForWidth():
+            height = self._column.totalHeightForWidth(self.viewport().width())
+        return QSize(super().sizeHint().width(), height)
+
+    def minimumSizeHint(self) -> QSize:
+        one_card = next(iter(self._cards.values()), None)
+        return QSize(0, one_card.sizeHint().height() if one_card else 0)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.LayoutRequest:
+            # A card grew or shrank; a scroll area alone would keep its own height.
+            self.updateGeometry()
+        return super().eventFilter(watched, event)
+
+    def _add_card(self, source: Source) -> FolderCard:
+        card = FolderCard(self._theme, source, self._body)
+        card.open_asked.connect(self.open_asked)
+        card.rescan_asked.connect(self.rescan_asked)
+        card.remove_confirmed.connect(self.remove_confirmed)
+        card.files_asked.connect(self.files_asked)
+        card.options_asked.connect(self.options_asked)
+        card.summary_asked.connect(self.summary_asked)
+        self._cards[source.source_id] = card
+        self._column.insertWidget(self._column.count() - 1, card)
+        return card
+
+    def _order_stops(self) -> None:
+        """A new card comes where it is seen, not at the end of the window's Tab order."""
+        before = self._stop_before
+        for stop in [stop for card in self._cards.values() for stop in card.stops]:
+            self.setTabOrder(before, stop)
+            before = stop
+
+    def _show_on(self, card: FolderCard, source: Source) -> None:
+        collection = self._collections.get(source.collection_id, "")
+        card.show_source(source, collection, self._model.counts(source.source_id))

@@ -1,0 +1,165 @@
+"""The text of one answer as a column of segments, rendered a few milliseconds at a time. Qt thread.
+
+Streaming and history take the same way. Only the last block is rendered again as text arrives, and
+of a very long answer only the beginning, until the person asks for all of it.
+"""
+
+import time
+from collections.abc import Sequence
+
+from PySide6.QtCore import QTimer, Signal, Slot
+from PySide6.QtGui import QFontDatabase
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from desktop_rag.core.answer_claims import Claim
+from desktop_rag.core.conversation import SourceRef
+from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.messages.claim_marks import badges_in, with_marks
+from desktop_rag.ui.messages.markdown_html import (
+    MarkdownStyle,
+    Segment,
+    last_block_start,
+    next_segment,
+    render_html,
+)
+from desktop_rag.ui.messages.segment_view import SegmentView
+from desktop_rag.ui.widgets.controls import TextButton
+
+SHOWN_CHARS = 40_000
+_BUDGET_S = 0.008
+
+
+class AnswerBody(QWidget):
+    """Renders Markdown and tells what was clicked in it."""
+
+    citation_clicked = Signal(int)
+    claim_clicked = Signal(int)
+    address_clicked = Signal(str)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._text = ""
+        self._sources: tuple[SourceRef, ...] = ()
+        self._claims: tuple[Claim, ...] = ()
+        self._limit = SHOWN_CHARS
+        self._is_live = False
+        self._segments: list[Segment] = []
+        self._shown: list[tuple[object, ...]] = []
+        self._views: list[SegmentView] = []
+        self._build()
+        self._connect()
+
+    def _build(self) -> None:
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(0)
+        self._show_all = TextButton("", kind="quiet")
+        self._show_all.hide()
+        self._column.addWidget(self._show_all)
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+
+    def _connect(self) -> None:
+        self._show_all.clicked.connect(self._on_show_all_clicked)
+        self._timer.timeout.connect(self._render)
+        self._theme.changed.connect(self._on_theme_changed)
+
+    @property
+    def is_rendered(self) -> bool:
+        """Whether all that is to be shown is shown."""
+        return not self._timer.isActive()
+
+    def show_text(
+        self,
+        text: str,
+        sources: Sequence[SourceRef],
+        claims: Sequence[Claim] = (),
+        *,
+        is_live: bool = False,
+    ) -> None:
+        """Show this text; what it has in common with the text before is not rendered again.
+
+        While it is live, its last block has a view of its own.
+        """
+        text = with_marks(text, claims)
+        is_same = tuple(sources) == self._sources and tuple(claims) == self._claims
+        is_longer = text.startswith(self._text) and is_same
+        if is_longer and len(text) == len(self._text) and is_live == self._is_live:
+            return
+        self._text, self._is_live = text, is_live
+        self._sources, self._claims = tuple(sources), tuple(claims)
+        del self._segments[-1 if is_longer else 0 :]
+        self._render()
+
+    @Slot()
+    def _render(self) -> None:
+        self._timer.stop()
+        shown = self._text[: self._limit]
+        stop_at = time.perf_counter() + _BUDGET_S
+        pieces = len(self._segments)
+        while (self._segments[-1].end if self._segments else 0) < len(shown):
+            if time.perf_counter() > stop_at:
+                self._timer.start(0)
+                return
+            last = self._segments[-1] if self._segments else Segment("", 0)
+            segment = next_segment(shown, last.end, last.fence)
+            self._segments.append(segment)
+            cut = 0
+            if self._is_live and segment.end == len(shown):
+                cut = last_block_start(segment.source)
+            for source in filter(None, (segment.source[:cut], segment.source[cut:])):
+                self._show_piece(pieces, source)
+                pieces += 1
+        self._drop_views_from(pieces)
+        self._offer_all()
+
+    def _show_piece(self, position: int, source: str) -> None:
+        badges = badges_in(source, self._claims)
+        # Another verdict elsewhere must not take a selection away.
+        key = (source, self._sources, badges, self._theme.is_dark)
+        if position == len(self._views):
+            self._add_view()
+        if self._shown[position] != key:
+            self._shown[position] = key
+            citations = frozenset(source.n for source in self._sources)
+            look = MarkdownStyle(self._theme.colours, _code_font())
+            written = render_html(source, citations, look, badges)
+            self._views[position].show_html(written, self._sources, self._claims)
+
+    def _add_view(self) -> None:
+        view = SegmentView(self._theme, self)
+        view.citation_clicked.connect(self.citation_clicked)
+        view.claim_clicked.connect(self.claim_clicked)
+        view.address_clicked.connect(self.address_clicked)
+        self._column.insertWidget(len(self._views), view)
+        self._views.append(view)
+        self._shown.append(())
+
+    def _drop_views_from(self, position: int) -> None:
+        for view in self._views[position:]:
+            view.hide()
+            view.deleteLater()
+        del self._views[position:], self._shown[position:]
+
+    def _offer_all(self) -> None:
+        hidden = len(self._text) - self._limit
+        if hidden > 0:
+            self._show_all.setText(f"Show all ({hidden:,} more characters)")
+        self._show_all.setVisible(hidden > 0)
+
+    @Slot()
+    def _on_show_all_clicked(self) -> None:
+        self._limit = max(self._limit, len(self._text))
+        self._show_all.hide()
+        del self._segments[-1:]
+        self._render()
+
+    @Slot()
+    def _on_theme_changed(self) -> None:
+        self._segments.clear()
+        self._timer.start(0)
+
+
+def _code_font() -> str:
+    return QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont).family()

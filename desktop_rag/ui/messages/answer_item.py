@@ -1,0 +1,345 @@
+"""An answer as a person sees it, with what belongs to it.
+
+Qt thread. It only shows a `Turn`; what is pressed goes up as signals.
+"""
+
+from PySide6.QtCore import QSize, Qt, Signal, Slot
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QHBoxLayout, QToolButton, QVBoxLayout, QWidget
+
+from desktop_rag.core.conversation import Feedback, Message, MessageState
+from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.foundation.wording import count_of, one_line
+from desktop_rag.ui.messages.answer_body import AnswerBody
+from desktop_rag.ui.messages.claim_marks import summary, worst
+from desktop_rag.ui.messages.claim_panel import ClaimPanel
+from desktop_rag.ui.messages.examples_button import RememberedButton
+from desktop_rag.ui.messages.follow_up_list import FollowUpList
+from desktop_rag.ui.messages.hidden_answer import HiddenAnswer, is_backed
+from desktop_rag.ui.messages.message_model import Phase, Turn
+from desktop_rag.ui.messages.own_knowledge_note import OwnKnowledgeNote
+from desktop_rag.ui.messages.query_fold import QueryFold
+from desktop_rag.ui.widgets.controls import (
+    Card,
+    ElidedLabel,
+    IconButton,
+    PlainLabel,
+    TextButton,
+    set_property,
+)
+from desktop_rag.ui.widgets.folding_row import FoldingRow
+
+_LONGEST_THINKING_CHARS = 20_000
+_LEAST_BYLINE_PX = 90
+_PHASES = {
+    Phase.SEARCHING: "Looking through your documents…",
+    Phase.READING: "Reading what was found…",
+    Phase.THINKING: "Thinking…",
+    Phase.WRITING: "Writing…",
+}
+_OPINIONS = {
+    Feedback.LIKED: ("thumb-up", "Like"),
+    Feedback.DISLIKED: ("thumb-down", "Dislike"),
+}
+EXCERPTS_BYLINE = "Excerpts from your documents"
+
+
+class ThinkingFold(QWidget):
+    """The model's thinking, folded away until it is wanted."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._thinking = ""
+        self._button = QToolButton()
+        self._button.setObjectName("thinkingButton")
+        self._button.setCheckable(True)
+        self._button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self._button.setIconSize(QSize(16, 16))
+        self._button.toggled.connect(self._on_toggled)
+        self._label = PlainLabel(tone="muted", wrap=True, selectable=True)
+        self._label.setObjectName("thinkingText")
+        self._label.hide()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 4)
+        column.setSpacing(4)
+        column.addWidget(self._button, alignment=Qt.AlignmentFlag.AlignLeft)
+        column.addWidget(self._label)
+        self._on_toggled(is_open=False)
+
+    def show_thinking(self, thinking: str, *, is_thinking: bool) -> None:
+        """Take the text; it is laid out only while unfolded."""
+        self._thinking = thinking
+        self._button.setText("Thinking…" if is_thinking else "Thoughts")
+        self.setVisible(bool(thinking))
+        if self._button.isChecked():
+            self._label.setText(thinking[-_LONGEST_THINKING_CHARS:])
+
+    @Slot(bool)
+    def _on_toggled(self, is_open: bool) -> None:
+        self._theme.set_icon(self._button, f"chevron-{'down' if is_open else 'right'}:muted")
+        self._label.setText(self._thinking[-_LONGEST_THINKING_CHARS:] if is_open else "")
+        self._label.setVisible(is_open)
+
+
+class FailureCard(Card):
+    """Why an answer failed and the ways on."""
+
+    retry_requested = Signal()
+    settings_requested = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent, kind="notice", tone="danger")
+        self._title = PlainLabel(wrap=True, selectable=True)
+        self._title.setObjectName("noticeTitle")
+        self._hint = PlainLabel(wrap=True, selectable=True)
+        retry = TextButton("Retry", icon="retry", theme=theme)
+        settings = TextButton("Open settings", kind="quiet")
+        retry.clicked.connect(self.retry_requested)
+        settings.clicked.connect(self.settings_requested)
+        buttons = QHBoxLayout()
+        buttons.addWidget(retry)
+        buttons.addWidget(settings)
+        buttons.addStretch(1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(14, 12, 14, 12)
+        column.setSpacing(6)
+        column.addWidget(self._title)
+        column.addWidget(self._hint)
+        column.addLayout(buttons)
+
+    def show_failure(self, message: Message) -> None:
+        """Show the title and hint of a failed answer; hide for any other."""
+        self._title.setText(message.error_title)
+        self._hint.setText(message.error_hint)
+        self._hint.setVisible(bool(message.error_hint))
+        self.setVisible(message.state is MessageState.FAILED)
+
+
+class AnswerItem(QWidget):
+    """An answer: thinking, text, failure, and a line of what it is and what can be done."""
+
+    citation_clicked = Signal(int)
+    address_clicked = Signal(str)
+    retry_requested = Signal()
+    every_file_requested = Signal()
+    settings_requested = Signal()
+    sources_requested = Signal()
+    fork_requested = Signal()
+    rewrite_requested = Signal()
+    follow_up_chosen = Signal(str)
+    view_requested = Signal(object)
+    place_wanted = Signal(object)
+    remembered_requested = Signal()
+    feedback_given = Signal(object)
+
+    def __init__(self, theme: Theme, turn: Turn, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._turn = turn
+        self._is_last = False
+        self._hides_unsupported = False
+        self._shown_anyway_id = ""
+        self._build()
+        self._connect()
+        self.show_turn(turn)
+
+    @property
+    def body(self) -> AnswerBody:
+        """The text of the answer."""
+        return self._body
+
+    def _build(self) -> None:
+        self._thinking = ThinkingFold(self._theme)
+        self._own_knowledge = OwnKnowledgeNote(self._theme)
+        self._body = AnswerBody(self._theme)
+        self._query = QueryFold(self._theme)
+        self._failure = FailureCard(self._theme)
+        # A file's title is foreign and may be long.
+        self._status = ElidedLabel(tone="muted")
+        self._notes = PlainLabel(tone="muted", scale="small", wrap=True, selectable=True)
+        self._notes.setObjectName("searchNotes")
+        # A model's name is foreign and may be long: it must not widen the window.
+        self._byline = ElidedLabel(tone="muted", scale="small")
+        self._byline.setObjectName("byline")
+        self._hidden = HiddenAnswer()
+        self._claims = ClaimPanel(self._theme)
+        self._check = TextButton("", kind="quiet")
+        self._check.setObjectName("claimSummary")
+        self._remembered = RememberedButton()
+        self._sources = TextButton("", kind="quiet", icon="quote:accent", theme=self._theme)
+        self._copy = IconButton(self._theme, "copy:muted", "Copy the answer")
+        self._retry = IconButton(self._theme, "retry:muted", "Answer again")
+        self._every_file = IconButton(self._theme, "library:muted", "Ask every file")
+        self._rewrite = IconButton(self._theme, "pencil:muted", "Rewrite the answer")
+        self._fork = IconButton(self._theme, "branch:muted", "Go on from here in a copy")
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 4, 0, 10)
+        column.setSpacing(4)
+        for widget in (self._thinking, self._own_knowledge, self._body, self._query, self._status):
+            column.addWidget(widget)
+        for widget in (self._notes, self._failure, self._hidden):
+            column.addWidget(widget)
+        column.addWidget(self._check, alignment=Qt.AlignmentFlag.AlignLeft)
+        column.addWidget(self._claims)
+        column.addWidget(self._remembered, alignment=Qt.AlignmentFlag.AlignLeft)
+        column.addWidget(self._build_footer())
+        self._follow_ups = FollowUpList()
+        column.addWidget(self._follow_ups)
+
+    def _build_footer(self) -> FoldingRow:
+        self._opinions = {
+            opinion: IconButton(self._theme, f"{icon}:muted", name)
+            for opinion, (icon, name) in _OPINIONS.items()
+        }
+        actions = [self._rewrite, self._fork, self._every_file, self._retry, self._copy]
+        return FoldingRow(
+            [self._byline, self._sources],
+            [*self._opinions.values(), *actions],
+            at=2,
+            stretched=0,
+            least_px=_LEAST_BYLINE_PX,
+            ends=True,
+        )
+
+    def _connect(self) -> None:
+        self._body.citation_clicked.connect(self.citation_clicked)
+        self._body.claim_clicked.connect(self._claims.open_at)
+        self._check.clicked.connect(self._on_check_clicked)
+        self._hidden.shown.connect(self._on_shown_anyway)
+        self._claims.view_requested.connect(self.view_requested)
+        self._claims.place_wanted.connect(self._on_place_wanted)
+        self._body.address_clicked.connect(self.address_clicked)
+        self._failure.retry_requested.connect(self.retry_requested)
+        self._failure.settings_requested.connect(self.settings_requested)
+        self._retry.clicked.connect(self.retry_requested)
+        self._every_file.clicked.connect(self.every_file_requested)
+        self._sources.clicked.connect(self.sources_requested)
+        self._remembered.clicked.connect(self.remembered_requested)
+        self._copy.clicked.connect(self._on_copy_clicked)
+        self._fork.clicked.connect(self.fork_requested)
+        self._rewrite.clicked.connect(self.rewrite_requested)
+        self._follow_ups.chosen.connect(self.follow_up_chosen)
+        self._opinions[Feedback.LIKED].clicked.connect(self._on_like_clicked)
+        self._opinions[Feedback.DISLIKED].clicked.connect(self._on_dislike_clicked)
+
+    def show_as_last(self, *, is_last: bool) -> None:
+        """Only the last answer can be given again, and has questions to ask next."""
+        self._is_last = is_last
+        self._show_actions()
+
+    def hide_unsupported(self, *, is_wanted: bool) -> None:
+        """Whether the answer is hidden when no sentence of it is supported."""
+        self._hides_unsupported = is_wanted
+        self._show_claims(self._turn.message)
+
+    def show_turn(self, turn: Turn) -> None:
+        """Show the answer as far as it is known."""
+        self._turn = turn
+        message = turn.message
+        self._thinking.show_thinking(message.thinking, is_thinking=turn.phase is Phase.THINKING)
+        self._body.show_text(message.text, message.sources, message.claims, is_live=turn.is_live)
+        self._own_knowledge.setVisible(message.is_own_knowledge)
+        self._query.show_queries(() if turn.is_live else message.sources)
+        self._show_claims(message)
+        self._status.set_full_text(one_line(turn.progress) or _PHASES.get(turn.phase, ""))
+        self._status.setVisible(turn.is_live and turn.phase is not Phase.WRITING)
+        self._failure.show_failure(message)
+        self._byline.set_full_text("" if turn.is_live else one_line(byline(message)))
+        self._notes.setText(one_line(_notes_in_words(message)))
+        self._notes.setVisible(bool(self._notes.text()))
+        self._sources.setText(_sources_in_words(message))
+        self._sources.setVisible(bool(message.sources or message.nearest))
+        self._remembered.show_past(message.remembered)
+        self._show_actions()
+        set_property(self, "live", turn.is_live)
+
+    def _show_claims(self, message: Message) -> None:
+        words, tone = summary(message.claims, is_checking=self._turn.is_checking)
+        self._check.setText(words)
+        self._check.setAccessibleName(f"Check of the answer: {words}. Press to see why.")
+        self._check.setVisible(bool(words))
+        set_property(self._check, "tone", tone)
+        self._claims.show_claims(message.claims, message.sources)
+        is_wanted = message.message_id == self._shown_anyway_id
+        is_hidden = self._hides_unsupported and not (is_wanted or is_backed(message.claims))
+        self._hidden.setVisible(is_hidden)
+        self._body.setVisible(not is_hidden)
+
+    def _show_actions(self) -> None:
+        message, is_over = self._turn.message, not self._turn.is_live
+        self._copy.setVisible(bool(message.text) and is_over)
+        self._fork.setVisible(bool(message.message_id) and is_over)
+        self._rewrite.setVisible(bool(message.message_id and message.text) and is_over)
+        for opinion, (icon, name) in _OPINIONS.items():
+            is_held = message.feedback is opinion
+            button = self._opinions[opinion]
+            button.show_as(
+                f"{icon}:{'accent' if is_held else 'muted'}", f"{name} (on)" if is_held else name
+            )
+            button.setVisible(bool(message.message_id and message.text) and is_over)
+        self._follow_ups.show_questions(message.follow_ups if self._is_last and is_over else ())
+        # A failed one has Retry in its card.
+        has_failed = message.state is MessageState.FAILED
+        self._retry.setVisible(self._is_last and is_over and not has_failed)
+        self._every_file.setVisible(self._is_last and is_over and not has_failed)
+
+    @Slot()
+    def _on_check_clicked(self) -> None:
+        """Open at what is most in need of a look."""
+        if self._claims.isHidden():
+            self._claims.open_at(worst(self._turn.message.claims))
+        else:
+            self._claims.hide()
+
+    @Slot()
+    def _on_shown_anyway(self) -> None:
+        self._shown_anyway_id = self._turn.message.message_id
+        self._show_claims(self._turn.message)
+
+    @Slot()
+    def _on_place_wanted(self) -> None:
+        self.place_wanted.emit(self._claims)
+
+    @Slot()
+    def _on_like_clicked(self) -> None:
+        self._toggle(Feedback.LIKED)
+
+    @Slot()
+    def _on_dislike_clicked(self) -> None:
+        self._toggle(Feedback.DISLIKED)
+
+    def _toggle(self, opinion: Feedback) -> None:
+        is_held = self._turn.message.feedback is opinion
+        self.feedback_given.emit(Feedback.NONE if is_held else opinion)
+
+    @Slot()
+    def _on_copy_clicked(self) -> None:
+        QGuiApplication.clipboard().setText(self._turn.message.text)
+        self._copy.show_as("check:success", "Copied")
+
+
+def _sources_in_words(message: Message) -> str:
+    if message.nearest and not message.sources:
+        return "Show the nearest passages"
+    return count_of(len(message.sources), "source")
+
+
+def _notes_in_words(message: Message) -> str:
+    """What the search made of the question, and how many files had something."""
+    if message.notes is None:
+        return ""
+    counted = message.notes.files
+    return f"{message.notes.in_words()} {counted.in_words() if counted else ''}".strip()
+
+
+def byline(message: Message) -> str:
+    """Who answered and how long it took: `llama-3.1 · 4.2 s`."""
+    parts = [EXCERPTS_BYLINE if message.is_excerpts else message.model]
+    if message.state is MessageState.STOPPED:
+        parts.insert(0, "stopped")
+    if message.seconds:
+        parts.append(f"{message.seconds:.1f} s")
+    if message.is_rewritten:
+        parts.append("rewritten by you")
+    return " · ".join(part for part in parts if part)

@@ -1,0 +1,191 @@
+"""The messages of one conversation, with the answer that is being written. Qt thread."""
+
+import dataclasses
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import assert_never
+
+from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+
+from desktop_rag.core.attachment import Attachment
+from desktop_rag.core.conversation import (
+    AnswerDone,
+    AnswerEvent,
+    AnswerWaits,
+    Feedback,
+    FileAsked,
+    Message,
+    MessageState,
+    QuestionStored,
+    Role,
+    SearchNotes,
+    SourceRef,
+    SourcesFound,
+    TextDelta,
+    ThinkingDelta,
+)
+from desktop_rag.core.errors import AppError
+
+_Index = QModelIndex | QPersistentModelIndex
+_ROOT = QModelIndex()
+_Value = str | bool | MessageState | tuple[SourceRef, ...] | SearchNotes | None
+
+
+class Phase(StrEnum):
+    """What an answer is at; a message that is over is `DONE`, however it ended."""
+
+    SEARCHING = "searching"
+    READING = "reading"
+    THINKING = "thinking"
+    WRITING = "writing"
+    DONE = "done"
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One row: the message as far as it is known, and what is being done about it.
+
+    `progress` says in words how far that is, or what it waits for, where there is more to say than
+    the phase.
+    `is_checking`: the answer stands, and more is being found out about it.
+    """
+
+    message: Message
+    phase: Phase = Phase.DONE
+    progress: str = ""
+    is_checking: bool = False
+
+    @property
+    def is_live(self) -> bool:
+        """Whether more is still to come."""
+        return self.phase is not Phase.DONE
+
+
+class MessageModel(QAbstractListModel):
+    """Turns, oldest first. The only place that knows what has arrived of an answer."""
+
+    TurnRole = Qt.ItemDataRole.UserRole + 1
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._turns: list[Turn] = []
+
+    def rowCount(self, parent: _Index = _ROOT) -> int:
+        return 0 if parent.isValid() else len(self._turns)
+
+    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        if not index.isValid():
+            return None
+        turn = self._turns[index.row()]
+        if role == self.TurnRole:
+            return turn
+        return turn.message.text if role == Qt.ItemDataRole.DisplayRole else None
+
+    def turn(self, row: int) -> Turn:
+        """The turn at `row`; negative rows count from the end."""
+        return self._turns[row]
+
+    @property
+    def live_turn(self) -> Turn | None:
+        """The answer that is being written."""
+        return self._turns[-1] if self._turns and self._turns[-1].is_live else None
+
+    def load(self, messages: Sequence[Message]) -> None:
+        """Show a stored conversation instead."""
+        self.beginResetModel()
+        self._turns = [Turn(message) for message in messages]
+        self.endResetModel()
+
+    def begin_question(self, text: str, attachments: tuple[Attachment, ...] = ()) -> None:
+        """Show the question at once, and below it that an answer is on its way."""
+        question = dataclasses.replace(_new_message(Role.USER, text), attachments=attachments)
+        self._append(Turn(question))
+        self._append(Turn(_new_message(Role.ASSISTANT), Phase.SEARCHING))
+
+    def begin_retry(self) -> None:
+        """Put a fresh answer in the place of the last one."""
+        if self._turns and self._turns[-1].message.role is Role.ASSISTANT:
+            self._replace(-1, Turn(_new_message(Role.ASSISTANT), Phase.SEARCHING))
+        else:
+            self._append(Turn(_new_message(Role.ASSISTANT), Phase.SEARCHING))
+
+    def apply(self, event: AnswerEvent) -> None:
+        """Take in one event of the answer that is being written."""
+        match event:
+            case QuestionStored(message=message):
+                self._replace(-2, Turn(message))
+            case FileAsked():
+                said = f"Reading {event.done + 1:,} of {event.total:,}"
+                said += f" ({event.found:,} had something): {event.title}"
+                self._replace(-1, Turn(self._live, Phase.READING, said))
+            case SourcesFound(sources=sources, notes=notes, is_own_knowledge=is_own):
+                self._update(Phase.READING, sources=sources, notes=notes, is_own_knowledge=is_own)
+            case AnswerWaits(reason=reason):
+                self._replace(-1, Turn(self._live, Phase.READING, reason))
+            case ThinkingDelta(text=text):
+                self._update(Phase.THINKING, thinking=self._live.thinking + text)
+            case TextDelta(text=text):
+                self._update(Phase.WRITING, text=self._live.text + text)
+            case AnswerDone(message=message):
+                self._replace(-1, Turn(message))
+            case _:
+                assert_never(event)
+
+    def set_feedback(self, message_id: str, feedback: Feedback) -> None:
+        """Show what the person thinks of an answer."""
+        for row, turn in enumerate(self._turns):
+            if turn.message.message_id == message_id:
+                fresh = dataclasses.replace(turn.message, feedback=feedback)
+                self._replace(row, dataclasses.replace(turn, message=fresh))
+
+    def change(self, message: Message) -> None:
+        """Show what is known of an answer now, unless it is gone."""
+        for row, turn in enumerate(self._turns):
+            if turn.message.message_id == message.message_id:
+                # What the person thinks of it was noted meanwhile, or it was rewritten.
+                kept = {
+                    "feedback": turn.message.feedback,
+                    "is_rewritten": turn.message.is_rewritten,
+                }
+                fresh = dataclasses.replace(message, **kept)
+                self._replace(row, dataclasses.replace(turn, message=fresh))
+
+    def show_checking(self, message_id: str, *, is_checking: bool) -> None:
+        """Show that more is being found out about an answer, or no longer."""
+        for row, turn in enumerate(self._turns):
+            if turn.message.message_id == message_id and turn.is_checking != is_checking:
+                self._replace(row, dataclasses.replace(turn, is_checking=is_checking))
+
+    def fail(self, error: AppError) -> None:
+        """End the answer that is being written with an error; what has arrived of it stays."""
+        self._update(
+            Phase.DONE,
+            state=MessageState.FAILED,
+            error_title=error.title,
+            error_hint=error.hint,
+        )
+
+    @property
+    def _live(self) -> Message:
+        return self._turns[-1].message
+
+    def _update(self, phase: Phase, **fields: _Value) -> None:
+        self._replace(-1, Turn(dataclasses.replace(self._live, **fields), phase))  # pyright: ignore[reportArgumentType]
+
+    def _append(self, turn: Turn) -> None:
+        row = len(self._turns)
+        self.beginInsertRows(QModelIndex(), row, row)
+        self._turns.append(turn)
+        self.endInsertRows()
+
+    def _replace(self, row: int, turn: Turn) -> None:
+        row %= len(self._turns)
+        self._turns[row] = turn
+        index = self.index(row)
+        self.dataChanged.emit(index, index, [Qt.ItemDataRole.DisplayRole, self.TurnRole])
+
+
+def _new_message(role: Role, text: str = "") -> Message:
+    return Message("", "", role, text, time.time())

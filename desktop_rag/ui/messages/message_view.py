@@ -1,0 +1,263 @@
+"""Shows the messages of a model, newest at the bottom. Qt thread.
+
+Rows are built from the newest upwards in small slices, so that opening a long conversation never
+stalls the window; an answer that is being written is rendered at most every 80 ms.
+"""
+
+import time
+
+from PySide6.QtCore import QMetaObject, QModelIndex, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QWheelEvent
+from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
+
+from desktop_rag.core.conversation import Feedback, Message, Role
+from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.messages.answer_item import AnswerItem
+from desktop_rag.ui.messages.message_model import MessageModel
+from desktop_rag.ui.messages.question_item import QuestionItem
+from desktop_rag.ui.widgets.controls import TextButton, centred
+
+RENDER_EVERY_MS = 80
+# A long paragraph takes longer to render: then it is done less often.
+_PAUSE_TO_WORK = 10
+_BATCH = 40
+_BUDGET_S = 0.008
+_COLUMN_PX = 780
+
+
+class MessageView(QScrollArea):
+    """Follows the model it is given; stays at the bottom only while the person is there."""
+
+    citation_clicked = Signal(object, int)
+    address_clicked = Signal(str)
+    retry_requested = Signal()
+    every_file_requested = Signal()
+    settings_requested = Signal()
+    sources_requested = Signal(object)
+    edit_requested = Signal(object)
+    attachment_opened = Signal(object)
+    fork_requested = Signal(object)
+    feedback_given = Signal(object, object)
+    rewrite_requested = Signal(object)
+    follow_up_chosen = Signal(str)
+    view_requested = Signal(object)
+    place_wanted = Signal(object)
+    remembered_requested = Signal(object)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._model = MessageModel(self)
+        self._connections: list[QMetaObject.Connection] = []
+        self._items: dict[int, QuestionItem | AnswerItem] = {}
+        self._changed: set[int] = set()
+        self._first_wanted = 0
+        self._hides_unsupported = False
+        self._is_at_bottom = True
+        self._distance_from_end: int | None = None
+        self._build()
+        self._connect()
+
+    def _build(self) -> None:
+        self.setObjectName("messages")
+        self.setWidgetResizable(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        page = QWidget()
+        page.setProperty("kind", "page")
+        self._earlier = TextButton("Show earlier messages", kind="quiet")
+        self._earlier.hide()
+        self._rows = QVBoxLayout()
+        self._rows.setSpacing(2)
+        inner = QWidget()
+        column = QVBoxLayout(inner)
+        column.setContentsMargins(20, 12, 20, 12)
+        column.addWidget(self._earlier, alignment=Qt.AlignmentFlag.AlignHCenter)
+        column.addLayout(self._rows)
+        column.addStretch(1)
+        page.setLayout(centred(inner, _COLUMN_PX))
+        self.setWidget(page)
+        self._build_timer = QTimer(self)
+        self._build_timer.setSingleShot(True)
+        self._pause_ms = RENDER_EVERY_MS
+        self._rendered_at = 0.0
+        self._render_timer = QTimer(self)
+        self._render_timer.setSingleShot(True)
+
+    def _connect(self) -> None:
+        self._build_timer.timeout.connect(self._build_rows)
+        self._render_timer.timeout.connect(self._render_changed)
+        self._earlier.clicked.connect(self._on_earlier_clicked)
+        bar = self.verticalScrollBar()
+        bar.rangeChanged.connect(self._on_range_changed)
+        bar.valueChanged.connect(self._on_value_changed)
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether everything that is to be shown is shown."""
+        answers = (i for i in self._items.values() if isinstance(i, AnswerItem))
+        return not (
+            self._build_timer.isActive()
+            or self._render_timer.isActive()
+            or any(not answer.body.is_rendered for answer in answers)
+        )
+
+    def set_model(self, model: MessageModel) -> None:
+        """Show another conversation, at its end."""
+        for connection in self._connections:
+            self.disconnect(connection)
+        self._model = model
+        self._connections = [
+            model.modelReset.connect(self._on_model_reset),
+            model.rowsInserted.connect(self._on_rows_inserted),
+            model.dataChanged.connect(self._on_data_changed),
+        ]
+        self._on_model_reset()
+
+    def hide_unsupported(self, *, is_wanted: bool) -> None:
+        """Whether answers are hidden of which no sentence is supported."""
+        self._hides_unsupported = is_wanted
+        for item in self._items.values():
+            if isinstance(item, AnswerItem):
+                item.hide_unsupported(is_wanted=is_wanted)
+
+    def scroll_to_end(self) -> None:
+        """Go to the newest message and stay there."""
+        self._is_at_bottom = True
+        self.verticalScrollBar().setValue(self.verticalScrollBar().maximum())
+
+    @Slot()
+    def _on_model_reset(self) -> None:
+        for item in self._items.values():
+            item.hide()
+            item.deleteLater()
+        self._items.clear()
+        self._changed.clear()
+        self._first_wanted = max(0, self._model.rowCount() - _BATCH)
+        self._build_rows()
+        self.scroll_to_end()
+
+    @Slot(QModelIndex, int, int)
+    def _on_rows_inserted(self, _parent: QModelIndex, first: int, last: int) -> None:
+        if isinstance(before := self._items.get(first - 1), AnswerItem):
+            before.show_as_last(is_last=False)
+        for row in range(first, last + 1):
+            self._add_item(row, at_end=True)
+        self.scroll_to_end()
+
+    @Slot(QModelIndex, QModelIndex)
+    def _on_data_changed(self, first: QModelIndex, last: QModelIndex) -> None:
+        self._changed.update(range(first.row(), last.row() + 1))
+        if not self._model.turn(last.row()).is_live:
+            self._render_changed()
+        elif not self._render_timer.isActive():
+            # What comes after a pause, the first words above all, is shown at once.
+            since_ms = int(1000 * (time.perf_counter() - self._rendered_at))
+            self._render_timer.start(max(0, self._pause_ms - since_ms))
+
+    @Slot()
+    def _render_changed(self) -> None:
+        began_at = time.perf_counter()
+        for row in sorted(self._changed):
+            if item := self._items.get(row):
+                item.show_turn(self._model.turn(row))
+        self._changed.clear()
+        self._rendered_at = time.perf_counter()
+        took_ms = 1000 * (self._rendered_at - began_at)
+        self._pause_ms = max(RENDER_EVERY_MS, int(took_ms * _PAUSE_TO_WORK))
+
+    @Slot()
+    def _build_rows(self) -> None:
+        """Build upwards from the oldest row there is, until the time is up."""
+        stop_at = time.perf_counter() + _BUDGET_S
+        row = min(self._items, default=self._model.rowCount())
+        while row > self._first_wanted:
+            row -= 1
+            self._add_item(row, at_end=False)
+            if time.perf_counter() > stop_at:
+                break
+        if row > self._first_wanted:
+            self._build_timer.start(0)
+        self._earlier.setVisible(self._first_wanted > 0)
+
+    def _add_item(self, row: int, *, at_end: bool) -> None:
+        turn = self._model.turn(row)
+        if turn.message.role is Role.USER:
+            item = QuestionItem(self._theme, turn)
+            item.edit_requested.connect(self._on_edit_requested)
+            item.attachment_opened.connect(self.attachment_opened)
+        else:
+            item = AnswerItem(self._theme, turn)
+            item.citation_clicked.connect(self._on_citation_clicked)
+            item.sources_requested.connect(self._on_sources_requested)
+            item.address_clicked.connect(self.address_clicked)
+            item.retry_requested.connect(self.retry_requested)
+            item.every_file_requested.connect(self.every_file_requested)
+            item.settings_requested.connect(self.settings_requested)
+            item.fork_requested.connect(self._on_fork_requested)
+            item.feedback_given.connect(self._on_feedback_given)
+            item.rewrite_requested.connect(self._on_rewrite_requested)
+            item.follow_up_chosen.connect(self.follow_up_chosen)
+            item.view_requested.connect(self.view_requested)
+            item.place_wanted.connect(self.place_wanted)
+            item.remembered_requested.connect(self._on_remembered_requested)
+            item.hide_unsupported(is_wanted=self._hides_unsupported)
+            item.show_as_last(is_last=row == self._model.rowCount() - 1)
+        self._items[row] = item
+        self._rows.insertWidget(self._rows.count() if at_end else 0, item)
+
+    @Slot()
+    def _on_earlier_clicked(self) -> None:
+        bar = self.verticalScrollBar()
+        self._distance_from_end = bar.maximum() - bar.value()
+        self._first_wanted = max(0, self._first_wanted - _BATCH)
+        self._build_rows()
+
+    @Slot(int)
+    def _on_citation_clicked(self, n: int) -> None:
+        self.citation_clicked.emit(self._message_of_sender(), n)
+
+    @Slot()
+    def _on_sources_requested(self) -> None:
+        self.sources_requested.emit(self._message_of_sender())
+
+    @Slot()
+    def _on_edit_requested(self) -> None:
+        self.edit_requested.emit(self._message_of_sender())
+
+    @Slot()
+    def _on_remembered_requested(self) -> None:
+        self.remembered_requested.emit(self._message_of_sender())
+
+    @Slot()
+    def _on_fork_requested(self) -> None:
+        self.fork_requested.emit(self._message_of_sender())
+
+    @Slot(object)
+    def _on_feedback_given(self, feedback: Feedback) -> None:
+        self.feedback_given.emit(self._message_of_sender(), feedback)
+
+    @Slot()
+    def _on_rewrite_requested(self) -> None:
+        self.rewrite_requested.emit(self._message_of_sender())
+
+    def _message_of_sender(self) -> Message:
+        sender = self.sender()
+        row = next(row for row, item in self._items.items() if item is sender)
+        return self._model.turn(row).message
+
+    @Slot()
+    def _on_range_changed(self) -> None:
+        bar = self.verticalScrollBar()
+        if self._is_at_bottom:
+            bar.setValue(bar.maximum())
+        elif self._distance_from_end is not None:
+            # Older messages came in above: what is read stays where it is.
+            bar.setValue(bar.maximum() - self._distance_from_end)
+
+    @Slot(int)
+    def _on_value_changed(self, value: int) -> None:
+        self._is_at_bottom = value >= self.verticalScrollBar().maximum() - 4
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        self._distance_from_end = None
+        super().wheelEvent(event)

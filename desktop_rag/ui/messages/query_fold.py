@@ -1,0 +1,46 @@
+"""The query whose result an answer rests on, folded away until it is wanted. Qt thread."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QSize, Qt, Slot
+from PySide6.QtGui import QFontDatabase
+from PySide6.QtWidgets import QToolButton, QVBoxLayout, QWidget
+
+from desktop_rag.core.conversation import SourceRef
+from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.widgets.marked_text import MarkedText
+
+
+class QueryFold(QWidget):
+    """A line that says so, and below it the query as it ran: plain text, to be selected."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._button = QToolButton()
+        self._button.setObjectName("queryButton")
+        self._button.setText("Computed by a query")
+        self._button.setCheckable(True)
+        self._button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self._button.setIconSize(QSize(16, 16))
+        self._button.toggled.connect(self._on_toggled)
+        self._query = MarkedText(theme, "Query", role="text")
+        self._query.setObjectName("queryText")
+        self._query.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 4)
+        column.setSpacing(4)
+        column.addWidget(self._button, alignment=Qt.AlignmentFlag.AlignLeft)
+        column.addWidget(self._query)
+        self._on_toggled(is_open=False)
+
+    def show_queries(self, sources: Sequence[SourceRef]) -> None:
+        """Show the queries of these sources; hide where there are none."""
+        queries = [source.query for source in sources if source.query]
+        self._query.show_marked("\n\n".join(queries), ())
+        self.setVisible(bool(queries))
+
+    @Slot(bool)
+    def _on_toggled(self, is_open: bool) -> None:
+        self._theme.set_icon(self._button, f"chevron-{'down' if is_open else 'right'}:muted")
+        self._query.setVisible(is_open)

@@ -1,0 +1,172 @@
+"""Shows one segment of an answer as rich text, as high as its text and without scroll bars.
+
+Qt thread. It loads nothing from anywhere: whatever the text asks for is an empty picture.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import cast
+
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSizeF, Qt, QUrl, Signal, Slot
+from PySide6.QtGui import (
+    QFontMetricsF,
+    QHelpEvent,
+    QImage,
+    QPainter,
+    QPaintEvent,
+    QResizeEvent,
+    QTextBlock,
+    QTextCursor,
+    QWheelEvent,
+)
+from PySide6.QtWidgets import QFrame, QSizePolicy, QTextBrowser, QToolTip, QWidget
+
+from desktop_rag.core.answer_claims import Claim
+from desktop_rag.core.conversation import SourceRef
+from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.messages.claim_marks import claim_index, in_words
+from desktop_rag.ui.messages.markdown_html import cited_number, safe_address
+from desktop_rag.ui.widgets.controls import plain_tooltip
+
+_INDENT_PX = 22
+
+
+class SegmentView(QTextBrowser):
+    """Read-only text whose citations are pills. Clicks are told, never followed."""
+
+    citation_clicked = Signal(int)
+    claim_clicked = Signal(int)
+    address_clicked = Signal(str)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._sources: dict[int, SourceRef] = {}
+        self._claims: Sequence[Claim] = ()
+        self._pills: list[tuple[int, int]] = []
+        # Where the pills are painted, until the text or its width changes.
+        self._rects: list[QRectF] | None = None
+        self._build()
+        self._connect()
+
+    def _build(self) -> None:
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setOpenLinks(False)
+        self.setUndoRedoEnabled(False)
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self.setAccessibleName("Answer")
+        self.document().setDocumentMargin(0)
+        self.document().setIndentWidth(_INDENT_PX)
+        self.viewport().setAutoFillBackground(False)
+
+    def _connect(self) -> None:
+        self.anchorClicked.connect(self._on_anchor_clicked)
+        self.document().documentLayout().documentSizeChanged.connect(self._on_size_changed)
+
+    def show_html(
+        self, html: str, sources: Sequence[SourceRef], claims: Sequence[Claim] = ()
+    ) -> None:
+        """Replace the text. `html` must come from our own renderer."""
+        self._claims = claims
+        self._sources = {source.n: source for source in sources}
+        self.setHtml(html)
+        self._pills = self._find_pills()
+        self._rects = None
+
+    def loadResource(self, kind: int, name: QUrl | str) -> QImage:
+        # Not None: then Qt would go on and read the file itself.
+        return QImage()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        self._rects = None
+        super().resizeEvent(event)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        event.ignore()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self.viewport())
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(self._theme.colour("accent_soft"))
+        if self._rects is None:
+            self._rects = [self._pill_rect(start, end) for start, end in self._pills]
+        for rect in self._rects:
+            if rect.intersects(QRectF(event.rect())):
+                painter.drawRoundedRect(rect, rect.height() / 3, rect.height() / 3)
+        painter.end()
+        super().paintEvent(event)
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() is QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
+            self._show_tooltip(event)
+            return True
+        return super().event(event)
+
+    def _show_tooltip(self, event: QHelpEvent) -> None:
+        href = self.anchorAt(self.viewport().mapFromGlobal(event.globalPos()))
+        source = self._sources.get(cited_number(href) or 0)
+        text = f"{source.title}\n{source.anchor.label()}".rstrip() if source else href
+        if (index := claim_index(href, self._claims)) is not None:
+            text = f"{in_words(self._claims[index].verdict)}. Press to see why."
+        QToolTip.showText(event.globalPos(), plain_tooltip(text), self)
+
+    def _find_pills(self) -> list[tuple[int, int]]:
+        """Start and end, in the document, of every citation."""
+        pills: list[tuple[int, int]] = []
+        block = self.document().begin()
+        while block.isValid():
+            for start, end in _cited_spans(block):
+                if pills and pills[-1][1] == start:
+                    pills[-1] = (pills[-1][0], end)
+                else:
+                    pills.append((start, end))
+            block = block.next()
+        return pills
+
+    def _pill_rect(self, start: int, end: int) -> QRectF:
+        block = self.document().findBlock(start)
+        line = block.layout().lineForTextPosition(start - block.position())
+        if not line.isValid():
+            return QRectF()
+        origin = self.document().documentLayout().blockBoundingRect(block).topLeft()
+        cursor = QTextCursor(self.document())
+        cursor.setPosition(start + 1)
+        metrics = QFontMetricsF(cursor.charFormat().font())
+        left, right = (_x_of(line.cursorToX(at - block.position())) for at in (start, end))
+        baseline = line.y() + line.ascent()
+        top, height = baseline - metrics.ascent() - 0.5, metrics.height() + 1
+        return QRectF(origin + QPointF(left, top), QSizeF(right - left, height))
+
+    @Slot(QUrl)
+    def _on_anchor_clicked(self, url: QUrl) -> None:
+        href = url.toString()
+        n = cited_number(href)
+        if n is not None and n in self._sources:
+            self.citation_clicked.emit(n)
+        elif (index := claim_index(href, self._claims)) is not None:
+            self.claim_clicked.emit(index)
+        elif address := safe_address(href):
+            self.address_clicked.emit(address)
+
+    @Slot(QSizeF)
+    def _on_size_changed(self, size: QSizeF) -> None:
+        self.setFixedHeight(max(1, math.ceil(size.height())))
+
+
+def _cited_spans(block: QTextBlock) -> list[tuple[int, int]]:
+    spans: list[tuple[int, int]] = []
+    iterator = block.begin()
+    while not iterator.atEnd():
+        fragment = iterator.fragment()
+        if cited_number(fragment.charFormat().anchorHref()) is not None:
+            spans.append((fragment.position(), fragment.position() + fragment.length()))
+        iterator += 1
+    return spans
+
+
+def _x_of(position: object) -> float:
+    """The x of what `cursorToX` gives: a pair, though its type says nothing."""
+    return position[0] if isinstance(position, tuple | list) else cast("float", position)

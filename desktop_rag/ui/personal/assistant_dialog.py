@@ -1,0 +1,235 @@
+"""One assistant as a form. Qt thread; it only tells.
+
+It stays open until it is told that the assistant is kept, so that nothing written is lost.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QDialog,
+    QFrame,
+    QHBoxLayout,
+    QLineEdit,
+    QPlainTextEdit,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
+
+from desktop_rag.core.assistant import LONGEST_NAME, Assistant, limits_of
+from desktop_rag.core.domain import Collection
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.search_syntax import limits_in_words
+from desktop_rag.core.settings import Settings
+from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.library.collection_checkboxes import CollectionCheckboxes
+from desktop_rag.ui.settings.retrieval_form import RetrievalForm
+from desktop_rag.ui.settings.settings_fields import (
+    SettingsSection,
+    WheelGuard,
+    choice,
+    chosen,
+    note,
+)
+from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, set_property
+
+_WIDTH_PX = 680
+_HEIGHT_PX = 640
+_LINES = 6
+_MARGIN_PX = 16
+_AS_IN_CHAT = "The one of the chat"
+_STRICT, _OPEN = "strict", "open"
+_KINDS = {
+    _STRICT: "From the documents only",
+    _OPEN: "Also from what the model knows",
+}
+_INSTRUCTIONS_NOTE = (
+    "They come after the app's own rules, which hold: what is said must rest on sources, and"
+    " documents never give orders."
+)
+_KIND_NOTE = (
+    "When nothing in the documents is about a question, the first says so. The second has the"
+    " model answer by itself, and says that this is not from your documents."
+)
+_COLLECTIONS_NOTE = "With none checked, all documents are asked."
+_FILTERS_NOTE = "As in a question: type:pdf, folder:taxes, after:2024, -word. For every question."
+
+
+class AssistantDialog(QDialog):
+    """`submitted` carries the Assistant as it is written; one without an id is new."""
+
+    submitted = Signal(object)
+
+    def __init__(
+        self,
+        assistant: Assistant,
+        settings: Settings,
+        offers: Mapping[str, Sequence[str]],
+        collections: Sequence[Collection],
+        parent: QWidget,
+    ) -> None:
+        """`offers` has the models that each endpoint, by its address, is known to offer."""
+        super().__init__(parent)
+        self.setObjectName("assistantDialog")
+        self.setWindowTitle("Assistant" if assistant.assistant_id else "New assistant")
+        self._assistant = assistant
+        guard = WheelGuard(self)
+        self._make_texts(assistant)
+        self._model = _model_field(assistant, settings, offers)
+        guard.guard(self._model)
+        self._collections = CollectionCheckboxes(collections, assistant.collection_ids)
+        self._kinds = choice(self, "Answers", _KINDS)
+        self._kinds[_OPEN if assistant.is_open else _STRICT].setChecked(True)
+        self._memory = QCheckBox("Learns from earlier questions and answers")
+        self._memory.setChecked(assistant.uses_memory)
+        self._is_own = QCheckBox("Settings of its own for finding passages")
+        self._is_own.setChecked(assistant.retrieval is not None)
+        self._retrieval = RetrievalForm(guard)
+        self._retrieval.show_retrieval(assistant.retrieval or settings.retrieval)
+        self._fault = PlainLabel(tone="danger", wrap=True, selectable=True)
+        self._save = TextButton("Save", kind="primary")
+        self._cancel = TextButton("Cancel")
+        self._build()
+        self._connect()
+        self._on_edited()
+
+    def _make_texts(self, assistant: Assistant) -> None:
+        self._name = QLineEdit(assistant.name)
+        self._name.setMaxLength(LONGEST_NAME)
+        self._name.setPlaceholderText("Contracts")
+        self._instructions = QPlainTextEdit(assistant.instructions)
+        self._instructions.setAccessibleName("Instructions")
+        self._instructions.setPlaceholderText("Answer in two sentences. Name the paragraph.")
+        self._instructions.setTabChangesFocus(True)
+        lines = self._instructions.fontMetrics().lineSpacing() * _LINES
+        self._instructions.setFixedHeight(lines + _MARGIN_PX)
+        self._filters = QLineEdit(assistant.filters)
+        self._filters.setPlaceholderText("type:pdf after:2024")
+        self._filters_note = note(_FILTERS_NOTE)
+
+    def _build(self) -> None:
+        body = QWidget()
+        body.setProperty("kind", "page")
+        sections = QVBoxLayout(body)
+        sections.setContentsMargins(20, 18, 20, 18)
+        sections.setSpacing(14)
+        for part in (
+            self._build_answers(), self._build_documents(), self._is_own, self._retrieval
+        ):  # fmt: skip
+            sections.addWidget(part)
+        sections.addStretch(1)
+        scroll = QScrollArea()
+        scroll.setWidgetResizable(True)
+        scroll.setFrameShape(QFrame.Shape.NoFrame)
+        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        scroll.setWidget(body)
+        buttons = QHBoxLayout()
+        buttons.setContentsMargins(20, 0, 20, 0)
+        buttons.addWidget(self._fault, 1)
+        buttons.addWidget(self._cancel)
+        buttons.addWidget(self._save)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 16)
+        column.setSpacing(12)
+        column.addWidget(scroll, 1)
+        column.addLayout(buttons)
+        self._save.setDefault(True)
+        self.resize(_WIDTH_PX, _HEIGHT_PX)
+
+    def _build_answers(self) -> SettingsSection:
+        section = SettingsSection("Answers")
+        section.add_row("Name", self._name, is_wide=True)
+        section.add_row("Instructions", self._instructions, is_wide=True)
+        section.add_note(note(_INSTRUCTIONS_NOTE))
+        section.add_row("Model", self._model, is_wide=True)
+        section.add_row("Answers", *self._kinds.values(), spacing_px=20)
+        section.add_note(note(_KIND_NOTE))
+        section.add_row("Memory", self._memory)
+        return section
+
+    def _build_documents(self) -> SettingsSection:
+        section = SettingsSection("Documents")
+        section.add_row("Collections", self._collections, is_wide=True)
+        section.add_note(note(_COLLECTIONS_NOTE))
+        section.add_row("Filters", self._filters, is_wide=True)
+        section.add_note(self._filters_note)
+        return section
+
+    def _connect(self) -> None:
+        self._name.textChanged.connect(self._on_edited)
+        self._instructions.textChanged.connect(self._on_edited)
+        self._filters.textChanged.connect(self._on_edited)
+        self._is_own.toggled.connect(self._on_edited)
+        self._save.clicked.connect(self._on_saved)
+        self._cancel.clicked.connect(self.reject)
+
+    def show_error(self, error: AppError) -> None:
+        """Say why the assistant can't be kept so."""
+        self._fault.setText(f"{error.title} {error.hint}")
+        self._save.setEnabled(True)
+
+    @property
+    def assistant(self) -> Assistant:
+        """What is written."""
+        base_url, model = self._model.currentData()
+        return replace(
+            self._assistant,
+            name=self._name.text(),
+            instructions=self._instructions.toPlainText(),
+            base_url=base_url,
+            model=model,
+            collection_ids=self._collections.chosen,
+            filters=self._filters.text(),
+            retrieval=self._retrieval.retrieval if self._is_own.isChecked() else None,
+            is_open=chosen(self._kinds) == _OPEN,
+            uses_memory=self._memory.isChecked(),
+        )
+
+    @Slot()
+    def _on_edited(self) -> None:
+        self._fault.setText("")
+        self._retrieval.setVisible(self._is_own.isChecked())
+        is_right = self._show_filters()
+        self._save.setEnabled(is_right and bool(self._name.text().strip()))
+
+    def _show_filters(self) -> bool:
+        """Say what the filters mean, or what is wrong with them; returns whether they are right."""
+        try:
+            said, tone = limits_in_words(limits_of(self._filters.text())), "muted"
+        except AppError as error:
+            said, tone = f"{error.title} {error.hint}", "danger"
+        self._filters_note.setText(said or _FILTERS_NOTE)
+        self._filters_note.set_tone(tone)
+        set_property(self._filters, "state", "wrong" if tone == "danger" else "")
+        return tone == "muted"
+
+    @Slot()
+    def _on_saved(self) -> None:
+        self._save.setEnabled(False)
+        self.submitted.emit(self.assistant)
+
+
+def _model_field(
+    assistant: Assistant, settings: Settings, offers: Mapping[str, Sequence[str]]
+) -> QComboBox:
+    """The models of the endpoints; an assistant's own stays offered when it is gone."""
+    field = QComboBox()
+    field.setMinimumContentsLength(20)
+    field.addItem(_AS_IN_CHAT, ("", ""))
+    for endpoint in settings.endpoints:
+        own = [endpoint.model] if endpoint.model else []
+        if endpoint.base_url == assistant.base_url:
+            own.append(assistant.model)
+        for model in dict.fromkeys((*own, *offers.get(endpoint.base_url, ()))):
+            field.addItem(one_line(f"{model} · {endpoint.label}"), (endpoint.base_url, model))
+    wanted = (assistant.base_url, assistant.model)
+    known = [field.itemData(row) for row in range(field.count())]
+    if assistant.has_model and wanted not in known:
+        field.addItem(one_line(f"{assistant.model} · no longer set up"), wanted)
+        known.append(wanted)
+    field.setCurrentIndex(known.index(wanted) if assistant.has_model else 0)
+    return field

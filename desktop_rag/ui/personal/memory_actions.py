@@ -1,0 +1,46 @@
+"""What is done with what the app remembers: looked at, forgotten, put back. Qt thread.
+
+The store is asked through the bridge.
+"""
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject
+from PySide6.QtWidgets import QWidget
+
+from desktop_rag.core.conversation import Message
+from desktop_rag.core.interaction import Interaction
+from desktop_rag.ui.foundation.bridge import Bridge
+from desktop_rag.ui.personal.examples_dialog import RememberedDialog
+
+if TYPE_CHECKING:
+    from desktop_rag.answer.chat import Chat
+
+
+class MemoryActions(QObject):
+    """Opens dialogs over `parent`."""
+
+    def __init__(self, bridge: Bridge, chat: "Chat", parent: QWidget) -> None:
+        super().__init__(parent)
+        self._bridge = bridge
+        self._memory = chat.memory
+        self._window = parent
+
+    def show_remembered(self, message: Message) -> None:
+        """Show which earlier answers were examples for this one."""
+        ids = [past.interaction_id for past in message.remembered]
+
+        def open_dialog(known: list[Interaction]) -> None:
+            dialog = RememberedDialog(message.remembered, known, self._window)
+            dialog.forgotten.connect(self._forget)
+            dialog.put_back.connect(self._put_back)
+            dialog.finished.connect(dialog.deleteLater)
+            dialog.open()
+
+        self._bridge.run(self, lambda: self._memory.recall(ids), open_dialog)
+
+    def _forget(self, interaction: Interaction) -> None:
+        self._bridge.run(self, lambda: self._memory.forget(interaction.interaction_id))
+
+    def _put_back(self, interaction: Interaction) -> None:
+        self._bridge.run(self, lambda: self._memory.put_back(interaction))

@@ -1,0 +1,174 @@
+"""Where prompts are written, renamed and deleted. Qt thread; it only tells."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtWidgets import (
+    QDialog,
+    QHBoxLayout,
+    QLineEdit,
+    QListWidget,
+    QPlainTextEdit,
+    QVBoxLayout,
+    QWidget,
+)
+
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.saved_prompts import LONGEST_NAME, SavedPrompt
+from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.settings.settings_fields import note
+from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
+
+_WIDTH_PX = 760
+_HEIGHT_PX = 500
+_LIST_PX = 200
+_NOTE = (
+    "Write / in the question field to use one. What stands in {{double braces}} is filled in then."
+    " Each prompt is a Markdown file in a folder of its own, so that they can be copied and shared."
+)
+
+
+class PromptsDialog(QDialog):
+    """`saved(SavedPrompt, former name)`, the name "" for a new one; `deleted(SavedPrompt)`.
+
+    It stays as it is until it is told what there is now, or what went wrong.
+    """
+
+    saved = Signal(object, str)
+    deleted = Signal(object)
+    bring_back_requested = Signal()
+    folder_requested = Signal()
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setObjectName("promptsDialog")
+        self.setWindowTitle("Prompts")
+        self._prompts: Sequence[SavedPrompt] = ()
+        self._gone: SavedPrompt | None = None
+        self._names = QListWidget()
+        self._names.setAccessibleName("Prompts")
+        self._names.setObjectName("promptNames")
+        self._names.setFixedWidth(_LIST_PX)
+        self._name = QLineEdit()
+        self._name.setAccessibleName("Name")
+        self._name.setMaxLength(LONGEST_NAME)
+        self._text = QPlainTextEdit()
+        self._text.setAccessibleName("Prompt")
+        self._text.setTabChangesFocus(True)
+        self._told = PlainLabel(wrap=True)
+        self._undo = TextButton("Undo", kind="quiet")
+        self._new = TextButton("New prompt")
+        self._delete = TextButton("Delete", kind="danger")
+        self._save = TextButton("Save", kind="primary")
+        self._build()
+        self._connect()
+        self.show_prompts((), "")
+
+    def _build(self) -> None:
+        left = QVBoxLayout()
+        left.addWidget(self._names, 1)
+        left.addWidget(self._new)
+        right = QVBoxLayout()
+        right.setSpacing(6)
+        right.addWidget(PlainLabel("Name"))
+        right.addWidget(self._name)
+        right.addWidget(PlainLabel("Prompt"))
+        right.addWidget(self._text, 1)
+        told = QHBoxLayout()
+        told.addWidget(self._told, 1)
+        told.addWidget(self._undo)
+        right.addLayout(told)
+        both = QHBoxLayout()
+        both.setSpacing(14)
+        both.addLayout(left)
+        both.addLayout(right, 1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(20, 18, 20, 16)
+        column.setSpacing(10)
+        column.addLayout(both, 1)
+        column.addWidget(note(_NOTE))
+        self._back = TextButton("Bring back the app's own", kind="quiet")
+        self._folder = TextButton("Open the folder", kind="quiet")
+        self._close = TextButton("Close")
+        buttons = QHBoxLayout()
+        buttons.addWidget(self._back)
+        buttons.addWidget(self._folder)
+        buttons.addStretch(1)
+        for button in (self._delete, self._close, self._save):
+            buttons.addWidget(button)
+        column.addLayout(buttons)
+        self.resize(_WIDTH_PX, _HEIGHT_PX)
+
+    def _connect(self) -> None:
+        self._names.currentRowChanged.connect(self._on_row_changed)
+        self._name.textChanged.connect(self._show_buttons)
+        self._text.textChanged.connect(self._show_buttons)
+        self._new.clicked.connect(self._on_new_clicked)
+        self._save.clicked.connect(self._on_save_clicked)
+        self._delete.clicked.connect(self._on_delete_clicked)
+        self._undo.clicked.connect(self._on_undo_clicked)
+        self._back.clicked.connect(self.bring_back_requested)
+        self._folder.clicked.connect(self.folder_requested)
+        self._close.clicked.connect(self.reject)
+
+    @property
+    def _chosen(self) -> SavedPrompt | None:
+        """None while a new one is written."""
+        row = self._names.currentRow()
+        return self._prompts[row] if row >= 0 else None
+
+    def show_prompts(self, prompts: Sequence[SavedPrompt], name: str) -> None:
+        """What there is now; the one of this name is chosen, else the first."""
+        self._prompts = tuple(prompts)
+        self._names.blockSignals(True)
+        self._names.clear()
+        self._names.addItems([f"/{one_line(prompt.name)}" for prompt in prompts])
+        rows = [row for row, prompt in enumerate(prompts) if prompt.name == name]
+        self._names.setCurrentRow(rows[0] if rows else min(0, len(prompts) - 1))
+        self._names.blockSignals(False)
+        self._on_row_changed()
+        self._tell_gone()
+
+    def show_error(self, error: AppError) -> None:
+        """Say what is wrong with what is to be saved."""
+        self._told.setText(f"{error.title} {error.hint}")
+
+    def _tell_gone(self) -> None:
+        self._told.setText(f"Deleted /{one_line(self._gone.name)}." if self._gone else "")
+        self._undo.setVisible(self._gone is not None)
+
+    @Slot()
+    def _on_row_changed(self) -> None:
+        chosen = self._chosen
+        self._name.setText(chosen.name if chosen else "")
+        self._text.setPlainText(chosen.text if chosen else "")
+        self._show_buttons()
+
+    @Slot()
+    def _show_buttons(self) -> None:
+        chosen = self._chosen
+        written = SavedPrompt(self._name.text().strip(), self._text.toPlainText().strip())
+        self._save.setEnabled(bool(written.name and written.text) and written != chosen)
+        self._delete.setVisible(chosen is not None)
+
+    @Slot()
+    def _on_new_clicked(self) -> None:
+        self._names.setCurrentRow(-1)
+        self._name.setFocus()
+
+    @Slot()
+    def _on_save_clicked(self) -> None:
+        former = self._chosen.name if self._chosen else ""
+        self._gone = None
+        self._tell_gone()
+        self.saved.emit(SavedPrompt(self._name.text(), self._text.toPlainText()), former)
+
+    @Slot()
+    def _on_delete_clicked(self) -> None:
+        self._gone = self._chosen
+        self.deleted.emit(self._gone)
+
+    @Slot()
+    def _on_undo_clicked(self) -> None:
+        gone, self._gone = self._gone, None
+        self.saved.emit(gone, "")

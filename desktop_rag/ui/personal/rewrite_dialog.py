@@ -1,0 +1,71 @@
+"""Lets a person write an answer anew. Qt thread; it only tells."""
+
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
+
+from desktop_rag.ui.settings.settings_fields import note
+from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
+
+_WIDTH_PX = 640
+_HEIGHT_PX = 460
+_NOTE = (
+    "Kept as a file of your own, Markdown if you like. Later questions find it and cite it as your"
+    " answer. The answer in the chat stays as it was given."
+)
+
+
+class RewriteDialog(QDialog):
+    """`submitted` carries the text; `deleted` says that the person's answer is to be forgotten."""
+
+    submitted = Signal(str)
+    deleted = Signal()
+
+    def __init__(self, text: str, parent: QWidget, *, is_rewritten: bool) -> None:
+        super().__init__(parent)
+        self.setObjectName("rewriteDialog")
+        self.setWindowTitle("Rewrite the answer")
+        self._text = QPlainTextEdit(text)
+        self._text.setAccessibleName("Your answer")
+        self._text.setTabChangesFocus(True)
+        self._submit = TextButton("Submit", kind="primary")
+        self._cancel = TextButton("Cancel")
+        self._delete = TextButton("Delete", kind="danger")
+        self._build()
+        self._delete.setVisible(is_rewritten)
+        self._text.textChanged.connect(self._on_text_changed)
+        self._submit.clicked.connect(self._on_submitted)
+        self._cancel.clicked.connect(self.reject)
+        self._delete.clicked.connect(self._on_deleted)
+        QShortcut(QKeySequence("Ctrl+Return"), self).activated.connect(self._on_submitted)
+        self._on_text_changed()
+
+    def _build(self) -> None:
+        column = QVBoxLayout(self)
+        column.setContentsMargins(20, 18, 20, 16)
+        column.setSpacing(8)
+        column.addWidget(PlainLabel("Your answer", scale="heading"))
+        column.addWidget(self._text, 1)
+        column.addWidget(note(_NOTE))
+        buttons = QHBoxLayout()
+        buttons.addWidget(self._delete)
+        buttons.addStretch(1)
+        buttons.addWidget(self._cancel)
+        buttons.addWidget(self._submit)
+        column.addLayout(buttons)
+        self.resize(_WIDTH_PX, _HEIGHT_PX)
+
+    @Slot()
+    def _on_text_changed(self) -> None:
+        self._submit.setEnabled(bool(self._text.toPlainText().strip()))
+
+    @Slot()
+    def _on_submitted(self) -> None:
+        if text := self._text.toPlainText().strip():
+            self.submitted.emit(text)
+            self.accept()
+
+    @Slot()
+    def _on_deleted(self) -> None:
+        self.deleted.emit()
+        self.accept()

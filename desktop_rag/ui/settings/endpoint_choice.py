@@ -1,0 +1,86 @@
+"""Which endpoint is shown in the settings, and which one answers. Qt thread."""
+
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QVBoxLayout, QWidget
+
+from desktop_rag.core.settings import Settings
+from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.widgets.controls import TextButton
+
+_NEW = "New endpoint"
+
+
+class EndpointChoice(QWidget):
+    """The known endpoints in one field, with what can be done about the one that is shown.
+
+    `shown` and `used` carry an address; "" is shown for a new one.
+    """
+
+    shown = Signal(str)
+    used = Signal(str)
+    removed = Signal(str)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.list = QComboBox(self)
+        self.list.setAccessibleName("Endpoint")
+        self.list.setMinimumContentsLength(16)
+        self._use = TextButton("Use for answers")
+        self._add = TextButton("Add another")
+        self._remove = TextButton("Remove", kind="quiet")
+        self._remove.setAccessibleDescription("Forget this endpoint; its key stays in the keyring")
+        row = QHBoxLayout()
+        row.setSpacing(8)
+        for button in (self._use, self._add, self._remove):
+            row.addWidget(button)
+        row.addStretch(1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(6)
+        column.addWidget(self.list)
+        column.addLayout(row)
+        self.list.activated.connect(self._on_chosen)
+        self._use.clicked.connect(self._on_use_clicked)
+        self._add.clicked.connect(self._on_add_clicked)
+        self._remove.clicked.connect(self._on_remove_clicked)
+
+    @property
+    def buttons(self) -> list[QWidget]:
+        """In the order of the row, after the list."""
+        return [self._use, self._add, self._remove]
+
+    def show_endpoints(self, settings: Settings, shown: str) -> None:
+        """List the endpoints, with the one at this address chosen; "" for a new one."""
+        used = settings.endpoint.base_url
+        self.list.blockSignals(True)
+        self.list.clear()
+        for endpoint in settings.endpoints:
+            answers = " · answers" if endpoint.base_url == used else ""
+            self.list.addItem(one_line(f"{endpoint.label}{answers}"), endpoint.base_url)
+        if not shown:
+            self.list.addItem(_NEW, "")
+        self.list.setCurrentIndex(self.list.findData(shown))
+        self.list.blockSignals(False)
+        self._use.setVisible(bool(shown) and shown != used)
+        self._add.setVisible(bool(shown))
+        self._remove.setVisible(bool(shown))
+
+    @property
+    def _shown(self) -> str:
+        return self.list.currentData() or ""
+
+    @Slot()
+    def _on_chosen(self) -> None:
+        self.shown.emit(self._shown)
+
+    @Slot()
+    def _on_use_clicked(self) -> None:
+        self.used.emit(self._shown)
+
+    @Slot()
+    def _on_add_clicked(self) -> None:
+        self.shown.emit("")
+
+    @Slot()
+    def _on_remove_clicked(self) -> None:
+        self.removed.emit(self._shown)

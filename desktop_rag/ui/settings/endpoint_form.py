@@ -1,0 +1,321 @@
+"""The endpoint's section of the settings: address, model, key, limits, and trying it out.
+
+Qt thread; keyring and network are reached through the bridge. The key passes through: it is in no
+setting, no log and no repr.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtWidgets import QComboBox, QLineEdit, QVBoxLayout, QWidget
+
+from desktop_rag.core.domain import EndpointReport
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.model_profile import ExaminationChanged
+from desktop_rag.core.settings import EndpointSettings
+from desktop_rag.models.endpoint_address import host_of, is_this_computer, normalise_base_url
+from desktop_rag.models.endpoints.local_servers import USUAL, LocalServer
+from desktop_rag.ui.foundation.bridge import Bridge, Job
+from desktop_rag.ui.settings.endpoint_choice import EndpointChoice
+from desktop_rag.ui.settings.endpoint_limits import EndpointLimits
+from desktop_rag.ui.settings.key_field import KeyField
+from desktop_rag.ui.settings.local_server_list import LocalServerList
+from desktop_rag.ui.settings.model_findings import ModelFindings
+from desktop_rag.ui.settings.settings_fields import (
+    SettingsSection,
+    WheelGuard,
+    note,
+    show_number,
+    whole_number,
+)
+from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton, set_property
+
+if TYPE_CHECKING:
+    from desktop_rag.answer.chat import Chat
+
+_INTRO = (
+    "Any server that speaks OpenAI's protocol, on this computer or elsewhere. Without one, answers "
+    "are excerpts: the best sentences of your documents, word for word. With one, only the prompt "
+    "is sent to it: your question, the conversation so far and the passages found for it. Once, it "
+    "is also measured with common words."
+)
+_TAKEN = "Another endpoint has this address already: choose it above."
+_LONGEST_NAME = 40
+_NOBODY = EndpointReport(
+    "No server was found on this computer.",
+    f"Asked for were {', '.join(USUAL)}, where they usually listen. Start one and look again, or"
+    " enter its address.",
+    is_ok=False,
+)
+
+
+def where_it_goes(base_url: str) -> str:
+    """Who reads the prompt at a normalised address, in one sentence."""
+    if is_this_computer(base_url):
+        return "This is your own computer: nothing leaves it."
+    what = f"Your question and the passages found for it are sent to {host_of(base_url)}"
+    return f"{what}." if base_url.startswith("https:") else f"{what}, and not encrypted."
+
+
+class ReportLine(Card):
+    """What trying the endpoint out found."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent, kind="notice")
+        self._title = PlainLabel(wrap=True, selectable=True)
+        self._title.setObjectName("noticeTitle")
+        self._hint = PlainLabel(wrap=True, selectable=True)
+        words = QVBoxLayout(self)
+        words.setContentsMargins(12, 8, 12, 8)
+        words.setSpacing(2)
+        words.addWidget(self._title)
+        words.addWidget(self._hint)
+        self.hide()
+
+    def show_report(self, report: EndpointReport) -> None:
+        """Title, which tells the time it took, and hint, as a success or a failure."""
+        tone = "success" if report.is_ok else "danger"
+        set_property(self, "tone", tone)
+        for label in (self._title, self._hint):
+            # The style sheet asks about the card; a label is only looked at for its own property.
+            set_property(label, "on", tone)
+        self._title.setText(report.title)
+        self._hint.setText(report.hint)
+        self._hint.setVisible(bool(report.hint))
+        self.setAccessibleName(f"{report.title} {report.hint}")
+        self.show()
+
+
+class EndpointForm(SettingsSection):
+    """Edits the endpoint. `changed` carries an EndpointSettings that is valid in itself."""
+
+    changed = Signal(object)
+
+    def __init__(
+        self,
+        bridge: Bridge,
+        chat: "Chat",
+        endpoint: EndpointSettings,
+        guard: WheelGuard,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__("Model", _INTRO, parent)
+        self._bridge = bridge
+        self._chat = chat
+        self._endpoint = endpoint
+        self._taken: frozenset[str] = frozenset()
+        self._test_job: Job | None = None
+        self._build(guard)
+        self.show_endpoint(endpoint)
+        self._connect()
+
+    def show_endpoint(
+        self, endpoint: EndpointSettings, *, taken: frozenset[str] = frozenset()
+    ) -> None:
+        """Show other settings than before, without telling that they changed.
+
+        `taken` are the addresses of other endpoints.
+        """
+        is_elsewhere = endpoint.base_url != self._endpoint.base_url
+        self._endpoint, self._taken = endpoint, taken
+        self._address.setText(endpoint.base_url)
+        if is_elsewhere:
+            self._stop_test()
+            self._model.clear()
+            self._report.hide()
+        self._name.setText(endpoint.name)
+        self._name.setPlaceholderText(endpoint.label or "What you call it")
+        self._model.setEditText(endpoint.model)
+        show_number(self._context, endpoint.context_tokens)
+        show_number(self._timeout, round(endpoint.timeout_s))
+        self._limits.show_endpoint(endpoint)
+        self._show_address_note()
+        self._key.set_address(endpoint.base_url)
+        self._findings.show_endpoint(endpoint)
+
+    def show_choice(self, *, is_visible: bool) -> None:
+        """Show the row of endpoints, or not while there is none."""
+        for widget in (self._choice_label, self.choice, self._name_label, self._name):
+            widget.setVisible(is_visible)
+
+    def on_examination_changed(self, event: ExaminationChanged) -> None:
+        """Show what is being found out about the model, or was."""
+        self._findings.on_examination_changed(event)
+
+    # --- building --------------------------------------------------------------------------------
+
+    def _build(self, guard: WheelGuard) -> None:
+        self.choice = EndpointChoice(self)
+        self._name = QLineEdit(self)
+        self._name.setMaxLength(_LONGEST_NAME)
+        self._address = QLineEdit(self)
+        self._address.setPlaceholderText(
+            "http://localhost:11434/v1   or   https://api.example.com/v1"
+        )
+        self._address.setClearButtonEnabled(True)
+        self._address_note = note()
+        self._model = QComboBox(self)
+        self._model.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
+        self._model.setMinimumContentsLength(20)
+        self._model_name = QLineEdit()
+        self._model_name.setPlaceholderText("Test fills this list, or enter a name")
+        self._model.setLineEdit(self._model_name)
+        self._key = KeyField(self._bridge, self._chat, self)
+        self._findings = ModelFindings(self._bridge, self._chat, lambda: self._key.typed, self)
+        self._context = whole_number(0, 2_000_000, 1024, " tokens")
+        self._context.setSpecialValueText("As measured")
+        self._timeout = whole_number(1, 3600, 5, " seconds")
+        for field in (self._model, self._context, self._timeout, self.choice.list):
+            guard.guard(field)
+        self._test = TextButton("Test", kind="primary")
+        self._report = ReportLine(self)
+        self._servers = LocalServerList(self._bridge, self._chat, self)
+        self._choice_label = self.add_row("Endpoint", self.choice, is_wide=True)
+        self._name_label = self.add_row("Name", self._name, is_wide=True)
+        self.add_row("On this computer", self._servers)
+        self.add_row("Address", self._address, is_wide=True)
+        self.add_note(self._address_note)
+        self.add_row("Model", self._model, self._test, is_wide=True)
+        self.add_note(self._report)
+        self.add_row("Examination", self._findings, is_wide=True)
+        self.add_row("Key", *self._key.fields, is_wide=True)
+        self.add_note(self._key)
+        self.add_row("Context size", self._context)
+        self.add_row("Give up after", self._timeout)
+        self.add_note(note("Without a sign of life. Big models on small computers need longer."))
+        self._limits = EndpointLimits(self._bridge, self._chat, self)
+        self._limits.guard(guard)
+        self._order_stops()
+
+    def _order_stops(self) -> None:
+        tries = (self._test, self._findings.button)
+        fields = (self._address, self._model, *tries, *self._key.fields)
+        chosen = (self.choice.list, *self.choice.buttons, self._name)
+        numbers = (self._context, self._timeout, *self._limits.fields)
+        stops = [*chosen, *self._servers.buttons, *fields, *numbers]
+        for before, after in pairwise(stops):
+            self.setTabOrder(before, after)
+
+    def _connect(self) -> None:
+        self._servers.chosen.connect(self._on_server_chosen)
+        self._servers.looked.connect(self._on_looked)
+        self._name.editingFinished.connect(self._on_field_edited)
+        self._address.editingFinished.connect(self._on_address_edited)
+        self._model_name.editingFinished.connect(self._on_field_edited)
+        self._model.activated.connect(self._on_field_edited)
+        self._context.valueChanged.connect(self._on_field_edited)
+        self._timeout.valueChanged.connect(self._on_field_edited)
+        self._limits.changed.connect(self._on_field_edited)
+        self._test.clicked.connect(self._on_test_clicked)
+
+    # --- address, model and limits ---------------------------------------------------------------
+
+    @Slot(str)
+    def _on_server_chosen(self, base_url: str) -> None:
+        self._address.setText(base_url)
+        self._on_address_edited()
+        self._on_test_clicked()
+
+    @Slot(object)
+    def _on_looked(self, found: Sequence[LocalServer]) -> None:
+        if not found:
+            self._report.show_report(_NOBODY)
+        elif len(found) == 1 and not self._endpoint.base_url:
+            self._on_server_chosen(found[0].base_url)
+
+    @Slot()
+    def _on_address_edited(self) -> None:
+        typed = self._address.text().strip()
+        try:
+            base_url = normalise_base_url(typed) if typed else ""
+        except AppError as error:
+            self._refuse_address(f"{error.title} {error.hint}")
+            return
+        if base_url in self._taken:
+            self._refuse_address(_TAKEN)
+            return
+        self._tell(replace(self._endpoint, base_url=base_url))
+
+    def _refuse_address(self, why: str) -> None:
+        set_property(self._address, "state", "wrong")
+        self._address_note.set_tone("danger")
+        self._address_note.setText(why)
+
+    @Slot()
+    def _on_field_edited(self) -> None:
+        self._tell(
+            replace(
+                self._limits.limited(self._endpoint),
+                name=self._name.text().strip(),
+                model=self._model.currentText().strip(),
+                context_tokens=self._context.value(),
+                timeout_s=float(self._timeout.value()),
+            )
+        )
+
+    def _tell(self, endpoint: EndpointSettings) -> None:
+        is_other = endpoint != self._endpoint
+        if endpoint.base_url != self._endpoint.base_url:
+            self._stop_test()
+        if is_other or endpoint.base_url != self._address.text():
+            self.show_endpoint(endpoint, taken=self._taken)
+        else:
+            self._show_address_note()
+        if is_other:
+            self.changed.emit(endpoint)
+
+    def _show_address_note(self) -> None:
+        set_property(self._address, "state", "")
+        self._address_note.set_tone("muted")
+        base_url = self._endpoint.base_url
+        self._address_note.setText(
+            where_it_goes(base_url) if base_url else "No address: answers are excerpts."
+        )
+
+    # --- trying it out ---------------------------------------------------------------------------
+
+    @Slot()
+    def _on_test_clicked(self) -> None:
+        self._stop_test()
+        if self._address.property("state") == "wrong":
+            self._address.setFocus()
+            return
+        endpoint, key = self._endpoint, self._key.typed
+        self._test.setEnabled(False)
+        self._test.setText("Testing…")
+        self._test_job = self._bridge.run(
+            self,
+            lambda: self._chat.models.test_endpoint(endpoint, key),
+            self._on_tested,
+            self._on_failed,
+        )
+
+    def _stop_test(self) -> None:
+        if self._test_job:
+            self._test_job.cancel()
+        self._end_test()
+
+    def _end_test(self) -> None:
+        self._test_job = None
+        self._test.setEnabled(True)
+        self._test.setText("Test")
+
+    def _on_tested(self, report: EndpointReport) -> None:
+        self._end_test()
+        self._report.show_report(report)
+        if report.models:
+            chosen = self._model.currentText()
+            self._model.clear()
+            self._model.addItems(report.models)
+            self._model.setCurrentIndex(self._model.findText(chosen))
+            self._model.setEditText(chosen)
+            if len(report.models) == 1 and not chosen:
+                self._model.setCurrentIndex(0)
+                self._on_field_edited()
+                self._on_test_clicked()
+
+    def _on_failed(self, error: AppError) -> None:
+        self._on_tested(EndpointReport(error.title, error.hint, is_ok=False))

@@ -1,0 +1,132 @@
+"""The fields for what an endpoint may be asked in a minute and may cost in a day. Qt thread."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtWidgets import QWidget
+
+from desktop_rag.core.settings import EndpointSettings
+from desktop_rag.ui.foundation.bridge import Bridge, Job
+from desktop_rag.ui.settings.settings_fields import (
+    SettingsSection,
+    WheelGuard,
+    amount,
+    note,
+    show_number,
+    whole_number,
+)
+from desktop_rag.ui.widgets.controls import TextButton
+
+if TYPE_CHECKING:
+    from desktop_rag.answer.chat import Chat
+
+_NONE = "no limit"
+_NOTE = (
+    "A question waits up to 20 seconds for its turn; beyond that it says why. Prices are those of a"
+    " million tokens, as your provider lists them, in any currency."
+)
+
+
+class EndpointLimits(QWidget):
+    """Adds its rows to a section; they are hidden until there is a limit, or one is wanted."""
+
+    changed = Signal()
+
+    def __init__(self, bridge: Bridge, chat: "Chat", section: SettingsSection) -> None:
+        super().__init__(section)
+        self._bridge = bridge
+        self._chat = chat
+        self._base_url = ""
+        self._job: Job | None = None
+        self._requests = whole_number(0, 100_000, 1, " requests a minute")
+        self._tokens = whole_number(0, 100_000_000, 1000, " tokens a minute")
+        self._price_in = amount("in: ", 100_000.0)
+        self._price_out = amount("out: ", 100_000.0)
+        self._spend = amount("", 1_000_000.0)
+        self._spent = note()
+        named = {
+            "Requests a minute": self._requests,
+            "Tokens a minute": self._tokens,
+            "Price of a million tokens in": self._price_in,
+            "Price of a million tokens out": self._price_out,
+            "Spend a day": self._spend,
+        }
+        for name, field in named.items():
+            field.setAccessibleName(name)
+            field.valueChanged.connect(self.changed)
+        self._requests.setSpecialValueText(f"requests: {_NONE}")
+        self._tokens.setSpecialValueText(f"tokens: {_NONE}")
+        self._spend.setSpecialValueText(_NONE)
+        self._open = TextButton("Set limits and prices", kind="quiet")
+        self._open.clicked.connect(self._on_open_clicked)
+        self._closed = [section.add_row("Limits", self._open), self._open]
+        explained = note(_NOTE)
+        self._opened: list[QWidget] = [
+            section.add_row("At most", self._requests),
+            section.add_row("and", self._tokens),
+            section.add_row("Price per million", self._price_in, self._price_out),
+            section.add_row("Spend a day", self._spend, self._spent),
+            *named.values(), explained, self._spent,
+        ]  # fmt: skip
+        section.add_note(explained)
+        self._show_rows(False)
+
+    @property
+    def fields(self) -> Sequence[QWidget]:
+        """In the order of the rows."""
+        prices = (self._price_in, self._price_out, self._spend)
+        return (self._open, self._requests, self._tokens, *prices)
+
+    def guard(self, guard: WheelGuard) -> None:
+        """Have the wheel turn only the field that has the focus."""
+        for field in self.fields[1:]:
+            guard.guard(field)
+
+    def show_endpoint(self, endpoint: EndpointSettings) -> None:
+        """Show what is set for this endpoint; nothing is told."""
+        is_elsewhere = endpoint.base_url != self._base_url
+        self._base_url = endpoint.base_url
+        show_number(self._requests, endpoint.requests_per_minute)
+        show_number(self._tokens, endpoint.tokens_per_minute)
+        show_number(self._price_in, endpoint.price_in)
+        show_number(self._price_out, endpoint.price_out)
+        show_number(self._spend, endpoint.spend_per_day)
+        if is_elsewhere:
+            self._show_rows(self.limited(EndpointSettings()) != EndpointSettings())
+            self._look_up_spending()
+
+    def limited(self, endpoint: EndpointSettings) -> EndpointSettings:
+        """The endpoint with what is entered here."""
+        return replace(
+            endpoint,
+            requests_per_minute=self._requests.value(),
+            tokens_per_minute=self._tokens.value(),
+            price_in=self._price_in.value(),
+            price_out=self._price_out.value(),
+            spend_per_day=self._spend.value(),
+        )
+
+    def _look_up_spending(self) -> None:
+        if self._job:
+            self._job.cancel()
+        self._spent.clear()
+        if base_url := self._base_url:
+            self._job = self._bridge.run(
+                self, lambda: self._chat.models.spent_today(base_url), self._show_spent
+            )
+
+    def _show_spent(self, spent: float) -> None:
+        self._spent.setText(f"Today so far: {spent:,.2f}")
+
+    @Slot()
+    def _on_open_clicked(self) -> None:
+        self._show_rows(True)
+        self._requests.setFocus()
+
+    def _show_rows(self, is_open: bool) -> None:
+        for widget in self._opened:
+            widget.setVisible(is_open)
+        for widget in self._closed:
+            widget.setVisible(not is_open)

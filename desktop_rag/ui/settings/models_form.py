@@ -1,0 +1,102 @@
+"""What the settings say of models: endpoints one by one, and the small jobs. Qt thread."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from desktop_rag.core.model_profile import ExaminationChanged
+from desktop_rag.core.settings import EndpointSettings, HelperSettings, Settings
+from desktop_rag.ui.foundation.bridge import Bridge
+from desktop_rag.ui.settings.endpoint_form import EndpointForm
+from desktop_rag.ui.settings.helper_form import HelperForm
+from desktop_rag.ui.settings.settings_fields import WheelGuard
+
+if TYPE_CHECKING:
+    from desktop_rag.answer.chat import Chat
+
+_GAP_PX = 14
+
+
+class ModelsForm(QWidget):
+    """Edits the endpoints of a Settings value; `changed` carries the new one.
+
+    One endpoint is shown at a time: at first the one that answers.
+    """
+
+    changed = Signal(object)
+
+    def __init__(
+        self, bridge: Bridge, chat: "Chat", guard: WheelGuard, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._settings = Settings()
+        self._shown = ""
+        self._endpoint = EndpointForm(bridge, chat, EndpointSettings(), guard)
+        self._helper = HelperForm(bridge, chat, guard)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(_GAP_PX)
+        column.addWidget(self._endpoint)
+        column.addWidget(self._helper)
+        self._endpoint.changed.connect(self._on_endpoint_changed)
+        self._endpoint.choice.shown.connect(self._show)
+        self._endpoint.choice.used.connect(self._on_used)
+        self._endpoint.choice.removed.connect(self._on_removed)
+        self._helper.changed.connect(self._on_helper_changed)
+
+    def show_settings(self, settings: Settings) -> None:
+        """Show other settings than before, without telling that they changed."""
+        known = [endpoint.base_url for endpoint in settings.endpoints]
+        is_switched = settings.endpoint.base_url != self._settings.endpoint.base_url
+        self._settings = settings
+        if is_switched or self._shown not in known:
+            self._shown = settings.endpoint.base_url or next(iter(known), "")
+        self._show(self._shown)
+
+    def on_examination_changed(self, event: ExaminationChanged) -> None:
+        """Show what is being found out about a model, or was."""
+        self._endpoint.on_examination_changed(event)
+
+    @Slot(str)
+    def _show(self, base_url: str) -> None:
+        settings, self._shown = self._settings, base_url
+        known = {endpoint.base_url: endpoint for endpoint in settings.endpoints}
+        # What was chosen before there is an address is kept too.
+        unset = EndpointSettings() if known else settings.endpoint
+        self._endpoint.show_endpoint(
+            known.get(base_url, unset), taken=frozenset(known) - {base_url}
+        )
+        self._endpoint.choice.show_endpoints(settings, base_url)
+        self._endpoint.show_choice(is_visible=bool(known))
+        self._helper.show_settings(settings)
+        self._helper.setVisible(bool(known))
+
+    def _change_to(self, settings: Settings, shown: str) -> None:
+        self._settings = settings
+        self._show(shown)
+        self.changed.emit(settings)
+
+    @Slot(object)
+    def _on_endpoint_changed(self, endpoint: EndpointSettings) -> None:
+        is_new = not self._shown and bool(self._settings.endpoints)
+        if is_new and not endpoint.base_url:
+            return  # it gets its place with its address
+        changed = self._settings.with_endpoint(self._shown, endpoint)
+        left = next((e.base_url for e in changed.endpoints), "")
+        self._change_to(changed, endpoint.base_url or changed.endpoint.base_url or left)
+
+    @Slot(str)
+    def _on_used(self, base_url: str) -> None:
+        self._change_to(self._settings.using(base_url), base_url)
+
+    @Slot(str)
+    def _on_removed(self, base_url: str) -> None:
+        changed = self._settings.without(base_url)
+        left = next((e.base_url for e in changed.endpoints), "")
+        self._change_to(changed, changed.endpoint.base_url or left)
+
+    @Slot(object)
+    def _on_helper_changed(self, helper: HelperSettings) -> None:
+        self._change_to(replace(self._settings, helper=helper), self._shown)

@@ -1,0 +1,306 @@
+"""The settings page. Every change is checked and applied at once, and can be undone. Qt thread."""
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt, Slot
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QFrame,
+    QHBoxLayout,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
+
+from desktop_rag.core.model_profile import ExaminationChanged
+from desktop_rag.core.paths import Home
+from desktop_rag.core.settings import (
+    AnswerSettings,
+    PreferenceSettings,
+    RetrievalSettings,
+    Settings,
+)
+from desktop_rag.ui.documents.file_opening import FileOpener
+from desktop_rag.ui.foundation.bridge import Bridge
+from desktop_rag.ui.settings.answers_form import AnswersForm
+from desktop_rag.ui.settings.memory_field import MemoryField
+from desktop_rag.ui.settings.model_field import MODEL_NOTE, ModelField
+from desktop_rag.ui.settings.models_form import ModelsForm
+from desktop_rag.ui.settings.preferences_form import PreferencesForm
+from desktop_rag.ui.settings.retrieval_form import RetrievalForm
+from desktop_rag.ui.settings.settings_fields import (
+    SettingsSection,
+    WheelGuard,
+    choice,
+    chosen,
+    note,
+    show_checked,
+    show_number,
+    whole_number,
+)
+from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel, TextButton
+
+if TYPE_CHECKING:
+    from desktop_rag.answer.chat import Chat
+
+_PAGE_WIDTH_PX = 780
+_SCHEMES = {"system": "Like the system", "light": "Light", "dark": "Dark"}
+_FINER_NOTE = (
+    "Finds by meaning what stands in a few sentences of a long passage; computing meaning takes"
+    " about twice as long, and the library about a tenth more room on disk. Takes effect at"
+    " once: switched on, it is filled in after everything else; switched off, it is removed."
+)
+LICENCE = "Apache License 2.0"
+
+
+class SettingsPage(QWidget):
+    """Edits a Settings value; each change makes a new one and hands it to `apply`."""
+
+    def __init__(
+        self,
+        bridge: Bridge,
+        chat: "Chat",
+        settings: Settings,
+        apply: Callable[[Settings], None],
+        home: Home,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._bridge = bridge
+        self._chat = chat
+        self._settings = settings
+        self._apply = apply
+        self._home = home
+        self._earlier: list[Settings] = []
+        self._opener = FileOpener(bridge, self)
+        self._guard = WheelGuard(self)
+        self._build()
+        self.show_settings(settings)
+        self._connect()
+        bridge.run(self, _version, self._version.setText)
+
+    @property
+    def settings(self) -> Settings:
+        """What is chosen now."""
+        return self._settings
+
+    def show_settings(self, settings: Settings) -> None:
+        """Show settings that were changed elsewhere; nothing is applied."""
+        self._settings = settings
+        self._models.show_settings(settings)
+        self._answers.show_answers(settings.answers)
+        self._preferences.show_preferences(settings.preferences)
+        self._schemes[settings.appearance.scheme].setChecked(True)
+        self._retrieval.show_retrieval(settings.retrieval)
+        show_number(self._largest, settings.index.max_file_mb)
+        self._model.show_spec(settings.index.model_folder)
+        show_number(self._threads, settings.index.embedding_threads)
+        show_checked(self._matches_finely, settings.index.makes_windows)
+        show_checked(self._rests_on_battery, settings.index.pauses_on_battery)
+        show_checked(self._reads_pictures, settings.index.reads_pictures)
+
+    def on_examination_changed(self, event: ExaminationChanged) -> None:
+        """Show what is being found out about a model, or was."""
+        self._models.on_examination_changed(event)
+
+    def use_model(self, base_url: str, model: str) -> None:
+        """Have this model of an endpoint answer; excerpts where both are empty."""
+        chosen = self._settings.using(base_url, model)
+        self._models.show_settings(chosen)
+        self._change_to(chosen)
+
+    # --- building --------------------------------------------------------------------------------
+
+    def _build(self) -> None:
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.setProperty("kind", "page")
+        self._models = ModelsForm(self._bridge, self._chat, self._guard)
+        self._retrieval = RetrievalForm(self._guard)
+        self._preferences = PreferencesForm(self._guard)
+        self.prompts_requested = self._preferences.prompts_requested
+        self._answers = AnswersForm(MemoryField(self._bridge, self._chat))
+        body = QWidget()
+        body.setProperty("kind", "page")
+        sections = QVBoxLayout()
+        sections.setSpacing(14)
+        for section in (
+            self._models,
+            self._build_appearance(),
+            self._retrieval,
+            self._preferences,
+            self._answers,
+            self._build_indexing(),
+            self._build_about(),
+        ):
+            sections.addWidget(section)
+        sections.addStretch(1)
+        column = QWidget(body)
+        column.setMaximumWidth(_PAGE_WIDTH_PX)
+        column.setLayout(sections)
+        sections.setContentsMargins(0, 0, 0, 0)
+        row = QHBoxLayout(body)
+        row.setContentsMargins(22, 0, 22, 18)
+        row.addWidget(column, 1)
+        row.addStretch(0)
+        scroll = QScrollArea(self)
+        scroll.setWidgetResizable(True)
+        scroll.setFrameShape(QFrame.Shape.NoFrame)
+        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        scroll.setWidget(body)
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 18, 0, 0)
+        outer.setSpacing(12)
+        outer.addLayout(self._build_header())
+        outer.addWidget(scroll, 1)
+
+    def _build_header(self) -> QHBoxLayout:
+        self._saved = PlainLabel("Saved.", tone="muted")
+        self._undo = TextButton("Undo", kind="quiet")
+        self._undo.setAccessibleDescription("Take the last change of a setting back")
+        header = QHBoxLayout()
+        header.setContentsMargins(22, 0, 22, 0)
+        header.addWidget(PlainLabel("Settings", scale="title"))
+        header.addStretch(1)
+        header.addWidget(self._saved)
+        header.addWidget(self._undo)
+        policy = self._undo.sizePolicy()
+        policy.setRetainSizeWhenHidden(True)
+        self._undo.setSizePolicy(policy)
+        self._show_undo()
+        return header
+
+    def _build_appearance(self) -> SettingsSection:
+        section = SettingsSection("Appearance")
+        self._schemes = choice(self, "Colours", _SCHEMES)
+        section.add_row("Colours", *self._schemes.values(), spacing_px=20)
+        return section
+
+    def _build_indexing(self) -> SettingsSection:
+        section = SettingsSection("Indexing")
+        self._matches_finely = QCheckBox("Compare long passages part by part too")
+        self._rests_on_battery = QCheckBox("Pause while the computer runs on battery")
+        self._reads_pictures = QCheckBox("Read scanned pages and pictures")
+        self._largest = whole_number(1, 10_000, 50, " MB")
+        self._threads = whole_number(0, os.cpu_count() or 1, 1, " threads")
+        self._threads.setSpecialValueText("automatic")
+        for field in (self._largest, self._threads):
+            self._guard.guard(field)
+        section.add_row("Largest file", self._largest)
+        section.add_note(
+            note("Larger files are skipped and listed as such. Takes effect at the next start.")
+        )
+        section.add_row("Computing with", self._threads)
+        section.add_note(note("Fewer threads leave more of the computer to other programs."))
+        self._model = ModelField("Model for meaning", "The one that comes with the app", self)
+        section.add_row("Model for meaning", *self._model.fields, is_wide=True)
+        section.add_note(
+            note(f"{MODEL_NOTE} Takes effect at the next start: everything is embedded again in the"
+                 " background, and the old model answers until then.")
+        )  # fmt: skip
+        section.add_row("Finer matching", self._matches_finely)
+        section.add_note(note(_FINER_NOTE))
+        section.add_row("On battery", self._rests_on_battery)
+        section.add_row("Pictures", self._reads_pictures)
+        section.add_note(
+            note("Needs the extra “ocr” of the app, and time. Takes effect at the next start.")
+        )
+        return section
+
+    def _build_about(self) -> SettingsSection:
+        section = SettingsSection("About")
+        self._version = PlainLabel(selectable=True)
+        folder = ElidedLabel(str(self._home.root), mode=Qt.TextElideMode.ElideMiddle)
+        self._open_home = TextButton("Open")
+        self._open_home.setAccessibleDescription("Open the folder with the app's own files")
+        section.add_row("Version", self._version)
+        section.add_row("Licence", PlainLabel(LICENCE, selectable=True))
+        section.add_row("Own files", folder, self._open_home, is_wide=True)
+        section.add_note(
+            note("Index, conversations, settings and log, all on this computer, without the keys.")
+        )
+        return section
+
+    def _connect(self) -> None:
+        self._models.changed.connect(self._change_to)
+        self._retrieval.changed.connect(self._on_retrieval_changed)
+        self._answers.changed.connect(self._on_answers_changed)
+        self._preferences.changed.connect(self._on_preferences_changed)
+        for button in self._schemes.values():
+            # The one that is left toggles too: one change is enough.
+            button.clicked.connect(self._on_edited)
+        for field in (self._largest, self._threads):
+            field.valueChanged.connect(self._on_edited)
+        for box in (self._matches_finely, self._rests_on_battery, self._reads_pictures):
+            box.toggled.connect(self._on_edited)
+        self._model.changed.connect(self._on_edited)
+        self._undo.clicked.connect(self._on_undo_clicked)
+        self._open_home.clicked.connect(self._on_open_home_clicked)
+
+    # --- changes ---------------------------------------------------------------------------------
+
+    @Slot(object)
+    def _on_retrieval_changed(self, retrieval: RetrievalSettings) -> None:
+        self._change_to(replace(self._settings, retrieval=retrieval))
+
+    @Slot(object)
+    def _on_answers_changed(self, answers: AnswerSettings) -> None:
+        self._change_to(replace(self._settings, answers=answers))
+
+    @Slot(object)
+    def _on_preferences_changed(self, preferences: PreferenceSettings) -> None:
+        self._change_to(replace(self._settings, preferences=preferences))
+
+    @Slot()
+    def _on_edited(self) -> None:
+        now = self._settings
+        scheme = chosen(self._schemes)
+        self._change_to(
+            replace(
+                now,
+                appearance=replace(now.appearance, scheme=scheme),
+                index=replace(
+                    now.index,
+                    max_file_mb=self._largest.value(),
+                    embedding_threads=self._threads.value(),
+                    model_folder=self._model.spec,
+                    makes_windows=self._matches_finely.isChecked(),
+                    pauses_on_battery=self._rests_on_battery.isChecked(),
+                    reads_pictures=self._reads_pictures.isChecked(),
+                ),
+            )
+        )
+
+    @Slot(object)
+    def _change_to(self, settings: Settings) -> None:
+        if settings != self._settings:
+            self._earlier.append(self._settings)
+            self._settings = settings
+            self._apply(settings)
+            self._show_undo()
+
+    @Slot()
+    def _on_undo_clicked(self) -> None:
+        self.show_settings(self._earlier.pop())
+        self._apply(self._settings)
+        self._show_undo()
+
+    def _show_undo(self) -> None:
+        self._saved.setVisible(bool(self._earlier))
+        self._undo.setVisible(bool(self._earlier))
+
+    @Slot()
+    def _on_open_home_clicked(self) -> None:
+        self._opener.open(self._home.root)
+
+
+def _version() -> str:
+    """The installed version; reads a file, so not on the Qt thread."""
+    try:
+        return version("desktop-rag")
+    except PackageNotFoundError:
+        return "not installed: run from its source"

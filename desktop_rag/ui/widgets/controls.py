@@ -1,0 +1,199 @@
+"""Small widgets every page uses: labels that take foreign text literally, icon buttons. Qt thread.
+
+Nothing else in this package makes a QLabel or a tooltip of its own: Qt guesses whether a text is
+HTML, and HTML reads local files.
+"""
+
+import html
+
+from PySide6.QtCore import QSize, Qt, Slot
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QSizePolicy,
+    QToolButton,
+    QWidget,
+)
+
+from desktop_rag.ui.foundation.theme import Theme
+
+ICON_PX = 18
+
+
+def plain_tooltip(text: str) -> str:
+    """The text in the form that a tooltip shows literally, whatever stands in it."""
+    return f"<qt>{html.escape(text).replace(chr(10), '<br>')}</qt>" if text else ""
+
+
+def set_property(widget: QWidget, name: str, value: object) -> None:
+    """Set a dynamic property that the style sheet selects on, and let the style see it."""
+    if widget.property(name) == value:
+        return
+    widget.setProperty(name, value)
+    widget.style().unpolish(widget)
+    widget.style().polish(widget)
+
+
+def centred(widget: QWidget, most_px: int) -> QHBoxLayout:
+    """A row in whose middle the widget takes all room up to this width."""
+    widget.setMaximumWidth(most_px)
+    row = QHBoxLayout()
+    row.setContentsMargins(0, 0, 0, 0)
+    row.addStretch(1)
+    row.addWidget(widget, 1000)
+    row.addStretch(1)
+    return row
+
+
+class PlainLabel(QLabel):
+    """A label that shows its text literally.
+
+    `tone` is `muted`, `danger`, `warning`, `success` or `accent`; `scale` is `small`, `heading` or
+    `title`; both may stay empty. A wrapped label may be as narrow as its longest word.
+    """
+
+    def __init__(
+        self,
+        text: str = "",
+        parent: QWidget | None = None,
+        *,
+        tone: str = "",
+        scale: str = "",
+        wrap: bool = False,
+        selectable: bool = False,
+    ) -> None:
+        super().__init__(parent)
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setText(text)
+        self.setWordWrap(wrap)
+        self.setProperty("tone", tone)
+        self.setProperty("scale", scale)
+        if selectable:
+            self.setTextInteractionFlags(
+                Qt.TextInteractionFlag.TextSelectableByMouse
+                | Qt.TextInteractionFlag.TextSelectableByKeyboard
+            )
+
+    def set_tone(self, tone: str) -> None:
+        """Change what the text's colour says."""
+        set_property(self, "tone", tone)
+
+
+class ElidedLabel(PlainLabel):
+    """A one-line label that is cut with … where the room ends; the tooltip has it whole.
+
+    With `tip` the tooltip always says that instead.
+    """
+
+    def __init__(
+        self,
+        text: str = "",
+        parent: QWidget | None = None,
+        *,
+        tone: str = "",
+        scale: str = "",
+        mode: Qt.TextElideMode = Qt.TextElideMode.ElideRight,
+        tip: str = "",
+    ) -> None:
+        super().__init__("", parent, tone=tone, scale=scale)
+        self._mode = mode
+        self._tip = tip
+        self._full_text = ""
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self.set_full_text(text)
+
+    @property
+    def full_text(self) -> str:
+        """What it would say with enough room."""
+        return self._full_text
+
+    def set_full_text(self, text: str) -> None:
+        """Show another text, its line breaks as spaces."""
+        self._full_text = " ".join(text.split())
+        self.setAccessibleName(self._full_text)
+        self._elide()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._elide()
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(0, super().minimumSizeHint().height())
+
+    def _elide(self) -> None:
+        shown = self.fontMetrics().elidedText(self._full_text, self._mode, max(0, self.width()))
+        if shown != self.text():
+            self.setText(shown)
+        whole = self._full_text if shown != self._full_text else ""
+        self.setToolTip(plain_tooltip(self._tip or whole))
+
+
+class IconButton(QToolButton):
+    """A button that is only an icon; `name` is its accessible name and its tooltip."""
+
+    def __init__(self, theme: Theme, icon: str, name: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAutoRaise(True)
+        self.setIconSize(QSize(ICON_PX, ICON_PX))
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self._theme = theme
+        self.show_as(icon, name)
+
+    def show_as(self, icon: str, name: str) -> None:
+        """Change icon and name together, as a toggle does."""
+        self._theme.set_icon(self, icon)
+        self.setAccessibleName(name)
+        self.setToolTip(plain_tooltip(name))
+
+
+class IconLabel(QLabel):
+    """An icon that is only looked at; it follows the theme."""
+
+    def __init__(
+        self, theme: Theme, icon: str, parent: QWidget | None = None, *, size_px: int = ICON_PX
+    ) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._icon = icon
+        self._size = QSize(size_px, size_px)
+        self.setFixedSize(self._size)
+        theme.changed.connect(self._paint)
+        self._paint()
+
+    @Slot()
+    def _paint(self) -> None:
+        self.setPixmap(self._theme.icon(self._icon).pixmap(self._size, self.devicePixelRatio()))
+
+
+class TextButton(QPushButton):
+    """A button with words. `kind` is `primary`, `quiet`, `danger` or empty for the usual one."""
+
+    def __init__(
+        self,
+        text: str,
+        parent: QWidget | None = None,
+        *,
+        kind: str = "",
+        icon: str = "",
+        theme: Theme | None = None,
+    ) -> None:
+        super().__init__(text, parent)
+        self.setProperty("kind", kind)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        if theme and icon:
+            theme.set_icon(self, icon)
+            self.setIconSize(QSize(ICON_PX - 2, ICON_PX - 2))
+
+
+class Card(QFrame):
+    """A framed surface. `kind` is `card`, or `notice` with a `tone` as labels have."""
+
+    def __init__(
+        self, parent: QWidget | None = None, *, kind: str = "card", tone: str = ""
+    ) -> None:
+        super().__init__(parent)
+        self.setProperty("kind", kind)
+        self.setProperty("tone", tone)

@@ -1,0 +1,69 @@
+"""Shows a text literally with some of its words marked, as high as it is. Qt thread."""
+
+import math
+from collections.abc import Sequence
+
+from PySide6.QtCore import QSizeF, Qt, QUrl, Slot
+from PySide6.QtGui import QImage, QTextCharFormat, QTextCursor, QWheelEvent
+from PySide6.QtWidgets import QFrame, QSizePolicy, QTextEdit, QWidget
+
+from desktop_rag.ui.foundation.theme import Theme
+
+
+class MarkedText(QTextEdit):
+    """Read-only plain text. The text is put in as text, so nothing in it can be HTML."""
+
+    def __init__(
+        self, theme: Theme, name: str, parent: QWidget | None = None, *, role: str = "muted"
+    ) -> None:
+        """`name` is the accessible name, `role` that of the colour of what is not marked."""
+        super().__init__(parent)
+        self._role = role
+        self._theme = theme
+        self._text = ""
+        self._spans: Sequence[tuple[int, int]] = ()
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setReadOnly(True)
+        self.setAcceptRichText(False)
+        self.setUndoRedoEnabled(False)
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self.setAccessibleName(name)
+        self.document().setDocumentMargin(0)
+        self.document().documentLayout().documentSizeChanged.connect(self._on_size_changed)
+        theme.changed.connect(self._write)
+
+    def show_marked(self, text: str, spans: Sequence[tuple[int, int]]) -> None:
+        """Show this text with these parts of it marked: [start, end), in order, apart."""
+        self._text, self._spans = text, spans
+        self._write()
+
+    def loadResource(self, kind: int, name: QUrl | str) -> QImage:
+        # Not None: then Qt would go on and read the file itself.
+        return QImage()
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        event.ignore()
+
+    @Slot()
+    def _write(self) -> None:
+        plain, marked = self._format(self._role), self._format("highlight_text")
+        marked.setBackground(self._theme.colour("highlight"))
+        self.document().clear()
+        cursor = QTextCursor(self.document())
+        done = 0
+        for start, end in self._spans:
+            cursor.insertText(self._text[done:start], plain)
+            cursor.insertText(self._text[start:end], marked)
+            done = end
+        cursor.insertText(self._text[done:], plain)
+
+    def _format(self, role: str) -> QTextCharFormat:
+        char_format = QTextCharFormat()
+        char_format.setForeground(self._theme.colour(role))
+        return char_format
+
+    @Slot(QSizeF)
+    def _on_size_changed(self, size: QSizeF) -> None:
+        self.setFixedHeight(max(1, math.ceil(size.height())))

@@ -1,0 +1,104 @@
+"""Messages above the pages that stop nothing: title, hint, perhaps one action. Qt thread."""
+
+from collections.abc import Callable
+
+from PySide6.QtCore import Qt, QTimer, Signal, Slot
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.library_events import Notice
+from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.widgets.controls import Card, IconButton, IconLabel, PlainLabel, TextButton
+
+_MOST_NOTICES = 3
+OFFER_MS = 12_000
+_ICONS = {"danger": "error:danger_soft_text", "": "info:accent_soft_text"}
+
+
+class NoticeCard(Card):
+    """One message. With an `action` it goes away by itself after a while."""
+
+    closed = Signal()
+
+    def __init__(self, theme: Theme, notice: Notice, *, tone: str = "", action: str = "") -> None:
+        super().__init__(kind="notice", tone=tone)
+        self.notice = notice
+        self._title = PlainLabel(notice.title, wrap=True, selectable=True)
+        self._title.setObjectName("noticeTitle")
+        self._hint = PlainLabel(notice.hint, wrap=True, selectable=True)
+        self.action_button = TextButton(action, kind="quiet")
+        close = IconButton(theme, "close:muted", "Dismiss")
+        close.clicked.connect(self.closed)
+        words = QVBoxLayout()
+        words.setSpacing(2)
+        words.addWidget(self._title)
+        words.addWidget(self._hint)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(12, 8, 8, 8)
+        row.setSpacing(10)
+        align = Qt.AlignmentFlag.AlignTop if notice.hint else Qt.AlignmentFlag.AlignVCenter
+        row.addWidget(IconLabel(theme, _ICONS[tone]), 0, align)
+        row.addLayout(words, 1)
+        row.addWidget(self.action_button, 0, Qt.AlignmentFlag.AlignVCenter)
+        row.addWidget(close, 0, Qt.AlignmentFlag.AlignTop)
+        # Not before they stand in the card: alone they would be windows for a moment.
+        self._hint.setVisible(bool(notice.hint))
+        self.action_button.setVisible(bool(action))
+        if action:
+            QTimer.singleShot(OFFER_MS, self, self.closed.emit)
+
+
+class NoticeBar(QWidget):
+    """The latest few messages, newest on top; the same one is not shown twice."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._cards: list[NoticeCard] = []
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(12, 10, 12, 4)
+        self._column.setSpacing(6)
+        self.hide()
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """What is shown, newest first."""
+        return tuple(card.notice for card in self._cards)
+
+    def show_notice(self, notice: Notice) -> None:
+        """Show something worth knowing."""
+        self._add(NoticeCard(self._theme, notice))
+
+    def show_error(self, error: AppError) -> None:
+        """Show what went wrong and the way out."""
+        self._add(NoticeCard(self._theme, Notice(error.title, error.hint), tone="danger"))
+
+    def offer(self, notice: Notice, action: str, on_action: Callable[[], None]) -> None:
+        """Show something with one thing to do about it, such as Undo."""
+        card = NoticeCard(self._theme, notice, action=action)
+        card.action_button.clicked.connect(on_action)
+        card.action_button.clicked.connect(card.closed)
+        self._add(card)
+
+    def _add(self, card: NoticeCard) -> None:
+        for old in [c for c in self._cards if c.notice == card.notice]:
+            self._remove(old)
+        for old in self._cards[_MOST_NOTICES - 1 :]:
+            self._remove(old)
+        card.closed.connect(self._on_closed)
+        self._cards.insert(0, card)
+        self._column.insertWidget(0, card)
+        self.show()
+
+    @Slot()
+    def _on_closed(self) -> None:
+        card = self.sender()
+        if isinstance(card, NoticeCard):
+            self._remove(card)
+
+    def _remove(self, card: NoticeCard) -> None:
+        if card in self._cards:
+            self._cards.remove(card)
+            card.hide()
+            card.deleteLater()
+        self.setVisible(bool(self._cards))

@@ -1,0 +1,260 @@
+"""The window: navigation, pages, notices above them, one line of progress below. Qt thread.
+
+It tells the pages what is posted through the bridge; `closed` asks the application to shut down.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QSize, Qt, Signal, Slot
+from PySide6.QtGui import QCloseEvent, QKeySequence, QShortcut
+from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QStackedWidget, QVBoxLayout, QWidget
+
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.library_events import (
+    DocumentsChanged,
+    Notice,
+    ProgressChanged,
+    SourceScanned,
+    SourcesChanged,
+)
+from desktop_rag.core.model_profile import ExaminationChanged
+from desktop_rag.core.paths import Home
+from desktop_rag.core.settings import Settings
+from desktop_rag.ui.chat.chat_page import ChatPage
+from desktop_rag.ui.foundation.bridge import Bridge
+from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.library.library_page import LibraryPage
+from desktop_rag.ui.settings.settings_page import SettingsPage
+from desktop_rag.ui.widgets.notice_bar import NoticeBar
+from desktop_rag.ui.window.navigation import PAGES, NavigationRail
+from desktop_rag.ui.window.status_strip import StatusStrip
+
+if TYPE_CHECKING:
+    from desktop_rag.answer.chat import Chat
+    from desktop_rag.ingest.library import Library
+
+CHAT, LIBRARY, SETTINGS = range(len(PAGES))
+_FIRST_SIZE = QSize(1200, 800)
+_SMALLEST_SIZE = QSize(680, 480)
+
+
+@dataclass(frozen=True, slots=True)
+class WindowRequested:
+    """Bring the window up, with this text in the composer; asking is left to the person."""
+
+    question: str = ""
+
+
+class MainWindow(QMainWindow):
+    """Holds the pages and passes on what concerns more than one of them."""
+
+    closed = Signal()
+    demo_requested = Signal()
+
+    def __init__(  # noqa: PLR0917  everything it shows comes from the composition root
+        self,
+        bridge: Bridge,
+        library: "Library",
+        chat: "Chat",
+        theme: Theme,
+        settings: Settings,
+        home: Home,
+        on_settings_changed: Callable[[Settings], None],
+    ) -> None:
+        """`on_settings_changed` stores and applies settings. It is called on a worker thread, one
+        call at a time, with the newest settings last.
+        """
+        super().__init__()
+        self._bridge = bridge
+        self._library = library
+        self._theme = theme
+        self._on_settings_changed = on_settings_changed
+        self._unsaved: Settings | None = None
+        self._is_saving = False
+        self.chat_page = ChatPage(bridge, library, chat, theme)
+        self.library_page = LibraryPage(bridge, library, theme)
+        self.settings_page = SettingsPage(bridge, chat, settings, self._on_settings_edited, home)
+        self.chat_page.apply(settings)
+        self._build()
+        self._connect()
+        self._add_shortcuts()
+        self._strip.show_progress(library.progress())
+        self.chat_page.refresh()
+        self.chat_page.focus_composer()
+
+    def _build(self) -> None:
+        self.setWindowTitle("desktop-rag")
+        self.setMinimumSize(_SMALLEST_SIZE)
+        self.resize(_FIRST_SIZE)
+        self._rail = NavigationRail(self._theme)
+        self._notices = NoticeBar(self._theme)
+        self._strip = StatusStrip()
+        self._pages = QStackedWidget()
+        for page in (self.chat_page, self.library_page, self.settings_page):
+            self._pages.addWidget(page)
+        right = QVBoxLayout()
+        right.setSpacing(0)
+        right.addWidget(self._notices)
+        right.addWidget(self._pages, 1)
+        above = QHBoxLayout()
+        above.setSpacing(0)
+        above.addWidget(self._rail)
+        above.addLayout(right, 1)
+        frame = QWidget()
+        column = QVBoxLayout(frame)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(above, 1)
+        column.addWidget(self._strip)
+        self.setCentralWidget(frame)
+
+    def _connect(self) -> None:
+        self._bridge.posted.connect(self._on_posted)
+        self._rail.page_chosen.connect(self.show_page)
+        self._strip.clicked.connect(self._on_strip_clicked)
+        self.chat_page.undo_offered.connect(self._on_undo_offered)
+        self.chat_page.told.connect(self._notices.show_notice)
+        self.chat_page.settings_requested.connect(self._on_settings_requested)
+        self.chat_page.models.settings_requested.connect(self._on_settings_requested)
+        self.chat_page.models.chosen.connect(self.settings_page.use_model)
+        self.chat_page.folder_requested.connect(self._on_folder_requested)
+        self.library_page.endpoint_asked.connect(self._on_settings_requested)
+        self.settings_page.prompts_requested.connect(self.chat_page.prompts.manage)
+        self.library_page.demo_asked.connect(self.demo_requested)
+        self.library_page.summary_asked.connect(self._on_summary_asked)
+
+    def _add_shortcuts(self) -> None:
+        for keys, slot in (
+            ("Ctrl+N", self._on_new_chat),
+            ("Ctrl+Q", self.close),
+            ("Ctrl+K", self._on_compose),
+            ("Ctrl+L", self._on_compose),
+            ("Ctrl+1", self._on_chat_requested),
+            ("Ctrl+2", self._on_strip_clicked),
+            ("Ctrl+3", self._on_settings_requested),
+        ):
+            QShortcut(QKeySequence(keys), self).activated.connect(slot)
+
+    def show_settings(self, settings: Settings) -> None:
+        """Show settings that were changed elsewhere."""
+        self._theme.apply(settings.appearance.scheme)
+        self.chat_page.apply(settings)
+        self.settings_page.show_settings(settings)
+
+    @property
+    def notices(self) -> NoticeBar:
+        """The messages above the pages."""
+        return self._notices
+
+    @Slot(int)
+    def show_page(self, position: int) -> None:
+        """Show the page at this place of the navigation."""
+        self._rail.choose(position)
+        self._pages.setCurrentIndex(position)
+        if position == CHAT:
+            self.chat_page.focus_composer()
+
+    def ask(self, question: str) -> None:
+        """Ask in a new chat."""
+        self.show_page(CHAT)
+        self.chat_page.new_chat()
+        self.chat_page.ask(question)
+
+    def bring_up(self, question: str = "") -> None:
+        """Show the window in front; a question is left in the composer for the person to send."""
+        self.setWindowState(self.windowState() & ~Qt.WindowState.WindowMinimized)
+        self.show()
+        self.raise_()
+        self.activateWindow()
+        if question:
+            self.show_page(CHAT)
+            self.chat_page.write_question(question)
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        event.accept()
+        self.closed.emit()
+
+    @Slot(object)
+    def _on_posted(self, event: object) -> None:
+        match event:
+            case AppError():
+                self._notices.show_error(event)
+            case Notice():
+                self._notices.show_notice(event)
+            case ProgressChanged(progress=progress):
+                self._strip.show_progress(progress)
+                self.library_page.on_library_event(event)
+            case SourcesChanged():
+                self.chat_page.askable.refresh()
+                self.library_page.on_library_event(event)
+            case DocumentsChanged():
+                self.chat_page.askable.refresh_soon()
+                self.library_page.on_library_event(event)
+            case SourceScanned():
+                self.library_page.on_library_event(event)
+            case ExaminationChanged():
+                self.settings_page.on_examination_changed(event)
+            case WindowRequested(question=question):
+                self.bring_up(question)
+            case _:
+                raise TypeError(f"Nobody takes the event {type(event).__name__}")
+
+    @Slot(object, object)
+    def _on_undo_offered(self, notice: Notice, undo: Callable[[], None]) -> None:
+        self._notices.offer(notice, "Undo", undo)
+
+    def _on_settings_edited(self, settings: Settings) -> None:
+        self._theme.apply(settings.appearance.scheme)
+        self.chat_page.apply(settings)
+        self._unsaved = settings
+        self._save_settings()
+
+    def _save_settings(self) -> None:
+        if self._is_saving or self._unsaved is None:
+            return
+        settings, self._unsaved, self._is_saving = self._unsaved, None, True
+
+        def go_on() -> None:
+            self._is_saving = False
+            self._save_settings()
+
+        def report(error: AppError) -> None:
+            self._notices.show_error(error)
+            go_on()
+
+        self._bridge.run(
+            self, lambda: self._on_settings_changed(settings), lambda _: go_on(), report
+        )
+
+    @Slot()
+    def _on_new_chat(self) -> None:
+        self.show_page(CHAT)
+        self.chat_page.new_chat()
+
+    @Slot()
+    def _on_compose(self) -> None:
+        self.show_page(CHAT)
+
+    @Slot()
+    def _on_chat_requested(self) -> None:
+        self.show_page(CHAT)
+
+    @Slot()
+    def _on_strip_clicked(self) -> None:
+        self.show_page(LIBRARY)
+
+    @Slot()
+    def _on_settings_requested(self) -> None:
+        self.show_page(SETTINGS)
+
+    @Slot(str)
+    def _on_summary_asked(self, request: str) -> None:
+        self.show_page(CHAT)
+        self.chat_page.summarise(request)
+
+    @Slot()
+    def _on_folder_requested(self) -> None:
+        self.show_page(LIBRARY)
+        self.library_page.choose_folder()

@@ -1,0 +1,65 @@
+"""The slim bar on the left that leads from page to page. Qt thread."""
+
+from PySide6.QtCore import QSize, Qt, Signal, Slot
+from PySide6.QtWidgets import QButtonGroup, QToolButton, QVBoxLayout, QWidget
+
+from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.widgets.controls import plain_tooltip
+
+_WIDTH_PX = 76
+_ICON = QSize(22, 22)
+# Name and icon of each page, in the order of the keys Ctrl+1, Ctrl+2, …
+PAGES = (("Chat", "chat"), ("Library", "library"), ("Settings", "settings"))
+
+
+class NavigationRail(QWidget):
+    """One button a page; `page_chosen` carries its position."""
+
+    page_chosen = Signal(int)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.setObjectName("rail")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.setFixedWidth(_WIDTH_PX)
+        self._group = QButtonGroup(self)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(7, 10, 7, 10)
+        column.setSpacing(4)
+        for position, (name, icon) in enumerate(PAGES):
+            column.addWidget(self._button(position, name, icon))
+        # Settings lie apart, at the bottom.
+        column.insertStretch(len(PAGES) - 1, 1)
+        self._group.idClicked.connect(self._on_clicked)
+        theme.changed.connect(self._tint)
+        self.choose(0)
+
+    def _button(self, position: int, name: str, icon: str) -> QToolButton:
+        button = QToolButton()
+        button.setText(name)
+        button.setAccessibleName(name)
+        button.setToolTip(plain_tooltip(f"{name} (Ctrl+{position + 1})"))
+        button.setProperty("icon_name", icon)
+        button.setIconSize(_ICON)
+        button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextUnderIcon)
+        button.setCheckable(True)
+        button.setCursor(Qt.CursorShape.PointingHandCursor)
+        button.setFixedWidth(_WIDTH_PX - 14)
+        self._group.addButton(button, position)
+        return button
+
+    def choose(self, position: int) -> None:
+        """Mark the page that is shown."""
+        self._group.button(position).setChecked(True)
+        self._tint()
+
+    @Slot()
+    def _tint(self) -> None:
+        for button in self._group.buttons():
+            role = "accent_soft_text" if button.isChecked() else "muted"
+            self._theme.set_icon(button, f"{button.property('icon_name')}:{role}")
+
+    @Slot(int)
+    def _on_clicked(self, position: int) -> None:
+        self.page_chosen.emit(position)

@@ -1,0 +1,140 @@
+"""The sentences of an answer are checked against its sources once it stands."""
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from desktop_rag.app import Services
+from desktop_rag.core.claims import Verdict
+from desktop_rag.core.conversation import AnswerChanged, Message, TextDelta
+from desktop_rag.core.settings import AnswerSettings, Settings
+from tests.asking import ask
+from tests.servers.chat_server import ChatServer
+
+QUESTION = "When is the lamp of the lighthouse lit?"
+ANSWER = (
+    "The lamp of the lighthouse is lit at dusk by the keeper [1]."
+    " It was bought by seven cooks from Vienna in 1874 [1]."
+)
+ONLY_CHECKS = AnswerSettings(suggests_questions=False)
+
+
+@pytest.fixture
+def server(services: Services, tmp_path: Path) -> Iterator[ChatServer]:
+    folder = tmp_path / "papers"
+    folder.mkdir()
+    (folder / "lamp.md").write_text("The lamp of the lighthouse is lit at dusk by the keeper.")
+    services.library.add_source(folder)
+    services.library.start(watch=False)
+    assert services.library.wait_until_quiet(30)
+    with ChatServer(ANSWER) as running:
+        services.chat.apply(Settings(endpoint=running.endpoint(), answers=ONLY_CHECKS))
+        yield running
+
+
+def gone_on(services: Services, answer: Message) -> list[AnswerChanged]:
+    return list(services.chat.go_on(answer, cancel=threading.Event()))
+
+
+def verdicts(message: Message) -> list[Verdict]:
+    return [claim.verdict for claim in message.claims]
+
+
+def test_claims_are_checked_and_kept(services: Services, server: ChatServer) -> None:
+    answer = ask(services, QUESTION)
+    [change] = gone_on(services, answer)
+    assert verdicts(change.message) == [Verdict.SUPPORTED, Verdict.NOT_IN_SOURCES]
+    assert change.message.text == answer.text, "the answer is never changed"
+    assert services.chat.history.messages(answer.conversation_id)[-1] == change.message
+    assert len(server.chats) == 1, "no model was asked"
+    assert gone_on(services, change.message) == [], "what is checked is not checked again"
+
+
+def test_a_check_needs_not_wait_for_other_answers(services: Services, server: ChatServer) -> None:
+    first = ask(services, QUESTION)
+    server.mode = "stall"
+    streaming = services.chat.ask(QUESTION, cancel=threading.Event())
+    next(event for event in streaming if isinstance(event, TextDelta))
+    assert len(gone_on(services, first)) == 1
+    server.released.set()
+    list(streaming)
+
+
+def use_judge(services: Services, server: ChatServer) -> None:
+    wished = AnswerSettings(suggests_questions=False, checks_with_model=True)
+    services.chat.apply(Settings(endpoint=server.endpoint(), answers=wished))
+
+
+def test_the_model_judges_them_too_where_that_is_wished(
+    services: Services, server: ChatServer
+) -> None:
+    use_judge(services, server)
+    server.first_answers = [ANSWER, "**Partly.**", "missing"]
+    answer = ask(services, QUESTION)
+    last = gone_on(services, answer)[-1].message
+    assert verdicts(last) == [Verdict.PARTLY, Verdict.NOT_IN_SOURCES]
+    assert "test-model" in last.claims[0].checked.explanation
+    assert services.chat.history.messages(answer.conversation_id)[-1] == last
+    asked = server.chats[1]["messages"][-1]["content"]
+    assert "seven cooks" not in asked
+    assert asked.count("is lit at dusk by the keeper") == 2
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "supported, partly, contradicted or missing?",
+        "Not supported.",
+        "The sentence is not supported by the passages.",
+        "supported? No.",
+        "not contradicted",
+        "I cannot tell.",
+    ],
+)
+def test_a_verdict_that_is_not_one_word_changes_nothing(
+    services: Services, server: ChatServer, said: str
+) -> None:
+    use_judge(services, server)
+    server.first_answers = [ANSWER]
+    server.answer = said
+    [only] = gone_on(services, ask(services, QUESTION))
+    assert verdicts(only.message) == [Verdict.SUPPORTED, Verdict.NOT_IN_SOURCES]
+
+
+def test_a_judge_that_fails_is_not_asked_again(services: Services, server: ChatServer) -> None:
+    use_judge(services, server)
+    answer = ask(services, QUESTION)
+    server.mode, server.status = "status", 401
+    assert len(gone_on(services, answer)) == 1
+    assert len(server.chats) == 2
+
+
+@pytest.mark.usefixtures("server")
+def test_excerpts_are_the_words_of_the_sources_and_need_no_check(services: Services) -> None:
+    services.chat.apply(Settings(answers=ONLY_CHECKS))
+    assert gone_on(services, ask(services, QUESTION)) == []
+
+
+def test_checks_can_be_switched_off(services: Services, server: ChatServer) -> None:
+    off = AnswerSettings(suggests_questions=False, checks_claims=False)
+    services.chat.apply(Settings(endpoint=server.endpoint(), answers=off))
+    assert gone_on(services, ask(services, QUESTION)) == []
+
+
+@pytest.mark.usefixtures("server")
+def test_a_cancel_keeps_nothing(services: Services) -> None:
+    answer = ask(services, QUESTION)
+    cancel = threading.Event()
+    cancel.set()
+    assert list(services.chat.go_on(answer, cancel=cancel)) == []
+    assert services.chat.history.messages(answer.conversation_id)[-1].claims == ()
+
+
+@pytest.mark.usefixtures("server")
+def test_the_best_place_to_verify_a_claim_is_looked_for_everywhere(services: Services) -> None:
+    place = services.chat.place_about("the lamp of the lighthouse (lit: at dusk)")
+    assert place is not None
+    assert Path(place.path).name == "lamp.md"
+    assert services.chat.place_about("Fishing quotas of the parliament in 1974") is None

@@ -1,0 +1,190 @@
+"""What may be asked next is found once an answer stands: answerable, new, and out of the way."""
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from desktop_rag.app import Services
+from desktop_rag.core.conversation import AnswerChanged, Message, TextDelta
+from desktop_rag.core.settings import AnswerSettings, Settings
+from tests.asking import ask
+from tests.indexed import index_texts
+from tests.servers.chat_server import ChatServer
+
+QUESTION = "When is the lamp of the lighthouse lit?"
+MANUAL = """\
+# Lighthouse
+
+## Lighting the lamp
+
+The lamp of the lighthouse is lit at dusk by the keeper.
+
+## Cleaning the lens
+
+The lens is cleaned with a soft cloth by the apprentice.
+
+## Painting the tower
+
+The tower is painted white every spring by a painter from Hull.
+"""
+PROPOSED = """\
+Here are some questions:
+1. **Who cleans the lens of the lighthouse?**
+- How often is the tower painted white?
+* When is the lamp of the lighthouse lit?
+2) What did the parliament decide about fishing quotas?
+path:secret.md what is in there?
+Who cleans the lens of the lighthouse?
+"""
+
+
+@pytest.fixture
+def indexed(services: Services, tmp_path: Path) -> Services:
+    texts = {
+        "manual.md": MANUAL,
+        "ferry.md": "# Ferry\n\nThe deck of the ferry is cleaned by the cook.\n",
+    }
+    return index_texts(services, tmp_path / "papers", texts)
+
+
+@pytest.fixture
+def server(indexed: Services) -> Iterator[ChatServer]:
+    with ChatServer(PROPOSED) as running:
+        running.first_answers = ["The lamp is lit at dusk [1]."]
+        answers = AnswerSettings(checks_claims=False)
+        indexed.chat.apply(Settings(endpoint=running.endpoint(), answers=answers))
+        yield running
+
+
+def gone_on(services: Services, answer: Message) -> list[AnswerChanged]:
+    return list(services.chat.go_on(answer, cancel=threading.Event()))
+
+
+def test_only_new_questions_that_the_documents_answer_are_kept(
+    indexed: Services, server: ChatServer
+) -> None:
+    answer = ask(indexed, QUESTION)
+    [change] = gone_on(indexed, answer)
+    assert change.message.follow_ups == (
+        "Who cleans the lens of the lighthouse?",
+        "How often is the tower painted white?",
+    )
+    kept = indexed.chat.history.messages(answer.conversation_id)[-1]
+    assert kept == change.message, "the next start shows them too"
+    asked = server.chats[-1]["messages"][-1]["content"]
+    assert QUESTION in asked
+    assert "[1]" not in asked, "a number of the answer means nothing there"
+    assert gone_on(indexed, kept) == [], "what is known is not asked for again"
+
+
+def test_a_model_that_writes_no_questions_leaves_it_to_the_headings(
+    indexed: Services, server: ChatServer
+) -> None:
+    server.answer = "I am sorry, I can only answer in JSON: []"
+    [change] = gone_on(indexed, ask(indexed, QUESTION))
+    assert set(change.message.follow_ups) >= {"Cleaning the lens", "Painting the tower"}
+
+
+def test_without_an_endpoint_headings_of_the_sources_are_offered(indexed: Services) -> None:
+    answer = ask(indexed, QUESTION)
+    [change] = gone_on(indexed, answer)
+    offered = change.message.follow_ups
+    assert set(offered) >= {"Cleaning the lens", "Painting the tower"}
+    assert "Lighting the lamp" not in offered, "the answer has said that"
+    found = ask(indexed, "Cleaning the lens")
+    assert "soft cloth" in found.text
+
+
+def test_nothing_follows_an_answer_that_rests_on_nothing(indexed: Services) -> None:
+    answer = ask(indexed, "What did the parliament decide about fishing quotas in 1974?")
+    assert not answer.sources
+    assert gone_on(indexed, answer) == []
+
+
+def test_it_can_be_switched_off(indexed: Services, server: ChatServer) -> None:
+    answers = AnswerSettings(checks_claims=False, suggests_questions=False)
+    indexed.chat.apply(Settings(endpoint=server.endpoint(), answers=answers))
+    assert gone_on(indexed, ask(indexed, QUESTION)) == []
+    assert len(server.chats) == 1
+
+
+def test_it_does_not_begin_while_another_answer_streams(
+    indexed: Services, server: ChatServer
+) -> None:
+    first = ask(indexed, QUESTION)
+    server.first_answers = ["The tower is white [1]. It is painted every spring."]
+    streaming = indexed.chat.ask("Who paints the tower white?", cancel=threading.Event())
+    next(event for event in streaming if isinstance(event, TextDelta))
+    changes: list[AnswerChanged] = []
+    worker = threading.Thread(target=lambda: changes.extend(gone_on(indexed, first)))
+    worker.start()
+    worker.join(0.5)
+    assert worker.is_alive()
+    assert len(server.chats) == 2, "the first answer and the one that streams"
+    list(streaming)
+    worker.join(20)
+    assert len(server.chats) == 3
+    assert changes
+
+
+def test_it_gives_way_to_an_answer_and_is_taken_up_again(
+    indexed: Services, server: ChatServer
+) -> None:
+    first = ask(indexed, QUESTION)
+    server.has_sent.clear()
+    server.mode = "stall"
+    changes: list[AnswerChanged] = []
+    worker = threading.Thread(target=lambda: changes.extend(gone_on(indexed, first)))
+    worker.start()
+    assert server.has_sent.wait(10)
+    server.mode = "answer"
+    server.first_answers = ["The tower is painted every spring [1]."]
+    assert ask(indexed, "Who paints the tower white?").text == server_said(indexed)
+    worker.join(20)
+    assert server.has_lost_client.is_set(), "the job left the server to the answer"
+    assert changes
+
+
+def server_said(services: Services) -> str:
+    newest = services.chat.history.all()[0].conversation_id
+    return services.chat.history.messages(newest)[-1].text
+
+
+def test_an_answer_that_is_gone_has_nothing_after_it(indexed: Services) -> None:
+    answer = ask(indexed, QUESTION)
+    list(indexed.chat.retry(answer.conversation_id, cancel=threading.Event()))
+    assert gone_on(indexed, answer) == []
+
+
+def test_a_heading_that_looks_like_a_filter_breaks_nothing(
+    services: Services, tmp_path: Path
+) -> None:
+    folder = tmp_path / "odd"
+    folder.mkdir()
+    text = MANUAL.replace("Cleaning the lens", "Lens changes before:2024-99").replace(
+        "Painting the tower", "Painting the tower file:lamp"
+    )
+    (folder / "manual.md").write_text(text)
+    services.library.add_source(folder)
+    services.library.start(watch=False)
+    assert services.library.wait_until_quiet(30)
+    for change in gone_on(services, ask(services, QUESTION)):
+        assert not any(":" in question for question in change.message.follow_ups)
+
+
+def test_a_model_that_fails_leaves_it_to_the_headings(
+    indexed: Services, server: ChatServer
+) -> None:
+    answer = ask(indexed, QUESTION)
+    server.mode, server.status = "status", 500
+    [change] = gone_on(indexed, answer)
+    assert "Cleaning the lens" in change.message.follow_ups
+
+
+def test_nothing_goes_on_once_the_app_ends(indexed: Services, server: ChatServer) -> None:
+    answer = ask(indexed, QUESTION)
+    indexed.chat.stop()
+    assert gone_on(indexed, answer) == []
+    assert len(server.chats) == 1

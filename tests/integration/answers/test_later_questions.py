@@ -1,0 +1,136 @@
+"""A second question goes on from the first: what it leaves out, and where its sources come from."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from desktop_rag.app import Services
+from desktop_rag.core.conversation import Message
+from desktop_rag.core.settings import LaterSources, RetrievalSettings, Settings
+from tests.asking import ask
+from tests.indexed import index_texts
+from tests.servers.chat_server import ChatServer
+
+FIRST = "When is the lamp of the lighthouse lit?"
+LATER = "Who cleans it?"
+
+
+@pytest.fixture
+def indexed(services: Services, tmp_path: Path) -> Services:
+    texts = {
+        "lamp.md": "The lamp of the lighthouse is lit at dusk by the keeper.",
+        "care.md": "The lamp of the lighthouse is cleaned by the apprentice.",
+        "ship.md": "The deck of the ferry is cleaned by the cook every morning.",
+    }
+    return index_texts(services, tmp_path / "papers", texts)
+
+
+@pytest.fixture
+def server(indexed: Services) -> Iterator[ChatServer]:
+    with ChatServer("The lamp is lit at dusk [1].") as running:
+        indexed.chat.apply(replace(Settings(), endpoint=running.endpoint()))
+        yield running
+
+
+def names(message: Message) -> list[str]:
+    return [Path(source.path).name for source in message.sources]
+
+
+def test_the_model_writes_a_later_question_out_before_it_is_searched(
+    indexed: Services, server: ChatServer
+) -> None:
+    conversation_id = ask(indexed, FIRST).conversation_id
+    server.first_answers = ["Who cleans the lamp of the lighthouse?"]
+    later = ask(indexed, LATER, conversation_id=conversation_id)
+    assert later.notes is not None
+    assert later.notes.in_words() == "Understood as “Who cleans the lamp of the lighthouse?”."
+    assert names(later)[0] == "care.md"
+    asked = server.chats[-1]["messages"][-1]["content"]
+    assert asked.endswith(f"Question: {LATER}"), "the model is asked what the person wrote"
+    assert indexed.chat.history.messages(conversation_id)[-1] == later
+
+
+def test_what_a_model_makes_of_it_is_no_dead_end(indexed: Services, server: ChatServer) -> None:
+    conversation_id = ask(indexed, FIRST).conversation_id
+    server.first_answers = ["Which parliament adopted the fishing quota of 1974?"]
+    later = ask(indexed, LATER, conversation_id=conversation_id)
+    assert later.notes is not None
+    assert later.notes.asked == f"{FIRST} {LATER}"
+    assert "care.md" in names(later)
+
+
+def asked_as_it_is(answer: Message) -> bool:
+    return answer.notes is not None and not answer.notes.in_words()
+
+
+def test_a_question_that_stands_alone_is_searched_at_once(
+    indexed: Services, server: ChatServer
+) -> None:
+    conversation_id = ask(indexed, FIRST).conversation_id
+    whole = "When is the deck of the morning ferry cleaned by the cook?"
+    assert asked_as_it_is(ask(indexed, whole, conversation_id=conversation_id))
+    assert len(server.chats) == 2
+
+
+def test_without_an_endpoint_the_question_before_is_searched_along(indexed: Services) -> None:
+    conversation_id = ask(indexed, FIRST).conversation_id
+    later = ask(indexed, LATER, conversation_id=conversation_id)
+    assert later.notes is not None
+    assert later.notes.asked == f"{FIRST} {LATER}"
+    assert names(later)[0] in ("care.md", "lamp.md")
+    assert "apprentice" in later.text
+
+
+def test_another_subject_is_not_answered_from_the_one_before(indexed: Services) -> None:
+    conversation_id = ask(indexed, FIRST).conversation_id
+    later = ask(indexed, "Ferry deck cleaned in the morning", conversation_id=conversation_id)
+    assert names(later)[0] == "ship.md"
+    assert asked_as_it_is(later)
+
+
+@pytest.mark.parametrize("kind", [LaterSources.SAME, LaterSources.BOTH])
+def test_earlier_sources_obey_the_filters_of_a_question(
+    indexed: Services, kind: LaterSources
+) -> None:
+    first = ask(indexed, FIRST)
+    retrieval = RetrievalSettings(later_sources=kind)
+    indexed.chat.apply(replace(Settings(), retrieval=retrieval))
+    later = ask(indexed, "Who cleans the deck? file:ship.md", conversation_id=first.conversation_id)
+    assert names(later) == ["ship.md"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        (LaterSources.SAME, ["lamp.md"]),
+        (LaterSources.BOTH, ["ship.md", "lamp.md"]),
+        (LaterSources.FRESH, ["ship.md", "care.md"]),
+    ],
+)
+def test_the_sources_of_later_questions_are_chosen(
+    indexed: Services, server: ChatServer, kind: LaterSources, expected: list[str]
+) -> None:
+    retrieval = RetrievalSettings(passages=2, later_sources=kind)
+    settings = replace(Settings(), endpoint=server.endpoint(), retrieval=retrieval)
+    indexed.chat.apply(replace(settings, retrieval=replace(retrieval, passages=1)))
+    first = ask(indexed, FIRST)
+    assert names(first) == ["lamp.md"]
+    indexed.chat.apply(settings)
+    whole = "Who cleans the deck of the ferry every morning of the year?"
+    later = ask(indexed, whole, conversation_id=first.conversation_id)
+    assert names(later) == expected
+    for source in later.sources:
+        text = indexed.chat.document_text(source.document_id)
+        assert text[source.start : source.end] == (source.quote or source.text)
+
+
+def test_without_a_model_a_later_question_is_told_something_new(indexed: Services) -> None:
+    first = ask(indexed, FIRST)
+    later = ask(indexed, LATER, conversation_id=first.conversation_id)
+    assert "lit at dusk" in first.text
+    assert later.text.startswith("The lamp of the lighthouse is cleaned by the apprentice.")
+    assert "lit at dusk" not in later.text
+    again = ask(indexed, FIRST, conversation_id=first.conversation_id)
+    assert again.text == first.text, "the same question has the same answer"

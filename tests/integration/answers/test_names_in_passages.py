@@ -1,0 +1,74 @@
+"""A name says little to a model of meaning; who asks for it wants the passage that has it."""
+
+from pathlib import Path
+
+import pytest
+
+from desktop_rag import app
+from desktop_rag.answer.search.fusion import FEW, IRRELEVANT_BELOW
+from desktop_rag.answer.search.question_terms import Wanted
+from desktop_rag.core.query import Query
+from desktop_rag.store.contract.scope import EVERYWHERE
+from tests.indexed import index_texts
+
+NAMES = ("Adams", "Baker", "Clark", "Davis", "Evans", "Foster", "Grant", "Hughes")
+DUTIES = (
+    "counts the barrels in the cellar and writes the number into the red book",
+    "waters the garden behind the chapel before the visitors come",
+    "repairs the shutters of the upper windows when the autumn storms are over",
+    "carries the letters to the post office in the village each morning",
+    "sets the clocks in the long corridor an hour back at the end of October",
+    "feeds the horses and sweeps the yard between the stables",
+    "polishes the silver for the feast that is held at midsummer",
+)
+
+
+LINES = 3
+
+
+def line(name: int, duty: int, title: str = "") -> str:
+    return f"{title}{NAMES[name % len(NAMES)]} {DUTIES[duty % len(DUTIES)]}."
+
+
+@pytest.fixture
+def library(services: app.Services, tmp_path: Path) -> app.Services:
+    """Each seventh text speaks of a Mr, not always or more than once; one of Mr Quibblesworth."""
+    texts: list[str] = []
+    for n in range(2 * FEW):
+        titles = n // 7 % (LINES + 1) if n % 7 == 0 else 0
+        entitled = [line(n + k, n + 2 * k, "Mr ") for k in range(titles)]
+        texts.append(
+            " ".join([*entitled, *(line(n + k, n + 3 * k) for k in range(LINES - titles))])
+        )
+    keys = "The spare keys hang on a hook beside the door, where Mr Quibblesworth left them."
+    texts.append(" ".join([line(2, 3), keys, *(line(k, 3 * k) for k in range(LINES))]))
+    return index_texts(
+        services, tmp_path / "house", {f"{n}.txt": text for n, text in enumerate(texts)}
+    )
+
+
+@pytest.mark.parametrize("question", ["Who is Mr Quibblesworth?", "Quibblesworth"])
+def test_a_name_in_one_passage_is_found_beside_a_frequent_word(
+    library: app.Services, question: str
+) -> None:
+    first, second, *_ = library.chat.search(question)
+    assert "Quibblesworth" in first.text
+    assert second.relevance < IRRELEVANT_BELOW <= first.relevance
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["Who is Mr Bean?", "Who won the world cup in 2014?", "How many protons has an iron nucleus?"],
+)
+def test_what_is_nowhere_stays_refused(library: app.Services, question: str) -> None:
+    assert all(passage.relevance < IRRELEVANT_BELOW for passage in library.chat.search(question))
+
+
+def test_it_is_told_whether_a_name_stands_anywhere(library: app.Services) -> None:
+    retriever = library.retriever
+    for name, stands in (("Quibblesworth", True), ("Bean", False)):
+        asked = Query(f"Who is Mr {name}?")
+        wanted = Wanted(asked.text, lambda asked=asked: retriever.reader.read(asked))
+        pool = retriever.pools.gather(wanted, EVERYWHERE)
+        assert pool is not None
+        assert pool.has_all_words is stands

@@ -1,0 +1,111 @@
+"""Tables of real spreadsheets: every cell is that of the format's own library, at its place."""
+
+import csv
+import datetime
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Event
+
+import pytest
+from python_calamine import CalamineWorkbook
+
+from desktop_rag.answer.tables.sheet_rows import RowBlock, row_blocks
+from desktop_rag.answer.tables.sheet_table import SheetTable, table_at
+from desktop_rag.core.places import places_to_json
+from desktop_rag.ingest.parsing.parser_process import ParserProcess
+from desktop_rag.ingest.parsing.protocol import Limits
+from desktop_rag.store.duckdb.tables.table_queries import TableQueries
+from tests.conftest import SHARED
+
+FILES = SHARED / "files"
+POI = "poi/files/spreadsheet"
+# A file, the rows of its largest table, and the kinds of some of its columns.
+TABLES = [
+    (f"{POI}/Excel_file_with_trash_item.xlsx", 679,
+     {"Date": "DATE", "Team1": "VARCHAR", "Goals Scored": "BIGINT"}),
+    (f"{POI}/InlineStrings.xlsx", 6, {"Numbers": "BIGINT", "Strings": "VARCHAR"}),
+    (f"{POI}/DataTableCities.xlsx", 14, {}),
+    (f"{POI}/56644.xlsx", 57, {}),
+    (f"{POI}/IrrNpvTestCaseData.xls", 9, {"IRR": "DOUBLE", "NPV": "DOUBLE"}),
+    (f"{POI}/Themes2.xlsx", 12, {"Theme": "VARCHAR"}),
+    (f"{POI}/WORKBOOK_in_capitals.xls", 211,
+     {"ISIN": "VARCHAR", "Anzahl": "BIGINT", "Bewertungskurs": "DOUBLE"}),
+    (f"{POI}/SimpleChart.xls", 15, {"A": "TIMESTAMP", "B": "BIGINT"}),
+    (f"{POI}/53984.xls", 191, {}),
+    (f"{POI}/57196.xlsx", 31, {"B": "BIGINT"}),
+    (f"{POI}/SimpleNormal.xlsx", 6, {}),
+    ("tika/files/tika-parsers-standard-integration-tests/test-columnar.csv", 11,
+     {"Record Number": "BIGINT", "date": "DATE", "Percent Done": "DOUBLE"}),
+    ("docling/files/csv/csv-semicolon.csv", 5, {}),
+    ("docling/files/csv/csv-comma-in-cell.csv", 5, {}),
+]  # fmt: skip
+
+
+@pytest.fixture
+def parser() -> Iterator[ParserProcess]:
+    parser = ParserProcess(limits=Limits())
+    yield parser
+    parser.close()
+
+
+def tables_of(blocks: list[RowBlock], title: str) -> list[SheetTable]:
+    """All tables that can be asked, each once."""
+    found: list[SheetTable] = []
+    for block in blocks:
+        table = table_at(blocks, block.rows[0].start, block.rows[-1].end, title)
+        if table and all(table.rows != other.rows for other in found):
+            found.append(table)
+    return found
+
+
+def read_by_others(path: Path) -> dict[str | None, list[list[object]]]:
+    """The cells of each sheet from its first row and column on."""
+    if path.suffix == ".csv":
+        delimiter = ";" if "semicolon" in path.name else ","
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            return {None: [[*row] for row in csv.reader(file, delimiter=delimiter)]}
+    book = CalamineWorkbook.from_path(path)
+    rows = {n: book.get_sheet_by_name(n).to_python(skip_empty_area=False) for n in book.sheet_names}
+    return {name: [[*row] for row in sheet] for name, sheet in rows.items()}
+
+
+def is_same(cell: str, value: object) -> bool:
+    match value:
+        case bool():
+            return cell == str(value).upper()
+        case float() | int():
+            return float(cell) == pytest.approx(float(value), rel=1e-14)
+        case datetime.datetime():
+            return datetime.datetime.fromisoformat(cell) == value
+        case datetime.date() | datetime.time():
+            return cell == value.isoformat()
+        case _:
+            return cell == " ".join(str(value).split())
+
+
+@pytest.mark.skipif(not FILES.is_dir(), reason="the shared files are not beside the project")
+@pytest.mark.parametrize(("name", "rows", "kinds"), TABLES, ids=lambda x: str(x)[-40:])
+def test_cells_stand_where_the_file_has_them(
+    parser: ParserProcess, name: str, rows: int, kinds: dict[str, str]
+) -> None:
+    path = FILES / name
+    document = parser.parse(path)
+    tables = tables_of(row_blocks(document.text, places_to_json(document)), path.stem)
+    sheets = read_by_others(path)
+    compared = 0
+    for table in tables:
+        for placed in table.rows:
+            first = next(c.column for c in table.columns if c.column >= 0)
+            for n, cell in enumerate(placed.row.cells, first):
+                value = sheets[placed.sheet][placed.row.number - 1][n]
+                # What a merged cell says is said for each row and column that it covers.
+                assert value == "" or is_same(cell, value), (placed.row.number, n, cell, value)
+                compared += bool(cell)
+        with TableQueries().open((table.query_table(),)) as opened:
+            asked = opened.run(f'SELECT count(*) FROM "{table.name}"', Event())
+            assert asked.rows == ((len(table.rows),),)
+    largest = max(tables, key=lambda table: len(table.rows))
+    found = {column.name: column.values.kind for column in largest.columns}
+    assert len(largest.rows) == rows
+    assert {name: found.get(name) for name in kinds} == kinds
+    assert compared > len(largest.rows)

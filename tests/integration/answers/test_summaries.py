@@ -1,0 +1,137 @@
+"""A document is summarised part by part, several are summarised one by one."""
+
+import json
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from desktop_rag.answer.writing.extractive_answer import NOTHING_FOUND
+from desktop_rag.app import Services
+from desktop_rag.core.conversation import FileAsked, FileCounts, Message, MessageState
+from desktop_rag.core.settings import Settings
+from desktop_rag.core.summary_request import summary_of_file, summary_of_folder
+from tests.asking import answer_of
+from tests.indexed import index
+from tests.servers.chat_server import ChatServer
+
+LIGHTS = ("north", "south", "east", "west")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "papers"
+    (folder / "inside").mkdir(parents=True)
+    chapters = [
+        f"# The {name} light\n\n" + f"The keeper of the {name} light trims its lamp at dusk. " * 60
+        for name in LIGHTS
+    ]
+    (folder / "lights.md").write_text("\n\n".join(chapters))
+    (folder / "inside" / "ferry.md").write_text("# Ferry\n\nThe ferry leaves the pier at noon.\n")
+    (folder / "inside" / "inn.md").write_text("# Inn\n\nThe inn serves soup from noon to dusk.\n")
+    return folder
+
+
+@pytest.fixture
+def indexed(services: Services, folder: Path) -> Services:
+    return index(services, folder)
+
+
+def use(services: Services, server: ChatServer, context_tokens: int = 0) -> None:
+    endpoint = replace(server.endpoint(), context_tokens=context_tokens)
+    services.chat.apply(Settings(endpoint=endpoint))
+
+
+def asked(services: Services, question: str) -> tuple[Message, list[FileAsked]]:
+    events = list(services.chat.ask(question, cancel=threading.Event()))
+    return answer_of(events), [event for event in events if isinstance(event, FileAsked)]
+
+
+def said_of(prompt: str) -> str:
+    """What a model says of a part, and of all parts together."""
+    if "<found-" in prompt:
+        return "It is about lights [1] and their keepers [2][99]."
+    return next(f"About the {name} one [1]." for name in LIGHTS if f"the {name} light" in prompt)
+
+
+def test_a_long_document_is_read_whole_in_parts(indexed: Services, folder: Path) -> None:
+    with ChatServer("") as server:
+        server.answer_to = said_of
+        use(indexed, server, context_tokens=2_048)
+        message, progress = asked(indexed, summary_of_file(folder / "lights.md"))
+        prompts = [json.dumps(body) for body in server.chats]
+    assert len(progress) >= 3
+    assert [event.done for event in progress] == list(range(len(progress)))
+    assert message.text.startswith("It is about lights [1] and their keepers [2].")
+    assert "**The north light:** About the north one" in message.text
+    for name in LIGHTS:
+        assert any(f"the {name} light" in prompt for prompt in prompts), "no part is left out"
+    assert not any("ferry" in prompt for prompt in prompts)
+    assert {source.title for source in message.sources} == {"The north light"}
+    assert message.notes is not None
+    assert message.notes.files == FileCounts(matched=1, read=1)
+
+
+def test_each_document_of_a_folder_is_summarised(indexed: Services, folder: Path) -> None:
+    with ChatServer("It is worth reading [1].") as server:
+        use(indexed, server)
+        message, progress = asked(indexed, summary_of_folder(folder / "inside"))
+    assert sorted(event.title for event in progress) == ["Ferry", "Inn"]
+    assert "**Ferry:** It is worth reading [" in message.text
+    assert "**Inn:** It is worth reading [" in message.text
+    assert sorted(source.title for source in message.sources) == ["Ferry", "Inn"]
+
+
+def test_a_document_that_vanishes_meanwhile_is_left_out(indexed: Services, folder: Path) -> None:
+    [source] = indexed.library.sources()
+    events = []
+    for event in indexed.chat.ask(summary_of_folder(folder / "inside"), cancel=threading.Event()):
+        events.append(event)
+        if isinstance(event, FileAsked) and event.done == 1:
+            indexed.library.remove_source(source.source_id)
+    message = answer_of(events)
+    assert message.state is MessageState.DONE
+    assert message.text.count("**") == 2, "one had been read"
+
+
+def test_what_begins_with_nothing_may_say_something(indexed: Services, folder: Path) -> None:
+    with ChatServer("Nothing is served before noon [1].") as server:
+        use(indexed, server)
+        message, _ = asked(indexed, summary_of_file(folder / "inside" / "inn.md"))
+    assert "Nothing is served before noon [1]." in message.text
+
+
+def test_without_a_model_the_most_central_sentences_stand_for_all(
+    indexed: Services, folder: Path
+) -> None:
+    message, _ = asked(indexed, summary_of_folder(folder / "inside"))
+    assert message.is_excerpts
+    assert "**Ferry:** The ferry leaves the pier at noon." in message.text
+    assert "**Inn:** The inn serves soup from noon to dusk." in message.text
+    assert all(source.is_cited and source.quote for source in message.sources)
+
+
+def test_stopped_early_the_parts_read_until_then_are_the_answer(
+    indexed: Services, folder: Path
+) -> None:
+    cancel = threading.Event()
+    with ChatServer("") as server:
+        server.answer_to = said_of
+        use(indexed, server, context_tokens=2_048)
+        events = []
+        for event in indexed.chat.ask(summary_of_file(folder / "lights.md"), cancel=cancel):
+            events.append(event)
+            if isinstance(event, FileAsked) and event.done == 1:
+                cancel.set()
+    message = answer_of(events)
+    assert message.state is MessageState.STOPPED
+    assert message.text.startswith("**The north light:** About the north one")
+    assert message.notes is not None
+    assert "parts were asked." in message.notes.in_words()
+
+
+def test_of_what_is_not_there_no_summary_is_made_up(indexed: Services, folder: Path) -> None:
+    message, progress = asked(indexed, summary_of_file(folder / "nowhere.md"))
+    assert progress == []
+    assert message.text == NOTHING_FOUND

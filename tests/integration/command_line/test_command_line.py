@@ -1,0 +1,234 @@
+"""The verbs as other programs call them: a process, its exit code, one JSON document."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from desktop_rag.app import Services
+from desktop_rag.core.assistant import Assistant
+from desktop_rag.core.conversation import NEAREST
+from desktop_rag.core.paths import HOME_VARIABLE, Home
+from desktop_rag.core.settings import Settings, save_settings
+from desktop_rag.running_app import AppServer
+from tests.command_line import run, run_json
+from tests.servers.chat_server import ChatServer
+from tests.servers.model_dialects import Dialect
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "papers"
+    made.mkdir()
+    (made / "lamp.md").write_text("# Lamp\n\nThe lamp is lit at dusk by the keeper.")
+    (made / "fees.csv").write_text("who,pounds\nadult,8\nchild,4\n")
+    (made / "broken.pdf").write_bytes(b"%PDF-1.7\nnothing else")
+    (made / "image.xyz").write_bytes(b"\x00")
+    return made
+
+
+def test_index_then_search_ask_status_doctor(home: Home, folder: Path) -> None:
+    report = run_json("index", str(folder))
+    assert set(report) == {
+        "files", "searchable", "embedded_chunks", "reused_chunks", "seconds", "words_seconds",
+        "failed", "skipped",
+    }  # fmt: skip
+    assert (report["files"], report["searchable"], report["embedded_chunks"]) == (4, 2, 2)
+    assert [row["path"] for row in report["failed"]] == [str(folder / "broken.pdf")]
+    assert [row["path"] for row in report["skipped"]] == [str(folder / "image.xyz")]
+    again = run_json("index", str(folder))
+    assert (again["embedded_chunks"], again["reused_chunks"]) == (0, 2)
+
+    [first, *_] = run_json("search", "adult pounds", "-k", "2", "--mode", "lexical")
+    assert set(first) == {
+        "rank", "score", "document_id", "path", "title", "text", "anchor", "start", "end",
+    }  # fmt: skip
+    assert first["path"] == str(folder / "fees.csv")
+    assert first["anchor"]["cells"]
+
+    answer = run_json("ask", "When is the lamp lit?")
+    assert set(answer) == {"answer", "citations", "claims", "follow_ups", "model", "seconds"}
+    assert set(answer["citations"][0]) == {"n", "path", "title", "anchor", "quote"}
+    assert answer["citations"][0]["quote"] == "The lamp is lit at dusk by the keeper."
+
+    unread = run_json("status", "--failed")
+    assert [row["path"] for row in unread["skipped"]] == [str(folder / "image.xyz")]
+    [row] = unread["failed"]
+    assert row["path"] == str(folder / "broken.pdf")
+    assert row["reason"]
+    assert all(finding["ok"] for finding in run_json("doctor"))
+
+
+def test_an_assistant_is_asked_by_its_name(
+    build_services: Callable[[], Services], folder: Path
+) -> None:
+    services = build_services()
+    services.chat.assistants.add(Assistant("", "Keeper", filters="type:md"))
+    services.close()
+    run_json("index", str(folder))
+    answer = run_json("ask", "When is the lamp lit?", "--assistant", "KEEPER")
+    assert answer["notes"]["filters"] == "Only MD files"
+    unknown = run("ask", "When is the lamp lit?", "--assistant", "Cook")
+    assert unknown.returncode == 1
+    assert unknown.stderr == "There is no assistant “Cook”.\nThere are: Keeper.\n"
+
+
+def test_the_worlds_faults_end_with_one_and_a_hint(home: Home, tmp_path: Path) -> None:
+    for arguments in (
+        ["index", str(tmp_path / "missing")],
+        ["search", "x", "--collection", "unknown"],
+        ["eval", "retrieval", str(tmp_path)],
+        ["ask", "x", "--popup"],
+    ):
+        done = run(*arguments)
+        assert done.returncode == 1
+        assert done.stdout == ""
+        assert len(done.stderr.strip().splitlines()) >= 2
+        assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments", [["fly"], ["search"], ["search", "x", "-k", "0"], ["ask", " "]]
+)
+def test_wrong_use_ends_with_two(home: Home, arguments: list[str]) -> None:
+    assert run(*arguments).returncode == 2
+
+
+def test_for_people_there_are_lines_and_places(home: Home, folder: Path) -> None:
+    run("index", str(folder))
+    shown = run("ask", "When is the lamp lit?").stdout
+    assert "The lamp is lit at dusk by the keeper. [1]" in shown
+    assert f"[1] Lamp, Lamp  {folder / 'lamp.md'}" in shown
+    assert "no endpoint is set" in shown
+
+
+def test_search_says_what_it_made_of_the_query(home: Home, folder: Path) -> None:
+    run("index", str(folder))
+    shown = run("search", "the keepr of the lamp type:md").stdout
+    said = "Searched for “keeper” instead of “keepr”. Only MD files."
+    assert shown.startswith(f"{said}\n 1. Lamp (Lamp)  {folder / 'lamp.md'}\n")
+    done = run("search", "the keepr of the lamp type:md", "--json")
+    assert [row["title"] for row in json.loads(done.stdout)] == ["Lamp"]
+    assert done.stderr == f"{said}\n"
+    whole = run_json("search", "the keepr of the lamp type:md", "--notes")
+    assert set(whole) == {"passages", "notes", "is_relevant"}
+    assert whole["passages"] == json.loads(done.stdout)
+    assert whole["notes"] == {
+        "repaired": [["keepr", "keeper"]], "filters": "Only MD files", "searched": 1, "text": said,
+    }  # fmt: skip
+    assert run("search", "lamp type:pdf").stdout == (
+        "Only PDF files: nothing was found there.\nNothing found.\n"
+    )
+
+
+def test_search_says_that_nothing_is_relevant_and_shows_the_nearest_on_request(
+    home: Home, folder: Path
+) -> None:
+    run("index", str(folder))
+    off_topic = "Which chess opening did the grandmaster play?"
+    refused = "Nothing in your documents seems to be about this.\n"
+    assert run("search", off_topic).stdout == (
+        f"{refused}What comes nearest is listed with --nearest.\n"
+    )
+    shown = run("search", off_topic, "--nearest", "-k", "1").stdout
+    assert shown.startswith(f"{refused}\n{NEAREST}:\n 1. ")
+    done = run("search", off_topic, "--json")
+    assert done.stderr == refused
+    assert json.loads(done.stdout)
+    assert not run_json("search", off_topic, "--notes")["is_relevant"]
+
+
+def test_doctor_tells_what_the_chat_model_takes_and_measures_anew_on_request(home: Home) -> None:
+    with ChatServer("Yes.") as server:
+        server.dialect = Dialect(context_tokens=5000, refuses_system="System role not supported")
+        home.create()
+        save_settings(home.settings, Settings(endpoint=server.endpoint()))
+
+        def told(*arguments: str) -> str:
+            rows = run_json("doctor", *arguments)
+            return next(row["title"] for row in rows if row["check"] == "chat model")
+
+        assert told().startswith("Reads 5,000 tokens. Takes no system message")
+        server.dialect = Dialect(context_tokens=3000)
+        assert told().startswith("Reads 5,000 tokens.")
+        assert told("--examine").startswith("Reads 3,000 tokens.")
+
+
+def test_doctor_finds_a_damaged_model(home: Home, tmp_path: Path) -> None:
+    home.create()
+    home.settings.write_text(f'[index]\nmodel_folder = "{tmp_path}"\n')
+    done = run("doctor", "--json")
+    assert done.returncode == 1
+    wrong = [finding["check"] for finding in json.loads(done.stdout) if not finding["ok"]]
+    assert "model" in wrong
+
+
+def test_a_damaged_library_is_moved_aside_by_repair_only(home: Home, folder: Path) -> None:
+    run("index", str(folder))
+    damaged = b"\x5a" * 50_000
+    home.database.write_bytes(damaged)
+    for verb in (["status"], ["doctor"], ["search", "x"]):
+        done = run(*verb)
+        assert done.returncode == 1
+        assert "damaged" in done.stdout + done.stderr
+        assert home.database.read_bytes() == damaged
+    assert "new library" in run("doctor", "--repair").stdout
+    [kept] = home.root.glob("library.duckdb.damaged-*")
+    assert kept.read_bytes() == damaged
+    assert run_json("index", str(folder))["searchable"] == 2
+
+
+def test_a_home_that_cannot_be_used_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv(HOME_VARIABLE, str(tmp_path / "file"))
+    done = run("status")
+    assert done.returncode == 1
+    assert HOME_VARIABLE in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_without_a_model_words_are_still_found(home: Home, folder: Path, tmp_path: Path) -> None:
+    home.create()
+    home.settings.write_text(f'[index]\nmodel_folder = "{tmp_path}"\n')
+    report = run_json("index", str(folder))
+    assert (report["searchable"], report["embedded_chunks"]) == (2, 0)
+    assert run_json("search", "lamp dusk")[0]["title"] == "Lamp"
+
+
+def test_the_demo_answers_in_the_terminal(home: Home) -> None:
+    shown = run("demo", "--terminal").stdout
+    assert "burning glass" in shown
+    assert "[1] Volunteer handbook 2026, page 3" in shown
+
+
+def test_verbs_ask_the_running_app(services: Services, home: Home) -> None:
+    asked: list[dict[str, Any]] = []
+
+    def search(arguments: dict[str, Any]) -> dict[str, Any]:
+        asked.append(arguments)
+        return {"passages": [], "notes": None, "is_relevant": False}
+
+    server = AppServer(home, {"search": search})
+    try:
+        assert run_json("search", "lamp", "-k", "3") == []
+        refused = run("index", str(home.root))
+    finally:
+        server.close()
+    assert asked == [{"query": "lamp", "mode": "hybrid", "limit": 3, "collection": ""}]
+    assert refused.returncode == 1
+    assert "window is open" in refused.stderr
+
+
+def test_files_are_attached_to_a_question(home: Home, folder: Path) -> None:
+    lamp = folder / "lamp.md"
+    answer = run_json("ask", "When is the lamp lit by the keeper?", "--attach", str(lamp))
+    assert [source["path"] for source in answer["citations"]] == [str(lamp)]
+    assert run_json("status")["sources"] == []
+    told = run("ask", "What is it?", "--attach", str(folder / "broken.pdf"))
+    assert told.returncode == 1
+    assert "damaged" in told.stderr
+    assert run("ask", "Why?", "--popup", "--attach", str(lamp)).returncode == 1

@@ -1,0 +1,158 @@
+"""Examining a model: every dialect of the scripted server is found, with few requests."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+
+import pytest
+
+from desktop_rag.core.errors import AppError, Cancelled
+from desktop_rag.core.model_profile import LengthField, ModelProfile, Thinking
+from desktop_rag.models.endpoints.client.answer_priority import AnswerPriority
+from desktop_rag.models.endpoints.client.endpoint_requests import EndpointRequests
+from desktop_rag.models.endpoints.examination import Examination
+from tests.servers.chat_server import ChatServer, Mode
+from tests.servers.model_dialects import Dialect
+
+
+@pytest.fixture
+def server() -> Iterator[ChatServer]:
+    with ChatServer("Yes.") as server:
+        server.dialect = Dialect(context_tokens=5000)
+        yield server
+
+
+def examined(server: ChatServer, precedence: AnswerPriority | None = None) -> ModelProfile:
+    with closing(EndpointRequests(server.endpoint())) as requests:
+        return Examination(requests, precedence or AnswerPriority()).run()
+
+
+def test_a_model_that_takes_everything(server: ChatServer) -> None:
+    server.dialect.embeds = True
+    server.model_list = {"data": [{"id": "test-model", "max_model_len": 131_072}]}
+    found = examined(server)
+    assert found.is_examined
+    assert replace(found, examined_at=0.0) == ModelProfile(
+        streams=True,
+        takes_system=True,
+        must_alternate=False,
+        context_tokens=5000,
+        is_context_open=False,
+        stated_tokens=131_072,
+        thinking=Thinking.NONE,
+        length_field=LengthField.MAX_TOKENS,
+        counts_usage=True,
+        takes_json=True,
+        takes_images=True,
+        embeds=True,
+    )
+    assert found.findings()[0] == "Reads 5,000 tokens; the server states 131,072."
+    # An answer, the order, JSON, a picture, vectors, and the lengths 2,048, 4,096 and 8,192.
+    assert len(server.chats) == 8
+    assert sum(body.get("max_tokens", 0) == 1 for body in server.chats) == 4
+
+
+def test_a_model_that_takes_next_to_nothing(server: ChatServer) -> None:
+    server.dialect = Dialect(
+        refuses_system="System role not supported",
+        refuses_order="Conversation roles must alternate user/assistant",
+        refuses_usage=True,
+        has_json=False,
+        sees_images=False,
+        length_field="max_completion_tokens",
+    )
+    found = examined(server)
+    assert (found.takes_system, found.must_alternate) == (False, True)
+    assert (found.counts_usage, found.takes_json, found.takes_images) == (False, False, False)
+    assert found.embeds is False
+    assert found.length_field is LengthField.MAX_COMPLETION_TOKENS
+    said = " ".join(found.findings())
+    assert "Takes no system message: it is sent with the question." in said
+    assert "in turn" in said
+
+
+def test_a_system_message_that_is_taken_but_not_read_is_found_out(server: ChatServer) -> None:
+    server.dialect.ignores_system = True
+    assert examined(server).takes_system is False
+
+
+def test_an_answer_that_comes_whole(server: ChatServer) -> None:
+    server.mode = "whole"
+    assert examined(server).streams is False
+
+
+@pytest.mark.parametrize(
+    ("mode", "thinking"),
+    [
+        ("think_tags", Thinking.TAGS),
+        ("think_end", Thinking.END_TAG),
+        ("think_fields", Thinking.REASONING_CONTENT),
+    ],
+)
+def test_how_a_model_thinks(server: ChatServer, mode: Mode, thinking: Thinking) -> None:
+    server.mode = mode
+    assert examined(server).thinking is thinking
+
+
+@pytest.mark.parametrize(
+    ("context_tokens", "least", "most"), [(3000, 2750, 3000), (20_000, 18_700, 20_000)]
+)
+def test_the_length_where_the_server_only_refuses(
+    server: ChatServer, context_tokens: int, least: int, most: int
+) -> None:
+    server.dialect = Dialect(context_tokens=context_tokens, when_too_long="refuses")
+    found = examined(server)
+    assert least <= found.context_tokens <= most
+    assert not found.is_context_open
+    assert len(server.chats) <= 16
+
+
+def test_the_length_where_the_server_cuts_silently(server: ChatServer) -> None:
+    server.dialect = Dialect(context_tokens=4096, when_too_long="cuts")
+    assert examined(server).context_tokens == 4096
+
+
+def test_the_search_for_the_length_ends_at_a_sensible_one(server: ChatServer) -> None:
+    server.dialect.context_tokens = 0
+    found = examined(server)
+    assert (found.context_tokens, found.is_context_open) == (32_768, True)
+    assert found.findings()[0] == "Reads 32,768 tokens or more."
+
+
+def test_a_model_that_does_not_answer_is_an_error(server: ChatServer) -> None:
+    server.mode, server.status = "status", 401
+    with pytest.raises(AppError):
+        examined(server)
+    assert len(server.chats) == 1
+
+
+def test_a_server_that_asks_to_wait_is_asked_again(server: ChatServer) -> None:
+    server.mode, server.status, server.misbehaves_times = "status", 429, 2
+    server.headers = {"Retry-After": "0.01"}
+    assert examined(server).context_tokens == 5000
+
+
+def test_an_answer_goes_first_and_the_examination_goes_on_after_it(server: ChatServer) -> None:
+    precedence = AnswerPriority()
+    server.mode = "silence"
+    found: list[ModelProfile] = []
+    thread = threading.Thread(target=lambda: found.append(examined(server, precedence)))
+    thread.start()
+    assert server.has_asked.wait(10)
+    with precedence.answering():
+        assert server.has_lost_client.wait(10)
+        server.mode = "answer"
+        assert len(server.chats) == 1
+    thread.join(30)
+    assert found[0].context_tokens == 5000
+
+
+def test_the_end_of_the_app_ends_the_examination(server: ChatServer) -> None:
+    precedence = AnswerPriority()
+    server.mode = "silence"
+    stopper = threading.Thread(target=lambda: (server.has_asked.wait(10), precedence.stop()))
+    stopper.start()
+    with pytest.raises(Cancelled):
+        examined(server, precedence)
+    stopper.join()

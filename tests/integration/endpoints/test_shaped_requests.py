@@ -1,0 +1,159 @@
+"""Questions to models with manners of their own: what they refuse is learned and kept."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from threading import Event
+
+import pytest
+
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.model_profile import ModelProfile, Thinking
+from desktop_rag.models.endpoints.client.chat_client import ChatClient
+from desktop_rag.models.endpoints.client.profile_book import ProfileBook
+from desktop_rag.models.ports import ChatTurn, Delta
+from tests.servers.chat_server import THINKING, ChatServer
+
+ANSWER = "The lamp is lit at dusk [1]."
+TURNS = (ChatTurn("system", "Be brief."), ChatTurn("user", "When is the lamp lit?"))
+FOLDED = [{"role": "user", "content": "Be brief.\n\nWhen is the lamp lit?"}]
+
+
+@pytest.fixture
+def server() -> Iterator[ChatServer]:
+    with ChatServer(ANSWER) as server:
+        yield server
+
+
+@pytest.fixture
+def book() -> ProfileBook:
+    return ProfileBook()
+
+
+def ask(server: ChatServer, book: ProfileBook) -> list[Delta]:
+    with closing(ChatClient(server.endpoint(), "", book)) as client:
+        return list(client.stream(TURNS, Event()))
+
+
+def text_of(deltas: list[Delta]) -> str:
+    return "".join(delta.text for delta in deltas if not delta.is_thinking)
+
+
+def known(server: ChatServer, book: ProfileBook) -> ModelProfile:
+    return book.get(server.base_url, "test-model")
+
+
+def test_a_refused_system_turn_is_folded_at_once_and_from_then_on(
+    server: ChatServer, book: ProfileBook
+) -> None:
+    server.dialect.refuses_system = "System role not supported"
+    assert text_of(ask(server, book)) == ANSWER
+    assert known(server, book).takes_system is False
+    assert text_of(ask(server, book)) == ANSWER
+    assert [body["messages"] for body in server.chats[1:]] == [FOLDED, FOLDED]
+
+
+def test_a_template_that_blames_the_order_for_a_system_turn(
+    server: ChatServer, book: ProfileBook
+) -> None:
+    server.dialect.refuses_system = "Conversation roles must alternate user/assistant"
+    assert text_of(ask(server, book)) == ANSWER
+    assert len(server.chats) == 3
+    assert server.chats[-1]["messages"] == FOLDED
+
+
+def test_a_model_that_refuses_every_shape_is_an_error(
+    server: ChatServer, book: ProfileBook
+) -> None:
+    server.mode, server.status = "status", 400
+    server.error = {"error": {"message": "System role not supported"}}
+    with pytest.raises(AppError):
+        ask(server, book)
+    assert len(server.chats) == 2
+
+
+def test_usage_that_is_no_longer_taken_is_no_longer_asked_for(
+    server: ChatServer, book: ProfileBook
+) -> None:
+    book.learn(server.base_url, "test-model", counts_usage=True)
+    server.dialect.refuses_usage = True
+    assert text_of(ask(server, book)) == ANSWER
+    assert "stream_options" not in server.chats[-1]
+
+
+def test_thinking_without_its_first_tag_is_told_apart_once_it_is_known(
+    server: ChatServer, book: ProfileBook
+) -> None:
+    server.mode = "think_end"
+    assert THINKING in text_of(ask(server, book))
+    assert known(server, book).thinking is Thinking.END_TAG
+    deltas = ask(server, book)
+    assert text_of(deltas) == ANSWER
+    assert "".join(d.text for d in deltas if d.is_thinking).strip() == THINKING
+
+
+def test_a_model_that_no_longer_thinks_is_understood_the_second_time(
+    server: ChatServer, book: ProfileBook
+) -> None:
+    book.learn(server.base_url, "test-model", thinking=Thinking.END_TAG)
+    with pytest.raises(AppError):
+        ask(server, book)
+    assert text_of(ask(server, book)) == ANSWER
+
+
+def test_how_much_it_reads_is_what_was_measured_or_less_if_so_chosen(
+    server: ChatServer, book: ProfileBook
+) -> None:
+    client = ChatClient(server.endpoint(), "", book)
+    assert client.context_tokens == 8192
+    book.learn(server.base_url, "test-model", context_tokens=32_768)
+    assert client.context_tokens == 32_768
+    book.learn(server.base_url, "test-model", context_tokens=4096)
+    assert client.context_tokens == 4096
+
+
+@pytest.mark.parametrize(
+    ("said", "tokens"), [("context size (3000 tokens)", 3000), ("context length exceeded", 512)]
+)
+def test_a_request_that_was_too_long_teaches_how_much_it_reads(
+    server: ChatServer, book: ProfileBook, said: str, tokens: int
+) -> None:
+    server.mode, server.status = "status", 400
+    server.error = {"error": {"message": said}}
+    with pytest.raises(AppError) as caught:
+        ask(server, book)
+    assert "too long" in caught.value.title
+    assert known(server, book).context_tokens == tokens
+
+
+def counted(server: ChatServer, book: ProfileBook, text: str) -> float:
+    """The ratio that is known after the server has counted a request with this text."""
+    server.dialect.counts_usage = True
+    book.learn(server.base_url, "test-model", counts_usage=True)
+    with closing(ChatClient(server.endpoint(), "", book)) as client:
+        list(client.stream([ChatTurn("user", text)], Event()))
+    return known(server, book).tokens_ratio
+
+
+def test_what_the_server_counts_tells_how_many_tokens_texts_have(
+    server: ChatServer, book: ProfileBook
+) -> None:
+    # Its tokens are words, and these are short.
+    assert counted(server, book, "at " * 2_000) == pytest.approx(1.75, abs=0.1)
+    with closing(ChatClient(server.endpoint(), "", book)) as client:
+        assert client.count_tokens(["at " * 100])[0] == pytest.approx(100, rel=0.1)
+
+
+def test_a_server_that_may_have_cut_the_request_teaches_nothing(
+    server: ChatServer, book: ProfileBook
+) -> None:
+    server.dialect.context_tokens, server.dialect.when_too_long = 700, "cuts"
+    assert counted(server, book, "lighthouses " * 400) == 0
+    book.learn(server.base_url, "test-model", context_tokens=700)
+    assert counted(server, book, "lighthouses " * 400) == 0
+
+
+def test_fewer_tokens_are_believed_where_there_was_room(
+    server: ChatServer, book: ProfileBook
+) -> None:
+    book.learn(server.base_url, "test-model", context_tokens=32_768)
+    assert 0.5 < counted(server, book, "keepers " * 400) < 1

@@ -1,0 +1,203 @@
+"""The verbs that measure quality: as a process over small query_sets, and what is kept of a run."""
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from desktop_rag.app import Services
+from desktop_rag.cli.eval_verbs import in_scratch_home, running_app_verbs
+from desktop_rag.core.paths import HOME_VARIABLE, Home, resources_dir
+from desktop_rag.core.settings import Settings
+from desktop_rag.evaluate import pages, query_sets, spans, stored_runs
+from desktop_rag.running_app import AppServer
+
+KEYS = {"mode", "queries", "ndcg@10", "recall@5", "mrr", "p50_ms", "p95_ms"}
+INDEX_KEYS = {"index_seconds", "words_seconds", "passages", "index_bytes"}
+LAMP = "The lamp is lit at dusk."
+FERRY = "The ferry leaves at noon."
+
+
+def write(path: Path, rows: Iterable[dict[str, Any]]) -> None:
+    path.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A set of two passages and two questions, with gold spans in a document of its own."""
+    made = tmp_path / "harbour"
+    (made / "documents").mkdir(parents=True)
+    passages = [("a", "Lamp", LAMP), ("b", "Ferry", FERRY)]
+    write(made / "corpus.jsonl", ({"_id": i, "title": t, "text": x} for i, t, x in passages))
+    questions = [("1", "lamp lit"), ("2", "when does the ferry go")]
+    write(made / "queries.jsonl", ({"_id": i, "text": text} for i, text in questions))
+    (made / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\n1\ta\t1\n2\tb\t1\n")
+    text = f"# Lamp\r\n\r\n{LAMP}\r\n\r\n# Ferry\r\n\r\n{FERRY}\r\n"
+    (made / "documents" / "day.md").write_bytes(text.encode())
+    gold = [("1", LAMP), ("2", FERRY), ("2", "Nobody wrote this down anywhere.")]
+    places = ((query, max(0, text.find(part)), part) for query, part in gold)
+    rows = (
+        {"query": q, "document": "day.md", "start": at, "end": at + len(part), "text": part}
+        for q, at, part in places
+    )
+    write(made / "spans.jsonl", rows)
+    return made
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "desktop_rag", "eval", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=50)
+
+
+def run_json(*arguments: str) -> Any:
+    done = run(*arguments, "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_a_set_is_measured_in_every_mode_and_the_run_is_kept(
+    home: Home, folder: Path, tmp_path: Path
+) -> None:
+    per_query = tmp_path / "queries.jsonl"
+    results = run_json("retrieval", str(folder), "--per-query", str(per_query))
+    assert [row["mode"] for row in results] == ["hybrid", "lexical", "dense"]
+    for row in results:
+        assert set(row) == KEYS | INDEX_KEYS
+        assert (row["queries"], row["ndcg@10"], row["passages"]) == (2, 1.0, 2)
+        assert row["index_bytes"] > 0
+    rows = [json.loads(line) for line in per_query.read_text("utf-8").splitlines()]
+    assert [(r["mode"], r["query"]) for r in rows] == [
+        (mode, query) for mode in ("hybrid", "lexical", "dense") for query in ("1", "2")
+    ]
+    assert rows[0]["found"][0]["id"] == "a"
+    [kept] = run_json("runs")
+    assert (kept["kind"], kept["name"], kept["results"]) == ("retrieval", "harbour", results)
+    assert "queries" not in kept
+    [whole] = run_json("runs", kept["evaluation_id"][:8])
+    assert whole["queries"] == rows
+    assert whole["settings"]["folder"] == str(folder)
+
+
+def test_one_mode_and_the_first_queries_only(home: Home, folder: Path) -> None:
+    [row] = run_json("retrieval", str(folder), "--mode", "lexical", "--limit", "1", "-k", "1")
+    assert (row["mode"], row["queries"], row["ndcg@10"]) == ("lexical", 1, 1.0)
+    shown = run("runs").stdout
+    assert "retrieval harbour" in shown
+    assert "lexical  queries 1, ndcg@10 1.0" in shown
+
+
+def test_gold_spans_are_found_in_the_extracted_text(folder: Path) -> None:
+    span_set = query_sets.load_span_set(folder)
+    said: list[str] = []
+
+    def measure(services: Services) -> Any:
+        return spans.evaluate(span_set, ["hybrid"], services.library, services.chat, said.append)
+
+    measured, size_bytes = in_scratch_home(Settings(), measure)
+    [row] = measured.to_json(size_bytes)
+    gold_chars = len(FERRY) + len("Nobody wrote this down anywhere.")
+    assert row["span_recall@5"] == round((1 + len(FERRY) / gold_chars) / 2, 4)
+    assert row["unplaced"] == 1
+    assert 0.2 < row["span_precision@5"] < 1
+    assert "1 gold spans have no place in the extracted text and count as missed" in said
+
+
+def test_evidence_is_found_by_its_page(tmp_path: Path) -> None:
+    (tmp_path / "files").mkdir()
+    [handbook] = (resources_dir() / "demo" / "documents").rglob("*handbook*.pdf")
+    shutil.copyfile(handbook, tmp_path / "files" / "handbook.pdf")
+    write(tmp_path / "queries.jsonl", [{"_id": "1", "text": "What is done with a burning glass?"}])
+    evidence = {"query": "1", "file": "handbook.pdf", "page0": 2, "text": ""}
+    write(tmp_path / "evidence.jsonl", [evidence])
+    page_set = query_sets.load_page_set(tmp_path)
+
+    def measure(services: Services) -> Any:
+        return pages.evaluate(page_set, ["lexical"], services.library, services.chat, print)
+
+    measured, _ = in_scratch_home(Settings(), measure)
+    [row] = measured.query_rows()
+    assert row["found"][0] | {"score": 0} == {
+        "file": "handbook.pdf", "page": 3, "last_page": 3, "score": 0,
+    }  # fmt: skip
+    assert measured.to_json(0)[0]["page@1"] == 1.0
+
+
+def test_spans_are_asked_for_by_a_flag(home: Home, folder: Path) -> None:
+    [row] = run_json("retrieval", str(folder), "--spans", "--mode", "lexical", "-k", "2")
+    assert {"span_recall@2", "span_precision@2", "pooled_recall@2", "unplaced"} < set(row)
+    assert [kept["kind"] for kept in run_json("runs")] == ["spans"]
+    assert run("retrieval", str(folder), "--spans", "--pages").returncode == 2
+
+
+def test_a_run_is_kept_through_the_window_that_holds_the_library(
+    services: Services, home: Home, folder: Path
+) -> None:
+    handlers = {name: partial(verb, services) for name, verb in running_app_verbs().items()}
+    server = AppServer(home, handlers)
+    try:
+        results = run_json("retrieval", str(folder), "--mode", "lexical")
+        listed = run_json("runs")
+    finally:
+        server.close()
+    assert [kept["results"] for kept in listed] == [results]
+    assert stored_runs.listed(services.engine.evaluations) == listed
+
+
+def test_a_run_that_cannot_be_kept_is_shown_all_the_same(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv(HOME_VARIABLE, str(tmp_path / "file"))
+    done = run("retrieval", str(folder), "--mode", "lexical", "--json")
+    assert (done.returncode, len(json.loads(done.stdout))) == (0, 1)
+    assert "This run was not stored." in done.stderr
+
+
+def test_claims_are_checked_and_the_run_is_kept(home: Home, tmp_path: Path) -> None:
+    file = tmp_path / "claims.jsonl"
+    said = {"source": f"{LAMP} {FERRY}", "claim": FERRY, "label": "supported"}
+    write(file, [said, said | {"claim": "Fish is sold in Vienna.", "label": "unsupported"}])
+    told = run_json("grounding", str(file))
+    assert list(told) == ["claims", "balanced_accuracy", "auc", "threshold", "ms_per_claim"]
+    assert (told["claims"], told["balanced_accuracy"]) == (2, 1.0)
+    [kept] = run_json("runs")
+    name = f"{tmp_path.name}/claims.jsonl"
+    assert (kept["kind"], kept["name"], kept["results"]) == ("grounding", name, [told])
+    [whole] = run_json("runs", kept["evaluation_id"][:8])
+    assert [row["verdict"] for row in whole["queries"]] == ["supported", "not in the sources"]
+    assert "claims 2, balanced_accuracy 1.0" in run("runs").stdout
+    assert "balanced_accuracy  1.0" in run("grounding", str(file)).stdout
+
+
+def test_a_bad_claim_is_told_by_its_line(home: Home, tmp_path: Path) -> None:
+    file = tmp_path / "claims.jsonl"
+    write(file, [{"source": LAMP, "claim": LAMP, "label": "supported"}, {"source": LAMP}])
+    done = run("grounding", str(file))
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "Line 2 of" in done.stderr
+
+
+@pytest.mark.parametrize("arguments", [("--spans",), ("--pages",), ("--per-query", "missing/x")])
+def test_the_worlds_faults_are_told_before_the_work(
+    home: Home, folder: Path, arguments: tuple[str, ...]
+) -> None:
+    (folder / "spans.jsonl").unlink()
+    done = run("retrieval", str(folder), *arguments)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert len(done.stderr.strip().splitlines()) >= 2
+    assert "passages" not in done.stderr
+
+
+def test_what_is_measured_is_what_the_person_has_set() -> None:
+    index = replace(Settings().index, max_file_mb=7, pauses_on_battery=True)
+    settings = replace(Settings(), index=index)
+    measured, size_bytes = in_scratch_home(settings, lambda services: services.settings)
+    assert measured == replace(settings, index=replace(index, pauses_on_battery=False))
+    assert size_bytes > 0

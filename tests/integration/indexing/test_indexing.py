@@ -1,0 +1,334 @@
+"""Real files through the real parser process, chunker, store and model."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from desktop_rag.app import Services
+from desktop_rag.core.domain import Document, DocumentState, SourceState
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.library_events import DocumentsChanged, Notice, ProgressChanged, Stage
+from desktop_rag.store.contract.documents import IndexingOutcome
+from desktop_rag.store.opening import duckdb_of
+from tests.conftest import DEMO
+
+Build = Callable[[], Services]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "papers"
+    made.mkdir()
+    return made
+
+
+def start(services: Services, folder: Path) -> None:
+    if all(source.path != folder for source in services.library.sources()):
+        services.library.add_source(folder)
+    services.library.start()
+    assert services.library.wait_until_quiet(30)
+
+
+def titles(services: Services, query: str) -> list[str]:
+    return [passage.title for passage in services.chat.search(query, limit=3)]
+
+
+def states(services: Services) -> dict[str, DocumentState]:
+    return {d.path.name: d.state for d in services.library.documents()}
+
+
+def wait_for(services: Services, name: str, state: DocumentState) -> Callable[[], None]:
+    """Call what comes back after making the change that leads to this state."""
+    seen = threading.Event()
+
+    def listen(event: object) -> None:
+        if isinstance(event, DocumentsChanged):
+            for document in event.documents:
+                if (document.path.name, document.state) == (name, state):
+                    seen.set()
+
+    unsubscribe = services.library.subscribe(listen)
+
+    def wait() -> None:
+        assert seen.wait(20), f"{name} never became {state}"
+        unsubscribe()
+
+    return wait
+
+
+def test_a_folder_becomes_searchable_and_bad_files_stop_nothing(
+    services: Services, folder: Path
+) -> None:
+    (folder / "lamp.md").write_text("# Lamp\n\nThe keeper trims the wick at dusk.")
+    (folder / "empty.txt").write_text("")
+    (folder / "broken.pdf").write_bytes(b"%PDF-1.7\nnothing else")
+    (folder / "photo.xyz").write_bytes(b"\x00\x01")
+    (folder / "tide.csv").write_text("day,high\nMonday,05:40\n")
+    start(services, folder)
+    assert states(services) == {
+        "lamp.md": DocumentState.SEARCHABLE,
+        "tide.csv": DocumentState.SEARCHABLE,
+        "empty.txt": DocumentState.SKIPPED,
+        "photo.xyz": DocumentState.SKIPPED,
+        "broken.pdf": DocumentState.FAILED,
+    }
+    reasons = {d.path.name: d.reason for d in services.library.documents()}
+    assert all(reasons[name] for name in ("empty.txt", "photo.xyz", "broken.pdf"))
+    assert titles(services, "who trims the wick")[0] == "Lamp"
+    assert services.library.progress().stage is Stage.IDLE
+
+
+def test_changes_on_disk_are_followed(services: Services, folder: Path) -> None:
+    path = folder / "note.md"
+    path.write_text("# First\n\nThe ferry leaves at noon.")
+    start(services, folder)
+    wait = wait_for(services, "note.md", DocumentState.SEARCHABLE)
+    path.write_text("# Second\n\nThe lighthouse opens at nine.")
+    wait()
+    assert titles(services, "lighthouse")[0] == "Second"
+    assert services.chat.search("ferry", mode="lexical") == []
+    wait = wait_for(services, "other.md", DocumentState.SEARCHABLE)
+    (folder / "other.md").write_text("# Other\n\nA new file about seals.")
+    wait()
+    wait = wait_for(services, "note.md", DocumentState.GONE)
+    path.unlink()
+    wait()
+    assert services.chat.search("lighthouse", mode="lexical") == []
+    assert titles(services, "seals") == ["Other"]
+
+
+def test_a_moved_file_is_not_embedded_again(services: Services, folder: Path) -> None:
+    path = folder / "note.md"
+    path.write_text("# Note\n\nThe ferry leaves at noon.")
+    start(services, folder)
+    embedded = services.library.embedded_chunks
+    wait = wait_for(services, "moved.md", DocumentState.SEARCHABLE)
+    (folder / "below").mkdir()
+    path.rename(folder / "below" / "moved.md")
+    wait()
+    assert services.library.embedded_chunks == embedded
+    [passage] = services.chat.search("ferry")
+    assert passage.path == str(folder / "below" / "moved.md")
+
+
+def test_an_unchanged_folder_embeds_nothing_the_second_time(
+    build_services: Build, folder: Path
+) -> None:
+    for number in range(5):
+        (folder / f"{number}.md").write_text(f"# Note {number}\n\nText number {number}.")
+    first = build_services()
+    start(first, folder)
+    assert first.library.embedded_chunks == 5
+    first.close()
+    second = build_services()
+    start(second, folder)
+    assert second.library.embedded_chunks == 0
+    assert second.library.counts().by_state == {DocumentState.SEARCHABLE: 5}
+
+
+def test_an_edit_embeds_only_what_changed(services: Services, folder: Path) -> None:
+    path = folder / "book.md"
+    path.write_text("".join(f"# Part {n}\n\nText of part {n}.\n\n" for n in range(20)))
+    start(services, folder)
+    before = services.library.embedded_chunks
+    wait = wait_for(services, "book.md", DocumentState.SEARCHABLE)
+    path.write_text(path.read_text().replace("Text of part 7.", "Quite another text."))
+    wait()
+    assert services.library.embedded_chunks - before == 1
+
+
+def test_a_folder_that_vanishes_is_offline_and_stays_searchable(
+    services: Services, folder: Path
+) -> None:
+    (folder / "note.md").write_text("# Note\n\nThe ferry leaves at noon.")
+    start(services, folder)
+    folder.rename(folder.with_name("unplugged"))
+    services.library.rescan()
+    assert services.library.wait_until_quiet(20)
+    assert services.library.sources()[0].state is SourceState.OFFLINE
+    assert titles(services, "ferry") == ["Note"]
+    folder.with_name("unplugged").rename(folder)
+    services.library.rescan()
+    assert services.library.wait_until_quiet(20)
+    assert services.library.sources()[0].state is SourceState.WATCHED
+    assert services.library.embedded_chunks == 1
+
+
+def test_removing_a_folder_forgets_it(services: Services, folder: Path) -> None:
+    (folder / "note.md").write_text("# Note\n\nThe ferry leaves at noon.")
+    start(services, folder)
+    services.library.remove_source(services.library.sources()[0].source_id)
+    assert services.library.documents() == []
+    assert services.chat.search("ferry") == []
+    assert (folder / "note.md").exists()
+
+
+def test_what_is_in_the_library_already_is_refused(services: Services, folder: Path) -> None:
+    below = folder / "below"
+    below.mkdir()
+    services.library.add_source(below)
+    for path in (below, below / "deeper", folder, folder / "missing"):
+        if path.name == "deeper":
+            path.mkdir()
+        with pytest.raises(AppError):
+            services.library.add_source(path)
+
+
+def test_pause_holds_and_resume_goes_on(services: Services, folder: Path) -> None:
+    (folder / "note.md").write_text("# Note\n\nThe ferry leaves at noon.")
+    services.library.pause()
+    services.library.add_source(folder)
+    services.library.start()
+    assert not services.library.wait_until_quiet(1.0)
+    assert services.library.progress().stage is Stage.PAUSED
+    assert services.chat.search("ferry") == []
+    services.library.resume()
+    assert services.library.wait_until_quiet(20)
+    assert titles(services, "ferry") == ["Note"]
+
+
+def test_failed_files_are_read_again_on_request(services: Services, folder: Path) -> None:
+    path = folder / "report.pdf"
+    path.write_bytes(b"%PDF-1.7\nnothing else")
+    start(services, folder)
+    assert states(services)["report.pdf"] is DocumentState.FAILED
+    report = DEMO / "documents" / "records" / "lantern-survey-2025.pdf"
+    path.write_bytes(report.read_bytes())
+    assert services.library.retry_failed() == 1
+    assert services.library.wait_until_quiet(20)
+    assert states(services)["report.pdf"] is DocumentState.SEARCHABLE
+
+
+def test_killed_in_the_middle_it_goes_on_where_it_was(
+    build_services: Build, home: object, folder: Path
+) -> None:
+    for number in range(60):
+        text = "\n\n".join(f"Sentence {n} of note {number}. " * 12 for n in range(10))
+        (folder / f"{number}.md").write_text(f"# Note {number}\n\n{text}")
+    command = [sys.executable, "-m", "desktop_rag", "index", str(folder)]
+    child = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    assert child.stderr is not None
+    # Vectors are stored 128 at a time, so some are on disk once more than that are told of.
+    embedded = 0
+    while embedded <= 130:
+        line = child.stderr.readline()
+        assert line, "it was done before it could be killed"
+        told = re.search(r"([\d,]+) of [\d,]+ passages", line)
+        embedded = int(told[1].replace(",", "")) if told else embedded
+    os.killpg(child.pid, signal.SIGKILL)
+    child.wait()
+    child.stderr.close()
+    services = build_services()
+    start(services, folder)
+    assert services.library.counts().by_state == {DocumentState.SEARCHABLE: 60}
+    chunks = sum(d.chunk_count for d in services.library.documents())
+    assert 0 < services.library.embedded_chunks < chunks
+    assert services.documents.count_orphans() == 0
+
+
+def test_what_could_not_be_stored_waits_and_is_read_at_resume(
+    services: Services, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "note.md").write_text("# Note\n\nThe ferry leaves at noon.")
+    held = threading.Event()
+    services.library.subscribe(lambda e: held.set() if isinstance(e, Notice) else None)
+    settle = services.documents.settle
+
+    def full(outcomes: Sequence[IndexingOutcome]) -> list[Document]:
+        monkeypatch.setattr(services.documents, "settle", settle)
+        raise AppError("A change could not be saved.", "Check that the disk has free space.")
+
+    monkeypatch.setattr(services.documents, "settle", full)
+    services.library.add_source(folder)
+    services.library.start()
+    assert held.wait(20)
+    assert services.library.is_paused
+    assert states(services)["note.md"] is DocumentState.WAITING
+    services.library.resume()
+    assert services.library.wait_until_quiet(20)
+    assert titles(services, "ferry") == ["Note"]
+    assert services.documents.count_inconsistent() == 0
+
+
+def test_a_drive_pulled_while_its_files_wait_loses_nothing(
+    services: Services, folder: Path
+) -> None:
+    for number in range(30):
+        (folder / f"{number}.md").write_text(f"# Note {number}\n\nThe ferry leaves at noon.")
+    start(services, folder)
+    services.library.pause()
+    for path in folder.iterdir():
+        path.write_text(path.read_text() + " And at dusk.")
+    services.library.rescan()
+    services.library.resume()
+    folder.rename(folder.with_name("unplugged"))
+    services.library.rescan()
+    assert services.library.wait_until_quiet(30)
+    assert DocumentState.FAILED not in services.library.counts().by_state
+    assert len(services.chat.search("ferry", limit=40)) == 30
+    folder.with_name("unplugged").rename(folder)
+    services.library.rescan()
+    assert services.library.wait_until_quiet(30)
+    assert services.library.counts().by_state == {DocumentState.SEARCHABLE: 30}
+    assert len(services.chat.search("dusk", mode="lexical", limit=40)) == 30
+
+
+@pytest.mark.skipif(os.name != "posix" or os.getuid() == 0, reason="needs modes that bind")
+def test_a_file_that_may_be_read_again_is_read_again(services: Services, folder: Path) -> None:
+    path = folder / "note.md"
+    path.write_text("# Note\n\nThe ferry leaves at noon.")
+    path.chmod(0)
+    start(services, folder)
+    assert states(services)["note.md"] is DocumentState.FAILED
+    path.chmod(0o600)
+    services.library.rescan()
+    assert services.library.wait_until_quiet(20)
+    assert states(services)["note.md"] is DocumentState.SEARCHABLE
+
+
+def test_what_waited_and_changed_meanwhile_stands_once(build_services: Build, folder: Path) -> None:
+    for number in range(5):
+        (folder / f"{number}.md").write_text(f"# Note {number}\n\nThe ferry leaves at noon.")
+    first = build_services()
+    first.library.pause()
+    first.library.add_source(folder)
+    first.library.start()
+    first.library.resume()
+    first.close()
+    (folder / "0.md").write_text("# Note 0\n\nThe ferry leaves at dusk.")
+    second = build_services()
+    start(second, folder)
+    assert second.documents.count_inconsistent() == 0
+    assert len(second.chat.search("ferry", limit=40)) == 5
+
+
+def test_vectors_of_old_text_are_dropped(services: Services, folder: Path) -> None:
+    path = folder / "note.md"
+    path.write_text("# Note\n\nThe ferry leaves at noon.")
+    start(services, folder)
+    wait = wait_for(services, "note.md", DocumentState.SEARCHABLE)
+    path.write_text("# Note\n\nThe ferry leaves at dusk.")
+    wait()
+    assert services.library.wait_until_quiet(20)
+    with duckdb_of(services.engine).read() as con:
+        assert con.execute("SELECT count(*) FROM vectors_1").fetchall() == [(1,)]
+
+
+def test_every_file_is_read_once(services: Services, folder: Path) -> None:
+    for number in range(100):
+        (folder / f"{number}.md").write_text(f"# Note {number}\n\nText number {number}.")
+    most: list[int] = []
+    services.library.subscribe(
+        lambda e: most.append(e.progress.files_total) if isinstance(e, ProgressChanged) else None
+    )
+    start(services, folder)
+    services.library.rescan()
+    assert services.library.wait_until_quiet(30)
+    assert max(most) == 100

@@ -1,0 +1,63 @@
+"""Whoever waits for a library in a terminal hears what it has to say, and never waits for ever."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from desktop_rag.app import Services
+from desktop_rag.core.domain import Document
+from desktop_rag.core.errors import AppError
+from desktop_rag.store.contract.documents import IndexingOutcome
+from desktop_rag.waiting import Waiting
+from tests.servers.embedding_server import EmbeddingServer
+
+_TOLD_S = 0.05
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "papers"
+    made.mkdir()
+    (made / "lamp.md").write_text("# Lamp\n\nThe lamp is lit at dusk by the keeper.")
+    return made
+
+
+def test_how_far_it_is_is_told(services: Services, folder: Path) -> None:
+    said: list[str] = []
+    services.library.add_source(folder)
+    with Waiting(services.library, said.append, report_s=_TOLD_S) as waiting:
+        services.library.start(watch=False)
+        waiting.until_quiet()
+    assert any("of 1 files" in line and "passages" in line for line in said)
+    assert services.library.counts().total == 1
+
+
+def test_a_notice_is_said_once(services: Services, folder: Path) -> None:
+    said: list[str] = []
+    services.library.add_source(folder)
+    [collection] = services.library.collections()
+    with EmbeddingServer() as server:
+        services.library.set_embedder(collection.collection_id, server.address)
+        server.mode = "close"
+        with Waiting(services.library, said.append) as waiting:
+            services.library.start(watch=False)
+            waiting.until_quiet()
+            waiting.tell()
+    assert len([line for line in said if "closed the connection" in line]) == 1
+
+
+def test_when_indexing_stops_the_wait_is_over_with_the_reason(
+    services: Services, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(outcomes: Sequence[IndexingOutcome]) -> list[Document]:
+        raise AppError("A change could not be saved.", "Check that the disk has free space.")
+
+    monkeypatch.setattr(services.documents, "settle", full)
+    said: list[str] = []
+    services.library.add_source(folder)
+    with Waiting(services.library, said.append) as waiting:
+        services.library.start(watch=False)
+        with pytest.raises(AppError, match=r"could not be saved\..* free space\."):
+            waiting.until_quiet()
+    assert not any("could not be saved" in line for line in said)

@@ -1,0 +1,260 @@
+"""Claims about a lighthouse, held against what its handbook says."""
+
+import pytest
+
+from desktop_rag.answer.checking.claims.checker import ClaimChecker
+from desktop_rag.core.claims import CheckedClaim, DifferenceKind, Verdict
+
+LIGHTHOUSE = (
+    "The lighthouse at Skagen was built in 1858 by the architect Niels Bindesbøll. It is 46 metres "
+    "high, and its lamp is lit at dusk every day. Visitors may climb the tower from April to "
+    "October. The old keeper does not sleep during winter storms. A ticket costs 30 kroner."
+)
+FERRY = "The ferry to Vienna leaves at noon. It carries 200 passengers and no cars."
+
+
+@pytest.fixture(scope="module")
+def checker() -> ClaimChecker:
+    return ClaimChecker()
+
+
+def differing(checked: CheckedClaim, source: str) -> list[tuple[str, str, str]]:
+    return [
+        (
+            str(one.kind),
+            checked.claim[slice(*one.in_claim)] if one.in_claim else "",
+            source[slice(*one.in_source)] if one.in_source else "",
+        )
+        for one in checked.differences
+    ]
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "The lighthouse at Skagen was built in 1858 by the architect Niels Bindesbøll.",
+        "Visitors may climb the tower from April to October.",
+        "The old keeper does not sleep during winter storms.",
+        "Its lamp is lit at dusk every day, according to the document.",
+    ],
+)
+def test_what_the_source_says_is_supported(checker: ClaimChecker, claim: str) -> None:
+    checked = checker.check(claim, [LIGHTHOUSE])
+    assert checked.verdict is Verdict.SUPPORTED
+    assert checked.support > checker.threshold
+    assert checked.explanation.startswith("The source says this")
+
+
+@pytest.mark.parametrize(
+    ("claim", "kind", "said", "written"),
+    [
+        (
+            "The lighthouse at Skagen was built in 1985 by the architect Niels Bindesbøll.",
+            DifferenceKind.DATE, "1985", "1858",
+        ),
+        ("It is 64 metres high, and its lamp is lit at dusk.", DifferenceKind.NUMBER, "64", "46"),
+        (
+            "It is 46 feet high, and its lamp is lit at dusk.",
+            DifferenceKind.UNIT, "feet", "metres",
+        ),
+        (
+            "Its lamp is not lit at dusk every day.",
+            DifferenceKind.NEGATION, "not", "",
+        ),
+        ("The old keeper does sleep during winter storms.", DifferenceKind.NEGATION, "", "not"),
+        (
+            "Visitors may climb the tower from March to October.",
+            DifferenceKind.DATE, "March", "April",
+        ),
+    ],
+)  # fmt: skip
+def test_one_number_date_unit_or_negation_contradicts(
+    checker: ClaimChecker, claim: str, kind: DifferenceKind, said: str, written: str
+) -> None:
+    checked = checker.check(claim, [LIGHTHOUSE])
+    assert differing(checked, LIGHTHOUSE) == [(kind, said, written)]
+    assert checked.verdict is Verdict.CONTRADICTED
+    assert checked.support < checker.threshold
+    for word in filter(None, (said, written)):
+        assert word in checked.explanation
+
+
+def test_a_contradiction_is_told_in_one_plain_sentence(checker: ClaimChecker) -> None:
+    claim = "The lighthouse at Skagen was built in 1985 by the architect Niels Bindesbøll."
+    assert (
+        checker.check(claim, [LIGHTHOUSE]).explanation == "The source says 1858, the answer 1985."
+    )
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        # Other metres and kinds of writing are no other unit, and a rounded number is no other one.
+        "It is 46 m high, and its lamp is lit at dusk every day.",
+        "It is 46.5 metres high, and its lamp is lit at dusk every day.",
+        # Too little agrees.
+        "The shop was built in 1985.",
+        # A number that the source has elsewhere may be meant otherwise.
+        "It is 30 metres high, and its lamp is lit at dusk every day.",
+        # Another name is no contradiction: there may be two.
+        "The lighthouse at Skagen was built in 1858 by the architect Peter Andersen.",
+    ],
+)
+def test_what_is_not_sure_is_no_contradiction(checker: ClaimChecker, claim: str) -> None:
+    assert checker.check(claim, [LIGHTHOUSE]).verdict is not Verdict.CONTRADICTED
+
+
+def test_a_negation_of_another_sentence_turns_nothing(checker: ClaimChecker) -> None:
+    source = "The lamp isn't new. The lamp is lit at dusk and burns until the morning comes."
+    checked = checker.check("The lamp is lit at dusk and burns until the morning comes.", [source])
+    assert (checked.verdict, checked.differences) == (Verdict.SUPPORTED, ())
+
+
+def test_two_negations_may_say_the_same(checker: ClaimChecker) -> None:
+    source = "A storm will not stop the ferry to Skagen if the crew is well trained."
+    claim = "It is unlikely that a storm will stop the ferry to Skagen if the crew is well trained."
+    assert checker.check(claim, [source]).verdict is not Verdict.CONTRADICTED
+
+
+def test_what_is_nowhere_is_named(checker: ClaimChecker) -> None:
+    checked = checker.check("The lighthouse belongs to a museum in Vienna.", [LIGHTHOUSE])
+    assert checked.verdict is Verdict.NOT_IN_SOURCES
+    assert checked.explanation.startswith("Not found in the sources: ")
+    assert "Vienna" in checked.explanation
+    # What another source has was found.
+    assert "Vienna" not in checker.check(checked.claim, [LIGHTHOUSE, FERRY]).explanation
+
+
+def test_names_in_each_others_place_are_shown_side_by_side(checker: ClaimChecker) -> None:
+    claim = "The lighthouse at Skagen was built in 1858 by the architect Peter Andersen."
+    checked = checker.check(claim, [LIGHTHOUSE])
+    assert differing(checked, LIGHTHOUSE) == [("name", "Peter Andersen", "Niels Bindesbøll")]
+    assert "Niels Bindesbøll" in checked.explanation
+
+
+def test_what_is_changed_or_missing_lowers_the_support(checker: ClaimChecker) -> None:
+    first, *others = (
+        checker.check(claim, [LIGHTHOUSE]).support
+        for claim in (
+            "Visitors may climb the tower from April to October.",
+            "Visitors may climb the tower from April to November.",
+            "Visitors may climb the tower and swim from April to October.",
+            "Dogs may climb the tower from April to October.",
+            "Dogs may swim in the harbour from April to October.",
+        )
+    )
+    assert first > max(others)
+    assert others[-1] < checker.threshold
+
+
+def test_words_in_another_order_are_less_sure(checker: ClaimChecker) -> None:
+    source = "Anna paid the carpenter, and the carpenter thanked the mayor of Skagen for the wood."
+    told = checker.check("The carpenter thanked the mayor of Skagen for the wood.", [source])
+    swapped = checker.check("The mayor of Skagen thanked Anna for the carpenter.", [source])
+    assert swapped.support < told.support
+
+
+def test_the_best_of_several_sources_is_the_evidence(checker: ClaimChecker) -> None:
+    checked = checker.check("It carries 200 passengers and no cars.", [LIGHTHOUSE, "", FERRY])
+    assert checked.verdict is Verdict.SUPPORTED
+    assert checked.evidence
+    assert checked.evidence.source == 2
+    assert "carries 200 passengers" in FERRY[checked.evidence.start : checked.evidence.end]
+
+
+def test_the_evidence_is_some_sentences_of_a_long_source(checker: ClaimChecker) -> None:
+    source = " ".join(f"Room {n} has a bed and a view of yard {n}." for n in range(2_000))
+    source = f"{source} {LIGHTHOUSE} {source}"
+    checked = checker.check("Visitors may climb the tower from April to October.", [source])
+    assert checked.verdict is Verdict.SUPPORTED
+    assert checked.evidence
+    shown = source[checked.evidence.start : checked.evidence.end]
+    assert "climb the tower" in shown
+    assert len(shown) < len(LIGHTHOUSE)
+
+
+@pytest.mark.parametrize("claim", ["", "…", "Yes.", "It is so."])
+def test_what_says_nothing_is_not_checked(checker: ClaimChecker, claim: str) -> None:
+    checked = checker.check(claim, [LIGHTHOUSE])
+    assert (checked.verdict, checked.evidence) == (Verdict.NOT_CHECKED, None)
+
+
+@pytest.mark.parametrize("sources", [[], ["", " … "]])
+def test_without_sources_nothing_is_checked(checker: ClaimChecker, sources: list[str]) -> None:
+    assert checker.check("The lamp is lit at dusk.", sources).verdict is Verdict.NOT_CHECKED
+
+
+@pytest.mark.parametrize(
+    ("source", "claim", "wrong"),
+    [
+        (
+            "Der alte Leuchtturm in Skagen wurde 1858 von Niels Bindesbøll gebaut.",
+            "Der alte Leuchtturm in Skagen wurde 1858 gebaut.",
+            "Der alte Leuchtturm in Skagen wurde 1859 von Niels Bindesbøll gebaut.",
+        ),
+        (
+            "斯卡恩的旧灯塔建于1858年，高46米。",
+            "斯卡恩的旧灯塔建于1858年。",
+            "斯卡恩的旧灯塔建于1985年。",
+        ),
+    ],
+)
+def test_other_languages(checker: ClaimChecker, source: str, claim: str, wrong: str) -> None:
+    assert checker.check(claim, [source]).verdict is Verdict.SUPPORTED
+    assert checker.check(wrong, [source]).verdict is Verdict.CONTRADICTED
+
+
+def test_a_check_says_the_same_whatever_was_checked_before(checker: ClaimChecker) -> None:
+    claim = "The lighthouse at Skagen was built in 1858."
+    first = checker.check(claim, [LIGHTHOUSE, FERRY])
+    # More than is remembered of sources.
+    for n in range(3):
+        checker.check(claim, [f"Page {n}. " * 60_000])
+    assert checker.check(claim, [LIGHTHOUSE, FERRY]) == first
+    assert ClaimChecker().check(claim, [LIGHTHOUSE, FERRY]) == first
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "Der Leuchtturm in Skagen wurde von dem Architekten Niels Bindesbøll gebaut.",
+        "斯卡恩的旧灯塔建于1858年。",
+    ],
+)
+def test_what_is_in_another_language_than_its_sources_is_not_checked(
+    checker: ClaimChecker, claim: str
+) -> None:
+    checked = checker.check(claim, [LIGHTHOUSE, FERRY])
+    assert checked.verdict is Verdict.NOT_CHECKED
+    assert "another language" in checked.explanation
+    # A source in its own language is enough.
+    assert checker.check(claim, [LIGHTHOUSE, claim]).verdict is Verdict.SUPPORTED
+
+
+def test_numbers_in_words_and_figures_are_the_same(checker: ClaimChecker) -> None:
+    written, figures = (
+        checker.check(f"It carries {number} passengers and no cars.", [FERRY])
+        for number in ("two hundred", "200")
+    )
+    assert written.differences == figures.differences == ()
+    assert written.support == pytest.approx(figures.support)
+    assert written.verdict is Verdict.SUPPORTED
+
+
+def test_a_word_that_another_language_has_too_is_no_other_language(checker: ClaimChecker) -> None:
+    source = "Skagen's lamp boasts a 90 per cent share in light, said the keepers of the house."
+    claim = "Skagen lamp boasts a 90 per cent share in light."
+    assert checker.check(claim, [source]).verdict is not Verdict.NOT_CHECKED
+
+
+@pytest.mark.parametrize("day", ["7.12.2025", "2025-12-07", "Dec 7, 2025", "7. Dezember 2025"])
+def test_days_are_the_same_in_any_form(checker: ClaimChecker, day: str) -> None:
+    source = "The ferry to Vienna leaves the old harbour on 7 December 2025."
+    checked = checker.check(f"The ferry to Vienna leaves the old harbour on {day}.", [source])
+    assert not [d for d in checked.differences if d.kind is not DifferenceKind.WORD]
+
+
+def test_a_word_is_a_unit_only_where_both_sides_have_one(checker: ClaimChecker) -> None:
+    source = "The repair cost 4,860 pounds, of which the insurer will pay back 3,360 in 2026."
+    checked = checker.check("The insurer will pay back 3,360 pounds of the repair.", [source])
+    assert not [d for d in checked.differences if d.kind is DifferenceKind.UNIT]

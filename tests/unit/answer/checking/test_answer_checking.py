@@ -1,0 +1,137 @@
+import threading
+from collections.abc import Sequence
+
+import pytest
+
+from desktop_rag.answer.checking.answer_checking import claims_of, statements
+from desktop_rag.answer.checking.claims.checker import ClaimChecker
+from desktop_rag.core.anchors import Anchor
+from desktop_rag.core.answer_claims import Claim
+from desktop_rag.core.claims import CheckedClaim, Verdict
+from desktop_rag.core.conversation import SourceRef
+
+LAMP = "The lamp is lit at dusk by the keeper. It burns 20 litres of oil a night."
+TOWER = "The tower was painted white by a painter from Hull."
+ANSWER = "The lamp is lit at dusk by the keeper [1]. It burns 40 litres of oil a night [1]."
+
+
+def source(n: int, text: str) -> SourceRef:
+    return SourceRef(n, f"d{n}", f"/d{n}.md", "Manual", Anchor(), text, 1.0)
+
+
+SOURCES = (source(1, LAMP), source(2, TOWER))
+
+
+def texts_of(answer: str) -> list[str]:
+    return [statement.text for statement in statements(answer)]
+
+
+def checked(answer: str, sources: Sequence[SourceRef] = SOURCES) -> list[Claim]:
+    return list(claims_of(answer, sources, ClaimChecker().check, threading.Event()))
+
+
+def test_a_statement_knows_where_it_stands_and_what_it_cites() -> None:
+    found = statements(ANSWER)
+    assert [ANSWER[s.start : s.end] for s in found] == [
+        "The lamp is lit at dusk by the keeper [1].",
+        "It burns 40 litres of oil a night [1].",
+    ]
+    assert texts_of(ANSWER)[0] == "The lamp is lit at dusk by the keeper."
+    assert [s.cited for s in found] == [(1,), (1,)]
+
+
+def test_markers_behind_the_full_stop_belong_to_the_statement() -> None:
+    answer = "The lamp is lit at dusk. [1][2] The tower was painted white."
+    assert [answer[s.start : s.end] for s in statements(answer)] == [
+        "The lamp is lit at dusk. [1][2]",
+        "The tower was painted white.",
+    ]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "## When the lamp is lit",
+        "Who lights the lamp at dusk?",
+        "| lamp | lit at dusk | keeper |\n|---|---|---|\n| one | two | three |",
+        "```\nlamp.light(at='dusk', by='keeper')\n```",
+        "Yes.",
+        "The sources do not say who cleans the lens of the lamp.",
+        "Die Quellen enthalten keine Angaben zum Anstrich des Turms.",
+        "Les documents ne disent rien sur la peinture de la tour.",
+        "In the documents there isn't any information on the paint of the tower.",
+    ],
+)
+def test_what_says_nothing_of_the_matter_is_no_claim(answer: str) -> None:
+    assert texts_of(answer) == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "texts"),
+    [
+        (
+            "- The **lamp** is lit at `dusk` by the keeper [1].\n\n> 2. It burns oil all night.",
+            ["The lamp is lit at dusk by the keeper.", "It burns oil all night."],
+        ),
+        (
+            "The lamp is lit by the [keeper](https://example.com/people/keeper.html).",
+            ["The lamp is lit by the keeper."],
+        ),
+        ("> The lamp is lit at dusk\n> by the keeper.", ["The lamp is lit at dusk by the keeper."]),
+        ("The lamp is `a | b` lit at dusk.", ["The lamp is a | b lit at dusk."]),
+        ("## Lamp\nThe lamp is lit at dusk.", ["The lamp is lit at dusk."]),
+    ],
+)
+def test_a_statement_is_read_without_the_marks_of_markdown(answer: str, texts: list[str]) -> None:
+    assert texts_of(answer) == texts
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "The document is not valid without a signature of the keeper.",
+        "The sources of the river do not freeze in winter.",
+    ],
+)
+def test_what_only_sounds_like_the_sources_is_a_claim(answer: str) -> None:
+    assert texts_of(answer) == [answer]
+
+
+def test_claims_are_checked_against_all_sources() -> None:
+    found = checked(f"{ANSWER} The tower was painted white by a painter from Hull [1].")
+    assert [c.verdict is Verdict.SUPPORTED for c in found] == [True, False, True]
+    assert [c.n for c in found] == [1, 1, 2]
+    assert found[2].checked.explanation.endswith(
+        "It stands in source 2, which the answer does not cite here."
+    )
+    assert "does not cite" not in found[0].checked.explanation
+
+
+def test_what_is_cited_is_the_evidence_where_it_supports_the_claim() -> None:
+    """Passages that overlap say the same."""
+    [found] = checked(
+        "The lamp is lit at dusk by the keeper [2].", (source(1, LAMP), source(2, LAMP))
+    )
+    assert found.verdict is Verdict.SUPPORTED
+    assert found.n == 2
+    assert "does not cite" not in found.checked.explanation
+
+
+def test_a_cancel_leaves_nothing_half_done() -> None:
+    cancel = threading.Event()
+    checker = ClaimChecker()
+
+    def check_one(claim: str, sources: Sequence[str]) -> CheckedClaim:
+        cancel.set()
+        return checker.check(claim, sources)
+
+    assert claims_of(ANSWER, SOURCES, check_one, cancel) == ()
+
+
+def test_what_says_nothing_that_can_be_checked_has_no_badge() -> None:
+    answer = "It is what it is and that is that [1]. The lamp is lit at dusk by the keeper [1]."
+    assert [c.checked.claim for c in checked(answer)] == ["The lamp is lit at dusk by the keeper."]
+
+
+def test_of_a_very_long_answer_the_beginning_is_checked() -> None:
+    assert len(statements("The lamp is lit at dusk [1]. " * 1000)) == 200

@@ -1,0 +1,184 @@
+"""The citations of a finished answer: the quotes found, and the markers added where certain."""
+
+import time
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from desktop_rag.answer.citing.citation_validation import finish_answer
+from desktop_rag.answer.citing.citations import citations
+from desktop_rag.core.anchors import Anchor
+from desktop_rag.core.conversation import SourceRef
+from tests.unit.answer.citing.test_citations import TEXTS
+
+
+def source(n: int, text: str, start: int = 0) -> SourceRef:
+    end = start + len(text)
+    return SourceRef(n, f"d{n}", f"/{n}.md", f"T{n}", Anchor(), text, 1.0, start=start, end=end)
+
+
+HANDBOOK = (
+    "The keeper cleans the lens. The lamp is lit at dusk and put out at dawn. Oil is kept in tins."
+)
+HISTORY = "The light was built in 1902. The first keeper was paid in oil."
+
+
+def test_the_result_of_a_query_is_cited_as_a_whole() -> None:
+    """Its words stand nowhere in the document, and its place is that of the rows it rests on."""
+    result = replace(source(1, "Result of a query:\npounds\n42", 500), query="SELECT 42 AS pounds")
+    _, [cited] = finish_answer("They brought 42 pounds [1].", [result])
+    assert cited == replace(result, is_cited=True)
+    assert cited.narrowed(0, 6) == cited
+
+
+def test_a_cited_source_gets_the_sentence_it_rests_on() -> None:
+    sources = (source(1, HANDBOOK, 500), source(2, HISTORY, 40), source(3, "Fog.", 0))
+    text, (first, second, third) = finish_answer(
+        "It is lit at dusk [1]. They built it in 1902. [2][8]", sources
+    )
+    assert text == "It is lit at dusk [1]. They built it in 1902. [2]"
+    assert first.quote == "The lamp is lit at dusk and put out at dawn."
+    assert (first.start, first.end) == (528, 572)
+    assert (500 + HANDBOOK.index(first.quote), first.is_cited) == (first.start, True)
+    assert (second.quote, second.start, second.end) == ("The light was built in 1902.", 40, 68)
+    assert third == sources[2]
+
+
+@pytest.mark.parametrize(
+    ("answer", "quote"),
+    [
+        ("Rooms are cold. The keeper cleans it [1]. Dusk, dawn.", "The keeper cleans the lens."),
+        ("Oil is in tins. [1] The keeper is a cleaner.", "Oil is kept in tins."),
+        ("Sources:\n[1] Oil in tins", "Oil is kept in tins."),
+        ("- The lens [1]\n- At dusk", "The keeper cleans the lens."),
+    ],
+)
+def test_which_sentence_is_quoted(answer: str, quote: str) -> None:
+    found = finish_answer(answer, (source(1, HANDBOOK), source(2, HISTORY)))[1][0]
+    assert found.quote == quote
+    assert HANDBOOK[found.start : found.end] == quote
+
+
+@pytest.mark.parametrize(
+    "answer", ["Die Leuchte brennt nachts [1].", "[1]", "It is forty-two [1]."]
+)
+def test_words_that_back_nothing_are_not_marked(answer: str) -> None:
+    found = finish_answer(answer, (source(1, HANDBOOK), source(2, HISTORY)))[1][0]
+    assert found == replace(source(1, HANDBOOK), is_cited=True)
+
+
+def test_the_best_of_several_citing_sentences_counts() -> None:
+    answer = "There is a keeper [1]. The lamp is lit at dusk and put out at dawn [1]."
+    found = finish_answer(answer, (source(1, HANDBOOK),))[1][0]
+    assert found.quote == "The lamp is lit at dusk and put out at dawn."
+
+
+def test_nothing_sent_nothing_cited() -> None:
+    assert finish_answer("I don't know [1].", ()) == ("I don't know.", ())
+
+
+@given(TEXTS, st.text(), st.integers(0, 1000))
+def test_a_quote_is_always_the_words_at_its_place(answer: str, passage: str, start: int) -> None:
+    text, (found,) = finish_answer(answer, (source(1, passage, start),))
+    assert found.is_cited == any(1 in citation.numbers for citation in citations(text))
+    if found.quote:
+        assert passage[found.start - start : found.end - start] == found.quote
+    else:
+        assert found == replace(source(1, passage, start), is_cited=found.is_cited)
+
+
+# --- markers that are missing ---------------------------------------------------------------------
+
+SOURCES = (source(1, HANDBOOK), source(2, HISTORY))
+
+
+@pytest.mark.parametrize(
+    ("answer", "marked"),
+    [
+        ("The keeper cleans the lens.", "The keeper cleans the lens [1]."),
+        ("The keeper cleans the lens", "The keeper cleans the lens [1]"),
+        (
+            "They built it in 1902 [2]. The first keeper was paid in oil! Fine.",
+            "They built it in 1902 [2]. The first keeper was paid in oil [2]! Fine.",
+        ),
+        (
+            "- **The keeper cleans the lens.**\n- the light was built in 1902",
+            "- **The keeper cleans the lens.** [1]\n- the light was built in 1902 [2]",
+        ),
+        (
+            "The keeper cleans the lens. The lamp is lit at dusk and put out at dawn...",
+            "The keeper cleans the lens [1]. The lamp is lit at dusk and put out at dawn [1]...",
+        ),
+    ],
+)
+def test_a_sentence_that_a_source_says_in_the_same_words_gets_its_marker(
+    answer: str, marked: str
+) -> None:
+    assert finish_answer(answer, SOURCES)[0] == marked
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "The keeper never cleans the lens.",
+        "The lamp is lit at dusk.",
+        "The keeper cleans the lens\n=====",
+        "The lens cleans the keeper.",
+        "The light was built in 1903.",
+        "The keeper cleans the brass lens.",
+        "The first keeper was paid in gold.",
+        "Does the keeper clean the lens?",
+        "# The keeper cleans the lens",
+        "| The keeper cleans the lens | yes |",
+        "`The keeper cleans the lens.`",
+        "```\nThe keeper cleans the lens.\n```",
+        "What the keeper cleans is the lens:",
+        "The keeper.",
+        "",
+    ],
+)
+def test_what_is_not_certain_gets_none(answer: str) -> None:
+    assert finish_answer(answer, SOURCES) == (answer, SOURCES)
+
+
+@pytest.mark.parametrize(
+    ("said", "answer"),
+    [
+        ("Bremen's was built in 1850. Hamburg's was built in 1900.", "Bremen's was built in 1900."),
+        ("The committee refused to approve the plan.", "The committee approved the plan."),
+        ("It is a myth that monks built the tower.", "Monks built the tower."),
+        ("The tower is closed on Sunday if it rains.", "The tower is closed on Sunday."),
+        ("The tenant may paint the walls.", "The tenant must paint the walls."),
+        ("It costs $500 in all cases.", "It costs €500 in all cases."),
+        ("It was 5 degrees at noon.", "It was -5 degrees at noon."),
+        ("Fyret blev ikke bygget af byen.", "Fyret blev bygget af byen."),
+        ("Der Vertrag endet am 31. März 2025.", "Der Vertrag endet am 31. Dezember 2024."),
+        ("Der Turm ist heute ca. 35 Meter hoch.", "Der Turm ist heute ca. 40 Meter hoch."),
+        ("The rule is found in Art. 6 of the lease.", "The rule is found in Art. 7 of the lease."),
+    ],
+)
+def test_words_in_common_are_not_enough(said: str, answer: str) -> None:
+    assert finish_answer(answer, (source(1, said),))[0] == answer
+
+
+def test_an_added_marker_is_located_like_any_other() -> None:
+    _, (first, second) = finish_answer("The keeper cleans the lens.", SOURCES)
+    assert (first.quote, first.is_cited) == ("The keeper cleans the lens.", True)
+    assert not second.is_cited
+
+
+@given(TEXTS)
+def test_finished_twice_is_finished_once(answer: str) -> None:
+    text, sources = finish_answer(answer, SOURCES)
+    again = tuple(replace(s, quote="", start=0, end=len(s.text), is_cited=False) for s in sources)
+    assert finish_answer(text, again) == (text, sources)
+
+
+@pytest.mark.parametrize("part", ["The lamp is lit. [1] ", "`a` lamp. ", "The lamp.\n\n", "`"])
+def test_a_long_answer_takes_no_long_time(part: str) -> None:
+    sources = [source(1, "The lamp is lit. A tower.")]
+    started = time.thread_time()
+    finish_answer(part * (1_000_000 // len(part)), sources)
+    assert time.thread_time() - started < 20

@@ -1,0 +1,20 @@
+import numpy as np
+import pytest
+
+from desktop_rag.answer.search.similarity_calibration import SimilarityCalibration, rescaled
+from desktop_rag.core.paths import resources_dir
+from desktop_rag.models.embedding.onnx_embedder import OnnxEmbedder
+
+FOLDER = resources_dir() / "models" / "all-MiniLM-L6-v2"
+
+
+def test_the_bundled_model_finds_little_in_unrelated_texts() -> None:
+    scale, embedder = SimilarityCalibration(), OnnxEmbedder(FOLDER)
+    assert 0.0 < scale.unrelated(embedder) < 0.15
+
+
+def test_a_model_that_finds_everything_alike_tells_the_same_on_its_own_scale() -> None:
+    similar = np.array([0.1, 0.5, 1.0])
+    crowded = 0.7 + 0.3 * similar
+    assert rescaled(crowded, 0.7 + 0.3 * 0.1) == pytest.approx(rescaled(similar, 0.1))
+    assert rescaled(similar, 0.1).tolist() == pytest.approx([0.0, 4 / 9, 1.0])

@@ -1,0 +1,77 @@
+import pytest
+
+from desktop_rag.answer.search.question_terms import QuestionReader
+from desktop_rag.answer.search.spelling_correction import errors_between
+from desktop_rag.core.query import parse_query
+from desktop_rag.store.contract.engine import Engine
+from tests.stored_rows import put
+
+TEXT = (
+    "The government may receive a report on photosynthesis from the database. The tanker set out, "
+    "we live on cattle, Ovid and the papal envoy made plans of translation, and must work."
+)
+
+
+@pytest.fixture
+def reader(engine: Engine) -> QuestionReader:
+    put(engine, "a.txt", TEXT)
+    return QuestionReader(engine.lexical)
+
+
+def repaired(reader: QuestionReader, question: str) -> dict[str, str]:
+    return dict(reader.read(parse_query(question)).repaired)
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("recieve", "receive"),
+        ("goverment", "government"),
+        ("photosynthsis", "photosynthesis"),
+        ("databse", "database"),
+        ("phtoosynthsis", "photosynthesis"),
+    ],
+)
+def test_slips_are_mended(reader: QuestionReader, written: str, meant: str) -> None:
+    assert repaired(reader, f"{written} of the report") == {written: meant}
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["banker", "battles", "plainly", "liver", "covid", "transplantation", "PayPal",
+     "Databse", "Küste"],
+)  # fmt: skip
+def test_what_may_be_right_stays(reader: QuestionReader, word: str) -> None:
+    assert repaired(reader, f"the report on {word}") == {}
+
+
+def test_capitals_throughout_make_no_names(reader: QuestionReader) -> None:
+    assert repaired(reader, "DATABSE REPORT") == {"DATABSE": "database"}
+    assert repaired(reader, "Databse Report") == {"Databse": "database"}
+    assert repaired(reader, "Databse of the report") == {"Databse": "database"}
+
+
+def test_in_another_language_nothing_is_mended(reader: QuestionReader) -> None:
+    assert repaired(reader, "databse governo ricevere") == {}
+
+
+def test_few_words_are_looked_up_and_none_of_a_pasted_text(reader: QuestionReader) -> None:
+    typos = "govermnent goverment recieve databse tankre"
+    assert len(repaired(reader, f"{typos} government receive report database tanker")) == 4
+    assert repaired(reader, f"databse {TEXT} {' '.join(f'n{i}' for i in range(20))}") == {}
+
+
+def test_of_a_word_that_is_part_of_another_only_the_whole_is_mended(engine: Engine) -> None:
+    put(engine, "a.txt", "The amount of amounts was paid today.")
+    wanted = QuestionReader(engine.lexical).read(parse_query("amuont of amuontings paid today"))
+    assert wanted.repaired == (("amuont", "amount"),)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "errors"),
+    [("", "", 0), ("lamp", "lamp", 0), ("lapm", "lamp", 1), ("lmp", "lamp", 1), ("", "lamp", 4),
+     ("laamp", "lamp", 1), ("lump", "lamp", 1), ("banker", "cattle", 5)],
+)  # fmt: skip
+def test_errors_are_counted_as_people_make_them(one: str, other: str, errors: int) -> None:
+    assert errors_between(one, other) == errors
+    assert errors_between(other, one) == errors

@@ -1,0 +1,58 @@
+from dataclasses import replace
+
+from desktop_rag.answer.writing.extractive_answer import NOTHING_FOUND, excerpts
+from desktop_rag.core.anchors import Anchor
+from desktop_rag.core.conversation import SourceRef
+
+
+def source(n: int, text: str) -> SourceRef:
+    return SourceRef(n, "d", "/d.md", "D", Anchor(), text, 1.0)
+
+
+def test_the_sentence_that_answers_is_quoted_with_its_number() -> None:
+    sources = [
+        source(1, "The gate is shut at night. The lamp is lit at dusk by the keeper."),
+        source(2, "The ferry leaves at noon every day."),
+    ]
+    assert excerpts("When is the lamp lit?", sources, None) == (
+        "The lamp is lit at dusk by the keeper. [1]"
+    )
+
+
+def test_sentences_as_good_are_quoted_too_but_not_twice() -> None:
+    sources = [
+        source(1, "The lamp is lit at dusk."),
+        source(2, "The lamp is lit at dusk!"),
+        source(3, "And each lamp is lit again when the tower bell rings for the night."),
+    ]
+    answer = excerpts("When is the lamp lit?", sources, None)
+    assert answer.split("\n\n") == [
+        "The lamp is lit at dusk. [1]",
+        "And each lamp is lit again when the tower bell rings for the night. [3]",
+    ]
+
+
+def test_markup_of_the_document_is_neither_rendered_nor_shown_twice() -> None:
+    text = "- **Note:** the lamp [old](http://x.example) is lit with `oil` and <b>care</b>."
+    assert excerpts("lamp lit", [source(1, text)], None) == (
+        r"Note: the lamp \[old\](http://x.example) is lit with oil and \<b\>care\</b\>. [1]"
+    )
+
+
+def test_the_strongest_passages_are_quoted_whatever_their_numbers() -> None:
+    weak = [source(n, f"The lamp {n} is lit at dusk.") for n in range(1, 6)]
+    best = replace(source(6, "The lamp is lit at dusk and at dawn."), score=2.0)
+    assert "[6]" in excerpts("When is the lamp lit at dawn?", [*weak, best], None)
+
+
+def test_nothing_to_quote_is_said() -> None:
+    assert excerpts("lamp", [], None) == NOTHING_FOUND
+    assert excerpts("lamp", [source(1, "…")], None) == NOTHING_FOUND
+
+
+def test_a_very_long_sentence_ends_after_a_word() -> None:
+    text = f"The lamp is lit {'and burns oil at night ' * 40}until dawn."
+    answer = excerpts("When is the lamp lit?", [source(1, text)], None)
+    quoted = answer.removesuffix(" … [1]")
+    assert 500 < len(quoted) < len(text)
+    assert text.startswith(f"{quoted} ")

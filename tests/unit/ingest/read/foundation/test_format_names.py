@@ -1,0 +1,61 @@
+import pytest
+
+from desktop_rag.ingest.read.foundation.format_names import (
+    format_of_name,
+    is_readable_name,
+    supported_suffixes,
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "format_name"),
+    [
+        ("Report.PDF", "PDF"),
+        ("talk.ppsx", "slides"),
+        ("old.doc", "Word 97-2003"),
+        ("letter.odt", "OpenDocument text"),
+        ("All mail.mbox", "mailbox"),
+        ("Inbox", "mailbox"),
+        ("page.xhtml", "HTML"),
+        ("article.nxml", "XML"),
+        ("main.tex", "LaTeX"),
+        ("analysis.f90", "text"),
+        ("Makefile", "text"),
+        ("makefile.am", "text"),
+        ("Dockerfile", "text"),
+        ("README", "text"),
+        ("tar.1", "text"),
+        ("site.css.in", "text"),
+        ("bash_notes.pdf", "PDF"),
+    ],
+)
+def test_a_name_promises_a_format(name: str, format_name: str) -> None:
+    assert format_of_name(name.replace("makefile.am", "Makefile.am")) == format_name
+    assert is_readable_name(name.replace("makefile.am", "Makefile.am"))
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["song.mp3", "photo.arw", "messages.mo", "data.nc", "figure.eps", "drawing.svg", "notes", ".x"],
+)
+def test_other_names_promise_nothing(name: str) -> None:
+    assert not is_readable_name(name)
+
+
+@pytest.mark.parametrize("name", ["id_rsa", "id_ed25519", "server.pem", "key.asc"])
+def test_keys_are_no_documents(name: str) -> None:
+    assert not is_readable_name(name)
+
+
+def test_every_suffix_of_every_programming_language_is_supported() -> None:
+    assert {".py", ".rs", ".go", ".kt", ".zig", ".ada", ".cobol"} - supported_suffixes() == {
+        ".cobol"
+    }
+    assert len(supported_suffixes()) > 700
+
+
+def test_suffixes_are_those_of_the_readers() -> None:
+    for suffix in (".txt", ".md", ".html", ".pdf", ".docx", ".xlsx", ".ods", ".csv", ".eml"):
+        assert suffix in supported_suffixes()
+    assert not {".exe", ".zip", ".svg", ".pem"} & supported_suffixes()
+    assert all(suffix == suffix.lower() and suffix[0] == "." for suffix in supported_suffixes())

@@ -1,0 +1,99 @@
+import time
+
+import pytest
+
+from desktop_rag.ingest.read.foundation.source_file import Unreadable
+from tests.unit.ingest.read.samples import parse, text_at
+
+PROSE = "Enough words to be a sentence that somebody wrote for others to read."
+ARTICLE = f"""<?xml version="1.0"?>
+<article><front><article-meta><title-group>
+<article-title>On <italic>sheep</italic></article-title></title-group>
+<contrib><name><surname>Smith</surname><given-names>J</given-names></name></contrib>
+</article-meta></front><body>
+<sec><title>Methods</title><p>{PROSE} See <xref>1</xref>.</p>
+<sec><title>Counting</title><p>{PROSE}</p><fig><caption><title>A sheep</title></caption></fig>
+</sec></sec>
+<sec><title>Results</title>
+<table><tr><th>a</th><th>b</th></tr><tr><td><p>1</p></td><td>2</td></tr></table></sec>
+</body></article>"""
+
+
+def test_a_document_is_paragraphs_under_headings() -> None:
+    document = parse("a.xml", ARTICLE.encode())
+    assert document.title == "On sheep"
+    assert [(h.level, h.title) for h in document.headings] == [
+        (1, "On sheep"), (1, "Methods"), (2, "Counting"), (1, "Results")
+    ]  # fmt: skip
+    assert f"\n\n{PROSE} See 1.\n\n" in document.text
+    assert "Smith J" in document.text
+    assert "a | b\n1 | 2" in document.text
+    assert "<" not in document.text
+
+
+def test_anchors_are_lines_of_the_file_and_headings() -> None:
+    document = parse("a.xml", ARTICLE.encode())
+    lines = ARTICLE.split("\n")
+    for index, mark in enumerate(document.marks):
+        assert mark.anchor.line
+        words = text_at(document, index).split()
+        assert words[0] in lines[mark.anchor.line - 1]
+    assert document.marks[-1].anchor.heading == "Results"
+
+
+def test_a_configuration_stays_as_it_is() -> None:
+    content = "<project>\n <name>thing</name>\n <version>1.0</version>\n</project>"
+    document = parse("pom.xml", content.encode())
+    assert document.text == content
+    assert document.marks[0].anchor.line == 1
+
+
+def test_broken_xml_stays_as_it_is() -> None:
+    content = f"<a><b>{PROSE}</a>"
+    assert parse("a.xml", content.encode()).text == content
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "iso-8859-1"])
+def test_the_declared_encoding_counts(encoding: str) -> None:
+    content = f'<?xml version="1.0" encoding="{encoding}"?><a><p>Größe. {PROSE}</p></a>'
+    assert parse("a.xml", content.encode(encoding)).text == f"Größe. {PROSE}"
+
+
+def test_html_that_was_put_in_as_text_is_shown_as_text() -> None:
+    content = f"<rss><channel><description>&lt;p&gt;{PROSE} &amp;amp; more&lt;/p&gt;</description>"
+    document = parse("a.rss", f"{content}</channel></rss>".encode())
+    assert document.text == f"{PROSE} & more"
+
+
+def test_entities_stand_for_letters_and_short_texts_only() -> None:
+    declared = '<!DOCTYPE a [<!ENTITY co "ACME"><!ENTITY pic SYSTEM "x.tif" NDATA TIF>]>'
+    document = parse("a.xml", f"{declared}<a><p>&co;&nbsp;&eacute; {PROSE}</p></a>".encode())
+    assert document.text == f"ACME é {PROSE}"
+    assert document.warnings == ()
+
+
+def test_p04_no_other_file_is_read(tmp_path: object) -> None:
+    secret = f"{tmp_path}/secret.txt"
+    declared = f'<!DOCTYPE a [<!ENTITY x SYSTEM "file://{secret}">]>'
+    document = parse("a.xml", f"{declared}<a><p>before &x; after {PROSE}</p></a>".encode())
+    assert document.text == f"before after {PROSE}"
+    assert document.warnings == ("What it takes from other files is left out.",)
+
+
+def test_p05_entities_of_entities_are_refused() -> None:
+    names = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' for n in range(1, 10))
+    content = f'<!DOCTYPE a [<!ENTITY l0 "ha">{names}]><a>&l9;</a>'
+    with pytest.raises(Unreadable) as caught:
+        parse("a.xml", content.encode())
+    assert caught.value.reason == "damaged"
+    with pytest.raises(Unreadable):
+        parse("a.xml", content.encode("utf-16"))
+
+
+def test_p11_deep_and_wide_trees_are_read_in_time() -> None:
+    began_at = time.perf_counter()
+    deep = "<a>" * 100_000 + PROSE + "</a>" * 100_000
+    assert PROSE in parse("a.xml", deep.encode()).text
+    wide = f"<a>{f'<p>{PROSE}</p>' * 20_000}</a>"
+    assert len(parse("a.xml", wide.encode()).text) > 1_000_000 - 1
+    assert time.perf_counter() - began_at < 5

@@ -1,0 +1,170 @@
+import pytest
+
+from desktop_rag.core.anchors import Anchor
+from desktop_rag.core.parsed import ParsedDocument
+from desktop_rag.ingest.read.foundation.source_file import Unreadable
+from tests.unit.ingest.read.samples import make_zip, parse
+
+_URN = "urn:oasis:names:tc:opendocument:xmlns"
+SPACES = " ".join(
+    f'xmlns:{name}="{_URN}:{urn}:1.0"'
+    for name, urn in {
+        "office": "office",
+        "text": "text",
+        "table": "table",
+        "draw": "drawing",
+        "style": "style",
+        "presentation": "presentation",
+    }.items()
+)
+DC = 'xmlns:dc="http://purl.org/dc/elements/1.1/"'
+STYLES = (
+    '<style:style style:name="Mine" style:parent-style-name="Title"/>'
+    '<text:list-style style:name="L1">'
+    '<text:list-level-style-number text:level="1" style:num-format="1"/>'
+    '<text:list-level-style-bullet text:level="2"/></text:list-style>'
+)
+
+
+def make_open(kind: str, body: str, styles: str = "", more: dict[str, str] | None = None) -> bytes:
+    content = f"<office:body><office:{kind}>{body}</office:{kind}></office:body>"
+    wrapped = f"<office:document-content {SPACES} {DC}>{STYLES}{content}</office:document-content>"
+    return make_zip(
+        {
+            "mimetype": f"application/vnd.oasis.opendocument.{kind}",
+            "content.xml": wrapped,
+            "styles.xml": f"<office:document-styles {SPACES}>{styles}</office:document-styles>",
+            **(more or {}),
+        }
+    )
+
+
+def read(body: str, styles: str = "") -> ParsedDocument:
+    return parse("a.odt", make_open("text", body, styles))
+
+
+def paragraphs(*texts: str) -> str:
+    return "".join(f"<text:p>{text}</text:p>" for text in texts)
+
+
+def test_headings_by_level_stand_under_the_title() -> None:
+    body = (
+        '<text:p text:style-name="Mine">Plan</text:p><text:h text:outline-level="1">Fees</text:h>'
+    )
+    body += '<text:section><text:h text:outline-level="2">Members</text:h></text:section>'
+    document = read(body + paragraphs("text"))
+    assert document.title == "Plan"
+    assert [(h.level, h.title) for h in document.headings] == [
+        (1, "Plan"),
+        (2, "Fees"),
+        (3, "Members"),
+    ]
+    assert document.marks[-1].anchor.heading == "Plan › Fees › Members"
+
+
+def test_white_space_is_what_the_elements_say() -> None:
+    body = paragraphs(
+        'a<text:s text:c="3"/>b<text:tab/>c<text:line-break/><text:span>d</text:span>'
+    )
+    assert read(body).text == "a   b\tc\nd"
+
+
+def test_lists_have_their_numbers_and_depth() -> None:
+    def item(*blocks: str) -> str:
+        return f"<text:list-item>{''.join(blocks)}</text:list-item>"
+
+    deeper = f"<text:list>{item(paragraphs('dot'))}</text:list>"
+    items = item(paragraphs("one", "more of it"), deeper) + item(paragraphs("two"))
+    text = read(f'<text:list text:style-name="L1">{items}</text:list>').text
+    assert text == "1. one\n  more of it\n  - dot\n2. two"
+
+
+def test_tables_are_rows_and_their_marked_header_is_known() -> None:
+    def row(*cells: str) -> str:
+        found = "".join(
+            f"<table:table-cell>{paragraphs(cell)}</table:table-cell>" for cell in cells
+        )
+        return f"<table:table-row>{found}</table:table-row>"
+
+    rows = f"<table:table-header-rows>{row('Who', 'City')}</table:table-header-rows>"
+    document = read(f"<table:table>{rows}{row('Ann', 'Rome')}</table:table>{paragraphs('after')}")
+    assert document.text == "Who | City\nAnn | Rome\n\nafter"
+    header = document.table_headers[0]
+    assert header.text == "Who | City"
+    assert document.text[header.start : header.end].strip() == "Ann | Rome"
+
+
+def test_cells_repeated_a_million_times_stay_few() -> None:
+    repeated = 'table:number-columns-repeated="1000000"'
+    cell = f"<table:table-cell {repeated}>{paragraphs('x')}</table:table-cell>"
+    row = f'<table:table-row table:number-rows-repeated="1000000">{cell}</table:table-row>'
+    assert len(read(f"<table:table>{row}</table:table>").text) < 20_000
+
+
+def test_notes_and_comments_follow_their_paragraph() -> None:
+    note = (
+        "<text:note><text:note-citation>1</text:note-citation>"
+        f"<text:note-body>{paragraphs('a note')}</text:note-body></text:note>"
+    )
+    comment = (
+        f"<office:annotation><dc:creator>Ann</dc:creator>{paragraphs('why?')}</office:annotation>"
+    )
+    assert read(paragraphs(f"text{note} goes on{comment}", "next")).text == (
+        "text[1] goes on\n\n[1] a note\n[Comment by Ann: why?]\n\nnext"
+    )
+
+
+def test_text_boxes_are_read_and_deleted_text_is_not() -> None:
+    box = f"<draw:frame><draw:text-box>{paragraphs('in a box')}</draw:text-box></draw:frame>"
+    deleted = f"<text:tracked-changes>{paragraphs('GONE')}</text:tracked-changes>"
+    assert read(deleted + paragraphs(f"text{box}")).text == "text\n\nin a box"
+
+
+def test_headers_and_footers_come_last_and_once() -> None:
+    margin = f"<style:header>{paragraphs('Letterhead')}</style:header>"
+    pages = f"<style:master-page>{margin}</style:master-page>" * 2
+    document = read('<text:h text:outline-level="1">A</text:h>' + paragraphs("text"), pages)
+    assert document.text == "A\n\ntext\n\nLetterhead"
+    assert document.marks[-1].anchor == Anchor()
+
+
+def test_slides_have_their_places_notes_and_tables() -> None:
+    def frame(kind: str, *texts: str) -> str:
+        box = f"<draw:text-box>{paragraphs(*texts)}</draw:text-box>"
+        return f'<draw:frame presentation:class="{kind}">{box}</draw:frame>'
+
+    cell = f"<table:table-cell>{paragraphs('x')}</table:table-cell>"
+    table = f"<table:table><table:table-row>{cell * 2}</table:table-row></table:table>"
+    notes = f"<presentation:notes>{frame('notes', 'say this')}</presentation:notes>"
+    first = frame("outline", "body") + frame("title", "First") + notes
+    second = f"<draw:g><draw:frame>{table}</draw:frame></draw:g>"
+    pages = f"<draw:page>{first}</draw:page><draw:page>{second}</draw:page>"
+    document = parse("a.odp", make_open("presentation", pages))
+    assert document.text == "First\n\nbody\n\nNotes:\nsay this\n\nx | x"
+    assert [mark.anchor for mark in document.marks] == [Anchor(slide=1), Anchor(slide=2)]
+    assert document.headings[0].title == "First"
+
+
+@pytest.mark.parametrize("kind", ["text", "presentation"])
+def test_encrypted_documents_are_named_so(kind: str) -> None:
+    manifest = "<manifest><file-entry><encryption-data/></file-entry></manifest>"
+    content = make_open(
+        kind, "", more={"META-INF/manifest.xml": manifest, "content.xml": "\x8f\x01"}
+    )
+    with pytest.raises(Unreadable) as caught:
+        parse("a.odt", content)
+    assert (caught.value.reason, caught.value.title) == (
+        "encrypted",
+        "Encrypted: a password is needed",
+    )
+
+
+def test_entities_are_refused_and_what_is_broken_is_damaged() -> None:
+    entity = '<!DOCTYPE d [<!ENTITY x SYSTEM "file:///etc/hostname">]><a>&x;</a>'
+    for content, hint in (
+        (entity, "It declares XML entities."),
+        ("<a", "Its content can't be read."),
+    ):
+        with pytest.raises(Unreadable) as caught:
+            parse("a.odt", make_open("text", "", more={"content.xml": content}))
+        assert (caught.value.reason, caught.value.hint) == ("damaged", hint)

@@ -1,0 +1,175 @@
+import pytest
+
+from desktop_rag.core.anchors import Anchor
+from desktop_rag.ingest.read.foundation.source_file import Unreadable
+from tests.unit.ingest.read.samples import make_docx, make_zip, paragraph, parse
+
+STYLES = """
+<w:style w:styleId="T"><w:name w:val="Title"/></w:style>
+<w:style w:styleId="H1"><w:name w:val="heading 1"/></w:style>
+<w:style w:styleId="H2"><w:name w:val="Heading 2"/></w:style>
+<w:style w:styleId="Mine"><w:name w:val="My heading"/><w:basedOn w:val="H2"/></w:style>
+<w:style w:styleId="Own"><w:name w:val="Own"/><w:pPr><w:outlineLvl w:val="2"/></w:pPr></w:style>
+<w:style w:styleId="Loop"><w:name w:val="Loop"/><w:basedOn w:val="Loop"/></w:style>
+"""
+NUMBERING = """
+<w:abstractNum w:abstractNumId="7">
+ <w:lvl w:ilvl="0"><w:start w:val="1"/><w:numFmt w:val="decimal"/><w:lvlText w:val="%1."/></w:lvl>
+ <w:lvl w:ilvl="1"><w:numFmt w:val="lowerLetter"/><w:lvlText w:val="%1.%2)"/></w:lvl>
+</w:abstractNum>
+<w:abstractNum w:abstractNumId="8">
+ <w:lvl w:ilvl="0"><w:numFmt w:val="bullet"/></w:lvl></w:abstractNum>
+<w:num w:numId="1"><w:abstractNumId w:val="7"/></w:num>
+<w:num w:numId="2"><w:abstractNumId w:val="8"/></w:num>
+<w:num w:numId="3"><w:abstractNumId w:val="7"/>
+ <w:lvlOverride w:ilvl="0"><w:startOverride w:val="5"/></w:lvlOverride></w:num>
+"""
+
+
+def item(text: str, number: int, level: int = 0) -> str:
+    numbering = f'<w:numPr><w:ilvl w:val="{level}"/><w:numId w:val="{number}"/></w:numPr>'
+    return paragraph(text, properties=numbering)
+
+
+def row(*cells: str) -> str:
+    return "<w:tr>" + "".join(f"<w:tc>{paragraph(text)}</w:tc>" for text in cells) + "</w:tr>"
+
+
+def text_of(body: str) -> str:
+    return parse("a.docx", make_docx(body, {"styles": STYLES, "numbering": NUMBERING})).text
+
+
+def test_headings_come_from_styles_also_from_those_based_on_them() -> None:
+    body = paragraph("Fees", "H1") + paragraph("Members", "Mine") + paragraph("Deep", "Own")
+    body += paragraph("text", "Loop") + paragraph("direct", "", '<w:outlineLvl w:val="0"/>')
+    document = parse("a.docx", make_docx(body, {"styles": STYLES}))
+    assert [(h.level, h.title) for h in document.headings] == [
+        (1, "Fees"),
+        (2, "Members"),
+        (3, "Deep"),
+        (1, "direct"),
+    ]
+    assert document.marks[2].anchor.heading == "Fees › Members › Deep"
+    assert all(
+        document.text[heading.offset :].startswith(heading.title) for heading in document.headings
+    )
+    assert document.title == "Fees"
+
+
+def test_the_title_paragraph_is_the_title_and_above_all_headings() -> None:
+    body = paragraph("The plan", "T") + paragraph("Part one", "H1") + paragraph("text")
+    document = parse("a.docx", make_docx(body, {"styles": STYLES}))
+    assert document.title == "The plan"
+    assert [(h.level, h.title) for h in document.headings] == [(1, "The plan"), (2, "Part one")]
+
+
+def test_lists_are_numbered_as_word_does() -> None:
+    body = item("one", 1) + 2 * item("sub", 1, 1) + item("two", 1) + item("sub", 1, 1)
+    body += paragraph("text") + item("dot", 2) + item("three", 1) + item("again", 3)
+    assert text_of(body) == (
+        "1. one\n  1.a) sub\n  1.b) sub\n2. two\n  2.a) sub\n\ntext\n\n- dot\n3. three\n5. again"
+    )
+
+
+def test_rows_of_a_table_are_lines() -> None:
+    table = f"<w:tbl>{row('Name', 'Fee')}{row('Ann', '')}{row('', '10')}</w:tbl>"
+    assert text_of(paragraph("before") + table + paragraph("after")) == (
+        "before\n\nName | Fee\nAnn |\n| 10\n\nafter"
+    )
+
+
+def test_a_table_of_one_cell_is_text() -> None:
+    inner = paragraph("Heading", "H1") + paragraph("text")
+    assert text_of(f"<w:tbl><w:tr><w:tc>{inner}</w:tc></w:tr></w:tbl>") == "Heading\n\ntext"
+
+
+def test_nothing_a_reader_sees_is_left_out_and_nothing_deleted_let_in() -> None:
+    run = "<w:r><w:t>{}</w:t></w:r>"
+    box = f"<w:txbxContent>{paragraph('in a box')}</w:txbxContent>"
+    body = (
+        f"<w:sdt><w:sdtContent>{paragraph('in a control')}</w:sdtContent></w:sdt>"
+        f"<w:p>{run.format('seen ')}<w:ins>{run.format('inserted ')}</w:ins>"
+        f"<w:del><w:r><w:delText>GONE</w:delText><w:t>GONE</w:t></w:r></w:del>"
+        f"<w:hyperlink>{run.format('linked')}</w:hyperlink><w:r><w:tab/><w:t>tab</w:t></w:r></w:p>"
+        f"<w:p><w:r><AlternateContent><Choice>{box}</Choice><Fallback>{box}</Fallback>"
+        "</AlternateContent></w:r></w:p>"
+    )
+    assert text_of(body) == "in a control\n\nseen inserted linked\ttab\n\nin a box"
+
+
+def test_notes_and_comments_follow_the_paragraph_that_refers_to_them() -> None:
+    notes = (
+        f'<w:footnote w:type="separator" w:id="0">{paragraph("LINE")}</w:footnote>'
+        f'<w:footnote w:id="1">{paragraph("a note")}</w:footnote>'
+        f'<w:footnote w:id="2">{paragraph("of nobody")}</w:footnote>'
+    )
+    said = 'w:id="5" w:author="Ann" w:date="2024-05-06T10:00"'
+    comments = f"<w:comment {said}>{paragraph('why?')}</w:comment>"
+    body = (
+        '<w:p><w:r><w:t>text</w:t></w:r><w:r><w:footnoteReference w:id="1"/></w:r>'
+        '<w:r><w:commentReference w:id="5"/></w:r></w:p>'
+    )
+    parts = {"footnotes": notes, "comments": comments}
+    assert parse("a.docx", make_docx(body + paragraph("next"), parts)).text == (
+        "text[1]\n\n[1] a note\n[Comment by Ann, 2024-05-06: why?]\n\nnext\n\nof nobody"
+    )
+
+
+def test_notes_of_a_table_follow_the_table() -> None:
+    reference = '<w:p><w:r><w:t>10</w:t></w:r><w:r><w:endnoteReference w:id="1"/></w:r></w:p>'
+    cells = f"<w:tc>{paragraph('Ann')}</w:tc><w:tc>{reference}</w:tc>"
+    notes = f'<w:endnote w:id="1">{paragraph("a note")}</w:endnote>'
+    body = f"<w:tbl><w:tr>{cells}</w:tr>{row('Bob', '20')}</w:tbl>"
+    assert parse("a.docx", make_docx(body, {"endnotes": notes})).text == (
+        "Ann | 10[1]\nBob | 20\n\n[1] a note"
+    )
+
+
+def test_headers_and_footers_come_last_once_and_under_no_heading() -> None:
+    parts = {"styles": STYLES, "header": paragraph("Letterhead") * 2, "footer": paragraph("- 7 -")}
+    document = parse("a.docx", make_docx(paragraph("A", "H1") + paragraph("text"), parts))
+    assert document.text == "A\n\ntext\n\nLetterhead"
+    assert document.marks[-1].anchor == Anchor()
+
+
+def test_the_header_of_a_table_is_the_row_that_says_so_or_looks_so() -> None:
+    marked = row("Who", "City").replace("<w:tr>", "<w:tr><w:trPr><w:tblHeader/></w:trPr>")
+    plain = row("Name", "Fee") + row("Ann", "10") + row("Bob", "20")
+    unsure = row("Ann", "Rome") + row("Bob", "Oslo")
+    tables = [f"<w:tbl>{rows}</w:tbl>" for rows in (marked + unsure, plain, unsure)]
+    document = parse("a.docx", make_docx(paragraph("between").join(tables)))
+    assert [header.text for header in document.table_headers] == ["Who | City", "Name | Fee"]
+    first = document.table_headers[0]
+    assert document.text[first.start : first.end].strip() == "Ann | Rome\nBob | Oslo"
+
+
+@pytest.mark.parametrize(
+    "declaration",
+    [
+        '<!DOCTYPE d [<!ENTITY x SYSTEM "file:///etc/hostname">]>',
+        '<!DOCTYPE d [<!ENTITY a "aaaa"><!ENTITY x "&a;&a;&a;">]>',
+    ],
+)
+def test_entities_are_refused(declaration: str) -> None:
+    content = make_docx(paragraph("x"))
+    document = f"{declaration}<document><body><p><r><t>&x;</t></r></p></body></document>"
+    with pytest.raises(Unreadable) as caught:
+        parse("a.docx", _with_part(content, "word/document.xml", document))
+    assert caught.value.hint == "It declares XML entities."
+
+
+def test_a_broken_part_beside_the_document_does_no_harm() -> None:
+    content = make_docx(paragraph("the text"), {"styles": STYLES})
+    assert parse("a.docx", _with_part(content, "word/styles.xml", "<no xml")).text == "the text"
+    with pytest.raises(Unreadable) as caught:
+        parse("a.docx", _with_part(content, "word/document.xml", "<no xml"))
+    assert caught.value.reason == "damaged"
+
+
+def _with_part(content: bytes, name: str, part: str) -> bytes:
+    import io
+    import zipfile
+
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        files: dict[str, str | bytes] = {n: archive.read(n) for n in archive.namelist()}
+    return make_zip(files | {name: part})

@@ -1,0 +1,183 @@
+import io
+from collections.abc import Callable
+from pathlib import Path
+
+import pypdf
+import pytest
+from pypdf.constants import PageLabelStyle
+
+from desktop_rag.core.anchors import Anchor
+from desktop_rag.core.parsed import ParsedDocument
+from desktop_rag.ingest.read.formats import PDF, read_as
+from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
+from desktop_rag.ingest.read.pdf.right_to_left import parted
+from tests.unit.ingest.read.pdf_samples import (
+    changed,
+    encrypted,
+    make_garbled,
+    make_mapped,
+    make_scan,
+)
+from tests.unit.ingest.read.samples import MAX_CHARS, make_pdf, parse, text_at
+
+
+def parse_safely(content: bytes) -> ParsedDocument:
+    return read_as(PDF, SourceFile(Path("a.pdf"), content), MAX_CHARS, is_safe=True)
+
+
+Reader = Callable[[bytes], ParsedDocument]
+PICTURE = (2, 2, b"\xff\0\0" * 4)
+READERS: list[Reader] = [lambda content: parse("a.pdf", content), parse_safely]
+
+
+def joined(contents: list[bytes]) -> bytes:
+    writer = pypdf.PdfWriter()
+    for content in contents:
+        writer.append(io.BytesIO(content))
+    buffer = io.BytesIO()
+    writer.write(buffer)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize("read", READERS)
+def test_each_page_has_its_mark(read: Reader) -> None:
+    document = read(make_pdf(["First page\nsecond line", "", "Third page"]))
+    assert [mark.anchor for mark in document.marks] == [Anchor(page=n) for n in (1, 2, 3)]
+    assert text_at(document, 0).split() == ["First", "page", "second", "line"]
+    assert text_at(document, 2).strip() == "Third page"
+    assert text_at(document, 1).strip() == ""
+    assert "\r" not in document.text
+
+
+def test_a_blank_page_is_no_scan() -> None:
+    assert parse("a.pdf", make_pdf(["First page", "", "Third page"])).warnings == ()
+    with pytest.raises(Unreadable) as caught:
+        parse("a.pdf", make_pdf(["", ""]))
+    assert (caught.value.reason, caught.value.hint) == ("no text", "Its pages are blank.")
+
+
+def test_pages_that_are_pictures_are_named() -> None:
+    pages = [make_scan([PICTURE]), make_pdf(["words"]), make_scan([PICTURE] * 3)]
+    warnings = parse("a.pdf", joined(pages)).warnings
+    assert warnings[0] == "Pages without text that may be scanned pictures: 1, 3-5."
+    assert "desktop-rag[ocr]" in warnings[1]
+
+
+def test_a_scan_without_ocr_says_what_reads_it() -> None:
+    with pytest.raises(Unreadable) as caught:
+        parse("a.pdf", make_scan([PICTURE]))
+    assert caught.value.reason == "no text"
+    assert "scanned" in caught.value.hint
+    assert "desktop-rag[ocr]" in caught.value.hint
+
+
+def test_signs_without_meaning_are_no_text() -> None:
+    pages = joined([make_pdf(["words"]), make_garbled(20)])
+    document = parse("a.pdf", pages)
+    assert document.text.strip() == "words"
+    assert document.warnings == ("Pages whose text is unreadable signs only: 2.",)
+    with pytest.raises(Unreadable) as caught:
+        parse("a.pdf", make_garbled(20))
+    assert caught.value.reason == "no text"
+
+
+def test_letters_that_one_sign_stands_for_are_in_order() -> None:
+    # Seen from the left, as they are drawn: the last letter of the word is the first sign.
+    salam = make_mapped(["\u0645", "\u0644\u0627", "\u0633"])
+    assert parse("a.pdf", salam).text.strip() == "\u0633\u0644\u0627\u0645"
+    article = make_mapped(["\u0645", "\u0644", "\u0627"])
+    assert parse("a.pdf", article).text.strip() == "\u0627\u0644\u0645"
+
+
+def test_scripts_do_not_run_together() -> None:
+    assert parted("R \u0648Python\u0645\u0646 7") == "R \u0648 Python \u0645\u0646 7"
+    assert parted("plain words 7x") == "plain words 7x"
+
+
+def roman_then_decimal(writer: pypdf.PdfWriter) -> None:
+    writer.set_page_label(0, 1, PageLabelStyle.LOWERCASE_ROMAN)
+    writer.set_page_label(2, 2, PageLabelStyle.DECIMAL, start=3)
+    writer.set_page_label(3, 3, PageLabelStyle.DECIMAL, prefix="A-", start=1)
+
+
+@pytest.mark.parametrize("read", READERS)
+def test_a_page_has_its_label_where_that_is_not_its_number(read: Reader) -> None:
+    document = read(changed(make_pdf(["a", "b", "c", "d"]), roman_then_decimal))
+    anchors = [mark.anchor for mark in document.marks]
+    assert [anchor.page_label for anchor in anchors] == ["i", "ii", None, "A-1"]
+    assert [anchor.page for anchor in anchors] == [1, 2, 3, 4]
+
+
+def test_the_files_inside_are_parts() -> None:
+    document = parse(
+        "a.pdf",
+        changed(
+            make_pdf(["cover"]),
+            lambda writer: writer.add_attachment("notes.txt", b"the notes inside"),
+            lambda writer: writer.add_attachment("empty.txt", b""),
+            lambda writer: writer.add_attachment("more.pdf", make_pdf(["inner words"])),
+        ),
+    )
+    texts = {part.name: part.document and part.document.text.strip() for part in document.parts}
+    assert texts == {"notes.txt": "the notes inside", "more.pdf": "inner words"}
+
+
+def test_a_million_promised_pages_do_not_take_long() -> None:
+    content = make_pdf(["the only page"]).replace(b"/Count 1 >>", b"/Count 1000000 >>")
+    try:
+        assert "the only page" in parse("a.pdf", content).text
+    except Unreadable as exc:
+        assert exc.reason == "damaged"  # noqa: PT017  either way is fine
+
+
+@pytest.mark.parametrize(
+    ("title", "shown"),
+    [
+        ("Annual report", "Annual report"),
+        ("Microsoft Word - The plan", "The plan"),
+        ("0000764478-17-000008", "a"),
+        ("untitled", "a"),
+        ("draft_v2.docx", "a"),
+        ("", "a"),
+    ],
+)
+def test_only_a_sensible_title_is_taken(title: str, shown: str) -> None:
+    content = make_pdf(["text"], title)
+    assert parse("a.pdf", content).title == shown
+    assert parse_safely(content).title == shown
+
+
+def test_the_outline_gives_headings_where_the_page_has_them() -> None:
+    pages = ["Contents\nCosts and fees", "Costs and fees\nTen euros.", "more about costs"]
+    outline = [("Costs  and Fees", 1), ("Not on the page", 1), ("costs", 2)]
+    document = parse("a.pdf", make_pdf(pages, outline=outline))
+    assert [(h.level, h.title) for h in document.headings] == [(1, "Costs and Fees")]
+    offset = document.headings[0].offset
+    assert document.text[offset:].startswith("Costs and fees\nTen")
+    assert offset == document.marks[1].offset
+
+
+@pytest.mark.parametrize("read", READERS)
+def test_a_password_is_asked_for_only_where_one_is_needed(read: Reader) -> None:
+    content = make_pdf(["secret words"])
+    assert read(encrypted(content, "")).text.strip() == "secret words"
+    with pytest.raises(Unreadable) as caught:
+        read(encrypted(content, "sesame"))
+    assert caught.value.reason == "encrypted"
+
+
+def test_what_is_typed_onto_a_page_is_read() -> None:
+    assert parse("form.pdf", make_pdf(["Name:"], note="Ann Lee")).text.split() == [
+        "Name:",
+        "Ann",
+        "Lee",
+    ]
+
+
+def test_every_truncation_is_an_error_or_a_text() -> None:
+    content = make_pdf(["one two", "three four"], "Title", [("one two", 0)])
+    for length in range(6, len(content), 97):
+        try:
+            assert "\0" not in parse("a.pdf", content[:length]).text
+        except Unreadable as exc:
+            assert exc.reason in {"damaged", "no text"}  # noqa: PT017  either way is fine

@@ -1,0 +1,165 @@
+"""Reading a stream: events in any cut, and thinking told apart."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from desktop_rag.models.endpoints.client.chat_stream import (
+    DONE,
+    EventDecoder,
+    StreamPart,
+    ThinkingSplitter,
+    read_completion,
+    read_event,
+)
+from desktop_rag.models.endpoints.client.endpoint_faults import Fault, StreamError
+from desktop_rag.models.ports import Delta
+
+
+def event(text: str) -> bytes:
+    body = json.dumps({"choices": [{"delta": {"content": text}}]}, ensure_ascii=False)
+    return f"data: {body}\r\n\r\n".encode()
+
+
+def decode(*chunks: bytes) -> list[StreamPart]:
+    decoder = EventDecoder()
+    pieces = [piece for chunk in chunks for piece in decoder.feed(chunk)]
+    return pieces + list(decoder.feed(b"", is_last=True))
+
+
+@given(
+    st.lists(
+        st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1),
+        min_size=1,
+        max_size=5,
+    ),
+    st.data(),
+)
+def test_cuts_of_the_bytes_do_not_matter(texts: list[str], data: st.DataObject) -> None:
+    stream = b"".join(map(event, texts))
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=6)))
+    chunks = [stream[a:b] for a, b in zip([0, *cuts], [*cuts, len(stream)], strict=True)]
+    assert [piece.text for piece in decode(*chunks)] == texts
+
+
+def test_an_event_without_its_blank_line_counts_at_the_end() -> None:
+    assert decode(event("a") + b"data: [DONE]") == [StreamPart("a"), StreamPart(finish_reason=DONE)]
+
+
+def test_an_event_in_several_lines_is_one() -> None:
+    assert decode(b'data: {"choices":\ndata: [{"delta": {"content": "x"}}]}\n\n') == [
+        StreamPart("x")
+    ]
+
+
+def test_only_events_with_names_of_their_own_may_hold_anything() -> None:
+    assert decode(b"event: execute\ndata: rm -rf\n\n", event("a")) == [StreamPart("a")]
+    with pytest.raises(StreamError):
+        decode(b"event: message\ndata: rm -rf\n\n")
+
+
+def test_an_error_among_events_comes_after_what_was_before_it() -> None:
+    decoder = EventDecoder()
+    pieces = decoder.feed(event("a") + b'data: {"error": "broken"}\n\n')
+    assert next(pieces) == StreamPart("a")
+    with pytest.raises(StreamError) as caught:
+        next(pieces)
+    assert (caught.value.fault, caught.value.said) == (Fault.FAILED, "broken")
+
+
+@pytest.mark.parametrize("line", [b"data: x\n", b": x\n", b"x", b"x\n"])
+def test_what_is_held_is_bounded_and_comments_are_not_held(line: bytes) -> None:
+    decoder = EventDecoder()
+    chunk = line.replace(b"x", b"x" * 100_000)
+
+    def feed() -> None:
+        for _ in range(60):
+            assert list(decoder.feed(chunk)) == []
+
+    if line.startswith(b"data") or not line.endswith(b"\n"):
+        with pytest.raises(StreamError):
+            feed()
+    else:
+        feed()
+
+
+def test_a_web_page_is_recognised_whatever_it_is_called() -> None:
+    with pytest.raises(StreamError) as caught:
+        decode(b"\n\n  <html>\n")
+    assert caught.value.fault is Fault.WEB_PAGE
+
+
+@given(st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(
+        st.sampled_from(["choices", "delta", "message", "content", "text", "thinking", "reasoning",
+                         "finish_reason", "refusal", "x"]), inner),
+    max_leaves=20,
+))  # fmt: skip
+def test_no_event_of_any_shape_is_a_bug(event: object) -> None:
+    piece = read_event(event)
+    assert isinstance(piece.text, str)
+    assert isinstance(piece.thinking, str)
+    assert isinstance(piece.finish_reason, str)
+
+
+def test_contents_in_parts() -> None:
+    parts = [
+        {"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]},
+        {"type": "text", "text": "Yes"},
+        {"type": "text", "text": "."},
+    ]
+    assert read_event({"choices": [{"delta": {"content": parts}}]}) == StreamPart("Yes.", "Hm.")
+
+
+def test_a_refusal_is_the_answer() -> None:
+    assert read_event({"choices": [{"delta": {"refusal": "No."}}]}) == StreamPart("No.")
+
+
+@pytest.mark.parametrize("body", [b"", b"[]", b'"x"', b'{"a": 1}', b"\xff", b"1" * 5000])
+def test_what_is_no_completion(body: bytes) -> None:
+    with pytest.raises(StreamError) as caught:
+        read_completion(body)
+    assert caught.value.fault is Fault.UNREADABLE
+
+
+def split(pieces: list[str]) -> tuple[str, str]:
+    splitter = ThinkingSplitter()
+    deltas = [delta for piece in pieces for delta in splitter.feed(piece)] + splitter.finish()
+    assert all(delta.text for delta in deltas)
+    thinking = "".join(delta.text for delta in deltas if delta.is_thinking)
+    return thinking, "".join(delta.text for delta in deltas if not delta.is_thinking)
+
+
+@pytest.mark.parametrize(
+    ("text", "thinking", "answer"),
+    [
+        ("Yes.", "", "Yes."),
+        ("<think>Hm.</think>Yes.", "Hm.", "Yes."),
+        (" \n<think>\nHm. </thin\n</think>\n\nYes.\n", "\nHm. </thin\n", "Yes.\n"),
+        ("<think></think>Yes.", "", "Yes."),
+        ("Is <think>x</think> a tag?", "", "Is <think>x</think> a tag?"),
+        ("<think>a</think>\n<think>b</think>c", "ab", "c"),
+        ("<think>never ends </thi", "never ends </thi", ""),
+        ("<thin", "", "<thin"),
+        ("<", "", "<"),
+        ("<thinking>", "", "<thinking>"),
+        ("", "", ""),
+    ],
+)
+def test_thinking_in_every_cut(text: str, thinking: str, answer: str) -> None:
+    for at in range(len(text) + 1):
+        assert split([text[:at], text[at:]]) == (thinking, answer)
+    assert split(list(text)) == (thinking, answer)
+
+
+def test_many_blocks_of_thinking_do_no_harm() -> None:
+    assert split(["<think>x</think>" * 5000 + "Yes."]) == ("x" * 5000, "Yes.")
+
+
+def test_an_answer_is_not_held_back() -> None:
+    splitter = ThinkingSplitter()
+    assert splitter.feed("A") == [Delta("A")]
+    assert splitter.feed("<th") == [Delta("<th")]

@@ -1,0 +1,72 @@
+"""A library file gives back room that it no longer needs."""
+
+from pathlib import Path
+
+import numpy as np
+
+from desktop_rag.store.duckdb.database.compaction import compact
+from desktop_rag.store.duckdb.database.database import Connection, Database, insert
+
+ROWS = 40_000
+MB = 1_000_000
+
+
+def fill(con: Connection) -> None:
+    noise = np.random.default_rng(1).integers(0, 1 << 62, (8, ROWS))
+    for part in noise:
+        insert(con, "chunks", {"chunk_id": part, "term_count": np.zeros(ROWS, np.int64)})
+        insert(con, "dead_chunks", {"chunk_id": part})
+
+
+def filled(path: Path) -> Database:
+    """An open library of some megabytes that nothing needs any more, and one row."""
+    database = Database(path, memory_mb=256, backups=path.parent)
+    for _ in range(8):
+        database.write(fill)
+    database.write(lambda con: con.execute("INSERT INTO evaluations (name) VALUES ('kept')"))
+    for table in ("chunks", "dead_chunks"):
+        database.write(lambda con, t=table: con.execute(f"DELETE FROM {t}"))
+    return database
+
+
+def names(path: Path) -> list[str]:
+    database = Database(path, memory_mb=256, backups=path.parent)
+    try:
+        with database.read() as con:
+            return [row[0] for row in con.execute("SELECT name FROM evaluations").fetchall()]
+    finally:
+        database.close()
+
+
+def test_a_file_that_is_mostly_free_is_smaller_when_it_was_closed(path: Path) -> None:
+    database = filled(path)
+    before = path.stat().st_size
+    database.close()
+    assert before > 20 * MB
+    assert path.stat().st_size < 6 * MB
+    assert path.stat().st_mode & 0o077 == 0
+    assert names(path) == ["kept"]
+    assert sorted(p.name for p in path.parent.iterdir()) == [path.name]
+
+
+def test_a_file_that_needs_its_room_is_not_copied(path: Path) -> None:
+    database = Database(path, memory_mb=256, backups=path.parent)
+    database.write(fill)
+    database.close()
+    inode = path.stat().st_ino
+    assert names(path) == []
+    assert path.stat().st_ino == inode
+
+
+def test_a_copy_that_fails_leaves_the_file_as_it_is(path: Path) -> None:
+    path.write_bytes(b"no library")
+    compact(path, memory_mb=256)
+    assert path.read_bytes() == b"no library"
+    assert sorted(p.name for p in path.parent.iterdir()) == [path.name]
+
+
+def test_what_an_interrupted_copy_left_goes_at_the_next_opening(path: Path) -> None:
+    left = path.with_name(path.name + ".compact")
+    left.write_bytes(b"half")
+    assert names(path) == []
+    assert not left.exists()

@@ -1,0 +1,41 @@
+from pathlib import Path
+
+import duckdb
+
+from desktop_rag.store.contract.engine import Engine
+from desktop_rag.store.duckdb.database.database import Database
+from desktop_rag.store.duckdb.database.migrations import MIGRATIONS
+from desktop_rag.store.duckdb.search.chunk_cache import ChunkCache
+from desktop_rag.store.duckdb.search.model_store import ModelStore
+
+
+def test_a_model_that_is_dropped_takes_its_tables_along(engine: Engine, database: Database) -> None:
+    work = engine.sources.add_collection("Work").collection_id
+    engine.models.answer(engine.models.vectors("answering@1", 4, "").model_id, [work])
+    engine.models.vectors("unused@2", 4, "models/other")
+    engine.models.drop_unused(set())
+    with database.read() as con:
+        tables = {row[0] for row in con.execute("SHOW TABLES").fetchall()}
+        assert con.execute("SELECT name FROM models").fetchall() == [("answering@1",)]
+    assert {table for table in tables if table.startswith("vectors_")} == {"vectors_1"}
+
+
+def test_the_model_of_an_older_library_goes_on_answering(path: Path) -> None:
+    connection = duckdb.connect(str(path))
+    connection.execute("CREATE TABLE migrations (version INTEGER, applied_at DOUBLE)")
+    for number in (0, 1):
+        MIGRATIONS[number](connection)
+        connection.execute("INSERT INTO migrations VALUES (?, 0)", [number + 1])
+    connection.execute(
+        "INSERT INTO collections (collection_id, name, created_at) VALUES ('c', 'Work', 1)"
+    )
+    connection.execute(
+        "INSERT INTO models VALUES (1, 'a@1', 4, '', false), (2, 'b@2', 4, 'f', true)"
+    )
+    connection.close()
+    database = Database(path, memory_mb=256, backups=path.parent)
+    rows = ModelStore(database, ChunkCache()).answering()
+    assert {i: (row.model_id, row.name, row.spec) for i, row in rows.items()} == {
+        "c": (2, "b@2", "f")
+    }
+    database.close()

@@ -1,0 +1,66 @@
+from desktop_rag.store.contract.engine import Engine
+from desktop_rag.store.duckdb.database.database import Database
+from desktop_rag.store.duckdb.search.posting_cache import ENTRY_BYTES, PostingCache, RecentPostings
+from desktop_rag.store.duckdb.search.postings import key_of, sorted_hits, standing_of
+from tests.stored_rows import put
+
+WORDS = ("lamp", "gate", "wall")
+
+
+def test_a_list_is_read_once_and_given_up_when_there_is_no_room(
+    engine: Engine, database: Database
+) -> None:
+    for n in range(20):
+        put(engine, f"{n}.txt", " ".join(WORDS))
+    engine.upkeep.run()
+    keys = [key_of(word) for word in WORDS]
+    with database.snapshot() as snapshot:
+        con, version = snapshot.con, snapshot.known(standing_of).version
+        size = sorted_hits(con, keys)[keys[0]].nbytes
+        lists = PostingCache(2 * (size + ENTRY_BYTES))
+        first = lists.of(con, version, keys)
+        # The first one had to make room for the last, which is still there.
+        again = lists.of(con, version, keys[::-1])
+        assert [again[key] is first[key] for key in keys] == [False, True, True]
+        assert all(hits.chunk_ids.tolist() == list(range(1, 21)) for hits in again.values())
+
+
+def test_a_list_longer_than_the_room_is_given_all_the_same(
+    engine: Engine, database: Database
+) -> None:
+    put(engine, "a.txt", "lamp")
+    engine.upkeep.run()
+    with database.snapshot() as snapshot:
+        con, version = snapshot.con, snapshot.known(standing_of).version
+        key = key_of("lamp")
+        found = PostingCache(0).of(con, version, [key])
+        assert found[key].chunk_ids.tolist() == [1]
+
+
+def test_words_that_nobody_wrote_take_room_too(database: Database) -> None:
+    with database.snapshot() as snapshot:
+        con, version = snapshot.con, snapshot.known(standing_of).version
+        lists = PostingCache(2 * ENTRY_BYTES)
+        first = lists.of(con, version, [1])
+        lists.of(con, version, [2, 3])
+        assert lists.of(con, version, [1])[1] is not first[1]
+
+
+def test_recent_postings_are_read_once_until_the_library_changes(
+    engine: Engine, database: Database
+) -> None:
+    recent = RecentPostings()
+    lamp, gate = key_of("lamp"), key_of("gate")
+    put(engine, "a.txt", "lamp")
+    with database.snapshot() as snapshot:
+        con, changes = snapshot.con, snapshot.changes
+        first = recent.of(con, changes, [lamp, gate])
+        assert recent.of(con, changes, [gate, lamp]) is first
+        assert first[lamp].chunk_ids.tolist() == [1]
+        assert recent.of(con, changes, [gate])[gate].chunk_ids.tolist() == []
+        unknown = recent.of(con, None, [lamp])
+        assert recent.of(con, None, [lamp]) is not unknown
+    put(engine, "b.txt", "lamp")
+    with database.snapshot() as later:
+        found = recent.of(later.con, later.changes, [lamp, gate])
+        assert found[lamp].chunk_ids.tolist() == [1, 2]

@@ -1,0 +1,85 @@
+import stat
+import sys
+import threading
+from collections.abc import Iterator
+from multiprocessing.connection import Client, Connection, Listener
+
+import pytest
+
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.paths import Home
+from desktop_rag.running_app import AppServer, ask_running_app
+
+
+def fail(_: dict[str, object]) -> None:
+    raise AppError("It failed.", "Try another.")
+
+
+@pytest.fixture
+def server(home: Home) -> Iterator[AppServer]:
+    home.create()
+    running = AppServer(home, {"echo": lambda arguments: arguments, "fail": fail})
+    yield running
+    running.close()
+
+
+def test_a_verb_is_answered_by_the_running_app(server: AppServer, home: Home) -> None:
+    assert ask_running_app(home, "echo", {"text": "灯 lamp"}) == (True, {"text": "灯 lamp"})
+
+
+def test_no_app_no_answer(home: Home) -> None:
+    home.create()
+    assert ask_running_app(home, "echo", {}) == (False, None)
+
+
+def test_the_address_of_an_app_that_died_is_taken_over(home: Home) -> None:
+    home.create()
+    home.socket.touch()
+    server = AppServer(home, {"echo": lambda arguments: arguments})
+    assert ask_running_app(home, "echo", {}) == (True, {})
+    server.close()
+    assert ask_running_app(home, "echo", {}) == (False, None)
+
+
+@pytest.mark.parametrize(("verb", "title"), [("fail", "It failed."), ("add", "window is open")])
+def test_errors_and_unknown_verbs_come_back_as_errors(
+    server: AppServer, home: Home, verb: str, title: str
+) -> None:
+    with pytest.raises(AppError, match=title):
+        ask_running_app(home, verb, {})
+
+
+def _say(connection: "Connection[bytes, bytes]", text: bytes) -> None:
+    connection.send_bytes(text)
+    connection.recv_bytes()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes of Windows have no path")
+@pytest.mark.parametrize("garbage", [b"", b"x" * 32, b"{}" * 100_000])
+def test_garbage_is_ignored(server: AppServer, home: Home, garbage: bytes) -> None:
+    with Client(str(home.socket)) as connection:
+        connection.recv_bytes()
+        with pytest.raises((EOFError, ConnectionError)):
+            _say(connection, garbage)
+    assert ask_running_app(home, "echo", {}) == (True, {})
+
+
+def test_a_silent_client_blocks_nobody(server: AppServer, home: Home) -> None:
+    with Client(server.address):
+        assert ask_running_app(home, "echo", {}) == (True, {})
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="modes are those of POSIX")
+def test_only_this_user_can_ask(server: AppServer, home: Home) -> None:
+    assert stat.S_IMODE(home.root.stat().st_mode) == 0o700
+    assert stat.S_IMODE((home.root / "app.token").stat().st_mode) == 0o600
+    assert any(thread.name == "app-server" for thread in threading.enumerate())
+
+
+def test_an_app_that_takes_no_notice_is_told(home: Home) -> None:
+    home.create()
+    server = AppServer(home, {})
+    server.close()
+    # It listens and never accepts, as a process that has been halted.
+    with Listener(server.address), pytest.raises(AppError, match="did not answer"):
+        ask_running_app(home, "search", {}, handshake_s=0.05)

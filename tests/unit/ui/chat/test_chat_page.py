@@ -1,0 +1,243 @@
+"""The chat page on the real chat: ask, stop, retry, other conversations, sources, opening."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from PySide6.QtCore import QObject, QUrl, Slot
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import QAbstractButton
+from pytestqt.qtbot import QtBot
+
+from desktop_rag.core.anchors import Anchor
+from desktop_rag.core.conversation import Message, MessageState, Role, SourceRef
+from desktop_rag.core.settings import Settings
+from desktop_rag.ui.chat.chat_header import ChatHeader
+from desktop_rag.ui.chat.chat_session import ChatSession
+from desktop_rag.ui.chat.conversation_list import ConversationList
+from desktop_rag.ui.chat.empty_chat import EmptyChat
+from desktop_rag.ui.composer.composer import Composer
+from desktop_rag.ui.documents.sources_panel import SourceCard, SourcesPanel
+from desktop_rag.ui.foundation.bridge import Bridge
+from desktop_rag.ui.messages.segment_view import SegmentView
+from desktop_rag.ui.widgets.controls import ElidedLabel
+from tests.servers.chat_server import ChatServer
+from tests.unit.ui.chat_room import (
+    QUESTION,
+    Room,
+    ask,
+    click,
+    conversation_titles,
+    is_answered,
+    named,
+    use,
+)
+from tests.unit.ui.rooms import button
+
+if TYPE_CHECKING:
+    from desktop_rag.core.library_events import Notice
+
+
+def test_an_empty_chat_says_what_can_be_asked(room: Room, qtbot: QtBot) -> None:
+    room.page.apply(Settings())
+    room.page.show_examples([QUESTION])
+    qtbot.waitUntil(lambda: any("Ask anything about your 1 file." in t for t in room.words()))
+    button(room.page, QUESTION).click()
+    qtbot.waitUntil(lambda: is_answered(room))
+    assert not room.page.findChildren(EmptyChat)[0].isVisible()
+    with qtbot.waitSignal(room.page.settings_requested):
+        room.page.findChildren(EmptyChat)[0].settings_requested.emit()
+
+
+def test_without_an_endpoint_the_answer_is_excerpts(room: Room, qtbot: QtBot) -> None:
+    ask(room, qtbot)
+    assert "lit at dusk" in room.answers()[0]
+    assert any(text.startswith("Excerpts from your documents") for text in room.words())
+    panel = room.page.findChildren(SourcesPanel)[0]
+    assert panel.isVisible()
+    assert [source.title for source in panel.sources] == ["Lamp"]
+
+
+def test_an_answer_streams_in_and_its_sources_open(
+    room: Room, server: ChatServer, qtbot: QtBot
+) -> None:
+    use(room, server)
+    ask(room, qtbot)
+    assert room.answers() == ["The lamp is lit at dusk [1]. See nothing else."]
+    assert any(text.startswith("test-model") for text in room.words())
+    chats = room.page.findChildren(ConversationList)[0]
+    qtbot.waitUntil(lambda: QUESTION in conversation_titles(chats))
+
+
+class Desktop(QObject):
+    """Stands where the desktop's programs are: hears which files are to be opened."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.opened: list[str] = []
+
+    @Slot(QUrl)
+    def open_file(self, url: QUrl) -> None:
+        self.opened.append(url.toLocalFile())
+
+
+@pytest.fixture
+def desktop() -> Iterator[Desktop]:
+    desktop = Desktop()
+    QDesktopServices.setUrlHandler("file", desktop, "open_file")  # pyright: ignore[reportArgumentType]
+    yield desktop
+    QDesktopServices.unsetUrlHandler("file")
+
+
+def test_a_citation_shows_its_card_and_opens_the_file(
+    room: Room, server: ChatServer, desktop: Desktop, qtbot: QtBot
+) -> None:
+    use(room, server)
+    ask(room, qtbot)
+    room.page.findChildren(SourcesPanel)[0].hide()
+    room.page.findChildren(SegmentView)[0].citation_clicked.emit(1)
+    qtbot.waitUntil(lambda: bool(desktop.opened))
+    assert desktop.opened == [str(room.file)]
+    card = room.page.findChildren(SourceCard)[0]
+    assert card.isVisible()
+    assert card.property("chosen") is True
+
+
+def test_the_sources_of_an_earlier_answer_stay_while_more_is_found_about_the_last(
+    room: Room, qtbot: QtBot
+) -> None:
+    first = SourceRef(1, "d1", "/lamp.md", "Lamp", Anchor(), "Text.", 0.5)
+    second = replace(first, title="Oil")
+    asked = Message("m1", "c1", Role.USER, QUESTION, 1.0)
+    earlier = Message("m2", "c1", Role.ASSISTANT, "At dusk [1].", 2.0, sources=(first,))
+    last = replace(earlier, message_id="m4", sources=(second,))
+    [session] = room.page.findChildren(ChatSession)
+    session.model.load([asked, earlier, replace(asked, message_id="m3"), last])
+    panel = room.page.findChildren(SourcesPanel)[0]
+    assert panel.sources == (second,)
+    qtbot.waitUntil(lambda: len(named(room, "1 source")) == 2)
+    named(room, "1 source")[0].click()
+    session.model.change(replace(last, follow_ups=("And what does it burn?",)))
+    assert panel.sources == (first,)
+    session.model.change(replace(last, sources=(replace(second, is_cited=True),)))
+    assert panel.sources[0].title == "Oil"
+
+
+def test_a_source_that_is_gone_is_said(
+    room: Room, bridge: Bridge, server: ChatServer, qtbot: QtBot
+) -> None:
+    use(room, server)
+    ask(room, qtbot)
+    room.file.unlink()
+    with qtbot.waitSignal(bridge.posted) as posted:
+        click(room, qtbot, "Open source 1 at its place", 0)
+    assert posted.args
+    assert "not there any more" in posted.args[0].title
+
+
+def test_stop_keeps_what_has_arrived_and_it_can_be_asked_again(
+    room: Room, server: ChatServer, qtbot: QtBot
+) -> None:
+    server.pause_s = 0.1
+    use(room, server)
+    room.page.ask(QUESTION)
+    qtbot.waitUntil(lambda: any("The lamp" in text for text in room.answers()))
+    button(room.page, "Stop the answer (Esc)").click()
+    qtbot.waitUntil(lambda: any(text.startswith("stopped") for text in room.words()))
+    server.pause_s = 0.0
+    button(room.page, "Answer again").click()
+    qtbot.waitUntil(lambda: room.answers() == ["The lamp is lit at dusk [1]. See nothing else."])
+
+
+def test_a_failure_keeps_the_question_and_retry_works(
+    room: Room, server: ChatServer, qtbot: QtBot
+) -> None:
+    server.mode, server.misbehaves_times = "status", 10
+    server.status = 401
+    use(room, server)
+    room.page.ask(QUESTION)
+    qtbot.waitUntil(lambda: "Retry" in visible_buttons(room), timeout=15_000)
+    assert QUESTION in room.words()
+    server.mode = "answer"
+    button(room.page, "Retry").click()
+    qtbot.waitUntil(lambda: room.answers() == ["The lamp is lit at dusk [1]. See nothing else."])
+    [conversation] = room.chat.history.all()
+    states = [m.state for m in room.chat.history.messages(conversation.conversation_id)]
+    assert states == [MessageState.DONE, MessageState.DONE]
+
+
+def visible_buttons(room: Room) -> list[str]:
+    return [b.text() for b in room.page.findChildren(QAbstractButton) if b.isVisible()]
+
+
+def test_an_answer_goes_on_while_another_chat_is_looked_at(
+    room: Room, server: ChatServer, qtbot: QtBot
+) -> None:
+    server.pause_s = 0.02
+    use(room, server)
+    room.page.ask(QUESTION)
+    qtbot.waitUntil(lambda: bool(room.answers()))
+    room.page.new_chat()
+    qtbot.waitUntil(lambda: room.answers() == [])
+    assert not room.page.findChildren(QAbstractButton, "stopButton")[0].isVisible()
+    [conversation] = room.chat.history.all()
+    room.page.open_conversation(conversation)
+    qtbot.waitUntil(lambda: room.answers() == ["The lamp is lit at dusk [1]. See nothing else."])
+    qtbot.waitUntil(lambda: is_answered(room))
+
+
+def test_a_deleted_chat_comes_back_by_undo(room: Room, qtbot: QtBot) -> None:
+    ask(room, qtbot)
+    offers: list[tuple[Notice, Callable[[], None]]] = []
+    room.page.undo_offered.connect(lambda notice, undo: offers.append((notice, undo)))
+    chats = room.page.findChildren(ConversationList)[0]
+    qtbot.waitUntil(lambda: conversation_titles(chats) == [QUESTION])
+    chats.delete_current()
+    qtbot.waitUntil(lambda: conversation_titles(chats) == [])
+    assert offers[0][0].title == f"Deleted “{QUESTION}”."
+    assert room.answers() == []
+    offers[0][1]()
+    qtbot.waitUntil(lambda: conversation_titles(chats) == [QUESTION] and is_answered(room))
+
+
+def test_a_renamed_chat_has_its_title_everywhere(room: Room, qtbot: QtBot) -> None:
+    ask(room, qtbot)
+    chats = room.page.findChildren(ConversationList)[0]
+    qtbot.waitUntil(lambda: conversation_titles(chats) == [QUESTION])
+    [conversation] = room.chat.history.all()
+    chats.renamed.emit(conversation.conversation_id, "Lamp & <b>lens</b>")
+    qtbot.waitUntil(lambda: conversation_titles(chats) == ["Lamp & <b>lens</b>"])
+    assert "Lamp & <b>lens</b>" in room.words()
+
+
+def test_a_question_from_outside_is_written_not_asked(room: Room, qtbot: QtBot) -> None:
+    ask(room, qtbot)
+    room.page.write_question("Is it oil?")
+    assert room.page.findChildren(Composer)[0].text == "Is it oil?"
+    [conversation] = room.chat.history.all()
+    roles = [m.role for m in room.chat.history.messages(conversation.conversation_id)]
+    assert roles == [Role.USER, Role.ASSISTANT]
+    qtbot.waitUntil(lambda: room.answers() == [])
+
+
+def test_a_narrow_window_shows_one_side_at_a_time(room: Room, qtbot: QtBot) -> None:
+    ask(room, qtbot)
+    panel = room.page.findChildren(SourcesPanel)[0]
+    chats = room.page.findChildren(ConversationList)[0]
+    assert panel.isVisible()
+    assert chats.isVisible()
+    room.page.resize(620, 600)
+    qtbot.waitUntil(lambda: panel.isVisible() and not chats.isVisible())
+    header = room.page.findChildren(ChatHeader)[0]
+    qtbot.waitUntil(lambda: header.minimumSizeHint().width() <= header.width())
+    title = header.findChildren(ElidedLabel, "chatTitle")[0]
+    qtbot.waitUntil(lambda: title.width() >= header.width() // 4)
+    button(room.page, "Show or hide the chats").click()
+    assert chats.isVisible()
+    assert not panel.isVisible()
+    button(room.page, "Show or hide the sources").click()
+    assert panel.isVisible()
+    assert not chats.isVisible()
+    button(room.page, "Close the sources").click()
+    assert not panel.isVisible()

@@ -1,0 +1,211 @@
+"""What is done with chats and answers on the real page: copies, opinions, rewrites, files."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QAbstractButton, QFileDialog, QPlainTextEdit
+from pytestqt.qtbot import QtBot
+
+from desktop_rag.core.conversation import Conversation, Feedback, Role
+from desktop_rag.ui.chat.chat_header import ChatHeader
+from desktop_rag.ui.chat.conversation_list import ConversationList
+from desktop_rag.ui.composer.composer import Composer
+from desktop_rag.ui.documents.sources_panel import SourceCard
+from desktop_rag.ui.messages.segment_view import SegmentView
+from desktop_rag.ui.personal.rewrite_dialog import RewriteDialog
+from tests.servers.chat_server import ChatServer
+from tests.unit.ui.chat_room import (
+    QUESTION,
+    Room,
+    ask,
+    click,
+    conversation_titles,
+    is_answered,
+    named,
+    use,
+)
+from tests.unit.ui.rooms import button, listening_desktop
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from desktop_rag.core.library_events import Notice
+
+
+def test_an_earlier_question_is_asked_anew_in_a_copy(room: Room, qtbot: QtBot) -> None:
+    ask(room, qtbot)
+    ask(room, qtbot, "Does it burn oil?")
+    composer = room.page.findChildren(Composer)[0]
+    click(room, qtbot, "Edit and ask again", 1)
+    assert composer.text == "Does it burn oil?"
+    composer.set_text("What does it burn?")
+    button(composer, "Send the question").click()
+    chats = room.page.findChildren(ConversationList)[0]
+    qtbot.waitUntil(lambda: conversation_titles(chats) == [f"{QUESTION} (copy)", QUESTION])
+    qtbot.waitUntil(lambda: is_answered(room))
+    copy, original = room.chat.history.all()
+    assert said(room, copy) == [QUESTION, "What does it burn?"]
+    assert said(room, original) == [QUESTION, "Does it burn oil?"]
+
+
+def test_the_first_question_anew_is_a_chat_of_its_own(room: Room, qtbot: QtBot) -> None:
+    ask(room, qtbot)
+    composer = room.page.findChildren(Composer)[0]
+    click(room, qtbot, "Edit and ask again", 0)
+    button(composer, "Cancel").click()
+    assert composer.text == ""
+    click(room, qtbot, "Edit and ask again", 0)
+    composer.set_text("What does it burn?")
+    button(composer, "Send the question").click()
+    chats = room.page.findChildren(ConversationList)[0]
+    qtbot.waitUntil(lambda: conversation_titles(chats) == ["What does it burn?", QUESTION])
+    qtbot.waitUntil(lambda: is_answered(room))
+
+
+def test_a_chat_goes_on_in_a_copy(room: Room, qtbot: QtBot) -> None:
+    ask(room, qtbot)
+    ask(room, qtbot, "Does it burn oil?")
+    click(room, qtbot, "Go on from here in a copy", 0)
+    chats = room.page.findChildren(ConversationList)[0]
+    qtbot.waitUntil(lambda: f"{QUESTION} (copy)" in conversation_titles(chats))
+    qtbot.waitUntil(lambda: len(room.answers()) == 1)
+
+
+def test_an_answer_given_again_can_be_taken_back(
+    room: Room, server: ChatServer, qtbot: QtBot
+) -> None:
+    ask(room, qtbot)
+    offers: list[Callable[[], None]] = []
+    room.page.undo_offered.connect(lambda _notice, undo: offers.append(undo))
+    [before] = room.answers()
+    use(room, server)
+    click(room, qtbot, "Answer again", 0)
+    qtbot.waitUntil(lambda: room.answers() == ["The lamp is lit at dusk [1]. See nothing else."])
+    qtbot.waitUntil(lambda: bool(offers))
+    offers[0]()
+    qtbot.waitUntil(lambda: room.answers() == [before])
+
+
+def test_an_answer_is_liked_disliked_and_neither_again(room: Room, qtbot: QtBot) -> None:
+    ask(room, qtbot)
+    click(room, qtbot, "Like", 0)
+    qtbot.waitUntil(lambda: feedback(room) == Feedback.LIKED)
+    click(room, qtbot, "Dislike", 0)
+    qtbot.waitUntil(lambda: len(named(room, "Dislike (on)")) == len(named(room, "Like")) == 1)
+    assert feedback(room) == Feedback.DISLIKED
+    room.page.new_chat()
+    room.page.open_conversation(room.chat.history.all()[0])
+    click(room, qtbot, "Dislike (on)", 0)
+    qtbot.waitUntil(lambda: len(named(room, "Dislike")) == 1)
+    assert feedback(room) == Feedback.NONE
+
+
+def test_an_answer_is_rewritten_and_the_rewrite_deleted(room: Room, qtbot: QtBot) -> None:
+    ask(room, qtbot)
+    click(room, qtbot, "Rewrite the answer", 0)
+    dialog = opened_dialog(room, qtbot)
+    text = dialog.findChildren(QPlainTextEdit)[0]
+    assert text.toPlainText() == "The lamp is lit at dusk."
+    text.setPlainText("At seven.")
+    button(dialog, "Submit").click()
+    qtbot.waitUntil(lambda: any("rewritten by you" in words for words in room.words()))
+    click(room, qtbot, "Rewrite the answer", 0)
+    dialog = opened_dialog(room, qtbot)
+    assert dialog.findChildren(QPlainTextEdit)[0].toPlainText() == "At seven."
+    button(dialog, "Delete").click()
+    qtbot.waitUntil(
+        lambda: (
+            bool(room.answers()) and not any("rewritten by you" in words for words in room.words())
+        )
+    )
+    assert "lit at dusk" in room.answers()[0]
+
+
+def opened_dialog(room: Room, qtbot: QtBot) -> RewriteDialog:
+    def dialogs() -> list[RewriteDialog]:
+        return [d for d in room.page.findChildren(RewriteDialog) if d.isVisible()]
+
+    qtbot.waitUntil(lambda: bool(dialogs()))
+    return dialogs()[0]
+
+
+def feedback(room: Room) -> Feedback:
+    [conversation] = room.chat.history.all()
+    return room.chat.history.messages(conversation.conversation_id)[1].feedback
+
+
+def test_a_pinned_chat_is_written_to_a_file(room: Room, qtbot: QtBot, tmp_path: Path) -> None:
+    ask(room, qtbot)
+    chats = room.page.findChildren(ConversationList)[0]
+    qtbot.waitUntil(lambda: conversation_titles(chats) == [QUESTION])
+    header = room.page.findChildren(ChatHeader)[0]
+    header.pin_requested.emit()
+    qtbot.waitUntil(lambda: room.chat.history.all()[0].is_pinned)
+    header.export_requested.emit()
+    dialog = room.page.findChildren(QFileDialog, "exportDialog")[0]
+    target = tmp_path / "chat.md"
+    told: list[Notice] = []
+    room.page.told.connect(told.append)
+    dialog.fileSelected.emit(str(target))
+    dialog.reject()
+    qtbot.waitUntil(lambda: [n.title for n in told] == [f"Exported to {target}."])
+    assert "lit at dusk" in target.read_text(encoding="utf-8")
+
+
+def test_an_exported_chat_is_imported(room: Room, qtbot: QtBot, tmp_path: Path) -> None:
+    ask(room, qtbot)
+    [original] = room.chat.history.all()
+    path = tmp_path / "chat.json"
+    path.write_text(room.chat.history.export(original.conversation_id, ".json"), encoding="utf-8")
+    [before] = room.answers()
+    room.page.new_chat()
+    button(room.page, "Import a chat…").click()
+    dialog = room.page.findChildren(QFileDialog, "importDialog")[0]
+    dialog.fileSelected.emit(str(path))
+    dialog.reject()
+    qtbot.waitUntil(lambda: room.answers() == [before])
+    chats = room.page.findChildren(ConversationList)[0]
+    qtbot.waitUntil(lambda: conversation_titles(chats) == [QUESTION, QUESTION])
+
+
+def test_a_source_of_an_imported_chat_that_is_not_here_opens_nothing(
+    room: Room, qtbot: QtBot, tmp_path: Path
+) -> None:
+    ask(room, qtbot)
+    [original] = room.chat.history.all()
+    text = room.chat.history.export(original.conversation_id, ".json")
+    path = tmp_path / "chat.json"
+    (tmp_path / "other.md").write_text("Nobody asked for this.")
+    text = text.replace('"document_id": "', '"document_id": "no ')
+    text = text.replace(str(room.file), str(tmp_path / "other.md"))
+    path.write_text(text, encoding="utf-8")
+    room.page.new_chat()
+    with listening_desktop() as desktop:
+        button(room.page, "Import a chat…").click()
+        dialog = room.page.findChildren(QFileDialog, "importDialog")[0]
+        dialog.fileSelected.emit(str(path))
+        dialog.reject()
+        qtbot.waitUntil(lambda: bool(room.answers()))
+        shown_view(room).citation_clicked.emit(1)
+        qtbot.waitUntil(lambda: "Not in your library" in room.words())
+        card = room.page.findChildren(SourceCard)[0]
+        shown = [b.accessibleName() for b in card.findChildren(QAbstractButton) if b.isVisible()]
+        assert not [name for name in shown if "Open" in name or "Show source" in name]
+        QTest.mouseDClick(card, Qt.MouseButton.LeftButton)
+        # One of the chat that was exported does open: what was asked for before would be there too.
+        room.page.open_conversation(original)
+        qtbot.waitUntil(lambda: bool(room.answers()))
+        shown_view(room).citation_clicked.emit(1)
+        qtbot.waitUntil(lambda: str(room.file) in desktop.opened)
+        assert desktop.opened == [str(room.file)]
+
+
+def shown_view(room: Room) -> SegmentView:
+    return next(v for v in room.page.findChildren(SegmentView) if v.isVisible())
+
+
+def said(room: Room, conversation: Conversation) -> list[str]:
+    messages = room.chat.history.messages(conversation.conversation_id)
+    return [m.text for m in messages if m.role is Role.USER]

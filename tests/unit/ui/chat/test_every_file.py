@@ -1,0 +1,76 @@
+"""Every file can be asked by itself, after a question when that takes many requests."""
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QMessageBox
+from pytestqt.qtbot import QtBot
+
+from desktop_rag.ui.chat.chat_session import ChatSession
+from tests.servers.chat_server import ChatServer
+from tests.unit.ui.chat_room import Room, ask, click, is_answered, use
+
+EVERY_FILE = "Ask every file"
+
+
+def add_files(room: Room, qtbot: QtBot, count: int) -> None:
+    for number in range(count):
+        (room.file.parent / f"{number}.md").write_text(
+            f"# Lamp {number}\n\nThe lamp number {number} is lit at dusk.\n", encoding="utf-8"
+        )
+    qtbot.waitUntil(lambda: len(room.chat.search("lamp", limit=100)) > count, timeout=20_000)
+
+
+def question(room: Room) -> QMessageBox | None:
+    boxes = [box for box in room.page.findChildren(QMessageBox) if box.isVisible()]
+    return boxes[0] if boxes else None
+
+
+def press(box: QMessageBox, words: str) -> None:
+    next(b for b in box.buttons() if b.text().replace("&", "") == words).click()
+
+
+def test_a_few_files_are_asked_at_once(room: Room, qtbot: QtBot) -> None:
+    ask(room, qtbot)
+    click(room, qtbot, EVERY_FILE, 0)
+    qtbot.waitUntil(lambda: any(text.startswith("Lamp: The lamp") for text in room.answers()))
+    assert any("1 file matched, 1 read" in text for text in room.words())
+    assert question(room) is None
+
+
+def test_a_chat_that_is_closed_meanwhile_is_not_asked(room: Room, qtbot: QtBot) -> None:
+    ask(room, qtbot)
+    [answer] = room.answers()
+    first = room.chat.history.all()[0]
+    qtbot.waitUntil(lambda: not room.page.findChildren(ChatSession)[0].is_checking)
+    click(room, qtbot, EVERY_FILE, 0)
+    room.page.new_chat()
+    ask(room, qtbot, "What is lit at dusk?")
+    room.page.open_conversation(first)
+    qtbot.waitUntil(lambda: is_answered(room))
+    assert room.answers() == [answer]
+
+
+def test_many_requests_are_asked_about_first(room: Room, server: ChatServer, qtbot: QtBot) -> None:
+    add_files(room, qtbot, 30)
+    use(room, server)
+    ask(room, qtbot)
+    server.answer = "NOTHING"
+    click(room, qtbot, EVERY_FILE, 0)
+    qtbot.waitUntil(lambda: question(room) is not None)
+    box = question(room)
+    assert box is not None
+    assert box.textFormat() is Qt.TextFormat.PlainText
+    assert box.text().startswith("Ask 31 files?")
+    assert "test-model" in box.text()
+    press(box, "Cancel")
+    assert not any("Asked" in text for text in room.words())
+    click(room, qtbot, EVERY_FILE, 0)
+    qtbot.waitUntil(lambda: question(room) is not None)
+    box = question(room)
+    assert box is not None
+    press(box, "Ask them")
+    qtbot.waitUntil(
+        lambda: any("no file matched, 31 read" in text for text in room.words()),
+        timeout=20_000,
+    )
+    qtbot.waitUntil(lambda: is_answered(room))
+    assert "Nothing in your documents" in room.answers()[0]

@@ -1,0 +1,158 @@
+"""Writing a question: what sends it, what doesn't, how high the field is, what is asked."""
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QComboBox, QMenu
+from pytestqt.qtbot import QtBot
+
+from desktop_rag.core.domain import Collection
+from desktop_rag.core.question import Question
+from desktop_rag.ui.composer.composer import ALL_DOCUMENTS, ITS_COLLECTIONS, Composer, QuestionField
+from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.widgets.controls import IconButton
+
+
+@pytest.fixture
+def composer(theme: Theme, qtbot: QtBot) -> Composer:
+    composer = Composer(theme)
+    qtbot.addWidget(composer)
+    composer.resize(600, 120)
+    composer.show()
+    return composer
+
+
+def field(composer: Composer) -> QuestionField:
+    return composer.findChildren(QuestionField)[0]
+
+
+def button(composer: Composer, name: str) -> IconButton:
+    return composer.findChildren(IconButton, name)[0]
+
+
+def picker(composer: Composer) -> QComboBox:
+    return composer.findChildren(QComboBox)[0]
+
+
+def test_enter_sends_and_empties_the_field(composer: Composer, qtbot: QtBot) -> None:
+    qtbot.keyClicks(field(composer), "How high is it?")
+    with qtbot.waitSignal(composer.submitted) as sent:
+        qtbot.keyClick(field(composer), Qt.Key.Key_Return)
+    assert sent.args == [Question("How high is it?")]
+    assert composer.text == ""
+
+
+def test_shift_enter_starts_a_line(composer: Composer, qtbot: QtBot) -> None:
+    qtbot.keyClicks(field(composer), "a")
+    with qtbot.assertNotEmitted(composer.submitted):
+        qtbot.keyClick(field(composer), Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
+    qtbot.keyClicks(field(composer), "b")
+    assert composer.text == "a\nb"
+
+
+def test_nothing_but_spaces_is_not_sent(composer: Composer, qtbot: QtBot) -> None:
+    qtbot.keyClicks(field(composer), "   ")
+    assert not button(composer, "sendButton").isEnabled()
+    with qtbot.assertNotEmitted(composer.submitted):
+        qtbot.keyClick(field(composer), Qt.Key.Key_Return)
+
+
+def test_while_an_answer_comes_there_is_stop_and_no_send(composer: Composer, qtbot: QtBot) -> None:
+    composer.set_text("Next question")
+    composer.set_busy(True)
+    assert button(composer, "stopButton").isVisible()
+    assert not button(composer, "sendButton").isVisible()
+    with qtbot.assertNotEmitted(composer.submitted):
+        qtbot.keyClick(field(composer), Qt.Key.Key_Return)
+    with qtbot.waitSignal(composer.stop_requested):
+        qtbot.mouseClick(button(composer, "stopButton"), Qt.MouseButton.LeftButton)
+    composer.set_busy(False)
+    with qtbot.waitSignal(composer.submitted):
+        qtbot.mouseClick(button(composer, "sendButton"), Qt.MouseButton.LeftButton)
+
+
+def test_the_field_grows_to_six_lines(composer: Composer) -> None:
+    heights = []
+    for lines in (1, 2, 6, 7, 50):
+        composer.set_text("\n".join(["line"] * lines))
+        heights.append(field(composer).height())
+    assert heights[0] < heights[1] < heights[2]
+    assert heights[2] == heights[3] == heights[4]
+    composer.set_text("")
+    assert field(composer).height() == heights[0]
+
+
+def test_a_long_line_is_wrapped_and_counted(composer: Composer) -> None:
+    low = field(composer).height()
+    composer.set_text("word " * 100)
+    assert field(composer).height() > low
+
+
+def test_the_chosen_collection_is_asked(composer: Composer, qtbot: QtBot) -> None:
+    composer.set_collections([Collection("k1", "Papers"), Collection("k2", "A & <b>")])
+    assert [picker(composer).itemText(n) for n in range(3)] == [ALL_DOCUMENTS, "Papers", "A & <b>"]
+    composer.choose_collection("k2")
+    composer.set_text("What?")
+    with qtbot.waitSignal(composer.submitted) as sent:
+        qtbot.keyClick(field(composer), Qt.Key.Key_Enter)
+    assert sent.args == [Question("What?", "k2")]
+
+
+def test_the_choice_survives_a_new_list_of_collections(composer: Composer) -> None:
+    composer.set_collections([Collection("k1", "Papers"), Collection("k2", "Notes")])
+    composer.choose_collection("k2")
+    composer.set_collections([Collection("k2", "Notes"), Collection("k3", "More")])
+    assert composer.collection_id == "k2"
+    composer.set_collections([])
+    assert composer.collection_id == ""
+    assert not picker(composer).isVisible()
+
+
+def test_an_assistant_narrows_what_can_be_asked(composer: Composer) -> None:
+    papers, notes, more = (Collection(f"k{n}", name) for n, name in enumerate("abc"))
+    composer.set_collections([papers, notes, more])
+    composer.choose_collection("k2")
+    composer.offer_only(("k0", "k1"))
+    offered = [picker(composer).itemText(n) for n in range(picker(composer).count())]
+    assert offered == [ITS_COLLECTIONS, "a", "b"]
+    assert composer.collection_id == "", "what it does not ask is chosen no longer"
+    composer.choose_collection("k1")
+    composer.offer_only(())
+    assert (composer.collection_id, picker(composer).count()) == ("k1", 4)
+
+
+def syntax_menu(composer: Composer) -> QMenu:
+    button = next(
+        b for b in composer.findChildren(IconButton) if b.accessibleName() == "Search more exactly"
+    )
+    assert button.isVisible()
+    assert button.focusPolicy() & Qt.FocusPolicy.TabFocus
+    return button.menu()
+
+
+def test_the_syntax_is_told_and_put_where_the_cursor_is(composer: Composer, qtbot: QtBot) -> None:
+    actions = {a.text().partition("\t")[0]: a for a in syntax_menu(composer).actions()}
+    assert list(actions)[:3] == ['"exact words"', "-word", "file:report"]
+    actions["type:pdf"].trigger()
+    qtbot.keyClicks(field(composer), "md lamp")
+    actions["-word"].trigger()
+    qtbot.keyClicks(field(composer), "oil ")
+    actions["after:2024-01-31"].trigger()
+    assert composer.text == "type:md lamp -oil after:"
+    assert field(composer).hasFocus()
+
+
+def test_foreign_rich_text_is_pasted_as_text(composer: Composer) -> None:
+    composer.set_text("<img src='file:///dev/zero'>")
+    assert composer.text == "<img src='file:///dev/zero'>"
+
+
+def test_an_empty_field_has_nothing_to_scroll(composer: Composer, qtbot: QtBot) -> None:
+    line = field(composer)
+    qtbot.waitUntil(line.isVisible)
+    assert not line.verticalScrollBar().isVisible()
+    # As a style sheet does it, once the field stands in a window.
+    font = line.font()
+    font.setPointSize(3 * font.pointSize())
+    line.setFont(font)
+    qtbot.waitUntil(lambda: line.height() > line.fontMetrics().lineSpacing())
+    assert not line.verticalScrollBar().isVisible()

@@ -1,0 +1,111 @@
+"""Pictures as they are sent: upright, small enough, without what a camera wrote into them."""
+
+import zlib
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QImage
+from pytestqt.qtbot import QtBot
+
+from desktop_rag.core.errors import AppError
+from desktop_rag.ui.composer.image_reading import (
+    LONGEST_SIDE_PX,
+    as_sent,
+    is_image_name,
+    read_image,
+)
+
+
+def chunk(content: bytes) -> bytes:
+    """A part of a PNG: its length without the name, name and content, checksum."""
+    return (len(content) - 4).to_bytes(4) + content + zlib.crc32(content).to_bytes(4)
+
+
+# A drawing of 65,535 by 65,535 pixels, without any of them.
+HUGE = (
+    b"\x89PNG\r\n\x1a\n"
+    + chunk(b"IHDR\x00\x00\xff\xff\x00\x00\xff\xff\x08\x02\x00\x00\x00")
+    + chunk(b"IDAT" + zlib.compress(b""))
+)
+
+
+def picture(width: int, height: int) -> QImage:
+    made = QImage(width, height, QImage.Format.Format_ARGB32)
+    made.fill(Qt.GlobalColor.red)
+    return made
+
+
+def noise(width: int, height: int) -> QImage:
+    """What no PNG makes small."""
+    made = picture(width, height)
+    seed = 1
+    for y in range(height):
+        for x in range(width):
+            seed = seed * 1103515245 + 12345 & 0x7FFFFFFF
+            made.setPixel(x, y, 0xFF000000 | seed >> 7)
+    return made
+
+
+def sent(path: Path) -> QImage:
+    return QImage.fromData(read_image(path).data)
+
+
+@pytest.mark.parametrize("name", ["a.png", "a.jpg", "a.webp", "a.bmp"])
+def test_a_small_picture_stays_as_large_as_it_is(tmp_path: Path, name: str, qtbot: QtBot) -> None:
+    assert picture(60, 40).save(str(tmp_path / name))
+    image = sent(tmp_path / name)
+    assert (image.width(), image.height()) == (60, 40)
+    assert image.pixelColor(30, 20).red() > 240
+
+
+def test_a_large_one_becomes_smaller_and_keeps_its_shape(tmp_path: Path, qtbot: QtBot) -> None:
+    assert picture(4000, 1000).save(str(tmp_path / "a.jpg"))
+    image = sent(tmp_path / "a.jpg")
+    assert (image.width(), image.height()) == (LONGEST_SIDE_PX, LONGEST_SIDE_PX // 4)
+    pasted = QImage.fromData(as_sent(picture(4000, 2)).data)
+    assert (pasted.width(), pasted.height()) == (LONGEST_SIDE_PX, 1)
+
+
+def test_what_png_makes_large_goes_as_jpeg(qtbot: QtBot) -> None:
+    image = as_sent(noise(900, 700))
+    assert image.mime == "image/jpeg"
+    assert image.data.startswith(b"\xff\xd8")
+    assert as_sent(picture(900, 700)).mime == "image/png"
+
+
+def test_nothing_that_stood_beside_the_picture_is_sent(tmp_path: Path, qtbot: QtBot) -> None:
+    secret = picture(60, 40)
+    secret.setText("Location", "51.5 N, 0.1 W, at home")
+    assert secret.save(str(tmp_path / "a.png"))
+    assert b"at home" in (tmp_path / "a.png").read_bytes()
+    assert b"at home" not in read_image(tmp_path / "a.png").data
+
+
+@pytest.mark.parametrize(
+    ("content", "title"),
+    [
+        (b"", "no picture"),
+        (b"<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'/>", "no picture"),
+        (b"\x89PNG\r\n\x1a\n" + bytes(30), "damaged"),
+        (HUGE, "too large"),
+    ],
+)
+def test_what_is_no_picture_is_refused(
+    tmp_path: Path, content: bytes, title: str, qtbot: QtBot
+) -> None:
+    (tmp_path / "a.png").write_bytes(content)
+    with pytest.raises(AppError, match=title) as told:
+        read_image(tmp_path / "a.png")
+    assert told.value.hint
+
+
+def test_a_picture_that_is_gone_is_told(tmp_path: Path, qtbot: QtBot) -> None:
+    with pytest.raises(AppError, match="can't be opened"):
+        read_image(tmp_path / "a.png")
+
+
+def test_images_are_told_from_files_by_their_names() -> None:
+    assert is_image_name("Photo.JPG")
+    assert not is_image_name("drawing.svg")
+    assert not is_image_name("png")

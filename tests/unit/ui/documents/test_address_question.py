@@ -1,0 +1,79 @@
+"""S-04: before an address from an answer opens, the person sees where it really leads."""
+
+from collections.abc import Iterator
+
+import pytest
+from PySide6.QtCore import QObject, Qt, QUrl, Slot
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import QMessageBox, QWidget
+from pytestqt.qtbot import QtBot
+
+from desktop_rag.ui.documents.address_question import ask_to_open, real_place
+
+
+class Browser(QObject):
+    """Stands where the browser is."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.opened: list[str] = []
+
+    @Slot(QUrl)
+    def open_address(self, url: QUrl) -> None:
+        self.opened.append(url.toString())
+
+
+@pytest.fixture
+def browser() -> Iterator[Browser]:
+    browser = Browser()
+    QDesktopServices.setUrlHandler("https", browser, "open_address")  # pyright: ignore[reportArgumentType]
+    yield browser
+    QDesktopServices.unsetUrlHandler("https")
+
+
+@pytest.fixture
+def window(qtbot: QtBot) -> QWidget:
+    window = QWidget()
+    qtbot.addWidget(window)
+    window.show()
+    return window
+
+
+@pytest.mark.parametrize(
+    ("address", "place"),
+    [
+        ("https://example.org/a", "example.org"),
+        ("https://example.org@evil.example/a", "evil.example"),
+        ("https://\u0435xample.org/", "xn--xample-2of.org"),
+        ("mailto:ada@example.org", "ada@example.org"),
+    ],
+)
+def test_the_real_place(address: str, place: str) -> None:
+    assert real_place(address) == place
+
+
+def test_it_opens_only_after_yes(browser: Browser, window: QWidget, qtbot: QtBot) -> None:
+    box = ask_to_open("https://example.org/a<b>", window)
+    assert box is None
+    box = ask_to_open("https://example.org/a", window)
+    assert box is not None
+    assert box.textFormat() is Qt.TextFormat.PlainText
+    assert box.text().startswith("Open example.org?")
+    assert browser.opened == []
+    with qtbot.waitSignal(box.finished):
+        box.button(QMessageBox.StandardButton.Open).click()
+    assert browser.opened == ["https://example.org/a"]
+
+
+def test_cancel_opens_nothing(browser: Browser, window: QWidget, qtbot: QtBot) -> None:
+    box = ask_to_open("https://example.org/" + "a" * 500, window)
+    assert box is not None
+    assert "a" * 300 not in box.text()
+    with qtbot.waitSignal(box.finished):
+        box.button(QMessageBox.StandardButton.Cancel).click()
+    assert browser.opened == []
+
+
+@pytest.mark.parametrize("address", ["file:///etc/passwd", "javascript:x", "https://", "cite:1"])
+def test_other_addresses_are_not_even_asked_about(window: QWidget, address: str) -> None:
+    assert ask_to_open(address, window) is None

@@ -1,0 +1,145 @@
+"""A document as it was read, in a window of its own, over a real library."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QLineEdit, QListView, QScrollArea, QTabWidget, QWidget
+from pytestqt.qtbot import QtBot
+
+from desktop_rag.ingest.library import Library
+from desktop_rag.store.duckdb.database.database import Database
+from desktop_rag.ui.documents.document_text import DocumentText
+from desktop_rag.ui.documents.document_view import DocumentView, PlaceInDocument
+from desktop_rag.ui.documents.page_picture import PagePicture
+from desktop_rag.ui.foundation.bridge import Bridge
+from desktop_rag.ui.foundation.theme import Theme
+from tests.unit.ingest.read.samples import make_pdf
+from tests.unit.ui.rooms import button, field, make_library, texts
+
+Widget = TypeVar("Widget", bound=QWidget)
+LINES = "\n".join(f"line {n} of the last page" for n in range(40))
+PAGES = ["First page of all", "The wick is trimmed", LINES]
+TEXT = "# Lamp\n\nThe 🔦 keeper trims the wick at dusk.\n\n# Oil\n\nOil comes by boat.\n"
+
+
+@pytest.fixture
+def library(store: Database, tmp_path: Path) -> Iterator[Library]:
+    made = make_library(store, tmp_path / "home")
+    folder = tmp_path / "papers"
+    folder.mkdir()
+    (folder / "lamp.md").write_text(TEXT)
+    (folder / "report.pdf").write_bytes(make_pdf(PAGES))
+    (folder / "nothing.txt").write_text("")
+    made.add_source(folder)
+    made.start(watch=False)
+    assert made.wait_until_quiet(30)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def show(
+    library: Library, theme: Theme, bridge: Bridge, qtbot: QtBot
+) -> Callable[..., DocumentView]:
+    parent = QWidget()
+    qtbot.addWidget(parent)
+
+    def open_view(name: str, quote: str = "") -> DocumentView:
+        ids = {d.path.name: d.document_id for d in library.documents()}
+        text = library.text(ids[name])
+        start = text.find(quote) if quote else 0
+        end = start + len(quote) if quote else 0
+        view = DocumentView(bridge, library, theme, PlaceInDocument(ids[name], start, end), parent)
+        view.show()
+        qtbot.waitUntil(lambda: says(view, name))
+        return view
+
+    return open_view
+
+
+def inside(view: DocumentView, kind: type[Widget]) -> Widget:
+    found = view.findChild(kind)
+    assert isinstance(found, kind)
+    return found
+
+
+def says(view: DocumentView, text: str) -> bool:
+    return any(text in shown for shown in texts(view))
+
+
+def marked(view: DocumentView) -> list[str]:
+    texts = inside(view, DocumentText).extraSelections()
+    return [selection.cursor.selectedText() for selection in texts]
+
+
+def test_it_shows_the_passage_and_the_quote_in_it(show: Callable[..., DocumentView]) -> None:
+    view = show("lamp.md", "trims the wick")
+    assert marked(view) == ["The 🔦 keeper trims the wick at dusk.", "trims the wick"]
+    assert says(view, "1 of 2 · Lamp")
+
+
+def test_one_goes_through_the_passages(show: Callable[..., DocumentView], qtbot: QtBot) -> None:
+    view = show("lamp.md")
+    button(view, "Next passage").click()
+    assert marked(view) == ["Oil comes by boat."]
+    button(view, "Next passage").click()
+    assert field(view, QListView, "Passages").currentIndex().row() == 1
+    button(view, "Copy passage").click()
+    assert QGuiApplication.clipboard().text() == "Oil comes by boat."
+    button(view, "Previous passage").click()
+    assert says(view, "1 of 2 · Lamp")
+
+
+def test_words_are_found_in_the_text(show: Callable[..., DocumentView], qtbot: QtBot) -> None:
+    view = show("lamp.md")
+    find = field(view, QLineEdit, "Find in the text")
+    find.setText("BOAT")
+    qtbot.keyClick(find, Qt.Key.Key_Return)
+    assert inside(view, DocumentText).textCursor().selectedText() == "boat"
+    find.setText("submarine")
+    qtbot.keyClick(find, Qt.Key.Key_Return)
+    assert says(view, "Not found")
+
+
+def test_the_page_of_a_pdf_is_drawn_with_the_words_marked(
+    show: Callable[..., DocumentView], qtbot: QtBot
+) -> None:
+    view = show("report.pdf", "wick is trimmed")
+    tabs = inside(view, QTabWidget)
+    assert [tabs.tabText(n) for n in range(tabs.count())] == ["Text", "Page"]
+    tabs.setCurrentIndex(1)
+    qtbot.waitUntil(lambda: says(view, "Page 2 of 3"), timeout=20_000)
+    picture = inside(view, PagePicture)
+    assert picture.hasHeightForWidth()
+    assert picture.first_box_top > 0
+
+
+def test_the_page_is_scrolled_to_the_words(show: Callable[..., DocumentView], qtbot: QtBot) -> None:
+    view = show("report.pdf", "line 30 of")
+    inside(view, QTabWidget).setCurrentIndex(1)
+    scroll = next(s for s in view.findChildren(QScrollArea) if s.widget())
+    qtbot.waitUntil(lambda: scroll.verticalScrollBar().value() > 0, timeout=20_000)
+    top = inside(view, PagePicture).first_box_top - scroll.verticalScrollBar().value()
+    assert 0 < top < scroll.height()
+
+
+def test_a_document_without_passages_says_why(show: Callable[..., DocumentView]) -> None:
+    view = show("nothing.txt")
+    assert says(view, "Empty file.")
+    assert not button(view, "Next passage").isEnabled()
+    assert button(view, "Open file").isEnabled()
+
+
+def test_opening_tells_the_document_and_the_place(
+    show: Callable[..., DocumentView], qtbot: QtBot
+) -> None:
+    view = show("report.pdf", "wick is trimmed")
+    with qtbot.waitSignal(view.open_asked) as told:
+        button(view, "Open file").click()
+    assert told.args
+    document, anchor = told.args
+    assert (document.path.name, anchor.page) == ("report.pdf", 2)

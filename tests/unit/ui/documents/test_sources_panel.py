@@ -1,0 +1,204 @@
+"""The sources beside an answer: cited first, passages literal and marked, open and copy."""
+
+from dataclasses import replace
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QAbstractButton, QLabel
+from pytestqt.qtbot import QtBot
+
+from desktop_rag.core.anchors import Anchor
+from desktop_rag.core.conversation import NEAREST, SourceRef
+from desktop_rag.ui.documents.passage_text import PassageText, folded, split_at_quote, unwrapped
+from desktop_rag.ui.documents.sources_panel import SourceCard, SourcesPanel
+from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.widgets.controls import ElidedLabel
+
+PASSAGE = "The wick is cut level. " * 30 + "It is trimmed twice a night." + " Then it burns." * 30
+CITED = SourceRef(
+    2, "d2", "b.pdf", "B <i>x</i>", Anchor(page=4), PASSAGE, 0.9, "It is trimmed twice a night."
+)
+CITED = replace(CITED, is_cited=True)
+FOUND = SourceRef(1, "d1", "a.md", "A", Anchor(heading="Lamp › Wick"), "Short <b>one</b>.", 0.4)
+
+
+@pytest.fixture
+def panel(theme: Theme, qtbot: QtBot) -> SourcesPanel:
+    panel = SourcesPanel(theme)
+    qtbot.addWidget(panel)
+    panel.resize(340, 400)
+    panel.show()
+    panel.show_sources([FOUND, CITED])
+    return panel
+
+
+def cards(panel: SourcesPanel) -> dict[int, SourceCard]:
+    return {card.source.n: card for card in panel.findChildren(SourceCard)}
+
+
+def press(card: SourceCard, name: str) -> None:
+    buttons = card.findChildren(QAbstractButton)
+    next(b for b in buttons if name in {b.accessibleName(), b.text()}).click()
+
+
+def test_cited_sources_come_first(panel: SourcesPanel, qtbot: QtBot) -> None:
+    qtbot.waitUntil(lambda: cards(panel)[1].y() > cards(panel)[2].y() > 0)
+    texts = [label.text() for label in panel.findChildren(QLabel)]
+    assert {"Cited · 1", "Also found · 1", "2 sources"} <= set(texts)
+
+
+def test_a_card_says_where_it_is_from(panel: SourcesPanel) -> None:
+    titles = [label.full_text for label in cards(panel)[2].findChildren(ElidedLabel)]
+    assert titles == ["B <i>x</i>", "page 4", "b.pdf"]
+    assert [label.full_text for label in cards(panel)[1].findChildren(ElidedLabel)] == [
+        "A",
+        "Lamp › Wick",
+        "a.md",
+    ]
+
+
+def lines(card: SourceCard) -> list[str]:
+    return [label.full_text for label in card.findChildren(ElidedLabel)]
+
+
+def test_a_document_is_named_once_for_passages_that_follow_each_other(
+    panel: SourcesPanel, qtbot: QtBot
+) -> None:
+    more = replace(FOUND, n=3, anchor=Anchor(heading="Lamp › Oil"))
+    nameless = replace(FOUND, n=4, anchor=Anchor())
+    panel.show_sources([FOUND, more, nameless, replace(FOUND, n=5, document_id="d9")])
+    qtbot.waitUntil(lambda: set(cards(panel)) == {1, 3, 4, 5})
+    shown = cards(panel)
+    assert lines(shown[1]) == ["A", "Lamp › Wick", "a.md"]
+    assert lines(shown[3]) == ["Lamp › Oil"]
+    assert lines(shown[4]) == ["A", "a.md"]
+    assert lines(shown[5]) == ["A", "Lamp › Wick", "a.md"]
+
+
+def test_where_else_the_text_stands_is_said(panel: SourcesPanel, qtbot: QtBot) -> None:
+    copies = ("/old/<b>/a.md", "/x/copy/a.md", "/y/a.md")
+    panel.show_sources([replace(FOUND, n=7, also_in=copies)])
+    qtbot.waitUntil(lambda: set(cards(panel)) == {7})
+    [label] = [w for w in cards(panel)[7].findChildren(ElidedLabel) if "also" in w.full_text]
+    assert label.full_text == "also in <b>/a.md, copy/a.md and 1 more"
+    assert label.textFormat() is Qt.TextFormat.PlainText
+    panel.resize(200, 400)
+    assert "/y/a.md" in label.toolTip()
+    assert "&lt;b&gt;" in label.toolTip()
+
+
+def test_what_only_came_nearest_is_named_so(panel: SourcesPanel, qtbot: QtBot) -> None:
+    panel.show_sources([], [FOUND, replace(FOUND, n=2, document_id="d9")])
+
+    def shown() -> set[str]:
+        return {label.text() for label in panel.findChildren(QLabel) if label.isVisible()}
+
+    qtbot.waitUntil(lambda: len(cards(panel)) == 2 and {"Nearest passages", NEAREST} <= shown())
+    assert panel.sources == ()
+    panel.show_sources([])
+    qtbot.waitUntil(lambda: cards(panel) == {})
+
+
+def test_the_passage_is_folded_around_its_quote(panel: SourcesPanel) -> None:
+    passage = cards(panel)[2].findChildren(PassageText)[0]
+    assert len(passage.toPlainText()) < 350
+    assert "It is trimmed twice a night." in passage.toPlainText()
+    press(cards(panel)[2], "Show more")
+    assert passage.toPlainText() == PASSAGE.strip()
+    press(cards(panel)[2], "Show less")
+    assert len(passage.toPlainText()) < 350
+
+
+def test_the_quote_is_marked(panel: SourcesPanel, theme: Theme) -> None:
+    passage = cards(panel)[2].findChildren(PassageText)[0]
+    cursor = passage.document().find("trimmed")
+    assert cursor.charFormat().background().color() == theme.colour("highlight")
+    cursor = passage.document().find("wick")
+    assert cursor.charFormat().background().style() is Qt.BrushStyle.NoBrush
+
+
+def test_open_and_double_click_ask_for_the_file(panel: SourcesPanel, qtbot: QtBot) -> None:
+    with qtbot.waitSignal(panel.open_requested) as asked:
+        press(cards(panel)[2], "Open source 2 at its place")
+    assert asked.args == [CITED]
+    with qtbot.waitSignal(panel.open_requested):
+        qtbot.mouseDClick(cards(panel)[2], Qt.MouseButton.LeftButton)
+
+
+def test_copy_gives_the_whole_passage(panel: SourcesPanel) -> None:
+    press(cards(panel)[2], "Copy the passage of source 2")
+    assert QGuiApplication.clipboard().text() == PASSAGE
+
+
+def test_choosing_marks_one_card(panel: SourcesPanel) -> None:
+    panel.choose(1)
+    panel.choose(2)
+    assert cards(panel)[2].property("chosen") is True
+    assert cards(panel)[1].property("chosen") is False
+
+
+def test_other_sources_take_their_place(panel: SourcesPanel, qtbot: QtBot) -> None:
+    panel.show_sources([replace(FOUND, n=7)])
+    qtbot.waitUntil(lambda: list(cards(panel)) == [7])
+    panel.show_sources([])
+    qtbot.waitUntil(lambda: cards(panel) == {})
+
+
+def test_a_panel_of_found_sources_has_no_headings(theme: Theme, qtbot: QtBot) -> None:
+    panel = SourcesPanel(theme)
+    qtbot.addWidget(panel)
+    panel.show_sources([FOUND])
+    texts = [label.text() for label in panel.findChildren(QLabel)]
+    assert "1 source" in texts
+    assert not any(text.startswith("Also found") for text in texts)
+
+
+@pytest.mark.parametrize(
+    ("passage", "quote", "expected"),
+    [
+        ("short", "", "short"),
+        ("one two", "two", "one two"),
+        ("x" * 400, "", "x" * 280 + " …"),
+        ("word " * 100 + "END", "END", "… " + "word " * 17 + "END"),
+    ],
+)
+def test_folded(passage: str, quote: str, expected: str) -> None:
+    assert folded(passage, quote) == expected
+
+
+@pytest.mark.parametrize(
+    ("quote", "parts"),
+    [("b", ("a ", "b", " c")), ("", ("a b c", "", "")), ("z", ("a b c", "", ""))],
+)
+def test_split_at_quote(quote: str, parts: tuple[str, str, str]) -> None:
+    assert split_at_quote("a b c", quote) == parts
+
+
+def test_lines_of_a_page_are_put_together_and_those_of_a_table_are_not() -> None:
+    text = "The wick is cut level every evening at dusk,\nand never by day.\nWick 12\nlamp 3"
+    shown = unwrapped(text, 40)
+    assert shown == text.replace("dusk,\nand", "dusk, and")
+    assert len(shown) == len(text)
+    assert unwrapped(text, 60) == text
+
+
+def test_a_quote_across_lines_of_a_page_is_marked(theme: Theme, qtbot: QtBot) -> None:
+    text = "Of the wick it is known that it is cut level each\nevening."
+    source = replace(FOUND, text=text, quote="cut level each\nevening", anchor=Anchor(page=1))
+    card = SourceCard(theme, source)
+    qtbot.addWidget(card)
+    passage = card.findChildren(PassageText)[0]
+    assert passage.toPlainText() == text.replace("\n", " ")
+    cursor = passage.document().find("each evening")
+    assert cursor.charFormat().background().color() == theme.colour("highlight")
+
+
+def test_a_card_that_follows_is_no_higher_than_its_buttons(theme: Theme, qtbot: QtBot) -> None:
+    card = SourceCard(theme, replace(FOUND, text="Short."), follows=True)
+    qtbot.addWidget(card)
+    card.resize(320, 200)
+    card.show()
+    [place] = card.findChildren(ElidedLabel)
+    copy = next(b for b in card.findChildren(QAbstractButton) if "Copy" in b.accessibleName())
+    qtbot.waitUntil(lambda: abs(place.geometry().center().y() - copy.geometry().center().y()) <= 1)

@@ -1,0 +1,199 @@
+"""The door between the Qt thread and the rest: order, budget, cancel, dead owners, loud bugs."""
+
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+from PySide6.QtCore import QCoreApplication, QElapsedTimer, QObject, QThread, QTimer
+from pytestqt.qtbot import QtBot
+
+from desktop_rag.core.errors import AppError, Cancelled
+from desktop_rag.ui.foundation.bridge import Bridge
+
+SLOWEST_TICK_MS = 60
+
+
+def test_a_result_comes_back_on_the_qt_thread(bridge: Bridge, qtbot: QtBot) -> None:
+    seen: list[tuple[int, bool, bool]] = []
+    ui_thread = QThread.currentThread()
+    main = threading.current_thread()
+    bridge.run(
+        bridge,
+        lambda: threading.current_thread() is main,
+        lambda is_main: seen.append((1, is_main, QThread.currentThread() is ui_thread)),
+    )
+    qtbot.waitUntil(lambda: bool(seen))
+    assert seen == [(1, False, True)]
+
+
+def test_posts_of_each_thread_arrive_in_order(bridge: Bridge, qtbot: QtBot) -> None:
+    seen: list[tuple[int, int]] = []
+    bridge.posted.connect(seen.append)
+    threads = [
+        threading.Thread(target=lambda t=t: [bridge.post((t, n)) for n in range(2000)])
+        for t in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    qtbot.waitUntil(lambda: len(seen) == 8000, timeout=20_000)
+    for thread in threads:
+        thread.join()
+    for t in range(4):
+        assert [n for thread, n in seen if thread == t] == list(range(2000))
+
+
+def test_many_slow_deliveries_leave_the_loop_alive(bridge: Bridge, qtbot: QtBot) -> None:
+    gaps: list[int] = []
+    clock, timer, done = QElapsedTimer(), QTimer(interval=0), []
+
+    def work_a_millisecond(event: object) -> None:
+        stop_at = time.perf_counter() + 0.001
+        while time.perf_counter() < stop_at:
+            pass
+        done.append(event)
+
+    clock.start()
+    timer.timeout.connect(lambda: gaps.append(clock.restart()))
+    bridge.posted.connect(work_a_millisecond)
+    for n in range(400):
+        bridge.post(n)
+    timer.start()
+    qtbot.waitUntil(lambda: len(done) == 400, timeout=20_000)
+    timer.stop()
+    assert done == list(range(400))
+    assert len(gaps) > 10
+    assert sorted(gaps)[len(gaps) // 2] <= SLOWEST_TICK_MS
+
+
+def test_a_stream_arrives_in_order_and_ends(bridge: Bridge, qtbot: QtBot) -> None:
+    seen: list[int | str] = []
+    bridge.stream(bridge, lambda _cancel: range(500), seen.append, lambda: seen.append("end"))
+    qtbot.waitUntil(lambda: "end" in seen)
+    assert seen == [*range(500), "end"]
+
+
+def endless(cancel: threading.Event) -> Iterator[str]:
+    while not cancel.wait(0.002):
+        yield "more"
+    yield "last"
+
+
+def test_stop_hears_the_stream_out(bridge: Bridge, qtbot: QtBot) -> None:
+    seen: list[str] = []
+    job = bridge.stream(bridge, endless, seen.append, lambda: seen.append("end"))
+    qtbot.waitUntil(lambda: "more" in seen)
+    job.stop()
+    qtbot.waitUntil(lambda: "end" in seen)
+    assert seen[-2:] == ["last", "end"]
+
+
+def test_cancel_drops_what_is_still_sent(bridge: Bridge, qtbot: QtBot) -> None:
+    seen: list[str] = []
+    ended = threading.Event()
+
+    def watched(cancel: threading.Event) -> Iterator[str]:
+        yield from endless(cancel)
+        ended.set()
+
+    job = bridge.stream(bridge, watched, seen.append, lambda: seen.append("end"))
+    qtbot.waitUntil(lambda: bool(seen))
+    job.cancel()
+    count = len(seen)
+    qtbot.waitUntil(ended.is_set)
+    flush(bridge, qtbot)
+    assert len(seen) == count
+    assert "last" not in seen
+
+
+def flush(bridge: Bridge, qtbot: QtBot) -> None:
+    """Wait until everything enqueued so far has been delivered."""
+    arrived: list[object] = []
+    bridge.posted.connect(arrived.append)
+    bridge.post("flush")
+    qtbot.waitUntil(lambda: "flush" in arrived)
+    bridge.posted.disconnect(arrived.append)
+
+
+def test_nothing_is_called_for_a_deleted_owner(bridge: Bridge, qtbot: QtBot) -> None:
+    owner, seen = QObject(), []
+    may_end = threading.Event()
+    bridge.run(owner, lambda: may_end.wait(10), seen.append)
+    with qtbot.waitSignal(owner.destroyed):
+        owner.deleteLater()
+    may_end.set()
+    bridge.run(bridge, lambda: None, lambda _: seen.append("other"))
+    qtbot.waitUntil(lambda: "other" in seen)
+    flush(bridge, qtbot)
+    assert seen == ["other"]
+
+
+def fail() -> None:
+    raise AppError("The disk is full.", "Free some space.")
+
+
+def test_an_app_error_goes_to_failed(bridge: Bridge, qtbot: QtBot) -> None:
+    seen: list[AppError] = []
+    bridge.run(bridge, fail, failed=seen.append)
+    qtbot.waitUntil(lambda: bool(seen))
+    assert seen[0].title == "The disk is full."
+
+
+def test_an_app_error_nobody_takes_is_posted(bridge: Bridge, qtbot: QtBot) -> None:
+    with qtbot.waitSignal(bridge.posted) as blocker:
+        bridge.run(bridge, fail)
+    assert blocker.args
+    assert isinstance(blocker.args[0], AppError)
+
+
+def test_an_app_error_in_mid_stream_follows_its_items(bridge: Bridge, qtbot: QtBot) -> None:
+    seen: list[object] = []
+
+    def items(_cancel: threading.Event) -> Iterator[int]:
+        yield 1
+        fail()
+
+    bridge.stream(bridge, items, seen.append, failed=lambda e: seen.append(e.title))
+    qtbot.waitUntil(lambda: len(seen) == 2)
+    assert seen == [1, "The disk is full."]
+
+
+@pytest.mark.parametrize("is_stream", [False, True])
+def test_a_bug_is_raised_loudly_on_the_qt_thread(
+    bridge: Bridge, qtbot: QtBot, *, is_stream: bool
+) -> None:
+    after: list[str] = []
+    with qtbot.captureExceptions() as caught:
+        if is_stream:
+            bridge.stream(bridge, lambda _cancel: [str(1 // 0)], after.append)
+        else:
+            bridge.run(bridge, lambda: 1 // 0)
+        qtbot.waitUntil(lambda: bool(caught))
+        bridge.run(bridge, lambda: "alive", after.append)
+        qtbot.waitUntil(lambda: after == ["alive"])
+    assert caught[0][0] is ZeroDivisionError
+
+
+def test_cancelled_work_is_silent(bridge: Bridge, qtbot: QtBot) -> None:
+    def stop() -> None:
+        raise Cancelled
+
+    seen: list[object] = []
+    bridge.run(bridge, stop, seen.append, seen.append)
+    bridge.run(bridge, lambda: "next", seen.append)
+    qtbot.waitUntil(lambda: "next" in seen)
+    flush(bridge, qtbot)
+    assert seen == ["next"]
+
+
+def test_close_cancels_and_waits(qtbot: QtBot) -> None:
+    bridge, seen = Bridge(), []
+    bridge.stream(bridge, endless, seen.append)
+    qtbot.waitUntil(lambda: bool(seen))
+    bridge.close()
+    names = {thread.name for thread in threading.enumerate()}
+    assert not any(name.startswith("window-work") for name in names)
+    bridge.post("too late")
+    count = len(seen)
+    QCoreApplication.processEvents()
+    assert len(seen) == count

@@ -1,0 +1,167 @@
+"""Themes: the same roles in both, readable pairs, style sheets that name only roles there are."""
+
+import re
+from pathlib import Path
+
+import pytest
+from PySide6.QtGui import QColor, QPalette
+from PySide6.QtWidgets import QApplication, QPushButton
+from pytestqt.qtbot import QtBot
+
+from desktop_rag.core.paths import resources_dir
+from desktop_rag.ui.foundation.theme import (
+    Scheme,
+    Theme,
+    load_scheme,
+    load_schemes,
+    load_style_sheet,
+)
+
+READABLE = 4.5
+VISIBLE = 3.0
+GROUNDS = ("window", "surface", "sunken", "sidebar")
+PAIRS = [
+    *((role, ground) for ground in GROUNDS for role in ("text", "muted", "accent", "link")),
+    *((role, ground) for ground in GROUNDS for role in ("danger", "warning", "success")),
+    ("muted", "rail"),
+    ("muted", "hover"),
+    ("text", "hover"),
+    ("muted", "accent_wash"),
+    ("accent_text", "accent"),
+    ("accent_text", "accent_hover"),
+    ("accent_soft_text", "accent_soft"),
+    ("bubble_text", "bubble"),
+    ("selection_text", "selection"),
+    ("highlight_text", "highlight"),
+    ("danger_text", "danger"),
+    ("danger_text", "danger_hover"),
+    ("danger_soft_text", "danger_soft"),
+    ("warning_soft_text", "warning_soft"),
+    ("success_soft_text", "success_soft"),
+    *((f"code_{kind}", "code_surface") for kind in ("text", "comment", "keyword", "string")),
+    *((f"code_{kind}", "code_surface") for kind in ("number", "name", "builtin")),
+]
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance as WCAG 2 defines it."""
+    channels = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(scheme: Scheme, one: str, other: str) -> float:
+    dim, bright = sorted((luminance(scheme.roles[one]), luminance(scheme.roles[other])))
+    return (bright + 0.05) / (dim + 0.05)
+
+
+@pytest.mark.parametrize("position", [0, 1], ids=["light", "dark"])
+def test_role_pairs_are_readable(position: int) -> None:
+    scheme = load_schemes(resources_dir() / "themes")[position]
+    poor = {pair: round(contrast(scheme, *pair), 2) for pair in PAIRS}
+    assert {pair: value for pair, value in poor.items() if value < READABLE} == {}
+
+
+@pytest.mark.parametrize("position", [0, 1], ids=["light", "dark"])
+def test_the_focused_frame_is_visible(position: int) -> None:
+    scheme = load_schemes(resources_dir() / "themes")[position]
+    assert min(contrast(scheme, "accent", ground) for ground in GROUNDS) >= VISIBLE
+
+
+def test_style_sheets_name_only_what_there_is(theme: Theme) -> None:
+    sheet = load_style_sheet(resources_dir() / "qss")
+    extra = {"images", "font_small", "font_body", "font_reading", "font_heading", "font_title"}
+    assert set(sheet.get_identifiers()) <= theme.colours.keys() | extra
+
+
+def test_style_sheets_hold_no_colour_of_their_own() -> None:
+    sheets = "\n".join(f.read_text("utf-8") for f in (resources_dir() / "qss").glob("*.qss"))
+    assert re.findall(r":[^;{}]*#[0-9a-fA-F]{3,8}\b[^{}]*;", sheets) == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_indicator_pictures_have_the_colours_of_their_theme(scheme: str) -> None:
+    roles = load_scheme(resources_dir() / "themes" / f"{scheme}.toml").roles
+    expected = {"down": "muted", "up": "muted", "tick": "accent_text", "dot": "accent_text"}
+    for name, role in expected.items():
+        svg = (resources_dir() / "qss" / scheme / f"{name}.svg").read_text("utf-8")
+        assert set(re.findall("#[0-9a-f]{6}", svg)) == {roles[role]}, name
+
+
+def write_theme(folder: Path, name: str, roles: str) -> None:
+    text = f'[theme]\nname = "X"\nis_dark = false\n[colours]\nred = "#aa0000"\n[roles]\n{roles}\n'
+    (folder / f"{name}.toml").write_text(text, encoding="utf-8")
+
+
+def test_a_role_without_a_colour_is_an_error(tmp_path: Path) -> None:
+    write_theme(tmp_path, "light", 'text = "blue"')
+    with pytest.raises(ValueError, match="text names no colour: blue"):
+        load_scheme(tmp_path / "light.toml")
+
+
+def test_a_colour_that_is_none_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "x.toml").write_text(
+        '[theme]\nname = "X"\nis_dark = false\n[colours]\na = "red"\n[roles]\ntext = "a"\n', "utf-8"
+    )
+    with pytest.raises(ValueError, match="a is no colour: red"):
+        load_scheme(tmp_path / "x.toml")
+
+
+def test_a_role_only_one_theme_has_is_an_error(tmp_path: Path) -> None:
+    write_theme(tmp_path, "light", 'text = "red"')
+    write_theme(tmp_path, "dark", 'text = "red"\nmuted = "red"')
+    with pytest.raises(ValueError, match="muted"):
+        load_schemes(tmp_path)
+
+
+def test_a_style_sheet_with_an_unknown_token_is_an_error(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    resources = resources_dir()
+    for folder in ("themes", "icons"):
+        (tmp_path / folder).symlink_to(resources / folder)
+    (tmp_path / "qss").mkdir()
+    (tmp_path / "qss" / "x.qss").write_text("QWidget { color: $nowhere; }", encoding="utf-8")
+    with pytest.raises(KeyError, match="nowhere"):
+        Theme(qapp, tmp_path)
+
+
+def test_switching_changes_palette_icons_and_tells(theme: Theme, qtbot: QtBot) -> None:
+    button = QPushButton()
+    qtbot.addWidget(button)
+    theme.set_icon(button, "send:text")
+    before = button.icon().cacheKey()
+    with qtbot.waitSignal(theme.changed):
+        theme.apply("dark")
+    assert theme.is_dark
+    assert QApplication.palette().color(QPalette.ColorRole.Window) == theme.colour("window")
+    assert button.icon().cacheKey() != before
+    theme.apply("light")
+    assert theme.colour("window") == QColor(theme.colours["window"])
+    assert not theme.is_dark
+
+
+def test_applying_the_same_scheme_again_does_nothing(theme: Theme, qtbot: QtBot) -> None:
+    with qtbot.assertNotEmitted(theme.changed):
+        theme.apply("light")
+
+
+def test_icons_are_drawn_in_the_colour_of_their_role(theme: Theme) -> None:
+    image = theme.icon("stop:danger").pixmap(48, 48).toImage()
+    assert image.pixelColor(24, 24) == theme.colour("danger")
+
+
+def test_an_icon_or_scheme_that_is_not_there_is_an_error(theme: Theme) -> None:
+    with pytest.raises(KeyError):
+        theme.icon("no-such-shape")
+    with pytest.raises(ValueError, match="No such colour scheme"):
+        theme.apply("sepia")
+
+
+def test_an_icon_of_a_deleted_button_is_forgotten(theme: Theme, qtbot: QtBot) -> None:
+    button = QPushButton()
+    theme.set_icon(button, "send")
+    with qtbot.waitSignal(button.destroyed):
+        button.deleteLater()
+    theme.apply("dark")
+    assert theme.is_dark

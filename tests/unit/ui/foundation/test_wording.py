@@ -1,0 +1,98 @@
+"""Numbers, times and states in words."""
+
+from datetime import datetime
+
+import pytest
+
+from desktop_rag.core.domain import DocumentState
+from desktop_rag.core.library_events import DocumentCounts
+from desktop_rag.ui.foundation.wording import (
+    count_of,
+    counts_in_words,
+    duration_left,
+    moment_in_words,
+    one_line,
+    percent,
+    size_in_words,
+)
+
+NOW = datetime(2026, 3, 14, 15, 0).astimezone().timestamp()  # noqa: DTZ001, RUF100
+
+
+def test_counts_name_only_what_there_is() -> None:
+    counts = DocumentCounts(
+        {
+            DocumentState.SEARCHABLE: 1990,
+            DocumentState.SEARCHABLE_BY_WORDS: 5,
+            DocumentState.FAILED: 3,
+            DocumentState.GONE: 7,
+        }
+    )
+    expected = "1,998 files: 1,990 searchable, 5 by words only so far, 3 failed, 7 gone for now"
+    assert counts_in_words(counts) == expected
+
+
+def test_counts_of_one_and_of_no_file() -> None:
+    assert counts_in_words(DocumentCounts({DocumentState.WAITING: 1})) == "1 file: 1 waiting"
+    assert counts_in_words(DocumentCounts()) == "no files yet"
+    assert count_of(1000, "passage") == "1,000 passages"
+
+
+@pytest.mark.parametrize(
+    ("fraction", "words"),
+    [(0.0, "0.0 %"), (0.4371, "43.7 %"), (0.99999, "99.9 %"), (1.0, "100.0 %"), (1.2, "100.0 %")],
+)
+def test_percent_has_decimals_and_is_never_full_too_early(fraction: float, words: str) -> None:
+    assert percent(fraction) == words
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (None, ""),
+        (12, "less than a minute left"),
+        (120, "about 2 min left"),
+        (3600, "about 1 h left"),
+        (5460, "about 1 h 31 min left"),
+    ],
+)
+def test_duration_left(seconds: float | None, words: str) -> None:
+    assert duration_left(seconds) == words
+
+
+@pytest.mark.parametrize(
+    ("size_bytes", "words"),
+    [(0, "0 bytes"), (1, "1 byte"), (1024, "1.0 KB"), (3_500_000, "3.3 MB"), (1 << 41, "2.0 TB")],
+)
+def test_size(size_bytes: int, words: str) -> None:
+    assert size_in_words(size_bytes) == words
+
+
+@pytest.mark.parametrize(
+    ("age_s", "words"),
+    [
+        (5, "just now"),
+        (300, "5 min ago"),
+        (2 * 3600, "13:00"),
+        (-600, "15:10"),
+        (9 * 86_400, "5 Mar"),
+        (400 * 86_400, "7 Feb 2025"),
+    ],
+)
+def test_moment(age_s: float, words: str) -> None:
+    assert moment_in_words(NOW - age_s, NOW) == words
+
+
+def test_never_has_no_moment() -> None:
+    assert moment_in_words(0.0, NOW) == ""
+
+
+@pytest.mark.parametrize(
+    "odd", ["\n", "\t", "\x00", "\u202e", "\u2066", "\u2028", "\x9b", "\udcff", "\u200f"]
+)
+def test_one_line_makes_what_is_not_for_eyes_visible(odd: str) -> None:
+    assert one_line(f"bill{odd}fdp.exe") == "bill□fdp.exe"
+
+
+def test_one_line_leaves_writing_of_all_peoples_alone() -> None:
+    assert one_line("Überblick – 日本語 עברית 👩‍🔬.pdf") == "Überblick – 日本語 עברית 👩‍🔬.pdf"

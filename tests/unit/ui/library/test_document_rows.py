@@ -1,0 +1,92 @@
+"""Rows of the table of documents: folders, order, cells."""
+
+from dataclasses import replace
+from operator import attrgetter
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from desktop_rag.core.domain import DocumentState
+from desktop_rag.ui.library.document_rows import (
+    STATES_OF_GROUP,
+    Column,
+    Row,
+    StateGroup,
+    cell_text,
+    make_table,
+    merged,
+    sort_key,
+)
+from tests.unit.ui.rooms import make_document
+
+ROOTS = {"papers": "/docs/papers"}
+
+
+@pytest.mark.parametrize(
+    ("path", "root", "folder", "name"),
+    [
+        ("/docs/papers/2024/a.md", "/docs/papers", "papers/2024", "a.md"),
+        ("/docs/papers/a.md", "/docs/papers", "papers", "a.md"),
+        ("/docs/papers-old/a.md", "/docs/papers", "/docs/papers-old", "a.md"),
+        ("/docs/a.md", "/docs/a.md", "/docs", "a.md"),
+        ("/docs/a.md", "", "/docs", "a.md"),
+        ("/top/a.md", "/top", "top", "a.md"),
+    ],
+)
+def test_folder_begins_with_the_name_of_the_source(
+    path: str, root: str, folder: str, name: str
+) -> None:
+    row = Row(replace(make_document("x"), path=Path(path)), root)
+    assert (row.folder, row.name) == (folder, name)
+
+
+def test_table_is_by_name_and_without_what_is_gone() -> None:
+    documents = [
+        make_document("b.md", DocumentState.FAILED),
+        make_document("A.md"),
+        make_document("c.md", DocumentState.GONE),
+        replace(make_document("kept.md", DocumentState.GONE), gone_at=7.0),
+    ]
+    table = make_table(documents, ROOTS)
+    assert [row.name for row in table.rows] == ["A.md", "b.md", "kept.md"]
+    assert "/docs/papers/c.md" not in table.by_id
+    assert table.counts["papers"][DocumentState.FAILED] == 1
+    assert table.counts["papers"][DocumentState.GONE] == 1
+
+
+@given(st.lists(st.text(max_size=3)), st.lists(st.text(max_size=3)))
+def test_merging_gives_what_sorting_gives(old: list[str], new: list[str]) -> None:
+    numbered = list(enumerate([*old, *new]))
+    rows = [Row(make_document(f"{name}{n}".replace("/", "_")), "") for n, name in numbered]
+    ordered = sorted(rows[: len(old)], key=attrgetter("key"))
+    result = merged(ordered, rows[len(old) :])
+    assert result == sorted(rows, key=attrgetter("key"))
+
+
+def test_equal_rows_stand_by_name_in_every_column() -> None:
+    first, second = (Row(make_document(name), "") for name in ("a.md", "B.md"))
+    for column in Column:
+        assert sort_key(first, column) < sort_key(second, column)
+
+
+def test_rows_with_a_reason_stand_first_and_states_in_order_of_work() -> None:
+    plain, failed = (Row(make_document(n), "") for n in ("a.md", "b.md"))
+    failed.read(make_document("b.md", DocumentState.FAILED, reason="Encrypted."), "")
+    assert sort_key(failed, Column.REASON) < sort_key(plain, Column.REASON)
+    assert sort_key(plain, Column.STATE) < sort_key(failed, Column.STATE)
+
+
+def test_cells_keep_foreign_text_on_one_line() -> None:
+    row = Row(make_document("a\nb.md", DocumentState.FAILED, reason="no\u202etext"), "")
+    assert cell_text(row, Column.NAME) == "a□b.md"
+    assert cell_text(row, Column.REASON) == "no□text"
+    assert cell_text(row, Column.STATE) == "Failed"
+    assert cell_text(row, Column.INDEXED) == ""
+
+
+def test_every_state_belongs_to_one_group_beside_all() -> None:
+    groups = [states for group, states in STATES_OF_GROUP.items() if group is not StateGroup.ALL]
+    in_groups = [state for states in groups for state in states]
+    assert sorted(in_groups) == sorted(DocumentState)

@@ -1,0 +1,97 @@
+"""The card of one source."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QAbstractButton, QApplication
+from pytestqt.qtbot import QtBot
+
+from desktop_rag.core.domain import DocumentState, Source, SourceState
+from desktop_rag.core.library_events import DocumentCounts
+from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.library.folder_card import FolderCard
+from tests.unit.ui.rooms import button, texts
+
+SOURCE = Source("papers", "c", Path("/docs/a<img src=&#47;dev&#47;zero>"), 0.0)
+NAME = SOURCE.path.name
+COUNTS = DocumentCounts({DocumentState.SEARCHABLE: 4, DocumentState.FAILED: 2})
+
+
+@pytest.fixture
+def card(qtbot: QtBot, theme: Theme) -> FolderCard:
+    card = FolderCard(theme, SOURCE)
+    qtbot.addWidget(card)
+    card.resize(900, 60)
+    card.show_source(SOURCE, "Work", COUNTS)
+    card.show()
+    qtbot.waitActive(card)
+    return card
+
+
+def test_says_where_how_and_how_much(card: FolderCard) -> None:
+    assert texts(card) == [
+        "/docs/a<img src=&#47;dev&#47;zero>",
+        "● watched",
+        "Work · 6 files: 4 searchable, 2 failed",
+    ]
+
+
+def test_an_offline_source_can_only_be_listed_and_removed(card: FolderCard) -> None:
+    card.show_source(replace(SOURCE, state=SourceState.OFFLINE), "", COUNTS)
+    assert "● offline" in texts(card)
+    assert not button(card, f"Open {NAME}").isEnabled()
+    assert not button(card, f"Look for changes in {NAME}").isEnabled()
+    assert button(card, f"Show the files of {NAME}").isEnabled()
+    assert button(card, f"Remove {NAME} from the library").isEnabled()
+
+
+@pytest.mark.parametrize(
+    ("name", "signal", "args"),
+    [
+        (f"Open {NAME}", "open_asked", ["papers"]),
+        (f"Look for changes in {NAME}", "rescan_asked", ["papers"]),
+        (f"Show the files of {NAME}", "files_asked", ["papers", False]),
+        ("Show 2 failed", "files_asked", ["papers", True]),
+    ],
+)
+def test_buttons_tell_what_is_asked_for(
+    card: FolderCard, qtbot: QtBot, name: str, signal: str, args: list[object]
+) -> None:
+    with qtbot.waitSignal(getattr(card, signal)) as told:
+        qtbot.mouseClick(button(card, name), Qt.MouseButton.LeftButton)
+    assert told.args == args
+
+
+def test_nothing_failed_nothing_to_show(card: FolderCard) -> None:
+    card.show_source(SOURCE, "", DocumentCounts({DocumentState.SEARCHABLE: 1}))
+    assert not button(card, "Show 0 failed").isVisible()
+
+
+def test_removing_asks_back_and_starts_on_the_safe_side(card: FolderCard, qtbot: QtBot) -> None:
+    button(card, f"Remove {NAME} from the library").click()
+    assert button(card, "Keep").hasFocus()
+    assert any(f"Remove “{NAME}” from the library?" in text for text in texts(card))
+    with qtbot.waitSignal(card.remove_confirmed) as told:
+        button(card, "Remove").click()
+    assert told.args == ["papers"]
+    assert not button(card, "Remove").isEnabled()
+
+
+@pytest.mark.parametrize("is_key", [True, False])
+def test_removing_is_called_off(card: FolderCard, qtbot: QtBot, is_key: bool) -> None:
+    told: list[str] = []
+    card.remove_confirmed.connect(told.append)
+    button(card, f"Remove {NAME} from the library").click()
+    if is_key:
+        qtbot.keyClick(button(card, "Keep"), Qt.Key.Key_Escape)
+    else:
+        button(card, "Keep").click()
+    assert not button(card, "Keep").isVisible()
+    assert QApplication.focusWidget() is button(card, f"Remove {NAME} from the library")
+    assert told == []
+
+
+def test_every_button_has_a_name(card: FolderCard) -> None:
+    assert all(b.text() or b.accessibleName() for b in card.findChildren(QAbstractButton))

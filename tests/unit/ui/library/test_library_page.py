@@ -1,0 +1,291 @@
+"""The library page over the real library and store."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtWidgets import QAbstractButton, QApplication, QFileDialog, QTableView
+from pytestqt.qtbot import QtBot
+
+from desktop_rag.core.domain import DocumentState
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.library_events import (
+    DocumentsChanged,
+    IndexProgress,
+    ProgressChanged,
+    SourcesChanged,
+    Stage,
+)
+from desktop_rag.ingest.library import Library
+from desktop_rag.store.duckdb.database.database import Database
+from desktop_rag.store.duckdb.documents.document_store import DocumentStore
+from desktop_rag.ui.foundation.bridge import Bridge
+from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.library.document_rows import Column
+from desktop_rag.ui.library.folder_dialog import FolderDialog
+from desktop_rag.ui.library.library_page import LibraryPage
+from tests.unit.ui.rooms import (
+    button,
+    field,
+    in_state,
+    listening_desktop,
+    make_document,
+    make_library,
+    texts,
+)
+
+
+@pytest.fixture
+def library(store: Database, bridge: Bridge, tmp_path: Path) -> Iterator[Library]:
+    library = make_library(store, tmp_path / "home")
+    library.subscribe(bridge.post)
+    yield library
+    library.close()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "papers"
+    folder.mkdir()
+    (folder / "lamp.md").write_text("# Lamp\n\nThe lamp is lit at dusk.\n")
+    (folder / "scan.pdf").write_bytes(b"%PDF-1.4 and nothing more")
+    return folder
+
+
+@pytest.fixture
+def page(library: Library, bridge: Bridge, theme: Theme, qtbot: QtBot) -> Iterator[LibraryPage]:
+    page = LibraryPage(bridge, library, theme)
+    qtbot.addWidget(page)
+    bridge.posted.connect(page.on_library_event)
+    page.resize(1100, 800)
+    page.show()
+    yield page
+    bridge.posted.disconnect(page.on_library_event)
+
+
+def rows(page: LibraryPage, column: Column = Column.NAME) -> list[str]:
+    model = field(page, QTableView, "Files").model()
+    return [model.index(row, column).data() for row in range(model.rowCount())]
+
+
+def says(page: LibraryPage, text: str) -> bool:
+    return any(text in shown for shown in texts(page))
+
+
+def dialog_of(page: LibraryPage) -> FolderDialog:
+    found = page.findChild(FolderDialog)
+    assert isinstance(found, FolderDialog)
+    return found
+
+
+def drop(page: LibraryPage, paths: list[Path]) -> QDropEvent:
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(path)) for path in paths])
+    actions = Qt.DropAction.MoveAction | Qt.DropAction.CopyAction
+    buttons, keys = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    place = QPointF(20, 20)
+    QApplication.sendEvent(page, QDragEnterEvent(place.toPoint(), actions, data, buttons, keys))
+    event = QDropEvent(place, actions, data, buttons, keys)
+    QApplication.sendEvent(page, event)
+    return event
+
+
+def test_an_empty_library_offers_three_ways(page: LibraryPage, qtbot: QtBot) -> None:
+    qtbot.waitUntil(lambda: says(page, "Ask your own documents"))
+    with qtbot.waitSignal(page.demo_asked):
+        button(page, "Add demo documents").click()
+    with qtbot.waitSignal(page.endpoint_asked):
+        button(page, "Open settings").click()
+    assert not button(page, "Pause").isVisible()
+
+
+def test_a_chosen_folder_becomes_searchable(
+    page: LibraryPage, library: Library, folder: Path, qtbot: QtBot
+) -> None:
+    library.start(watch=False)
+    page.choose_folder()
+    dialog = page.findChild(QFileDialog)
+    assert isinstance(dialog, QFileDialog)
+    dialog.selectFile(str(folder))
+    dialog.accept()
+    qtbot.waitUntil(lambda: page.findChild(FolderDialog) is not None)
+    button(dialog_of(page), "Add folder").click()
+    qtbot.waitUntil(
+        lambda: (
+            says(page, "2 files: 1 by words only so far, 1 failed")
+            and says(page, "Searchable by words now: 1")
+            and says(page, "Up to date")
+        ),
+        timeout=30_000,
+    )
+    assert says(page, str(folder))
+    assert rows(page) == ["lamp.md", "scan.pdf"]
+    assert rows(page, Column.STATE) == ["Searchable by words", "Failed"]
+    assert rows(page, Column.REASON)[1] != ""
+
+
+def test_dropped_folders_and_files_are_added_and_never_moved(
+    page: LibraryPage, library: Library, folder: Path, tmp_path: Path, qtbot: QtBot
+) -> None:
+    single = tmp_path / "single.md"
+    single.write_text("One file.")
+    qtbot.waitUntil(lambda: says(page, "Ask your own documents"))
+    event = drop(page, [folder, single])
+    assert event.isAccepted()
+    assert event.dropAction() is Qt.DropAction.CopyAction
+    assert not page.property("dropping")
+    qtbot.waitUntil(lambda: says(page, str(folder)) and says(page, str(single)))
+    assert {source.path for source in library.sources()} == {folder, single}
+
+
+def test_what_cannot_be_added_is_said_and_stops_nothing_else(
+    page: LibraryPage, bridge: Bridge, folder: Path, tmp_path: Path, qtbot: QtBot
+) -> None:
+    told: list[object] = []
+    bridge.posted.connect(told.append)
+    drop(page, [tmp_path / "gone", folder])
+    qtbot.waitUntil(lambda: any(isinstance(event, AppError) for event in told))
+    qtbot.waitUntil(lambda: says(page, str(folder)))
+
+
+def test_removing_a_source(page: LibraryPage, library: Library, folder: Path, qtbot: QtBot) -> None:
+    source = library.add_source(folder)
+    late = make_document("late.md", source_id=source.source_id)
+    qtbot.waitUntil(lambda: says(page, str(folder)))
+    button(page, "Remove papers from the library").click()
+    button(page, "Remove").click()
+    page.on_library_event(DocumentsChanged((late,)))
+    qtbot.waitUntil(lambda: says(page, "Ask your own documents"))
+    assert rows(page) == []
+    assert folder.exists()
+
+
+def test_shows_what_is_known_at_the_start_and_what_changed_meanwhile(
+    library: Library, store: Database, bridge: Bridge, theme: Theme, folder: Path, qtbot: QtBot
+) -> None:
+    source = library.add_source(folder)
+    known = make_document("known.md", source_id=source.source_id)
+    DocumentStore(store).apply_changes(known.source_id, [known], {}, [])
+    page = LibraryPage(bridge, library, theme)
+    qtbot.addWidget(page)
+    failed = in_state(known, DocumentState.FAILED, "Encrypted.")
+    page.on_library_event(DocumentsChanged((failed,)))
+    page.on_library_event(SourcesChanged(()))
+    qtbot.waitUntil(lambda: rows(page, Column.REASON) == ["Encrypted."])
+
+
+def test_documents_change_in_batches(
+    page: LibraryPage, library: Library, folder: Path, qtbot: QtBot
+) -> None:
+    source_id = library.add_source(folder).source_id
+    qtbot.waitUntil(lambda: says(page, str(folder)))
+    model = field(page, QTableView, "Files").model()
+    told: list[object] = []
+    model.rowsInserted.connect(lambda *_: told.append(None))
+    for n in range(2500):
+        document = make_document(f"{n:04}.md", source_id=source_id)
+        page.on_library_event(DocumentsChanged((document,)))
+    qtbot.waitUntil(lambda: len(rows(page)) == 2500)
+    assert len(told) == 2
+
+
+def test_progress_and_pause(
+    page: LibraryPage, library: Library, folder: Path, qtbot: QtBot
+) -> None:
+    library.add_source(folder)
+    qtbot.waitUntil(lambda: says(page, str(folder)))
+    page.on_library_event(ProgressChanged(IndexProgress(Stage.READING, 9, 4, fraction=0.4375)))
+    assert says(page, "43.7 %")
+    button(page, "Pause").click()
+    assert library.is_paused
+    button(page, "Resume").click()
+    assert not library.is_paused
+    assert button(page, "Pause").isVisible()
+
+
+def test_buttons_reach_the_library(
+    page: LibraryPage, library: Library, store: Database, folder: Path, qtbot: QtBot
+) -> None:
+    source_id = library.add_source(folder).source_id
+    failed = make_document("f.md", DocumentState.FAILED, source_id=source_id, reason="Odd.")
+    DocumentStore(store).apply_changes(failed.source_id, [failed], {}, [])
+    page.on_library_event(DocumentsChanged((failed,)))
+    qtbot.waitUntil(lambda: rows(page, Column.STATE) == ["Failed"])
+    button(page, "Show 1 failed").click()
+    assert button(page, "Failed 1").isChecked()
+    button(page, "Look for changes").click()
+    button(page, "Look for changes in papers").click()
+    button(page, "Retry failed").click()
+    qtbot.waitUntil(lambda: library.counts().of(DocumentState.WAITING) == 1)
+    qtbot.waitUntil(lambda: rows(page) == [])
+
+
+def test_several_files_are_added_at_once(
+    page: LibraryPage, library: Library, folder: Path, qtbot: QtBot
+) -> None:
+    library.add_source(folder / "lamp.md")
+    qtbot.waitUntil(lambda: button(page, "Add files…").isVisible())
+    button(page, "Add files…").click()
+    dialog = page.findChild(QFileDialog)
+    assert isinstance(dialog, QFileDialog)
+    assert dialog.fileMode() is QFileDialog.FileMode.ExistingFiles
+    dialog.filesSelected.emit([str(folder / "scan.pdf")])
+    dialog.close()
+    qtbot.waitUntil(lambda: says(page, str(folder / "scan.pdf")))
+
+
+def test_opens_files_and_folders_and_starts_no_program_that_was_skipped(
+    page: LibraryPage, library: Library, folder: Path, qtbot: QtBot
+) -> None:
+    source_id = library.add_source(folder).source_id
+    good = replace(make_document("g"), source_id=source_id, path=folder / "lamp.md")
+    odd = replace(good, document_id="o", path=folder / "setup.exe", state=DocumentState.SKIPPED)
+    qtbot.waitUntil(lambda: says(page, str(folder)))
+    page.on_library_event(DocumentsChanged((good, odd)))
+    qtbot.waitUntil(lambda: rows(page) == ["lamp.md", "setup.exe"])
+    table = field(page, QTableView, "Files")
+    with listening_desktop() as desktop:
+        for row in range(2):
+            table.doubleClicked.emit(table.model().index(row, Column.NAME))
+            qtbot.waitUntil(lambda row=row: len(desktop.opened) == row + 1)
+        button(page, "Open papers").click()
+        qtbot.waitUntil(lambda: len(desktop.opened) == 3)
+        assert desktop.opened == [str(folder / "lamp.md"), str(folder), str(folder)]
+
+
+def test_every_button_has_a_name_and_fits_a_small_window(
+    page: LibraryPage, library: Library, folder: Path, qtbot: QtBot
+) -> None:
+    library.add_source(folder)
+    qtbot.waitUntil(lambda: says(page, str(folder)))
+    # Qt's own buttons sit inside fields and tables.
+    ours = [b for b in page.findChildren(QAbstractButton) if type(b).__module__.startswith("desk")]
+    assert ours
+    assert all(b.text() or b.accessibleName() for b in ours)
+    assert page.minimumSizeHint().width() <= 600
+    assert page.minimumSizeHint().height() <= 480
+
+
+def test_the_tab_key_goes_from_top_to_bottom(
+    page: LibraryPage, library: Library, folder: Path, qtbot: QtBot
+) -> None:
+    library.add_source(folder)
+    qtbot.waitUntil(lambda: says(page, str(folder)))
+    qtbot.waitActive(page)
+    button(page, "Pause").setFocus()
+    seen: list[str] = []
+    for _ in range(14):
+        stop = QApplication.focusWidget()
+        assert stop is not None
+        words = stop.text() if isinstance(stop, QAbstractButton) else ""
+        seen.append(stop.accessibleName() or words)
+        qtbot.keyClick(stop, Qt.Key.Key_Tab)
+    assert seen == [
+        "Pause", "Look for changes", "Collections", "Add web links…", "Add files…", "Add folder…",
+        "Show the files of papers", "Open papers", "Look for changes in papers",
+        "Options of papers", "Remove papers from the library",
+        "All 0", "Filter the files", "Files",
+    ]  # fmt: skip

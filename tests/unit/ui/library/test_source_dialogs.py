@@ -1,0 +1,192 @@
+"""The dialogs in which folders, links and collections are chosen and arranged."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QFileDialog,
+    QLineEdit,
+    QPlainTextEdit,
+    QRadioButton,
+    QSpinBox,
+    QWidget,
+)
+from pytestqt.qtbot import QtBot
+
+from desktop_rag.core.domain import SourceRules, WebLinks
+from desktop_rag.core.parsed import ChunkSettings
+from desktop_rag.ingest.library import Library
+from desktop_rag.ui.foundation.bridge import Bridge
+from desktop_rag.ui.library.collections_dialog import CollectionsDialog
+from desktop_rag.ui.library.folder_dialog import FolderDialog
+from desktop_rag.ui.library.links_dialog import LinksDialog
+from desktop_rag.ui.library.source_actions import SourceActions
+from tests.unit.ui.rooms import button, field, texts
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "papers"
+    made.mkdir()
+    (made / "lamp.md").write_text("The lamp.")
+    (made / "build.log").write_text("noise")
+    (made / "film.mp4").write_bytes(b"\x00")
+    (made / ".secret.md").write_text("hidden")
+    return made
+
+
+@pytest.fixture
+def parent(qtbot: QtBot) -> QWidget:
+    made = QWidget()
+    qtbot.addWidget(made)
+    return made
+
+
+def says(dialog: QWidget, text: str) -> bool:
+    return any(text in shown for shown in texts(dialog))
+
+
+@pytest.fixture
+def folder_dialog(
+    bridge: Bridge, library: Library, folder: Path, parent: QWidget, qtbot: QtBot
+) -> FolderDialog:
+    dialog = FolderDialog(bridge, library, folder, library.collections(), None, parent)
+    dialog.open()
+    qtbot.waitUntil(lambda: says(dialog, "2 files to read"))
+    return dialog
+
+
+def test_the_preview_tells_what_is_read_and_what_is_left_out(folder_dialog: FolderDialog) -> None:
+    assert says(folder_dialog, "1 .log, 1 .md")
+    assert says(folder_dialog, "1 × not supported: .mp4\n    film.mp4")
+    assert says(folder_dialog, ".secret.md")
+
+
+def test_a_pattern_changes_the_preview_and_what_is_decided(
+    folder_dialog: FolderDialog, qtbot: QtBot
+) -> None:
+    field(folder_dialog, QPlainTextEdit, "Patterns to leave out").setPlainText("*.log\n\n")
+    qtbot.waitUntil(lambda: says(folder_dialog, "1 file to read"))
+    [gitignore] = [b for b in folder_dialog.findChildren(QCheckBox) if "gitignore" in b.text()]
+    gitignore.setChecked(True)
+    field(folder_dialog, QComboBox, "Collection").setCurrentText("Work")
+    with qtbot.waitSignal(folder_dialog.decided) as told:
+        button(folder_dialog, "Add folder").click()
+    assert told.args == ["Work", SourceRules(uses_gitignore=True, excluded=("*.log",))]
+    assert not folder_dialog.isVisible()
+
+
+def test_cancelling_decides_nothing(folder_dialog: FolderDialog, qtbot: QtBot) -> None:
+    with qtbot.assertNotEmitted(folder_dialog.decided):
+        button(folder_dialog, "Cancel").click()
+
+
+def test_a_folder_that_went_away_is_told(
+    bridge: Bridge, library: Library, parent: QWidget, tmp_path: Path, qtbot: QtBot
+) -> None:
+    dialog = FolderDialog(bridge, library, tmp_path / "gone", [], None, parent)
+    dialog.open()
+    qtbot.waitUntil(lambda: says(dialog, "gone cannot be reached."))
+
+
+def test_links_are_decided_with_limit_and_schedule(parent: QWidget, qtbot: QtBot) -> None:
+    dialog = LinksDialog([], parent)
+    dialog.open()
+    agree = button(dialog, "Add links")
+    assert not agree.isEnabled()
+    field(dialog, QPlainTextEdit, "Addresses").setPlainText("https://a.example/ b.example\n")
+    field(dialog, QSpinBox, "Pages at most").setValue(7)
+    field(dialog, QComboBox, "Fetch again").setCurrentText("when I ask for it")
+    with qtbot.waitSignal(dialog.decided) as told:
+        agree.click()
+    assert told.args == ["", WebLinks(("https://a.example/", "b.example"), 7, 0.0)]
+
+
+def test_a_wrong_address_is_told_in_the_dialog_and_nothing_typed_is_lost(
+    bridge: Bridge, library: Library, parent: QWidget, qtbot: QtBot
+) -> None:
+    choice = SourceActions(bridge, library, parent)
+    choice.choose_links()
+    dialog = parent.findChild(LinksDialog)
+    assert isinstance(dialog, LinksDialog)
+    addresses = field(dialog, QPlainTextEdit, "Addresses")
+    addresses.setPlainText("ftp://a.example/")
+    button(dialog, "Add links").click()
+    qtbot.waitUntil(lambda: says(dialog, "can't be fetched"))
+    assert addresses.toPlainText() == "ftp://a.example/"
+    assert button(dialog, "Add links").isEnabled()
+    assert library.sources() == []
+
+
+@pytest.fixture
+def arrange(library: Library, parent: QWidget) -> Callable[[], CollectionsDialog]:
+    library.add_collection("Work")
+    library.add_collection("Home")
+
+    def make() -> CollectionsDialog:
+        dialog = CollectionsDialog(library.collections(), parent)
+        dialog.open()
+        return dialog
+
+    return make
+
+
+def test_a_collection_gets_a_name_and_a_way_of_cutting(
+    arrange: Callable[[], CollectionsDialog], qtbot: QtBot
+) -> None:
+    dialog = arrange()
+    field(dialog, QComboBox, "Which collection").setCurrentIndex(1)
+    name = field(dialog, QLineEdit, "Name of the collection")
+    assert name.text() == "Home"
+    name.setText("House")
+    [words] = [b for b in dialog.findChildren(QRadioButton) if "1,000" in b.text()]
+    words.setChecked(True)
+    with qtbot.waitSignal(dialog.saved) as told:
+        button(dialog, "Save").click()
+    assert told.args
+    [collection] = told.args
+    assert (collection.name, collection.chunking) == ("House", ChunkSettings("words"))
+
+
+def test_a_collection_gets_a_model_of_its_own(
+    bridge: Bridge, library: Library, parent: QWidget, qtbot: QtBot
+) -> None:
+    library.add_collection("Work")
+    choice = SourceActions(bridge, library, parent)
+    choice.set_collections(library.collections())
+    choice.arrange_collections()
+    dialog = parent.findChild(CollectionsDialog)
+    assert isinstance(dialog, CollectionsDialog)
+    field(dialog, QLineEdit, "Model for meaning").setText(" http://127.0.0.1:9/v1#tiny ")
+    assert says(dialog, "embedded again in the background")
+    with qtbot.waitSignal(choice.changed):
+        button(dialog, "Save").click()
+    [collection] = library.collections()
+    assert collection.embedder == "http://127.0.0.1:9/v1#tiny"
+
+
+def test_a_folder_is_chosen_for_the_model(
+    arrange: Callable[[], CollectionsDialog], tmp_path: Path, qtbot: QtBot
+) -> None:
+    dialog = arrange()
+    button(dialog, "Browse…").click()
+    [chooser] = dialog.findChildren(QFileDialog)
+    chooser.filesSelected.emit([str(tmp_path)])
+    chooser.reject()
+    assert field(dialog, QLineEdit, "Model for meaning").text() == str(tmp_path)
+
+
+def test_a_collection_is_removed_after_a_question(
+    arrange: Callable[[], CollectionsDialog], library: Library, qtbot: QtBot
+) -> None:
+    dialog = arrange()
+    button(dialog, "Remove…").click()
+    with qtbot.assertNotEmitted(dialog.removed):
+        button(dialog, "Keep").click()
+    button(dialog, "Remove…").click()
+    with qtbot.waitSignal(dialog.removed) as told:
+        button(dialog, "Remove").click()
+    assert told.args == [library.collections()[0].collection_id]

@@ -1,0 +1,128 @@
+"""Badges in the text of an answer: there they are, and nothing else changes for them."""
+
+import re
+from itertools import accumulate, pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from desktop_rag.core.answer_claims import Claim
+from desktop_rag.core.claims import Verdict
+from desktop_rag.core.paths import resources_dir
+from desktop_rag.ui.foundation.theme import load_scheme
+from desktop_rag.ui.messages.claim_marks import MARK, with_marks
+from desktop_rag.ui.messages.markdown_html import MarkdownStyle, render_html
+from tests.claims import unchecked
+
+LOOK = MarkdownStyle(load_scheme(resources_dir() / "themes" / "light.toml").roles)
+BADGE = re.compile('\u2060\u00a0<a href="claim:[^>]*>.</a>')
+# With ¦ where a claim ends, and the word before each badge.
+ANSWERS = [
+    ("**The lamp is lit at dusk.**¦", ["dusk."]),
+    ("- **The oil burns!**¦\n- The keeper sleeps _till noon._¦", ["burns!", "noon."]),
+    ("The lamp was built by hand in *Hull (UK)*¦", ["(UK)"]),
+    ("The lamp was ~~never~~ lit ~~at dusk.~~¦ It burns oil.¦", ["dusk.", "oil."]),
+    ("**It is lit [1].**¦ *It burns.*[2]¦ __It burns [1][2].__¦", ["[1].", "burns.[2]", "[1][2]."]),
+    ("It is lit.[1]¦ [2] It burns.¦ So it is \\*lit\\*.¦", ["lit.[1]", "burns.", "*lit"]),
+    ("The keeper starts it.\n```bash\nlamp start\n```¦", ["it."]),
+    ("The keeper starts it.\n```bash\nlamp start\n```\nIt burns.¦", ["burns."]),
+    ("```bash\nlamp start\n```\nThe keeper starts it.¦", ["it."]),
+    ("The keeper starts it with `lamp start`.¦", ["start."]),
+    ("See the lamp at [the harbour](http://a.example/lamp).¦", ["harbour."]),
+    ("See the lamp at *[the harbour](http://a.example/lamp).*¦", ["harbour."]),
+    ("[It is lit at dusk.¦ It burns.](http://a.example/)¦ So it is.¦", ["burns.", "burns.", "is."]),
+    ("See the harbour, <http://a.example/lamp>.¦", ["http://a.example/lamp."]),
+    ("> It is lit.[1]¦ _It burns._¦  \n> “So it is, they said.”¦", ["lit.[1]", "burns.", "said.”"]),
+    ("They said that it is lit (at dusk).¦\n\nIt burns R&amp;D&nbsp;¦", ["dusk).", "R&amp;D"]),
+]
+
+PIECES = [
+    "**",
+    "*",
+    "_",
+    "__",
+    "~~",
+    "`",
+    "```",
+    "|",
+    "\\",
+    "&amp;",
+    "lamp",
+    "Oil ",
+    " ",
+    ":",
+    "“",
+    "”",
+]
+PIECES += [
+    "\n",
+    "\n\n",
+    "  \n",
+    "- ",
+    "1. ",
+    "> ",
+    "# ",
+    "---\n",
+    "| a |\n|---|",
+    ".",
+    "! ",
+    "(",
+    ")",
+]
+PIECES += ["[1]", "[1, 2]", "[", "](http://a.example/b)", "![", "<http://a.example>"]
+
+
+def claims_in(answer: str) -> tuple[str, tuple[Claim, ...]]:
+    """An answer without the ¦, and the claims that end there."""
+    ends = list(accumulate(map(len, answer.split("¦")[:-1])))
+    spans = zip([0, *ends], ends, strict=False)
+    return answer.replace("¦", ""), tuple(Claim(*span, unchecked("")) for span in spans)
+
+
+def words_before_badges(html: str) -> list[str]:
+    parts = [re.sub("<[^>]*>|[\u200a\u00a0]", "", part).split() for part in BADGE.split(html)]
+    words = [part[-1] if part else "" for part in parts[:-1]]
+    # Badges in a row have one word before them.
+    return [word or words[place - 1] for place, word in enumerate(words)]
+
+
+def rendered(text: str, claims: tuple[Claim, ...]) -> str:
+    verdicts = dict.fromkeys(range(len(claims)), Verdict.SUPPORTED)
+    return render_html(with_marks(text, claims), (1, 2), LOOK, verdicts)
+
+
+@pytest.mark.parametrize(("answer", "words"), ANSWERS)
+def test_badges_stand_behind_their_sentences_and_change_nothing(
+    answer: str, words: list[str]
+) -> None:
+    text, claims = claims_in(answer)
+    html = rendered(text, claims)
+    assert BADGE.sub("", html) == render_html(text, (1, 2), LOOK)
+    assert words_before_badges(html) == words
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=25), st.lists(st.integers(0, 120), max_size=5))
+@settings(max_examples=300, deadline=None)
+def test_whatever_is_badged_reads_as_it_did(pieces: list[str], ends: list[int]) -> None:
+    text = "".join(pieces)
+    cuts = sorted({min(end, len(text)) for end in ends} | {0})
+    claims = tuple(Claim(*span, unchecked("")) for span in pairwise(cuts))
+    assert BADGE.sub("", rendered(text, claims)) == render_html(text, (1, 2), LOOK)
+
+
+def test_a_mark_becomes_a_badge_in_text_only() -> None:
+    mark = with_marks("x", (Claim(0, 1, unchecked("x")),))[-1]
+    verdicts = {0: Verdict.CONTRADICTED}
+    assert 'href="claim:0"' in render_html(f"Yes.{mark}", (), LOOK, verdicts)
+    for written in (f"`a{mark}`", f"```\na{mark}\n```", f"[a](http://a.example/{mark}b)"):
+        html = render_html(written, (), LOOK, verdicts)
+        assert "claim:0" not in html, written
+        assert not MARK.search(html), written
+        assert html == render_html(written.replace(mark, ""), (), LOOK), written
+    assert "claim:" not in render_html(f"Yes.{chr(ord(mark) + 7)}", (), LOOK, verdicts)
+
+
+def test_a_model_can_not_write_marks_itself() -> None:
+    mark = chr(0x100000)
+    assert with_marks(f"Yes{mark}. No{mark}.", ()) == "Yes. No."

@@ -1,0 +1,292 @@
+"""Badges in an answer, and the panel that says why a claim got its own."""
+
+from dataclasses import replace
+
+import pytest
+from PySide6.QtWidgets import QPushButton
+from pytestqt.qtbot import QtBot
+
+from desktop_rag.core.anchors import Anchor
+from desktop_rag.core.answer_claims import Claim
+from desktop_rag.core.claims import (
+    CheckedClaim,
+    Difference,
+    DifferenceKind,
+    Evidence,
+    Verdict,
+)
+from desktop_rag.core.conversation import SourceRef
+from desktop_rag.core.settings import AnswerSettings, Settings
+from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.messages.claim_marks import summary, worst
+from desktop_rag.ui.messages.claim_panel import ClaimPanel
+from desktop_rag.ui.messages.segment_view import SegmentView
+from desktop_rag.ui.widgets.marked_text import MarkedText
+from tests.claims import unchecked
+from tests.servers.chat_server import ChatServer
+from tests.unit.ui.chat_room import QUESTION, Room, ask, click, named, use
+from tests.unit.ui.rooms import button, texts
+
+SAID = "It burns 40 litres of oil a night."
+SOURCE = SourceRef(
+    1, "d", "/lamp.md", "Lamp & <b>oil</b>", Anchor(page=3),
+    "The lamp is lit at dusk. It burns 20 litres of oil a night.", 1.0, "lit at dusk", 112, 123,
+)  # fmt: skip
+DIFFERENCES = (Difference(DifferenceKind.NUMBER, (9, 11), (34, 36)),)
+WRONG = Claim(
+    0,
+    38,
+    CheckedClaim(
+        SAID, Verdict.CONTRADICTED, 0.1, Evidence(0, 25, 59), DIFFERENCES,
+        "The source says 20, the answer <i>40</i>.",
+    ),
+    1,
+)  # fmt: skip
+NOTHING = "No source says anything like it."
+RIGHT = Claim(
+    39, 60, CheckedClaim("Lit at dusk.", Verdict.SUPPORTED, 0.9, Evidence(0, 0, 24), (), ""), 1
+)
+MISSING = Claim(61, 80, CheckedClaim("By the cook.", Verdict.NOT_IN_SOURCES, 0.1, None, (), ""))
+
+
+@pytest.fixture
+def panel(theme: Theme, qtbot: QtBot) -> ClaimPanel:
+    panel = ClaimPanel(theme)
+    qtbot.addWidget(panel)
+    panel.show_claims((WRONG, RIGHT, MISSING), (SOURCE,))
+    return panel
+
+
+def marked(text: MarkedText) -> list[str]:
+    """The words that are marked."""
+    cursor, found = text.textCursor(), list[str]()
+    for place in range(len(text.toPlainText())):
+        cursor.setPosition(place + 1)
+        if cursor.charFormat().background().style().value:
+            found.append(text.toPlainText()[place])
+    return "".join(found).split()
+
+
+def marked_text(panel: ClaimPanel, name: str) -> MarkedText:
+    """The text whose accessible name begins so."""
+    found = panel.findChildren(MarkedText)
+    return next(text for text in found if text.accessibleName().startswith(name))
+
+
+def press(panel: ClaimPanel, words: str) -> None:
+    next(b for b in panel.findChildren(QPushButton) if b.text().startswith(words)).click()
+
+
+def test_claim_and_evidence_stand_side_by_side_with_what_differs_marked(panel: ClaimPanel) -> None:
+    panel.open_at(0)
+    said, evidence = marked_text(panel, "Sentence of"), marked_text(panel, "Evidence")
+    assert said.toPlainText() == SAID
+    assert evidence.toPlainText() == "It burns 20 litres of oil a night."
+    assert (marked(said), marked(evidence)) == (["40"], ["20"])
+    shown = texts(panel)
+    assert "Contradicted by a source" in shown
+    found = marked_text(panel, "What the check found").toPlainText()
+    assert found == "The source says 20, the answer <i>40</i>."
+    assert any("Lamp & <b>oil</b>" in text for text in shown)
+
+
+def test_the_evidence_opens_at_its_place(panel: ClaimPanel, qtbot: QtBot) -> None:
+    panel.open_at(0)
+    with qtbot.waitSignal(panel.view_requested) as asked:
+        press(panel, "Show it in the document")
+    assert asked.args is not None
+    [place] = asked.args
+    passage_start = 112 - SOURCE.text.index("lit at dusk")
+    assert (place.start, place.end) == (passage_start + 25, passage_start + 59)
+    assert place.quote == "It burns 20 litres of oil a night."
+
+
+def test_what_is_not_backed_asks_where_to_verify_it(panel: ClaimPanel, qtbot: QtBot) -> None:
+    panel.open_at(1)
+    with qtbot.assertNotEmitted(panel.place_wanted, wait=10):
+        panel.open_at(1)
+    with qtbot.waitSignal(panel.place_wanted):
+        panel.open_at(2)
+    assert marked_text(panel, "Evidence").toPlainText() == NOTHING
+    panel.show_place(WRONG, SOURCE)
+    verify = [b for b in panel.findChildren(QPushButton) if b.text().startswith("To verify")]
+    assert not verify, "that was asked for another claim"
+    panel.show_place(MISSING, SOURCE)
+    with qtbot.waitSignal(panel.view_requested) as asked:
+        press(panel, "To verify, open: Lamp && <b>")
+    assert asked.args == [SOURCE]
+
+
+@pytest.mark.parametrize(
+    ("verdict", "support", "is_shown"),
+    [
+        (Verdict.NOT_IN_SOURCES, 0.04, False),
+        (Verdict.NOT_IN_SOURCES, 0.2, True),
+        (Verdict.CONTRADICTED, 0.04, True),
+    ],
+)
+def test_what_has_nothing_to_do_with_a_claim_is_not_shown_as_what_a_source_says(
+    panel: ClaimPanel, verdict: Verdict, support: float, is_shown: bool
+) -> None:
+    checked = replace(WRONG.checked, verdict=verdict, support=support, differences=())
+    panel.show_claims((replace(WRONG, checked=checked),), (SOURCE,))
+    panel.open_at(0)
+    assert (marked_text(panel, "Evidence").toPlainText() != NOTHING) is is_shown
+    assert any(text.startswith("Source 1 says") for text in texts(panel)) is is_shown
+    view = button(panel, "Show it in the document")
+    assert view.isVisibleTo(panel) is is_shown
+
+
+def test_steps_through_the_claims_and_follows_what_becomes_known(panel: ClaimPanel) -> None:
+    panel.show_claims((RIGHT, replace(MISSING, checked=unchecked("Not yet."))), (SOURCE,))
+    panel.open_at(1)
+    assert "Not checked yet" in texts(panel)
+    panel.show_claims((RIGHT, MISSING), (SOURCE,))
+    assert "Not in the sources" in texts(panel)
+    panel.show_claims((), ())
+    assert panel.isHidden()
+
+
+def test_what_is_found_out_about_other_claims_leaves_the_open_one_alone(
+    panel: ClaimPanel, qtbot: QtBot
+) -> None:
+    panel.open_at(2)
+    panel.show_place(MISSING, SOURCE)
+    judged = replace(RIGHT, checked=replace(RIGHT.checked, support=0.8))
+    with qtbot.assertNotEmitted(panel.place_wanted, wait=10):
+        panel.show_claims((WRONG, judged, MISSING), (SOURCE,))
+    assert button(panel, "To verify, open: Lamp & <b>oil</b> · page 3").isVisibleTo(panel)
+    panel.show_claims((judged, MISSING), (SOURCE,))
+    assert panel.claim == MISSING
+    assert "2 of 2" in texts(panel)
+    panel.show_claims((judged,), (SOURCE,))
+    assert panel.isHidden()
+
+
+def test_a_badge_of_before_opens_nothing(panel: ClaimPanel) -> None:
+    panel.open_at(3)
+    assert panel.isHidden()
+    panel.open_at(1)
+    panel.open_at(3)
+    assert panel.claim == RIGHT
+
+
+def test_no_foreign_word_widens_the_panel(panel: ClaimPanel, qtbot: QtBot) -> None:
+    panel.open_at(0)
+    narrow = panel.minimumSizeHint().width()
+    wide = "\N{FULLWIDTH LATIN CAPITAL LETTER W}" * 300
+    checked = replace(WRONG.checked, claim=wide, explanation=f"So says {wide}, asked to compare.")
+    claim = replace(WRONG, checked=checked)
+    panel.show_claims((claim,), (replace(SOURCE, title=wide),))
+    panel.open_at(0)
+    panel.show_place(claim, replace(SOURCE, title=wide))
+    panel.resize(narrow, 600)
+    qtbot.waitUntil(lambda: panel.width() == narrow)
+    assert panel.minimumSizeHint().width() == narrow
+    [verify] = [b for b in panel.findChildren(QPushButton) if wide in b.accessibleName()]
+    assert verify.geometry().right() <= panel.width()
+
+
+def test_of_an_endless_claim_the_beginning_is_shown(panel: ClaimPanel) -> None:
+    differences = (Difference(DifferenceKind.WORD, (1_490, 1_600), None),)
+    checked = replace(WRONG.checked, claim="word " * 1_000, differences=differences)
+    panel.show_claims((replace(WRONG, checked=checked),), (SOURCE,))
+    panel.open_at(0)
+    said = marked_text(panel, "Sentence of")
+    assert len(said.toPlainText()) == 1_501
+    assert marked(said) == ["word", "word"]
+
+
+PARTLY = replace(MISSING, checked=replace(MISSING.checked, verdict=Verdict.PARTLY))
+UNKNOWN = Claim(0, 9, unchecked("Not yet."))
+
+
+@pytest.mark.parametrize(
+    ("claims", "words", "tone"),
+    [
+        ((), "", ""),
+        ((UNKNOWN,), "", ""),
+        ((RIGHT, RIGHT), "Backed by the sources", "success"),
+        ((RIGHT, UNKNOWN), "Backed by the sources", "success"),
+        ((RIGHT, MISSING, PARTLY), "1 of 3 sentences is backed by the sources", "warning"),
+        ((RIGHT, RIGHT, MISSING), "2 of 3 sentences are backed by the sources", "warning"),
+        ((MISSING,), "No sentence is backed by the sources", "warning"),
+        ((MISSING, PARTLY), "No sentence is fully backed by the sources", "warning"),
+        ((WRONG, MISSING), "One sentence contradicts the sources", "danger"),
+        ((WRONG, WRONG), "2 sentences contradict the sources", "danger"),
+    ],
+)
+def test_what_the_claims_come_to(claims: tuple[Claim, ...], words: str, tone: str) -> None:
+    assert summary(claims) == (words, tone)
+
+
+def test_a_check_under_way_is_said_with_what_is_known_so_far() -> None:
+    assert summary((), is_checking=True) == ("", "")
+    assert summary((UNKNOWN,), is_checking=True) == ("Checking against the sources…", "muted")
+    assert summary((RIGHT, UNKNOWN), is_checking=True) == (
+        "Backed by the sources · checking…", "success",
+    )  # fmt: skip
+
+
+def test_the_claim_most_in_need_of_a_look() -> None:
+    assert worst((RIGHT, MISSING, WRONG)) == 2
+    assert worst((RIGHT, RIGHT)) == 0
+
+
+def test_an_answer_gets_its_badges_and_a_press_opens_the_panel(
+    room: Room, server: ChatServer, qtbot: QtBot
+) -> None:
+    server.answer = (
+        "The lamp is lit at dusk [1]. The lamp is lit at dusk by seven cooks from Vienna [1]."
+    )
+    use(room, server)
+    ask(room, qtbot)
+    view = next(v for v in room.page.findChildren(SegmentView) if v.isVisible())
+    qtbot.waitUntil(lambda: "✓" in view.toPlainText())
+    assert "…" not in view.toPlainText()
+    [badge] = [b for b in room.page.findChildren(QPushButton, "claimSummary") if b.isVisible()]
+    assert badge.accessibleName() == f"Check of the answer: {badge.text()}. Press to see why."
+    badge.click()
+    [panel] = [p for p in room.page.findChildren(ClaimPanel) if p.isVisible()]
+    assert panel.claim.checked.claim == "The lamp is lit at dusk by seven cooks from Vienna."
+    qtbot.waitUntil(
+        lambda: any("To verify, open: Lamp" in b.text() for b in panel.findChildren(QPushButton))
+    )
+    [close] = named(room, "Close the check")
+    close.click()
+    assert panel.isHidden()
+
+
+def test_an_answer_that_nothing_backs_is_hidden_where_that_is_wished(
+    room: Room, server: ChatServer, qtbot: QtBot
+) -> None:
+    server.answer = "Seven cooks from Vienna bought the parliament a ferry in 1874 [1]."
+    use(room, server)
+    wished = AnswerSettings(hides_unsupported=True)
+    room.page.apply(Settings(endpoint=server.endpoint(), answers=wished))
+    room.page.ask(QUESTION)
+    qtbot.waitUntil(lambda: is_hidden(room))
+    assert room.answers() == []
+    room.page.apply(Settings(answers=replace(wished, checks_claims=False)))
+    assert not is_hidden(room), "what is not checked is not hidden"
+    room.page.apply(Settings(answers=wished))
+    button(room.page, "Show it anyway").click()
+    room.page.apply(Settings(answers=wished))
+    assert not is_hidden(room), "it was shown on purpose"
+    assert "Seven cooks" in room.answers()[0]
+    click(room, qtbot, "Answer again", 0)
+    qtbot.waitUntil(lambda: is_hidden(room))
+
+
+def is_hidden(room: Room) -> bool:
+    return any(text.startswith("Hidden:") for text in room.words())
+
+
+def test_words_that_are_told_to_differ_are_shown_on_both_sides(panel: ClaimPanel) -> None:
+    """The explanation may say “The source says 20, the answer 40” of a claim hardly supported."""
+    checked = replace(WRONG.checked, verdict=Verdict.NOT_IN_SOURCES, support=0.05)
+    panel.show_claims((replace(WRONG, checked=checked),), (SOURCE,))
+    panel.open_at(0)
+    shown = [text.toPlainText() for text in panel.findChildren(MarkedText)]
+    assert "It burns 20 litres of oil a night." in shown
+    assert NOTHING not in shown

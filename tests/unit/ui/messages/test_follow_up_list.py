@@ -1,0 +1,57 @@
+"""What may be asked next stands below the last answer, and a press asks it."""
+
+from PySide6.QtWidgets import QWidget
+from pytestqt.qtbot import QtBot
+
+from desktop_rag.ui.messages.follow_up_list import FollowUpList
+from desktop_rag.ui.messages.question_button import QuestionButton
+from tests.servers.chat_server import ChatServer
+from tests.unit.ui.chat_room import ANSWER, Room, ask, click, use
+
+NEXT = "Does the lamp burn oil & gas?"
+
+
+def offered(page: QWidget) -> list[str]:
+    buttons = page.findChildren(QuestionButton)
+    return [b.question for b in buttons if b.isVisible() and b.property("kind") == "followUp"]
+
+
+def test_a_press_asks_what_is_offered_below_the_last_answer(
+    room: Room, server: ChatServer, qtbot: QtBot
+) -> None:
+    use(room, server)
+    server.first_answers = [ANSWER, NEXT, "It burns oil [1].", "Is the lamp lit?"]
+    ask(room, qtbot)
+    qtbot.waitUntil(lambda: offered(room.page) == [NEXT])
+    click(room, qtbot, NEXT, 0)
+    qtbot.waitUntil(lambda: "It burns oil 1." in " ".join(room.answers()).replace("[1]", "1"))
+    qtbot.waitUntil(lambda: NEXT not in offered(room.page))
+    asked = [chat["messages"][-1]["content"] for chat in server.chats]
+    assert asked[2].endswith(f"Question: {NEXT}")
+
+
+def test_a_question_is_shown_as_it_is_and_cut_where_the_room_ends(
+    qtbot: QtBot, theme: object
+) -> None:
+    questions = FollowUpList()
+    qtbot.addWidget(questions)
+    long = "Why & when <b>is</b> " + "the lamp of the tall lighthouse " * 12 + "lit?"
+    questions.show_questions([long, "Who?"])
+    questions.resize(300, 200)
+    questions.show()
+    first, second = questions.findChildren(QuestionButton)
+    assert second.text() == "Who?"
+    assert first.text().startswith("Why && when <b>is</b> the")
+    assert first.text().endswith("…")
+    assert "&lt;b&gt;is&lt;/b&gt;" in first.toolTip()
+    with qtbot.waitSignal(questions.chosen) as chosen:
+        first.click()
+    assert chosen.args == [" ".join(long.split())]
+
+
+def test_nothing_to_ask_takes_no_room(qtbot: QtBot) -> None:
+    questions = FollowUpList()
+    qtbot.addWidget(questions)
+    questions.show_questions(["Who?"])
+    questions.show_questions([])
+    assert questions.isHidden()

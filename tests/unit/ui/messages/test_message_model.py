@@ -1,0 +1,129 @@
+"""The messages of a conversation: what each event of an answer does to the rows."""
+
+import pytest
+from PySide6.QtCore import Qt
+from pytestqt.modeltest import ModelTester
+from pytestqt.qtbot import QtBot
+
+from desktop_rag.core.anchors import Anchor
+from desktop_rag.core.conversation import (
+    AnswerDone,
+    AnswerWaits,
+    Conversation,
+    Message,
+    MessageState,
+    QuestionStored,
+    Role,
+    SourceRef,
+    SourcesFound,
+    TextDelta,
+    ThinkingDelta,
+)
+from desktop_rag.core.errors import AppError
+from desktop_rag.ui.messages.message_model import MessageModel, Phase
+
+QUESTION = Message("m1", "c1", Role.USER, "Why?", 1.0)
+ANSWER = Message("m2", "c1", Role.ASSISTANT, "Because [1].", 2.0, model="tiny", seconds=0.4)
+SOURCE = SourceRef(1, "d1", "a.md", "A", Anchor(line=3), "Because it is.", 0.9)
+
+
+@pytest.fixture
+def model(qtmodeltester: ModelTester) -> MessageModel:
+    model = MessageModel()
+    qtmodeltester.check(model)
+    return model
+
+
+def texts(model: MessageModel) -> list[str]:
+    rows = range(model.rowCount())
+    return [model.index(row).data(Qt.ItemDataRole.DisplayRole) for row in rows]
+
+
+def test_it_is_a_proper_model(qtmodeltester: ModelTester) -> None:
+    model = MessageModel()
+    model.load([QUESTION, ANSWER])
+    qtmodeltester.check(model)
+
+
+def test_a_stored_conversation_is_shown(model: MessageModel, qtbot: QtBot) -> None:
+    with qtbot.waitSignal(model.modelReset):
+        model.load([QUESTION, ANSWER])
+    assert texts(model) == ["Why?", "Because [1]."]
+    assert model.index(1).data(MessageModel.TurnRole) == model.turn(1)
+    assert model.live_turn is None
+
+
+def test_rows_have_no_children_and_wrong_indices_no_data(model: MessageModel) -> None:
+    model.load([QUESTION])
+    assert model.rowCount(model.index(0)) == 0
+    assert model.data(model.index(7)) is None
+    assert model.data(model.index(0), Qt.ItemDataRole.DecorationRole) is None
+
+
+def test_an_answer_is_written_event_by_event(model: MessageModel) -> None:
+    model.begin_question("Why?")
+    assert texts(model) == ["Why?", ""]
+    assert model.turn(-1).phase is Phase.SEARCHING
+    model.apply(QuestionStored(Conversation("c1", "Why?", "", 1.0), QUESTION))
+    assert model.turn(0).message is QUESTION
+    model.apply(SourcesFound((SOURCE,)))
+    assert model.turn(-1).phase is Phase.READING
+    model.apply(ThinkingDelta("Let me "))
+    model.apply(ThinkingDelta("see."))
+    assert model.turn(-1).phase is Phase.THINKING
+    model.apply(TextDelta("Because"))
+    model.apply(TextDelta(" [1]."))
+    live = model.live_turn
+    assert live is not None
+    assert live.phase is Phase.WRITING
+    assert (live.message.text, live.message.thinking) == ("Because [1].", "Let me see.")
+    assert live.message.sources == (SOURCE,)
+    model.apply(AnswerDone(ANSWER))
+    assert model.turn(-1).message is ANSWER
+    assert model.live_turn is None
+
+
+def test_each_delta_changes_the_last_row_only(model: MessageModel, qtbot: QtBot) -> None:
+    model.begin_question("Why?")
+    with qtbot.waitSignal(model.dataChanged) as blocker:
+        model.apply(TextDelta("x"))
+    assert blocker.args
+    first, last, _roles = blocker.args
+    assert (first.row(), last.row()) == (1, 1)
+
+
+def test_a_failure_keeps_what_had_arrived(model: MessageModel) -> None:
+    model.begin_question("Why?")
+    model.apply(TextDelta("Because"))
+    model.fail(AppError("The disk is full.", "Free some space."))
+    message = model.turn(-1).message
+    assert message.state is MessageState.FAILED
+    assert (message.text, message.error_title) == ("Because", "The disk is full.")
+    assert message.error_hint == "Free some space."
+    assert model.live_turn is None
+
+
+def test_a_retry_takes_the_place_of_the_failed_answer(model: MessageModel) -> None:
+    model.load([QUESTION, ANSWER])
+    model.begin_retry()
+    assert texts(model) == ["Why?", ""]
+    assert model.live_turn is not None
+
+
+def test_a_retry_without_an_answer_adds_one(model: MessageModel) -> None:
+    model.load([QUESTION])
+    model.begin_retry()
+    assert texts(model) == ["Why?", ""]
+
+
+def test_an_empty_conversation_has_no_answer_on_its_way(model: MessageModel) -> None:
+    assert model.live_turn is None
+
+
+def test_what_is_waited_for_is_shown_until_something_comes(model: MessageModel) -> None:
+    model.begin_question("Why?")
+    model.apply(AnswerWaits("It goes on in 5 s."))
+    assert model.turn(-1).is_live
+    assert model.turn(-1).progress == "It goes on in 5 s."
+    model.apply(TextDelta("Because"))
+    assert model.turn(-1).progress == ""

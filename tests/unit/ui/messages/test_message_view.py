@@ -1,0 +1,263 @@
+"""The conversation as widgets: rows, footers, failures, scrolling, clicks."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QAbstractButton, QWidget
+from pytestqt.qtbot import QtBot
+
+from desktop_rag.core.anchors import Anchor
+from desktop_rag.core.conversation import (
+    AnswerDone,
+    Message,
+    MessageState,
+    Role,
+    SearchNotes,
+    SourceRef,
+    SourcesFound,
+    TextDelta,
+    ThinkingDelta,
+)
+from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.messages.answer_item import EXCERPTS_BYLINE, AnswerItem, byline
+from desktop_rag.ui.messages.message_model import MessageModel
+from desktop_rag.ui.messages.message_view import MessageView
+from desktop_rag.ui.messages.question_item import QuestionItem
+from desktop_rag.ui.messages.segment_view import SegmentView
+from desktop_rag.ui.widgets.controls import Card, PlainLabel
+from desktop_rag.ui.widgets.folding_row import FoldingRow
+
+SOURCE = SourceRef(1, "d1", "a.md", "A", Anchor(), "Text.", 0.5)
+QUESTION = Message("m1", "c1", Role.USER, "<b>Why</b> & how?", 1.0)
+ANSWER = Message(
+    "m2", "c1", Role.ASSISTANT, "Because [1].", 2.0, model="tiny", seconds=4.21, sources=(SOURCE,)
+)
+FAILED = replace(
+    ANSWER,
+    state=MessageState.FAILED,
+    error_title="The server <b>refused</b>.",
+    error_hint="Start it.",
+)
+
+
+@pytest.fixture
+def view(theme: Theme, qtbot: QtBot) -> MessageView:
+    view = MessageView(theme)
+    qtbot.addWidget(view)
+    view.resize(700, 500)
+    view.show()
+    return view
+
+
+def load(view: MessageView, messages: Sequence[Message], qtbot: QtBot) -> MessageModel:
+    model = MessageModel(view)
+    model.load(messages)
+    view.set_model(model)
+    # A layout shows a new widget only when the loop comes round.
+    qtbot.waitUntil(lambda: view.is_settled and all(w.isVisible() for w in items(view)))
+    return model
+
+
+def items(view: MessageView) -> list[QWidget]:
+    return [*view.findChildren(QuestionItem), *view.findChildren(AnswerItem)]
+
+
+def labels(view: MessageView) -> list[str]:
+    found = [w for w in view.findChildren(PlainLabel) if w.isVisible()]
+    return [label.text() for label in found]
+
+
+def button(view: MessageView, name: str) -> QAbstractButton:
+    """The visible button with this accessible name or text."""
+    buttons = [b for b in view.findChildren(QAbstractButton) if b.isVisible()]
+    return next(b for b in buttons if name in {b.accessibleName(), b.text()})
+
+
+def test_a_question_is_shown_literally(view: MessageView, qtbot: QtBot) -> None:
+    load(view, [QUESTION], qtbot)
+    assert "<b>Why</b> & how?" in labels(view)
+
+
+def test_of_an_endless_question_the_beginning_is_shown(view: MessageView, qtbot: QtBot) -> None:
+    load(view, [replace(QUESTION, text="x" * 5_000)], qtbot)
+    assert any(text.endswith("… (1,000 more characters)") for text in labels(view))
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        (ANSWER, "tiny · 4.2 s"),
+        (replace(ANSWER, model="", is_excerpts=True, seconds=0.0), EXCERPTS_BYLINE),
+        (replace(ANSWER, state=MessageState.STOPPED), "stopped · tiny · 4.2 s"),
+        (replace(ANSWER, model="", seconds=0.0), ""),
+    ],
+)
+def test_the_byline(message: Message, expected: str) -> None:
+    assert byline(message) == expected
+
+
+@pytest.mark.parametrize("is_own", [True, False])
+def test_what_is_not_from_the_documents_is_told_above_it(
+    view: MessageView, qtbot: QtBot, is_own: bool
+) -> None:
+    load(view, [QUESTION, replace(ANSWER, sources=(), is_own_knowledge=is_own)], qtbot)
+    assert any(text.startswith("Not from your documents:") for text in labels(view)) is is_own
+
+
+def test_copy_gives_the_plain_markdown(view: MessageView, qtbot: QtBot) -> None:
+    load(view, [QUESTION, ANSWER], qtbot)
+    button(view, "Copy the answer").click()
+    assert QGuiApplication.clipboard().text() == "Because [1]."
+    assert button(view, "Copied")
+
+
+def test_a_failed_answer_says_why_and_offers_ways_on(view: MessageView, qtbot: QtBot) -> None:
+    load(view, [QUESTION, FAILED], qtbot)
+    assert {"The server <b>refused</b>.", "Start it."} <= set(labels(view))
+    with qtbot.waitSignal(view.retry_requested):
+        button(view, "Retry").click()
+    with qtbot.waitSignal(view.settings_requested):
+        button(view, "Open settings").click()
+
+
+def test_a_stopped_answer_can_be_asked_for_again(view: MessageView, qtbot: QtBot) -> None:
+    load(view, [QUESTION, replace(ANSWER, state=MessageState.STOPPED)], qtbot)
+    with qtbot.waitSignal(view.retry_requested):
+        button(view, "Answer again").click()
+
+
+def test_a_click_on_sources_or_a_citation_carries_the_message(
+    view: MessageView, qtbot: QtBot
+) -> None:
+    load(view, [QUESTION, ANSWER], qtbot)
+    with qtbot.waitSignal(view.sources_requested) as asked:
+        button(view, "1 source").click()
+    assert asked.args == [ANSWER]
+    with qtbot.waitSignal(view.citation_clicked) as clicked:
+        view.findChildren(SegmentView)[0].citation_clicked.emit(1)
+    assert clicked.args == [ANSWER, 1]
+
+
+def test_what_the_search_understood_stands_under_the_answer(
+    view: MessageView, qtbot: QtBot
+) -> None:
+    notes = SearchNotes((("<b>lmap", "lamp"),), "Only PDF files", 4)
+    said = "Searched for “lamp” instead of “<b>lmap”. Only PDF files."
+    model = load(view, [QUESTION, replace(ANSWER, notes=SearchNotes())], qtbot)
+    assert not any(text.startswith("Searched") for text in labels(view))
+    model.begin_question("<b>lmap type:pdf")
+    model.apply(SourcesFound((SOURCE,), notes))
+    qtbot.waitUntil(lambda: said in labels(view))
+    model.apply(AnswerDone(replace(ANSWER, notes=notes)))
+    qtbot.waitUntil(lambda: said in labels(view) and view.is_settled)
+
+
+def test_the_nearest_passages_are_shown_when_asked_for(view: MessageView, qtbot: QtBot) -> None:
+    refused = replace(ANSWER, sources=(), nearest=(SOURCE,))
+    load(view, [QUESTION, refused], qtbot)
+    with qtbot.waitSignal(view.sources_requested) as asked:
+        button(view, "Show the nearest passages").click()
+    assert asked.args == [refused]
+
+
+def test_thinking_is_folded_and_kept_apart(view: MessageView, qtbot: QtBot) -> None:
+    model = load(view, [], qtbot)
+    model.begin_question("Why?")
+    model.apply(ThinkingDelta("Let me <i>see</i>."))
+    qtbot.waitUntil(lambda: view.is_settled)
+    assert "Let me <i>see</i>." not in labels(view)
+    button(view, "Thinking…").click()
+    assert "Let me <i>see</i>." in labels(view)
+    model.apply(TextDelta("Because."))
+    model.apply(AnswerDone(replace(ANSWER, thinking="Let me <i>see</i>.")))
+    assert button(view, "Thoughts").isVisible()
+    assert "see" not in view.findChildren(SegmentView)[0].toPlainText()
+
+
+def test_what_is_being_done_is_said(view: MessageView, qtbot: QtBot) -> None:
+    model = load(view, [], qtbot)
+    model.begin_question("Why?")
+    qtbot.waitUntil(lambda: "Looking through your documents…" in labels(view))
+    model.apply(SourcesFound((SOURCE,)))
+    qtbot.waitUntil(lambda: "Reading what was found…" in labels(view))
+    model.apply(AnswerDone(ANSWER))
+    qtbot.waitUntil(lambda: "tiny · 4.2 s" in labels(view))
+
+
+def test_many_deltas_are_rendered_few_times(view: MessageView, qtbot: QtBot) -> None:
+    model = load(view, [], qtbot)
+    model.begin_question("Why?")
+    model.apply(TextDelta("Start. "))
+    qtbot.waitUntil(lambda: view.is_settled)
+    changes: list[int] = []
+    segment = view.findChildren(SegmentView)[0]
+    segment.textChanged.connect(lambda: changes.append(1))
+    for _ in range(500):
+        model.apply(TextDelta("word "))
+    qtbot.waitUntil(lambda: view.is_settled)
+    assert segment.toPlainText().count("word") == 500
+    assert len(changes) <= 4
+
+
+LONG = [QUESTION, replace(ANSWER, text="A line.\n\n" * 40)] * 3
+
+
+def test_it_opens_at_the_end_and_follows_the_answer(view: MessageView, qtbot: QtBot) -> None:
+    model = load(view, LONG, qtbot)
+    bar = view.verticalScrollBar()
+    qtbot.waitUntil(lambda: bar.maximum() > 1000 and bar.value() == bar.maximum())
+    before = bar.maximum()
+    model.begin_question("And then?")
+    model.apply(TextDelta("More.\n\n" * 40))
+    qtbot.waitUntil(lambda: bar.maximum() > before + 300 and bar.value() == bar.maximum())
+
+
+def test_who_scrolled_up_stays_there(view: MessageView, qtbot: QtBot) -> None:
+    model = load(view, LONG, qtbot)
+    bar = view.verticalScrollBar()
+    model.begin_question("And then?")
+    qtbot.waitUntil(lambda: bar.maximum() > 1000 and bar.value() == bar.maximum())
+    before = bar.maximum()
+    bar.setValue(200)
+    model.apply(TextDelta("More.\n\n" * 40))
+    qtbot.waitUntil(lambda: bar.maximum() > before + 300)
+    assert bar.value() == 200
+
+
+def test_of_a_long_conversation_the_newest_are_built(view: MessageView, qtbot: QtBot) -> None:
+    messages = [replace(QUESTION, text=f"Question {n}") for n in range(100)]
+    load(view, messages, qtbot)
+    assert len(view.findChildren(QuestionItem)) == 40
+    assert "Question 99" in labels(view)
+    button(view, "Show earlier messages").click()
+    qtbot.waitUntil(lambda: view.is_settled)
+    assert len(view.findChildren(QuestionItem)) == 80
+
+
+def test_another_conversation_takes_the_place(view: MessageView, qtbot: QtBot) -> None:
+    first = load(view, [QUESTION, ANSWER], qtbot)
+    load(view, [replace(QUESTION, text="Other")], qtbot)
+    first.begin_question("Unseen")
+    qtbot.waitUntil(lambda: not view.findChildren(AnswerItem))
+    assert [text for text in labels(view) if text] == ["Other"]
+
+
+def _is_inside(widget: QWidget, viewport: QWidget) -> bool:
+    left = widget.mapTo(viewport, widget.rect().topLeft()).x()
+    return left >= 0 and left + widget.width() <= viewport.width()
+
+
+def test_nothing_of_an_answer_is_cut_where_it_is_narrow(view: MessageView, qtbot: QtBot) -> None:
+    asked = replace(QUESTION, text="How is the wick of the great lamp cut by day? " * 4)
+    load(view, [asked, ANSWER], qtbot)
+    footer = view.findChildren(FoldingRow)[0]
+    assert not footer.is_folded
+    view.resize(320, 500)
+    qtbot.waitUntil(lambda: footer.is_folded)
+    bubble = view.findChildren(QuestionItem)[0].findChildren(Card)[0]
+    seen = [bubble, *footer.findChildren(QAbstractButton)]
+    qtbot.waitUntil(lambda: all(_is_inside(widget, view.viewport()) for widget in seen))
+    view.resize(700, 500)
+    qtbot.waitUntil(lambda: not footer.is_folded)

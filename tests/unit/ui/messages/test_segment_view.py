@@ -1,0 +1,177 @@
+"""Foreign text in the message view: nothing is loaded, only citations and web links work."""
+
+import socket
+from collections.abc import Iterator
+
+import pytest
+from PySide6.QtCore import QEvent, QPoint, Qt, QUrl
+from PySide6.QtGui import QGuiApplication, QHelpEvent, QTextCursor
+from PySide6.QtWidgets import QApplication, QToolTip
+from pytestqt.qtbot import QtBot
+
+from desktop_rag.core.anchors import Anchor
+from desktop_rag.core.conversation import SourceRef
+from desktop_rag.ui.documents.passage_text import PassageText
+from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.messages.answer_body import AnswerBody
+from desktop_rag.ui.messages.segment_view import SegmentView
+
+SOURCES = tuple(
+    SourceRef(n, f"d{n}", f"{n}.md", "A <b>title</b>", Anchor(page=n), "Text.", 0.5) for n in (1, 2)
+)
+
+
+@pytest.fixture
+def server() -> Iterator[socket.socket]:
+    """A listening socket that nobody should ever connect to."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(0.2)
+        yield server
+
+
+@pytest.fixture
+def body(theme: Theme, qtbot: QtBot) -> AnswerBody:
+    body = AnswerBody(theme)
+    qtbot.addWidget(body)
+    body.resize(600, 400)
+    body.show()
+    return body
+
+
+def views(body: AnswerBody) -> list[SegmentView]:
+    return body.findChildren(SegmentView)
+
+
+@pytest.mark.parametrize("is_streamed", [False, True])
+def test_pictures_are_never_loaded(
+    body: AnswerBody, server: socket.socket, *, is_streamed: bool
+) -> None:
+    """S-01, as it streams and as it is found in the history."""
+    port = server.getsockname()[1]
+    text = (
+        "![one](file:///dev/zero) ![two](//evil/share/a.png) "
+        f"![three](http://127.0.0.1:{port}/a) <img src='file:///dev/zero'> "
+        "&lt;img src=/dev/zero&gt; ![four](data:image/svg+xml;base64,AAAA) "
+        f"![five][1]\n\n[1]: http://127.0.0.1:{port}/b\n[five]: file:///dev/zero"
+    )
+    for end in range(1, len(text), 7) if is_streamed else ():
+        body.show_text(text[:end], SOURCES, is_live=True)
+        body.grab()
+    body.show_text(text, SOURCES)
+    body.grab()
+    shown = views(body)[0].toPlainText()
+    assert all(f"[image: {name}]" in shown for name in ("one", "two", "three", "four"))
+    assert "<img src='file:///dev/zero'>" in shown
+    assert "\N{OBJECT REPLACEMENT CHARACTER}" not in shown
+    with pytest.raises(TimeoutError):
+        server.accept()
+
+
+def test_even_html_that_asks_for_files_gets_none(theme: Theme, qtbot: QtBot) -> None:
+    view = SegmentView(theme)
+    qtbot.addWidget(view)
+    view.resize(300, 200)
+    view.show()
+    view.show_html("<img src='file:///dev/zero'><img src='/dev/zero'>x", ())
+    view.grab()
+    assert view.toPlainText().endswith("x")
+
+
+@pytest.mark.parametrize("name", ["file:///dev/zero", "/dev/zero", "http://127.0.0.1/a", "qrc:/x"])
+@pytest.mark.parametrize("kind", [1, 2, 3, 100])
+def test_every_resource_is_an_empty_picture(
+    theme: Theme, qtbot: QtBot, name: str, kind: int
+) -> None:
+    """S-02: None would make Qt read the file itself."""
+    for view in (SegmentView(theme), PassageText(theme, "text", "")):
+        qtbot.addWidget(view)
+        assert view.loadResource(kind, QUrl(name)).isNull()
+
+
+def first_view(body: AnswerBody, qtbot: QtBot) -> SegmentView:
+    """The first segment, once it has its place."""
+    qtbot.waitUntil(lambda: views(body)[0].width() == body.width())
+    return views(body)[0]
+
+
+def pill(view: SegmentView, n: int) -> QPoint:
+    """A point inside the citation of source n."""
+    rect = view.cursorRect(cursor_at(view, f"[{n}]"))
+    return rect.center() + QPoint(4, 0)
+
+
+def cursor_at(view: SegmentView, text: str) -> QTextCursor:
+    cursor = QTextCursor(view.document())
+    cursor.setPosition(view.toPlainText().index(text) + 1)
+    return cursor
+
+
+def test_a_click_on_a_citation_tells_its_number(body: AnswerBody, qtbot: QtBot) -> None:
+    body.show_text("First [1] and second [2], but not [3].", SOURCES)
+    view = first_view(body, qtbot)
+    with qtbot.waitSignal(body.citation_clicked) as clicked:
+        qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=pill(view, 2))
+    assert clicked.args == [2]
+    assert view.anchorAt(pill(view, 3)) == ""
+
+
+def test_a_click_on_a_web_link_is_told_not_followed(body: AnswerBody, qtbot: QtBot) -> None:
+    body.show_text("See [the page](https://example.org/a).", SOURCES)
+    view = first_view(body, qtbot)
+    point = view.cursorRect(cursor_at(view, "the page")).center() + QPoint(4, 0)
+    with qtbot.waitSignal(body.address_clicked) as clicked:
+        qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=point)
+    assert clicked.args == ["https://example.org/a"]
+
+
+@pytest.mark.parametrize("href", ["cite:9", "file:///etc/passwd", "cite:../x", "javascript:x"])
+def test_forged_links_do_nothing(body: AnswerBody, qtbot: QtBot, href: str) -> None:
+    body.show_text("Text [1].", SOURCES)
+    view = views(body)[0]
+    with (
+        qtbot.assertNotEmitted(body.citation_clicked),
+        qtbot.assertNotEmitted(body.address_clicked),
+    ):
+        view.anchorClicked.emit(QUrl(href))
+
+
+def tooltip_at(view: SegmentView, point: QPoint) -> str:
+    place = view.viewport().mapToGlobal(point)
+    QApplication.sendEvent(view.viewport(), QHelpEvent(QEvent.Type.ToolTip, point, place))
+    return QToolTip.text()
+
+
+def test_hovering_a_citation_shows_its_source_literally(body: AnswerBody, qtbot: QtBot) -> None:
+    body.show_text("First [1] and [a page](https://example.org/a) and so on.", SOURCES)
+    view = first_view(body, qtbot)
+    assert tooltip_at(view, pill(view, 1)) == "<qt>A &lt;b&gt;title&lt;/b&gt;<br>page 1</qt>"
+    point = view.cursorRect(cursor_at(view, "a page")).center() + QPoint(4, 0)
+    assert tooltip_at(view, point) == "<qt>https://example.org/a</qt>"
+    tooltip_at(view, QPoint(580, 5))
+    qtbot.waitUntil(lambda: not QToolTip.isVisible())
+
+
+def test_a_copied_citation_keeps_its_brackets(body: AnswerBody) -> None:
+    body.show_text("First [1] and second [2].", SOURCES)
+    views(body)[0].selectAll()
+    views(body)[0].copy()
+    assert QGuiApplication.clipboard().text() == "First [1] and second [2]."
+
+
+def test_it_is_as_high_as_its_text(body: AnswerBody, qtbot: QtBot) -> None:
+    body.show_text("One line.", SOURCES)
+    view = first_view(body, qtbot)
+    low = view.height()
+    body.show_text("Many words. " * 100, SOURCES)
+    qtbot.waitUntil(lambda: view.height() > 3 * low)
+    wide = view.height()
+    body.resize(300, 400)
+    qtbot.waitUntil(lambda: view.height() > wide)
+
+
+def test_the_passage_is_shown_literally(theme: Theme, qtbot: QtBot) -> None:
+    text = "A <img src=&#47;dev&#47;zero> <b>passage</b> & more."
+    passage = PassageText(theme, text, "<b>passage</b>")
+    qtbot.addWidget(passage)
+    passage.grab()
+    assert passage.toPlainText() == text

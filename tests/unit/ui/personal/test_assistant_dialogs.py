@@ -1,0 +1,255 @@
+"""The dialogs in which assistants are made, changed, copied, deleted and brought back."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QLineEdit,
+    QListView,
+    QListWidget,
+    QPlainTextEdit,
+    QRadioButton,
+    QSpinBox,
+    QWidget,
+)
+from pytestqt.qtbot import QtBot
+
+from desktop_rag.answer.chat import Chat
+from desktop_rag.core.assistant import Assistant
+from desktop_rag.core.domain import Collection
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.settings import (
+    EndpointSettings,
+    LaterSources,
+    RetrievalSettings,
+    Settings,
+)
+from desktop_rag.ui.foundation.bridge import Bridge
+from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.personal.assistant_actions import AssistantActions
+from desktop_rag.ui.personal.assistant_dialog import AssistantDialog
+from desktop_rag.ui.personal.assistants_dialog import AssistantsDialog
+from tests.unit.ui.rooms import button, field, make_chat, opened_store, texts
+
+SEA, LAND = Collection("s", "Sea"), Collection("l", "Land & <b>air</b>")
+HERE = EndpointSettings("http://localhost:1/v1", "big")
+THERE = EndpointSettings("http://localhost:2/v1", "")
+SETTINGS = Settings(endpoint=HERE, other_endpoints=(THERE,))
+OFFERS = {HERE.base_url: ("big", "small"), THERE.base_url: ("tiny",)}
+FULL = Assistant(
+    "f", "Keeper", "Be brief.", THERE.base_url, "tiny", ("l",), "type:pdf",
+    RetrievalSettings(3, 1200, 0.25, LaterSources.BOTH), is_open=True, uses_memory=False,
+)  # fmt: skip
+
+
+@pytest.fixture
+def chat(tmp_path: Path) -> Iterator[Chat]:
+    with opened_store(tmp_path / "home") as database:
+        made = make_chat(database, None)
+        yield made
+        made.close()
+
+
+@pytest.fixture
+def window(qtbot: QtBot) -> QWidget:
+    made = QWidget()
+    qtbot.addWidget(made)
+    made.show()
+    return made
+
+
+@pytest.fixture
+def actions(theme: Theme, bridge: Bridge, chat: Chat, window: QWidget) -> AssistantActions:
+    made = AssistantActions(bridge, chat, theme, window)
+    made.choice.setParent(window)
+    made.set_collections([SEA, LAND])
+    made.apply(SETTINGS)
+    return made
+
+
+@pytest.fixture
+def listing(
+    actions: AssistantActions, chat: Chat, window: QWidget, qtbot: QtBot
+) -> AssistantsDialog:
+    """The list of two assistants."""
+    for name in ("Cook", "Keeper"):
+        chat.assistants.add(Assistant("", name, filters="type:pdf"))
+    actions.refresh()
+    actions.show_all()
+    [dialog] = window.findChildren(AssistantsDialog)
+    qtbot.waitUntil(lambda: names(dialog) == ["Cook", "Keeper"])
+    return dialog
+
+
+def form(assistant: Assistant, window: QWidget) -> AssistantDialog:
+    return AssistantDialog(assistant, SETTINGS, OFFERS, [SEA, LAND], window)
+
+
+def names(dialog: AssistantsDialog) -> list[str]:
+    model = dialog.findChildren(QListView)[0].model()
+    return [model.index(row, 0).data() for row in range(model.rowCount())]
+
+
+def open_form(window: QWidget, qtbot: QtBot) -> AssistantDialog:
+    """The form that is about to open."""
+    qtbot.waitUntil(lambda: any(d.isVisible() for d in window.findChildren(AssistantDialog)))
+    return next(d for d in window.findChildren(AssistantDialog) if d.isVisible())
+
+
+# --- the form ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("assistant", [FULL, Assistant("p", "Plain")])
+def test_what_is_not_touched_stays_as_it_was(assistant: Assistant, window: QWidget) -> None:
+    assert form(assistant, window).assistant == assistant
+
+
+def test_everything_can_be_written(window: QWidget, qtbot: QtBot) -> None:
+    dialog = form(Assistant("", ""), window)
+    field(dialog, QLineEdit, "Name").setText("Keeper")
+    field(dialog, QPlainTextEdit, "Instructions").setPlainText("Be brief.")
+    models = field(dialog, QComboBox, "Model")
+    wanted = ["The one of the chat", "big · localhost:1", "small · localhost:1",
+              "tiny · localhost:2"]  # fmt: skip
+    assert [models.itemText(row) for row in range(models.count())] == wanted
+    models.setCurrentIndex(3)
+    boxes = field(dialog, QListWidget, "Collections")
+    assert [boxes.item(row).text() for row in range(boxes.count())] == ["Sea", "Land & <b>air</b>"]
+    boxes.item(1).setCheckState(Qt.CheckState.Checked)
+    field(dialog, QLineEdit, "Filters").setText("type:pdf")
+    field(dialog, QRadioButton, "Answers: Also from what the model knows").click()
+    button(dialog, "Learns from earlier questions and answers").click()
+    button(dialog, "Settings of its own for finding passages").click()
+    field(dialog, QSpinBox, "For each answer").setValue(3)
+    field(dialog, QSpinBox, "Together up to").setValue(1200)
+    field(dialog, QRadioButton, "Sources of later questions: both").click()
+    with qtbot.waitSignal(dialog.submitted) as told:
+        button(dialog, "Save").click()
+    retrieval = RetrievalSettings(3, 1200, 0.5, LaterSources.BOTH)
+    assert told.args == [replace(FULL, assistant_id="", retrieval=retrieval)]
+
+
+def test_it_needs_a_name_and_filters_that_filter(window: QWidget) -> None:
+    dialog = form(Assistant("", ""), window)
+    save, filters = button(dialog, "Save"), field(dialog, QLineEdit, "Filters")
+    assert not save.isEnabled()
+    field(dialog, QLineEdit, "Name").setText("Keeper")
+    assert save.isEnabled()
+    filters.setText("type:pdf after:2024-05")
+    assert "Only PDF files changed since 1 May 2024" in texts(dialog)
+    filters.setText("invoices")
+    assert not save.isEnabled()
+    assert filters.property("state") == "wrong"
+    assert any("“invoices” is not a filter." in text for text in texts(dialog))
+    filters.setText("")
+    assert save.isEnabled()
+    assert filters.property("state") == ""
+
+
+def test_settings_of_its_own_are_shown_only_when_wanted(window: QWidget) -> None:
+    dialog = form(Assistant("p", "Plain"), window)
+    own = field(dialog, QSpinBox, "For each answer")
+    box = next(b for b in dialog.findChildren(QCheckBox) if "finding" in b.text())
+    assert not own.isVisibleTo(dialog)
+    box.click()
+    assert own.isVisibleTo(dialog)
+    assert dialog.assistant.retrieval == SETTINGS.retrieval
+    box.click()
+    assert dialog.assistant.retrieval is None
+
+
+def test_what_is_gone_is_shown_and_never_let_go_of_unasked(window: QWidget) -> None:
+    gone = replace(FULL, base_url="http://gone:1/v1", collection_ids=("l", "x"))
+    dialog = form(gone, window)
+    assert field(dialog, QComboBox, "Model").currentText() == "tiny · no longer set up"
+    boxes = field(dialog, QListWidget, "Collections")
+    assert boxes.item(2).text() == "A collection that is gone"
+    assert dialog.assistant == gone
+    boxes.item(2).setCheckState(Qt.CheckState.Unchecked)
+    assert dialog.assistant.collection_ids == ("l",)
+
+
+def test_nothing_written_is_lost_when_it_cannot_be_kept(
+    actions: AssistantActions, chat: Chat, window: QWidget, qtbot: QtBot
+) -> None:
+    chat.assistants.add(Assistant("", "Keeper"))
+    actions.make()
+    dialog = open_form(window, qtbot)
+    name = field(dialog, QLineEdit, "Name")
+    name.setText("keeper")
+    button(dialog, "Save").click()
+    qtbot.waitUntil(lambda: any("another assistant called" in text for text in texts(dialog)))
+    assert dialog.isVisible()
+    name.setText("Cook")
+    assert not any("another assistant" in text for text in texts(dialog))
+    button(dialog, "Save").click()
+    qtbot.waitUntil(lambda: actions.choice.text() == "Cook")
+    assert not any(d.isVisible() for d in window.findChildren(AssistantDialog))
+
+
+# --- the list ------------------------------------------------------------------------------------
+
+
+def test_without_any_it_says_what_they_are_for(
+    actions: AssistantActions, window: QWidget, qtbot: QtBot
+) -> None:
+    actions.show_all()
+    [dialog] = window.findChildren(AssistantsDialog)
+    assert any(text.startswith("An assistant answers in its own way") for text in texts(dialog))
+    assert not button(dialog, "Edit…").isVisibleTo(dialog)
+    button(dialog, "New assistant…").click()
+    open_form(window, qtbot).reject()
+
+
+def test_one_is_changed(
+    listing: AssistantsDialog, actions: AssistantActions, window: QWidget, qtbot: QtBot
+) -> None:
+    assert "The model of the chat · all documents · only PDF files" in texts(listing)
+    view = listing.findChildren(QListView)[0]
+    qtbot.keyClick(view, Qt.Key.Key_Down)
+    qtbot.keyClick(view, Qt.Key.Key_Return)
+    dialog = open_form(window, qtbot)
+    field(dialog, QLineEdit, "Name").setText("Attendant")
+    button(dialog, "Save").click()
+    qtbot.waitUntil(lambda: names(listing) == ["Attendant", "Cook"])
+    assert listing.marked is not None
+    assert listing.marked.name == "Attendant", "it stays marked where it has moved to"
+
+
+def test_one_is_duplicated(listing: AssistantsDialog, qtbot: QtBot) -> None:
+    button(listing, "Duplicate").click()
+    qtbot.waitUntil(lambda: names(listing) == ["Cook", "Cook (copy)", "Keeper"])
+
+
+def test_one_is_deleted_and_brought_back(
+    listing: AssistantsDialog, actions: AssistantActions, qtbot: QtBot
+) -> None:
+    chosen = listing.marked
+    assert chosen is not None
+    actions.choice.choose(chosen.assistant_id)
+    assert actions.choice.text() == "Cook"
+    qtbot.keyClick(listing.findChildren(QListView)[0], Qt.Key.Key_Delete)
+    qtbot.waitUntil(lambda: "Deleted “Cook”." in texts(listing))
+    qtbot.waitUntil(lambda: names(listing) == ["Keeper"])
+    assert actions.choice.text() == "No assistant"
+    assert listing.marked is not None
+    assert listing.marked.name == "Keeper"
+    button(listing, "Undo").click()
+    qtbot.waitUntil(lambda: names(listing) == ["Cook", "Keeper"])
+    assert actions.choice.text() == "Cook"
+
+
+def test_what_goes_wrong_is_said_where_one_looks(listing: AssistantsDialog) -> None:
+    listing.show_error(AppError("The disk is full.", "Make room."))
+    assert "The disk is full." in texts(listing)
+
+
+def test_what_the_chat_refuses_is_told(listing: AssistantsDialog, chat: Chat, qtbot: QtBot) -> None:
+    [cook, _] = chat.assistants.all()
+    listing.copied.emit(replace(cook, filters="no filter"))
+    qtbot.waitUntil(lambda: "“no filter” is not a filter." in texts(listing))

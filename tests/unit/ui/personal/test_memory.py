@@ -1,0 +1,146 @@
+"""What the app remembers, as the window shows it: under an answer, in its dialog, in settings."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QMessageBox, QWidget
+from pytestqt.qtbot import QtBot
+
+from desktop_rag.answer.chat import Chat
+from desktop_rag.core.conversation import Feedback, Message, PastAnswer, Role
+from desktop_rag.core.interaction import Interaction, InteractionOutcome
+from desktop_rag.core.settings import AnswerSettings
+from desktop_rag.ui.foundation.bridge import Bridge
+from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.messages.answer_item import AnswerItem
+from desktop_rag.ui.messages.examples_button import RememberedButton
+from desktop_rag.ui.messages.message_model import Turn
+from desktop_rag.ui.personal.examples_dialog import RememberedDialog
+from desktop_rag.ui.personal.memory_actions import MemoryActions
+from desktop_rag.ui.settings.answers_form import AnswersForm
+from desktop_rag.ui.settings.memory_field import MemoryField
+from tests.unit.ui.rooms import button, make_chat, opened_store, texts
+
+HOSTILE = "<b>Bold</b> <img src='x'>\u202egnp\n\nand more"
+
+
+def interaction(name: str, **fields: object) -> Interaction:
+    kept = Interaction(
+        name, "c", f"Question {name}?", f"Question {name}?", f"Answer {name}.",
+        InteractionOutcome.DONE,
+        1.0,
+        "test-model",
+    )  # fmt: skip
+    return replace(kept, **fields)  # type: ignore[arg-type]
+
+
+def past(name: str) -> PastAnswer:
+    return PastAnswer(name, f"Question {name}?")
+
+
+@pytest.fixture
+def chat(tmp_path: Path) -> Iterator[Chat]:
+    with opened_store(tmp_path / "home") as database:
+        yield make_chat(database, None)
+
+
+@pytest.fixture
+def dialog(chat: Chat, bridge: Bridge, theme: Theme, qtbot: QtBot) -> RememberedDialog:
+    """Over three earlier answers, of which the last was forgotten before."""
+    for name in ("a", "b"):
+        chat.memory.put_back(interaction(name))
+    field = MemoryField(bridge, chat)
+    qtbot.addWidget(field)
+    field.show()
+    actions = MemoryActions(bridge, chat, field)
+    shown = (past("a"), past("b"), past("gone"))
+    actions.show_remembered(Message("m", "c", Role.ASSISTANT, "", 1.0, remembered=shown))
+    qtbot.waitUntil(lambda: bool(field.findChildren(RememberedDialog)))
+    return field.findChildren(RememberedDialog)[0]
+
+
+def test_the_line_is_there_only_for_answers_with_examples(theme: Theme, qtbot: QtBot) -> None:
+    message = Message("m", "c", Role.ASSISTANT, "At dusk.", 1.0)
+    item = AnswerItem(theme, Turn(message))
+    qtbot.addWidget(item)
+    item.show()
+    line = item.findChildren(RememberedButton)[0]
+    assert not line.isVisible()
+    item.show_turn(Turn(replace(message, remembered=(past("a"),))))
+    assert button(item, "Remembered: 1 earlier answer").isVisible()
+    with qtbot.waitSignal(item.remembered_requested):
+        button(item, "Remembered: 1 earlier answer").click()
+
+
+def test_the_dialog_shows_what_is_known_of_each(dialog: RememberedDialog) -> None:
+    seen = texts(dialog)
+    assert "Question a?" in seen
+    assert "Answer a." in seen
+    assert "1 Jan 1970 · test-model" in seen
+    assert seen.count("Forgotten") == 1
+    assert "Question gone?" in seen
+
+
+def test_one_is_forgotten_and_put_back(dialog: RememberedDialog, chat: Chat, qtbot: QtBot) -> None:
+    forget = [b for b in dialog.findChildren(type(button(dialog, "Close"))) if b.text() == "Forget"]
+    assert [b.isVisible() for b in forget] == [True, True, False]
+    forget[0].click()
+    assert texts(dialog).count("Forgotten") == 2
+    qtbot.waitUntil(lambda: chat.memory.recall(["a", "b"]) == [interaction("b")])
+    undo = [b for b in dialog.findChildren(type(forget[0])) if b.text() == "Undo" and b.isVisible()]
+    assert len(undo) == 1
+    undo[0].click()
+    qtbot.waitUntil(lambda: chat.memory.count() == 2)
+    assert "Answer a." in texts(dialog)
+
+
+def test_texts_of_others_are_shown_as_they_are(theme: Theme, qtbot: QtBot) -> None:
+    known = interaction("a", answer=HOSTILE * 50, model=HOSTILE, feedback=Feedback.LIKED)
+    dialog = RememberedDialog([PastAnswer("a", HOSTILE * 50)], [known], None)  # type: ignore[arg-type]
+    qtbot.addWidget(dialog)
+    dialog.show()
+    seen = texts(dialog)
+    assert any(text.startswith("<b>Bold</b> <img src='x'>") for text in seen)
+    assert any(text.endswith("liked by you") for text in seen)
+    assert not any("\u202e" in text for text in seen)
+    assert max(map(len, seen)) < 400
+    assert dialog.width() <= 700
+
+
+@pytest.fixture
+def field(chat: Chat, bridge: Bridge, theme: Theme, qtbot: QtBot) -> MemoryField:
+    field = MemoryField(bridge, chat)
+    qtbot.addWidget(field)
+    return field
+
+
+def test_everything_is_forgotten_after_a_question(
+    field: MemoryField, chat: Chat, qtbot: QtBot
+) -> None:
+    field.show()
+    assert not button(field, "Forget everything…").isEnabled()
+    field.hide()
+    for name in ("a", "b"):
+        chat.memory.put_back(interaction(name))
+    field.show()
+    qtbot.waitUntil(lambda: "2 answers remembered" in texts(field))
+    for words, left in (("Cancel", 2), ("Forget everything", 0)):
+        button(field, "Forget everything…").click()
+        box = [b for b in field.findChildren(QMessageBox) if b.isVisible()][-1]
+        assert box.textFormat() is Qt.TextFormat.PlainText
+        assert box.text().startswith("Forget 2 remembered answers?")
+        next(b for b in box.buttons() if b.text().replace("&", "") == words).click()
+        qtbot.waitUntil(lambda left=left: f"{left} answers remembered" in texts(field))
+        assert chat.memory.count() == left
+
+
+def test_one_switch_turns_it_off(theme: Theme, qtbot: QtBot) -> None:
+    form = AnswersForm(QWidget())
+    qtbot.addWidget(form)
+    form.show_answers(AnswerSettings())
+    with qtbot.waitSignal(form.changed) as told:
+        button(form, "Learn from earlier answers").click()
+    assert told.args == [AnswerSettings(uses_memory=False)]

@@ -1,0 +1,302 @@
+"""The endpoint's section: addresses, the test against a real server, models and keys."""
+
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QLineEdit, QSpinBox
+from pytestqt.qtbot import QtBot
+
+from desktop_rag.answer.chat import Chat
+from desktop_rag.core.model_profile import ExaminationChanged
+from desktop_rag.core.settings import EndpointSettings
+from desktop_rag.models.endpoints.local_servers import USUAL
+from desktop_rag.ui.foundation.bridge import Bridge
+from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.settings.endpoint_form import EndpointForm, where_it_goes
+from desktop_rag.ui.settings.settings_fields import WheelGuard
+from tests.keyrings import MemoryKeyring
+from tests.servers.chat_server import ChatServer
+from tests.servers.model_dialects import Dialect
+from tests.unit.ui.rooms import button, field, make_chat, opened_store, texts
+
+CANARY = "sk-canary-81c2f0"
+
+
+@pytest.fixture
+def server() -> Iterator[ChatServer]:
+    with ChatServer() as server:
+        yield server
+
+
+@pytest.fixture
+def chat(tmp_path: Path) -> Iterator[Chat]:
+    with opened_store(tmp_path / "home") as database:
+        yield make_chat(database, MemoryKeyring())
+
+
+@pytest.fixture
+def form(theme: Theme, bridge: Bridge, chat: Chat, qtbot: QtBot) -> EndpointForm:
+    form = EndpointForm(bridge, chat, EndpointSettings(), WheelGuard())
+    qtbot.addWidget(form)
+    form.resize(800, 600)
+    form.show()
+    qtbot.waitActive(form)
+    return form
+
+
+def address(form: EndpointForm) -> QLineEdit:
+    return field(form, QLineEdit, "Address")
+
+
+def model_box(form: EndpointForm) -> QComboBox:
+    return field(form, QComboBox, "Model")
+
+
+def enter(qtbot: QtBot, edit: QLineEdit, text: str) -> None:
+    edit.clear()
+    qtbot.keyClicks(edit, text)
+    qtbot.keyClick(edit, Qt.Key.Key_Return)
+
+
+def models(form: EndpointForm) -> list[str]:
+    return [model_box(form).itemText(n) for n in range(model_box(form).count())]
+
+
+def test_says_that_answers_are_excerpts_without_an_endpoint(form: EndpointForm) -> None:
+    assert any("answers are excerpts" in text for text in texts(form))
+    assert any("only the prompt is sent" in text for text in texts(form))
+
+
+def test_an_address_is_brought_into_form(form: EndpointForm, qtbot: QtBot) -> None:
+    with qtbot.waitSignal(form.changed) as told:
+        enter(qtbot, address(form), "Localhost:1234/v1/chat/completions")
+    assert told.args == [EndpointSettings(base_url="http://localhost:1234/v1")]
+    assert address(form).text() == "http://localhost:1234/v1"
+
+
+@pytest.mark.parametrize("typed", ["ftp://here/v1", "http://bad host", "http://me:secret@host/v1"])
+def test_a_wrong_address_is_said_in_place_and_not_applied(
+    form: EndpointForm, qtbot: QtBot, typed: str
+) -> None:
+    told: list[EndpointSettings] = []
+    form.changed.connect(told.append)
+    enter(qtbot, address(form), typed)
+    assert told == []
+    assert any(("address" in text and "Settings" in text) or "Check it" in text
+               for text in texts(form))  # fmt: skip
+    assert address(form).property("state") == "wrong"
+    button(form, "Test").click()
+    assert button(form, "Test").isEnabled()
+    enter(qtbot, address(form), "")
+    assert address(form).property("state") == ""
+
+
+@pytest.mark.parametrize(
+    ("base_url", "words"),
+    [
+        ("http://127.0.0.1:8080/v1", "nothing leaves it"),
+        ("https://api.example.com/v1", "are sent to api.example.com."),
+        ("http://192.168.1.7:1234/v1", "are sent to 192.168.1.7:1234, and not encrypted."),
+    ],
+)
+def test_who_reads_the_prompt(base_url: str, words: str) -> None:
+    assert words in where_it_goes(base_url)
+
+
+def test_testing_fills_the_models_and_takes_the_only_one(
+    form: EndpointForm, server: ChatServer, qtbot: QtBot
+) -> None:
+    enter(qtbot, address(form), server.base_url)
+    with qtbot.waitSignal(form.changed) as told:
+        button(form, "Test").click()
+        assert not button(form, "Testing…").isEnabled()
+    assert told.args == [EndpointSettings(base_url=server.base_url, model="test-model")]
+    assert models(form) == ["test-model"]
+    qtbot.waitUntil(lambda: any("answered after" in text for text in texts(form)))
+
+
+def test_testing_keeps_the_chosen_model_among_many(
+    form: EndpointForm, server: ChatServer, qtbot: QtBot
+) -> None:
+    server.models = ("a-model", "test-model")
+    form.show_endpoint(EndpointSettings(base_url=server.base_url, model="test-model"))
+    button(form, "Test").click()
+    qtbot.waitUntil(lambda: models(form) == ["a-model", "test-model"])
+    assert model_box(form).currentText() == "test-model"
+    with qtbot.waitSignal(form.changed) as told:
+        model_box(form).setCurrentIndex(0)
+        model_box(form).activated.emit(0)
+    assert told.args
+    assert told.args[0].model == "a-model"
+
+
+def test_a_failed_test_has_a_title_and_a_hint(
+    form: EndpointForm, server: ChatServer, qtbot: QtBot
+) -> None:
+    server.mode = "status"
+    server.status = 401
+    form.show_endpoint(server.endpoint())
+    button(form, "Test").click()
+    qtbot.waitUntil(lambda: "The endpoint wants a key." in texts(form))
+    assert any("Enter your key" in text for text in texts(form))
+    assert button(form, "Test").isEnabled()
+
+
+def test_another_address_drops_the_test_that_runs(
+    form: EndpointForm, server: ChatServer, qtbot: QtBot
+) -> None:
+    server.mode = "silence"
+    form.show_endpoint(server.endpoint(timeout_s=1.0))
+    button(form, "Test").click()
+    enter(qtbot, address(form), "http://localhost:9/v1")
+    assert button(form, "Test").isEnabled()
+    assert models(form) == []
+
+
+def test_usual_servers_are_one_click(form: EndpointForm, qtbot: QtBot) -> None:
+    with qtbot.waitSignal(form.changed) as told:
+        button(form, "LM Studio").click()
+    assert told.args
+    assert told.args[0].base_url == "http://localhost:1234/v1"
+    assert not button(form, "Testing…").isEnabled()
+    qtbot.waitUntil(lambda: button(form, "Test").isEnabled(), timeout=20_000)
+
+
+@pytest.fixture
+def usual(server: ChatServer, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """One of the usual servers runs, no other one does."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        nobody = f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
+    for name in USUAL:
+        monkeypatch.setitem(USUAL, name, nobody)
+    monkeypatch.setitem(USUAL, "Jan", server.base_url)
+    return USUAL
+
+
+def test_the_only_server_that_runs_is_found_and_used(
+    form: EndpointForm, usual: dict[str, str], qtbot: QtBot
+) -> None:
+    assert not button(form, "Jan").isVisible()
+    with qtbot.waitSignal(form.changed, timeout=20_000) as told:
+        button(form, "Look for running ones").click()
+    assert told.args
+    assert told.args[0].base_url == usual["Jan"]
+    assert button(form, "Jan · 1 model").isVisible()
+    assert not button(form, "Ollama").isVisible()
+    qtbot.waitUntil(lambda: button(form, "Test").isEnabled(), timeout=20_000)
+
+
+def test_what_was_looked_for_in_vain_is_said(
+    form: EndpointForm, usual: dict[str, str], qtbot: QtBot
+) -> None:
+    usual["Jan"] = usual["Ollama"]
+    button(form, "Look for running ones").click()
+    assert not button(form, "Looking…").isEnabled()
+    qtbot.waitUntil(
+        lambda: any("No server was found" in text for text in texts(form)), timeout=20_000
+    )
+    assert button(form, "Ollama").isVisible()
+
+
+def test_numbers_are_told_when_complete(form: EndpointForm, qtbot: QtBot) -> None:
+    told: list[EndpointSettings] = []
+    form.changed.connect(told.append)
+    context = field(form, QSpinBox, "Context size")
+    context.selectAll()
+    qtbot.keyClicks(context, "32768")
+    assert told == []
+    qtbot.keyClick(context, Qt.Key.Key_Return)
+    field(form, QSpinBox, "Give up after").stepUp()
+    assert [(e.context_tokens, e.timeout_s) for e in told] == [(32768, 30.0), (32768, 35.0)]
+
+
+def test_a_typed_key_is_used_by_the_test_and_is_no_setting(
+    form: EndpointForm, server: ChatServer, chat: Chat, qtbot: QtBot
+) -> None:
+    server.wanted_key = CANARY
+    told: list[EndpointSettings] = []
+    form.changed.connect(told.append)
+    form.show_endpoint(server.endpoint())
+    key = field(form, QLineEdit, "Key")
+    qtbot.keyClicks(key, CANARY)
+    button(form, "Test").click()
+    qtbot.waitUntil(lambda: any("answered after" in text for text in texts(form)))
+    qtbot.keyClick(key, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: "Stored in the keyring of this computer." in texts(form))
+    assert chat.models.has_key(server.base_url)
+    assert CANARY not in repr(told) + " ".join(texts(form)) + key.text()
+
+
+def test_an_examination_says_what_it_found(
+    form: EndpointForm, server: ChatServer, chat: Chat, qtbot: QtBot
+) -> None:
+    server.wanted_key = CANARY
+    server.dialect = Dialect(context_tokens=5000, refuses_system="System role not supported")
+    assert not button(form, "Examine").isEnabled()
+    form.show_endpoint(server.endpoint())
+    qtbot.keyClicks(field(form, QLineEdit, "Key"), CANARY)
+    button(form, "Examine").click()
+    assert any("Being examined" in text for text in texts(form))
+    assert not button(form, "Examining…").isEnabled()
+    qtbot.waitUntil(lambda: any("Reads 5,000 tokens." in text for text in texts(form)))
+    assert any("Takes no system message" in text for text in texts(form))
+    assert button(form, "Examine again").isEnabled()
+    form.show_endpoint(server.endpoint(model="another"))
+    assert any("Not examined yet" in text for text in texts(form))
+    form.show_endpoint(server.endpoint())
+    qtbot.waitUntil(lambda: any("Reads 5,000 tokens." in text for text in texts(form)))
+
+
+def test_an_examination_that_fails_says_why(
+    form: EndpointForm, server: ChatServer, qtbot: QtBot
+) -> None:
+    server.mode, server.status = "status", 401
+    form.show_endpoint(server.endpoint())
+    button(form, "Examine").click()
+    qtbot.waitUntil(lambda: any("The endpoint wants a key." in text for text in texts(form)))
+    assert button(form, "Examine").isEnabled()
+
+
+def test_an_examination_in_the_background_is_shown(
+    form: EndpointForm, server: ChatServer, chat: Chat, qtbot: QtBot
+) -> None:
+    form.show_endpoint(server.endpoint())
+    form.on_examination_changed(ExaminationChanged(server.base_url, "another", True))
+    assert any("Not examined yet" in text for text in texts(form))
+    form.on_examination_changed(ExaminationChanged(server.base_url, "test-model", True))
+    assert any("Being examined" in text for text in texts(form))
+    chat.models.examine(server.endpoint())
+    form.on_examination_changed(ExaminationChanged(server.base_url, "test-model", False))
+    qtbot.waitUntil(lambda: any("Reads 32,768 tokens" in text for text in texts(form)))
+
+
+def test_limits_are_out_of_the_way_until_they_are_wanted(
+    form: EndpointForm, server: ChatServer, qtbot: QtBot
+) -> None:
+    told: list[EndpointSettings] = []
+    form.changed.connect(told.append)
+    form.show_endpoint(server.endpoint())
+    requests = field(form, QSpinBox, "Requests a minute")
+    assert not requests.isVisible()
+    button(form, "Set limits and prices").click()
+    assert requests.isVisible()
+    assert requests.text() == "requests: no limit"
+    requests.setValue(20)
+    field(form, QDoubleSpinBox, "Price of a million tokens in").setValue(2.5)
+    field(form, QDoubleSpinBox, "Spend a day").setValue(1.0)
+    expected = (20, 0, 2.5, 0.0, 1.0)
+    now = told[-1]
+    assert expected == (
+        now.requests_per_minute, now.tokens_per_minute, now.price_in, now.price_out,
+        now.spend_per_day,
+    )  # fmt: skip
+    qtbot.waitUntil(lambda: "Today so far: 0.00" in texts(form))
+    form.show_endpoint(EndpointSettings())
+    assert not requests.isVisible()
+    form.show_endpoint(now)
+    assert requests.isVisible()
+    assert requests.value() == 20

@@ -1,0 +1,152 @@
+"""Several endpoints in the settings: shown, added, used, removed; the model of the small jobs."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QComboBox, QLineEdit
+from pytestqt.qtbot import QtBot
+
+from desktop_rag.answer.chat import Chat
+from desktop_rag.core.settings import EndpointSettings, HelperSettings, Settings
+from desktop_rag.ui.foundation.bridge import Bridge
+from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.settings.models_form import ModelsForm
+from desktop_rag.ui.settings.settings_fields import WheelGuard
+from tests.keyrings import MemoryKeyring
+from tests.servers.chat_server import ChatServer
+from tests.unit.ui.rooms import button, field, make_chat, opened_store, texts
+
+HERE = EndpointSettings("http://localhost:1/v1", "small", name="Desk")
+THERE = EndpointSettings("https://api.example.com/v1", "large")
+TWO = Settings(endpoint=HERE, other_endpoints=(THERE,))
+
+
+@pytest.fixture
+def chat(tmp_path: Path) -> Iterator[Chat]:
+    with opened_store(tmp_path / "home") as database:
+        yield make_chat(database, MemoryKeyring())
+
+
+@pytest.fixture
+def told() -> list[Settings]:
+    return []
+
+
+@pytest.fixture
+def form(
+    theme: Theme, bridge: Bridge, chat: Chat, told: list[Settings], qtbot: QtBot
+) -> ModelsForm:
+    form = ModelsForm(bridge, chat, WheelGuard())
+    form.changed.connect(told.append)
+    qtbot.addWidget(form)
+    form.resize(800, 900)
+    form.show_settings(TWO)
+    form.show()
+    qtbot.waitActive(form)
+    return form
+
+
+def listed(form: ModelsForm, name: str = "Endpoint") -> list[str]:
+    box = field(form, QComboBox, name)
+    return [box.itemText(n) for n in range(box.count())]
+
+
+def choose(form: ModelsForm, text: str, name: str = "Endpoint") -> None:
+    box = field(form, QComboBox, name)
+    place = box.findText(text)
+    assert place >= 0, listed(form, name)
+    box.setCurrentIndex(place)
+    box.activated.emit(place)
+
+
+def enter(qtbot: QtBot, edit: QLineEdit, text: str) -> None:
+    edit.clear()
+    qtbot.keyClicks(edit, text)
+    qtbot.keyClick(edit, Qt.Key.Key_Return)
+
+
+def address(form: ModelsForm) -> QLineEdit:
+    return field(form, QLineEdit, "Address")
+
+
+def test_the_one_that_answers_is_shown_first(form: ModelsForm) -> None:
+    assert listed(form) == ["api.example.com", "Desk · answers"]
+    assert address(form).text() == HERE.base_url
+    assert field(form, QLineEdit, "Name").text() == "Desk"
+    assert not button(form, "Use for answers").isVisible()
+
+
+def test_without_any_endpoint_there_is_nothing_to_choose_from(
+    form: ModelsForm, told: list[Settings], qtbot: QtBot
+) -> None:
+    form.show_settings(Settings())
+    assert not field(form, QComboBox, "Endpoint").isVisible()
+    assert not field(form, QComboBox, "Done by").isVisible()
+    enter(qtbot, address(form), "localhost:1/v1")
+    assert told[-1].endpoint.base_url == "http://localhost:1/v1"
+    assert field(form, QComboBox, "Endpoint").isVisible()
+
+
+def test_another_one_is_looked_at_changed_and_used(
+    form: ModelsForm, told: list[Settings], qtbot: QtBot
+) -> None:
+    choose(form, "api.example.com")
+    assert address(form).text() == THERE.base_url
+    assert told == []
+    enter(qtbot, field(form, QLineEdit, "Name"), "Cloud")
+    cloud = replace(THERE, name="Cloud")
+    assert told[-1] == replace(TWO, other_endpoints=(cloud,))
+    button(form, "Use for answers").click()
+    assert told[-1] == Settings(endpoint=cloud, other_endpoints=(HERE,))
+    assert listed(form) == ["Cloud · answers", "Desk"]
+
+
+def test_another_one_is_added_and_answers_only_when_told_to(
+    form: ModelsForm, told: list[Settings], qtbot: QtBot
+) -> None:
+    button(form, "Add another").click()
+    assert listed(form)[-1] == "New endpoint"
+    assert address(form).text() == ""
+    enter(qtbot, address(form), "localhost:1/v1")
+    assert told == []
+    assert any("has this address already" in text for text in texts(form))
+    enter(qtbot, address(form), "localhost:3/v1")
+    assert told[-1].endpoint == HERE
+    assert [e.base_url for e in told[-1].other_endpoints] == [
+        THERE.base_url,
+        "http://localhost:3/v1",
+    ]
+    assert field(form, QComboBox, "Endpoint").currentText() == "localhost:3"
+
+
+def test_a_removed_one_is_gone_and_no_other_answers_in_its_place(
+    form: ModelsForm, told: list[Settings]
+) -> None:
+    button(form, "Remove").click()
+    assert told[-1] == Settings(other_endpoints=(THERE,))
+    assert listed(form) == ["api.example.com"]
+    button(form, "Remove").click()
+    assert told[-1] == Settings()
+    assert not field(form, QComboBox, "Endpoint").isVisible()
+
+
+def test_the_small_jobs_get_a_model_of_their_own(
+    form: ModelsForm, told: list[Settings], chat: Chat, qtbot: QtBot
+) -> None:
+    with ChatServer() as server:
+        server.models = ("tiny", "test-model")
+        chat.models.test_endpoint(server.endpoint())
+        form.show_settings(replace(TWO, other_endpoints=(server.endpoint(),)))
+        host = server.endpoint().label
+        assert listed(form, "Done by") == ["The model that answers", host, "Desk"]
+        choose(form, host, "Done by")
+        assert any("No model is named yet" in text for text in texts(form))
+        qtbot.waitUntil(lambda: listed(form, "Model for small jobs") == ["tiny", "test-model"])
+        choose(form, "tiny", "Model for small jobs")
+        assert told[-1].helper == HelperSettings(server.base_url, "tiny")
+    choose(form, "The model that answers", "Done by")
+    assert told[-1].helper == HelperSettings()
+    assert not field(form, QComboBox, "Model for small jobs").isVisible()

@@ -1,0 +1,199 @@
+"""The settings page: what is changed is applied at once and can be undone."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QWheelEvent
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QApplication,
+    QLineEdit,
+    QScrollArea,
+    QSlider,
+    QSpinBox,
+)
+from pytestqt.qtbot import QtBot
+
+from desktop_rag.core.paths import Home
+from desktop_rag.core.settings import (
+    AnswerSettings,
+    AppearanceSettings,
+    EndpointSettings,
+    HelperSettings,
+    LaterSources,
+    Settings,
+)
+from desktop_rag.ui.foundation.bridge import Bridge
+from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.settings.settings_page import SettingsPage
+from tests.keyrings import MemoryKeyring
+from tests.unit.ui.rooms import button, field, make_chat, opened_store, texts
+
+
+class Applied(list[Settings]):
+    """Remembers what was applied."""
+
+
+@pytest.fixture
+def applied() -> Applied:
+    return Applied()
+
+
+@pytest.fixture
+def page(
+    theme: Theme, bridge: Bridge, applied: Applied, tmp_path: Path, qtbot: QtBot
+) -> Iterator[SettingsPage]:
+    with opened_store(tmp_path / "home") as database:
+        chat = make_chat(database, MemoryKeyring())
+        page = SettingsPage(bridge, chat, Settings(), applied.append, Home(tmp_path / "home"))
+        qtbot.addWidget(page)
+        page.resize(700, 600)
+        page.show()
+        qtbot.waitActive(page)
+        yield page
+
+
+def test_colours_change_at_once_and_back(page: SettingsPage, applied: Applied) -> None:
+    assert not button(page, "Undo").isVisible()
+    button(page, "Colours: Dark").click()
+    assert [settings.appearance.scheme for settings in applied] == ["dark"]
+    button(page, "Undo").click()
+    assert applied[-1] == Settings()
+    assert button(page, "Colours: Like the system").isChecked()
+    assert not button(page, "Undo").isVisible()
+
+
+def test_the_sources_of_later_questions_are_chosen(page: SettingsPage, applied: Applied) -> None:
+    assert button(page, "Sources of later questions: search anew").isChecked()
+    button(page, "Sources of later questions: both").click()
+    assert [s.retrieval.later_sources for s in applied] == [LaterSources.BOTH]
+    button(page, "Undo").click()
+    assert applied[-1] == Settings()
+    assert button(page, "Sources of later questions: search anew").isChecked()
+
+
+def test_what_is_done_about_answers_is_chosen(page: SettingsPage, applied: Applied) -> None:
+    checks = button(page, "Compare each sentence with the sources")
+    by_model = button(page, "Have the model compare too")
+    by_model.click()
+    button(page, "Hide what nothing supports").click()
+    button(page, "Suggest what to ask next").click()
+    wished = AnswerSettings(
+        checks_with_model=True, hides_unsupported=True, suggests_questions=False
+    )
+    assert applied[-1].answers == wished
+    checks.click()
+    assert not by_model.isEnabled(), "there is nothing to compare"
+    button(page, "Undo").click()
+    assert applied[-1].answers == wished
+    assert by_model.isEnabled()
+    assert by_model.isChecked()
+
+
+def test_the_model_for_meaning_is_a_folder_or_an_address(
+    page: SettingsPage, applied: Applied, qtbot: QtBot
+) -> None:
+    line = field(page, QLineEdit, "Model for meaning")
+    qtbot.keyClicks(line, "http://localhost:11434/v1#tiny")
+    assert applied == []
+    qtbot.keyClick(line, Qt.Key.Key_Return)
+    assert applied[-1].index.model_folder == "http://localhost:11434/v1#tiny"
+    button(page, "Undo").click()
+    assert applied[-1].index.model_folder == line.text() == ""
+
+
+def test_finer_matching_is_a_switch_that_says_what_it_costs(
+    page: SettingsPage, applied: Applied
+) -> None:
+    switch = button(page, "Compare long passages part by part too")
+    assert switch.isChecked()
+    assert any("twice as long" in text and "on disk" in text for text in texts(page))
+    switch.click()
+    assert [settings.index.makes_windows for settings in applied] == [False]
+    button(page, "Undo").click()
+    assert applied[-1].index.makes_windows
+    assert switch.isChecked()
+
+
+def test_numbers_and_balance(page: SettingsPage, applied: Applied) -> None:
+    field(page, QSpinBox, "For each answer").stepUp()
+    field(page, QSpinBox, "Together up to").stepUp()
+    field(page, QSpinBox, "Largest file").stepDown()
+    field(page, QSpinBox, "Computing with").stepUp()
+    field(page, QSlider, "Balance of words and meaning").setValue(70)
+    now = applied[-1]
+    assert (now.retrieval.passages, now.retrieval.lexical_weight) == (9, 0.3)
+    assert now.retrieval.source_tokens == 2600
+    assert (now.index.max_file_mb, now.index.embedding_threads) == (150, 1)
+    assert "30 % words, 70 % meaning" in texts(page)
+    assert len(applied) == 5
+
+
+def test_the_endpoint_is_part_of_the_settings(
+    page: SettingsPage, applied: Applied, qtbot: QtBot
+) -> None:
+    address = field(page, QLineEdit, "Address")
+    qtbot.keyClicks(address, "localhost:8080/v1")
+    qtbot.keyClick(address, Qt.Key.Key_Return)
+    assert applied[-1].endpoint.base_url == "http://localhost:8080/v1"
+    button(page, "Undo").click()
+    assert address.text() == ""
+
+
+def test_settings_changed_elsewhere_are_shown_and_not_applied(
+    page: SettingsPage, applied: Applied
+) -> None:
+    settings = replace(Settings(), appearance=AppearanceSettings("light"))
+    page.show_settings(settings)
+    assert button(page, "Colours: Light").isChecked()
+    assert page.settings == settings
+    assert applied == []
+
+
+@pytest.mark.parametrize("has_focus", [True, False])
+def test_the_wheel_turns_only_the_field_that_has_the_focus(
+    page: SettingsPage, applied: Applied, has_focus: bool
+) -> None:
+    number = field(page, QSpinBox, "For each answer")
+    (number if has_focus else button(page, "Colours: Dark")).setFocus()
+    place, down = QPointF(5, 5), QPoint(0, -120)
+    buttons, keys = Qt.MouseButton.NoButton, Qt.KeyboardModifier.NoModifier
+    phase = Qt.ScrollPhase.NoScrollPhase
+    at = number.mapToGlobal(place)
+    turn = QWheelEvent(place, at, QPoint(), down, buttons, keys, phase, False)
+    QApplication.sendEvent(number, turn)
+    assert (number.value() == 7) is has_focus
+    assert bool(applied) is has_focus
+    # Not accepted: the page scrolls instead.
+    assert turn.isAccepted() is has_focus
+
+
+def test_about_tells_version_licence_and_place(
+    page: SettingsPage, tmp_path: Path, qtbot: QtBot
+) -> None:
+    assert "Apache License 2.0" in texts(page)
+    assert str(tmp_path / "home") in texts(page)
+    qtbot.waitUntil(lambda: any(text.startswith(("0.", "not installed")) for text in texts(page)))
+
+
+def test_every_button_and_field_has_a_name(page: SettingsPage) -> None:
+    ours = [b for b in page.findChildren(QAbstractButton) if type(b).__module__.startswith("desk")]
+    assert all(b.text() or b.accessibleName() for b in ours)
+    fields = [*page.findChildren(QSpinBox), *page.findChildren(QSlider)]
+    assert all(f.accessibleName() for f in fields)
+
+
+def test_all_of_it_fits_into_the_smallest_window(page: SettingsPage) -> None:
+    everything = Settings(
+        endpoint=EndpointSettings("http://localhost:1/v1", "m", requests_per_minute=1),
+        other_endpoints=(EndpointSettings("http://localhost:2/v1", "m"),),
+        helper=HelperSettings("http://localhost:2/v1", "m"),
+    )
+    page.show_settings(everything)
+    body = page.findChildren(QScrollArea)[0].widget()
+    assert body
+    # What is beside the page's navigation in a window 680 pixels wide, less the scroll bar.
+    assert body.minimumSizeHint().width() <= 594

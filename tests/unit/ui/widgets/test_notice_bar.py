@@ -1,0 +1,66 @@
+"""Notices above the pages: newest first, each once, undone or dismissed."""
+
+import pytest
+from PySide6.QtWidgets import QAbstractButton, QPushButton
+from pytestqt.qtbot import QtBot
+
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.library_events import Notice
+from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.widgets.notice_bar import NoticeBar, NoticeCard
+
+FIRST, SECOND = Notice("First.", "One."), Notice("Second.")
+
+
+@pytest.fixture
+def bar(theme: Theme, qtbot: QtBot) -> NoticeBar:
+    bar = NoticeBar(theme)
+    qtbot.addWidget(bar)
+    return bar
+
+
+def dismiss(bar: NoticeBar, position: int) -> None:
+    card = cards(bar)[position]
+    buttons = card.findChildren(QAbstractButton)
+    next(b for b in buttons if b.accessibleName() == "Dismiss").click()
+
+
+def cards(bar: NoticeBar) -> list[NoticeCard]:
+    found = [c for c in bar.findChildren(NoticeCard) if c.notice in bar.notices]
+    return sorted(found, key=lambda card: bar.notices.index(card.notice))
+
+
+def test_it_is_there_only_while_there_is_something_to_say(bar: NoticeBar) -> None:
+    assert bar.isHidden()
+    bar.show_notice(FIRST)
+    assert not bar.isHidden()
+    dismiss(bar, 0)
+    assert bar.isHidden()
+
+
+def test_the_newest_is_first_and_none_is_there_twice(bar: NoticeBar) -> None:
+    bar.show_notice(FIRST)
+    bar.show_notice(SECOND)
+    bar.show_notice(FIRST)
+    assert bar.notices == (FIRST, SECOND)
+
+
+def test_only_the_latest_three_are_kept(bar: NoticeBar) -> None:
+    for n in range(6):
+        bar.show_notice(Notice(f"{n}"))
+    assert [notice.title for notice in bar.notices] == ["5", "4", "3"]
+
+
+def test_an_error_looks_like_one(bar: NoticeBar) -> None:
+    bar.show_error(AppError("The disk is full.", "Free some space."))
+    assert bar.notices == (Notice("The disk is full.", "Free some space."),)
+    assert cards(bar)[0].property("tone") == "danger"
+
+
+def test_an_offer_is_taken_once_and_goes_away(bar: NoticeBar) -> None:
+    undone: list[str] = []
+    bar.offer(Notice("Deleted."), "Undo", lambda: undone.append("undone"))
+    buttons = cards(bar)[0].findChildren(QPushButton)
+    next(b for b in buttons if b.text() == "Undo").click()
+    assert undone == ["undone"]
+    assert bar.notices == ()

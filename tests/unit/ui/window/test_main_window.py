@@ -1,0 +1,236 @@
+"""The window on real services: pages, keys, what is posted, settings, and that all has a name."""
+
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractSpinBox,
+    QLineEdit,
+    QStackedWidget,
+    QTableView,
+    QWidget,
+)
+from pytestqt.qtbot import QtBot
+
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.library_events import (
+    DocumentsChanged,
+    IndexProgress,
+    Notice,
+    ProgressChanged,
+    SourcesChanged,
+    Stage,
+)
+from desktop_rag.core.paths import Home
+from desktop_rag.core.settings import AppearanceSettings, Settings
+from desktop_rag.ui.composer.composer import QuestionField
+from desktop_rag.ui.foundation.bridge import Bridge
+from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.messages.message_model import MessageModel
+from desktop_rag.ui.window.main_window import CHAT, LIBRARY, SETTINGS, MainWindow, WindowRequested
+from desktop_rag.ui.window.navigation import NavigationRail
+from desktop_rag.ui.window.status_strip import StatusStrip, in_one_line
+from tests.unit.ui.rooms import make_chat, make_library, opened_store
+
+
+@dataclass
+class Opened:
+    """A window and what it asked to be saved."""
+
+    window: MainWindow
+    saved: list[Settings]
+    may_save: threading.Event
+
+    @property
+    def page(self) -> int:
+        return self.window.findChildren(QStackedWidget)[0].currentIndex()
+
+    def strip(self) -> StatusStrip:
+        return self.window.findChildren(StatusStrip)[0]
+
+
+@pytest.fixture
+def opened(theme: Theme, bridge: Bridge, qtbot: QtBot, tmp_path: Path) -> Iterator[Opened]:
+    home = Home(tmp_path / "home")
+    saved: list[Settings] = []
+    may_save = threading.Event()
+    may_save.set()
+
+    def save(settings: Settings) -> None:
+        may_save.wait(10)
+        saved.append(settings)
+
+    with opened_store(home.root) as database:
+        library, chat = make_library(database, home.root), make_chat(database, None)
+        window = MainWindow(bridge, library, chat, theme, Settings(), home, save)
+        qtbot.addWidget(window)
+        window.show()
+        qtbot.waitActive(window)
+        yield Opened(window, saved, may_save)
+        bridge.close()
+        library.close()
+        chat.close()
+
+
+@pytest.mark.parametrize(("key", "page"), [("2", LIBRARY), ("3", SETTINGS), ("1", CHAT)])
+def test_keys_lead_to_the_pages(opened: Opened, qtbot: QtBot, key: str, page: int) -> None:
+    opened.window.show_page(LIBRARY if page == CHAT else CHAT)
+    qtbot.keyClick(opened.window, key, Qt.KeyboardModifier.ControlModifier)
+    qtbot.waitUntil(lambda: opened.page == page)
+
+
+@pytest.mark.parametrize("key", ["K", "L", "N"])
+def test_keys_lead_to_the_composer(opened: Opened, qtbot: QtBot, key: str) -> None:
+    opened.window.show_page(SETTINGS)
+    qtbot.keyClick(opened.window, key, Qt.KeyboardModifier.ControlModifier)
+    field = opened.window.findChildren(QuestionField)[0]
+    qtbot.waitUntil(lambda: opened.page == CHAT and field.hasFocus())
+
+
+def test_the_rail_leads_to_the_pages(opened: Opened) -> None:
+    for name, page in (("Settings", SETTINGS), ("Library", LIBRARY), ("Chat", CHAT)):
+        rail = opened.window.findChildren(NavigationRail)[0]
+        next(b for b in rail.findChildren(QAbstractButton) if b.text() == name).click()
+        assert opened.page == page
+
+
+def test_asking_shows_the_chat(opened: Opened, qtbot: QtBot) -> None:
+    opened.window.show_page(SETTINGS)
+    opened.window.ask("Why?")
+    assert opened.page == CHAT
+    models = opened.window.findChildren(MessageModel)
+    model = next(model for model in models if model.rowCount())
+    qtbot.waitUntil(lambda: model.rowCount() == 2 and model.live_turn is None)
+
+
+def test_notices_and_errors_are_shown_above_the_pages(
+    opened: Opened, bridge: Bridge, qtbot: QtBot
+) -> None:
+    bridge.post(Notice("Offline.", "Plug it in."))
+    bridge.post(AppError("The disk is full.", "Free some space."))
+    expected = (Notice("The disk is full.", "Free some space."), Notice("Offline.", "Plug it in."))
+    qtbot.waitUntil(lambda: opened.window.notices.notices == expected)
+
+
+def test_progress_is_told_at_the_bottom_and_leads_to_the_library(
+    opened: Opened, bridge: Bridge, qtbot: QtBot
+) -> None:
+    progress = IndexProgress(Stage.READING, 10, 3, 0, 0, "notes.md", 0.31, 130.0)
+    bridge.post(ProgressChanged(progress))
+    line = "Reading files · 3 of 10 files · 31.0 % · about 2 min left · notes.md"
+    qtbot.waitUntil(lambda: opened.strip().line == line)
+    opened.strip().click()
+    assert opened.page == LIBRARY
+
+
+def test_events_of_the_library_are_taken(opened: Opened, bridge: Bridge, qtbot: QtBot) -> None:
+    bridge.post(SourcesChanged(()))
+    bridge.post(DocumentsChanged(()))
+    bridge.post(Notice("All taken."))
+    qtbot.waitUntil(lambda: opened.window.notices.notices == (Notice("All taken."),))
+
+
+def test_an_event_nobody_knows_is_a_bug(opened: Opened, bridge: Bridge, qtbot: QtBot) -> None:
+    with qtbot.captureExceptions() as caught:
+        bridge.post(object())
+        qtbot.waitUntil(lambda: bool(caught))
+    assert caught[0][0] is TypeError
+    assert opened.page == CHAT
+
+
+def test_another_start_raises_the_window_with_its_question(
+    opened: Opened, bridge: Bridge, qtbot: QtBot
+) -> None:
+    opened.window.showMinimized()
+    opened.window.show_page(SETTINGS)
+    bridge.post(WindowRequested("Why?"))
+    field = opened.window.findChildren(QuestionField)[0]
+    qtbot.waitUntil(lambda: field.toPlainText() == "Why?")
+    assert not opened.window.isMinimized()
+    assert opened.page == CHAT
+
+
+def test_settings_are_saved_in_order_with_the_newest_last(
+    opened: Opened, theme: Theme, qtbot: QtBot
+) -> None:
+    opened.may_save.clear()
+    page = opened.window.settings_page
+    for words in ("Colours: Dark", "Colours: Light", "Colours: Dark"):
+        buttons = page.findChildren(QAbstractButton)
+        next(b for b in buttons if b.accessibleName() == words).click()
+    assert theme.is_dark
+    opened.may_save.set()
+    qtbot.waitUntil(lambda: bool(opened.saved) and opened.saved[-1].appearance.scheme == "dark")
+    assert len(opened.saved) <= 3
+
+
+def test_settings_that_cannot_be_saved_are_said(
+    theme: Theme, bridge: Bridge, qtbot: QtBot, tmp_path: Path
+) -> None:
+    home = Home(tmp_path / "home")
+
+    def save(_settings: Settings) -> None:
+        raise AppError("The settings cannot be saved.", "The disk is full.")
+
+    with opened_store(home.root) as database:
+        library, chat = make_library(database, home.root), make_chat(database, None)
+        window = MainWindow(bridge, library, chat, theme, Settings(), home, save)
+        qtbot.addWidget(window)
+        buttons = window.settings_page.findChildren(QAbstractButton)
+        next(b for b in buttons if b.accessibleName() == "Colours: Dark").click()
+        qtbot.waitUntil(lambda: bool(window.notices.notices))
+        assert window.notices.notices[0].title == "The settings cannot be saved."
+        bridge.close()
+        library.close()
+        chat.close()
+
+
+def test_settings_changed_elsewhere_are_shown(opened: Opened, theme: Theme) -> None:
+    settings = replace(Settings(), appearance=AppearanceSettings("dark"))
+    opened.window.show_settings(settings)
+    assert theme.is_dark
+    assert opened.window.settings_page.settings == settings
+
+
+def test_closing_tells_the_application(opened: Opened, qtbot: QtBot) -> None:
+    with qtbot.waitSignal(opened.window.closed):
+        opened.window.close()
+
+
+def test_everything_that_can_be_pressed_has_a_name(opened: Opened) -> None:
+    nameless = [
+        f"{type(widget).__name__} in {type(widget.parent()).__name__}"
+        for widget in opened.window.findChildren(QAbstractButton)
+        if not (widget.text() or widget.accessibleName() or is_inside_a_field(widget))
+    ]
+    assert nameless == []
+
+
+def is_inside_a_field(widget: QWidget) -> bool:
+    """The clear button of a line edit and the like, which Qt makes and names itself."""
+    return isinstance(widget.parent(), QLineEdit | QAbstractSpinBox | QTableView)
+
+
+@pytest.mark.parametrize(
+    ("progress", "line"),
+    [
+        (IndexProgress(), "No documents yet"),
+        (IndexProgress(files_total=1), "1 file, up to date"),
+        (IndexProgress(Stage.SCANNING), "Looking for files"),
+        (
+            IndexProgress(Stage.PAUSED, 4, 2, fraction=0.5, current_file="a", seconds_left=5),
+            "Indexing is paused · 2 of 4 files · 50.0 %",
+        ),
+        (
+            IndexProgress(Stage.EMBEDDING, 2000, 2000, fraction=0.999, current_file="a\nb"),
+            "Making passages searchable by meaning · 2,000 of 2,000 files · 99.9 % · a□b",
+        ),
+    ],
+)
+def test_progress_in_one_line(progress: IndexProgress, line: str) -> None:
+    assert in_one_line(progress) == line
