@@ -131,3 +131,11 @@ def test_onnx_runtime_is_imported_with_its_reports_switched_off() -> None:
     users = {name for name, text in texts.items() if importing.search(text)}
     assert "desktop_rag/models/embedding/onnx_embedder.py" in users
     assert [name for name in users if "disable_telemetry()" not in texts[name]] == []
+
+
+def test_the_architecture_names_every_room() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    package = ROOT / "desktop_rag"
+    rooms = {path.parent.relative_to(package) for path in package.rglob("*.py")} - {Path()}
+    unnamed = [str(r) for r in sorted(rooms) if not re.search(rf"\b{re.escape(r.name)}\b", page)]
+    assert unnamed == []
