@@ -16,8 +16,8 @@ from desktop_rag.ingest.background.progress import ProgressMeter
 from desktop_rag.ingest.chunking.document_chunker import DocumentChunker
 from desktop_rag.ingest.indexing.indexer import Indexer
 from desktop_rag.ingest.parsing.parser_process import ParserProcess
-from desktop_rag.ingest.web.access import WebAccess
-from desktop_rag.ingest.web.links import Links
+from desktop_rag.ingest.web.link_refresher import LinkRefresher
+from desktop_rag.ingest.web.web_access import WebAccess
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.documents.document_store import DocumentStore
 from desktop_rag.store.duckdb.documents.source_store import SourceStore
@@ -63,7 +63,7 @@ class Room:
             self.heard.told.append,
             self.heard.stopped.append,
         )
-        self.links = Links(
+        self.links = LinkRefresher(
             self.documents, self.sources, self.web_pages, self.indexer, listeners,
             folder=self.pages, web=access, clock=lambda: self.now,
         )  # fmt: skip

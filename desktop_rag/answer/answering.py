@@ -51,7 +51,7 @@ from desktop_rag.core.conversation import (
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.interaction import Interaction
 from desktop_rag.core.query import parse_query
-from desktop_rag.core.question import Reach
+from desktop_rag.core.question import SearchScope
 from desktop_rag.core.settings import FEW_FILES, RetrievalSettings
 from desktop_rag.core.summary_request import asks_for_summary
 from desktop_rag.models.ports import ChatModel, Embedder
@@ -276,7 +276,7 @@ class Answering:
         draft.text = excerpts(asked, draft.sources, self._embedder, said)
         yield TextDelta(draft.text)
 
-    def _from_nothing(self, draft: AnswerDraft, reach: Reach) -> Iterator[AnswerEvent]:
+    def _from_nothing(self, draft: AnswerDraft, reach: SearchScope) -> Iterator[AnswerEvent]:
         """Say that there is nothing to answer from; no model is asked to make something up."""
         yield SourcesFound((), draft.notes)
         counts = self._documents.counts()

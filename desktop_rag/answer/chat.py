@@ -40,8 +40,8 @@ from desktop_rag.core.conversation import (
 )
 from desktop_rag.core.domain import Passage, SearchMode
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.query import storable
-from desktop_rag.core.question import Reach
+from desktop_rag.core.query import strip_invalid_characters
+from desktop_rag.core.question import SearchScope
 from desktop_rag.core.settings import Settings
 from desktop_rag.core.text import words
 from desktop_rag.models.gate import ModelGate
@@ -134,7 +134,7 @@ class Chat:
         is stored and says how it ended. Only a failing store raises, and AppError when the model
         can't take what is attached; then nothing is stored.
         """
-        question = storable(question)
+        question = strip_invalid_characters(question)
         if not question.strip():
             raise AppError("There is no question.", "Write one first.")
         if refused := self.refusal(attachments, assistant_id):
@@ -250,7 +250,7 @@ class Chat:
         collection_id: str = "",
     ) -> SearchResult:
         """As `search`, with what the search made of the query and whether anything is about it."""
-        reach = Reach.of_collection(collection_id)
+        reach = SearchScope.of_collection(collection_id)
         return self._finder.look_up(
             query, self._settings.retrieval, mode=mode, limit=limit, reach=reach
         )

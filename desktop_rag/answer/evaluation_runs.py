@@ -16,7 +16,7 @@ from desktop_rag.answer.endpoints.helper_job import written_by
 from desktop_rag.answer.prompting.prompt_sanitizer import sanitized
 from desktop_rag.core.answer_claims import Claim
 from desktop_rag.core.conversation import AnswerDone, AnswerEvent, Conversation, Message
-from desktop_rag.core.query import storable
+from desktop_rag.core.query import strip_invalid_characters
 from desktop_rag.models.ports import ChatTurn
 
 _JUDGEMENTS = ("correct", "partly", "wrong")
@@ -57,7 +57,7 @@ class EvaluationRuns:
         Yields what `Chat.ask` does, from SourcesFound to AnswerDone, whose message is not stored.
         """
         conversation = Conversation("", "", collection_id, 0.0)
-        asking = self._make_asking(storable(question), conversation)
+        asking = self._make_asking(strip_invalid_characters(question), conversation)
         asking = replace(asking, uses_memory=False)
         done = yield from self._answering.answer(asking, cancel)
         yield AnswerDone(done)

@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.query import Query, parse_query, storable
+from desktop_rag.core.query import Query, parse_query, strip_invalid_characters
 from desktop_rag.core.settings import LaterSources, RetrievalSettings
 
 LONGEST_NAME = 80
@@ -53,16 +53,16 @@ class Assistant:
         return cls(**values)
 
 
-def as_kept(assistant: Assistant) -> Assistant:
+def validated_assistant(assistant: Assistant) -> Assistant:
     """The assistant as it can be kept: its texts trimmed, its name on one line.
 
     AppError, with what to do about it, when it has no name, says too much, or filters by words.
     """
     kept = replace(
         assistant,
-        name=" ".join(storable(assistant.name).split()),
-        instructions=storable(assistant.instructions).strip(),
-        filters=" ".join(storable(assistant.filters).split()),
+        name=" ".join(strip_invalid_characters(assistant.name).split()),
+        instructions=strip_invalid_characters(assistant.instructions).strip(),
+        filters=" ".join(strip_invalid_characters(assistant.filters).split()),
     )
     if not kept.name:
         raise AppError("The assistant has no name.", "Give it one to choose it by.")
@@ -72,11 +72,11 @@ def as_kept(assistant: Assistant) -> Assistant:
         too_many = len(kept.instructions) - LONGEST_INSTRUCTIONS
         hint = f"Leave out {too_many:,} characters: every question would carry them."
         raise AppError("The instructions are too long.", hint)
-    limits_of(kept.filters)
+    parse_filters(kept.filters)
     return kept
 
 
-def limits_of(filters: str) -> Query:
+def parse_filters(filters: str) -> Query:
     """What is asked, by an assistant's filters. AppError for words to search for, or a wrong date.
 
     A question has words of its own: those here could only be a mistake.

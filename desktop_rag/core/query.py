@@ -87,7 +87,7 @@ class Query:
         return is_narrowed and not self.has_words
 
 
-def storable(text: str) -> str:
+def strip_invalid_characters(text: str) -> str:
     """The text without what neither models nor databases take: NULs, halves of surrogate pairs.
 
     Such halves stand for bytes in another encoding on the command line.
@@ -111,7 +111,7 @@ def parse_query(text: str) -> Query:
     Raises AppError for what begins as a date and isn't one.
     """
     reading = _Reading()
-    left = " ".join("".join(reading.read(storable(text))).split())
+    left = " ".join("".join(reading.read(strip_invalid_characters(text))).split())
     is_speech = left.endswith(_QUESTION_MARKS) or len(left.split()) > _LONGEST_SEARCH
     return Query(
         left,

@@ -21,7 +21,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class SearchScope:
     """What may be found, whatever the question itself says.
 
     Without `collection_ids` it is every collection, with None of `document_ids` every document. The
@@ -35,9 +35,9 @@ class Reach:
     attached: tuple[str, ...] = ()
 
     @classmethod
-    def of_collection(cls, collection_id: str) -> "Reach":
+    def of_collection(cls, collection_id: str) -> "SearchScope":
         """One collection; "" for everything."""
         return cls((collection_id,) if collection_id else ())
 
 
-EVERYTHING = Reach()
+EVERYTHING = SearchScope()

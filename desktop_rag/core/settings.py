@@ -14,9 +14,9 @@ from urllib.parse import urlsplit
 
 import tomlkit
 
+from desktop_rag.core.atomic_file import write_atomically
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import Notice
-from desktop_rag.core.whole_file import write_whole
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -263,8 +263,8 @@ def save_settings(path: Path, settings: Settings) -> None:
         table.update(values)
     try:
         if text:
-            write_whole(_backup_of(path), text)
-        write_whole(path, tomlkit.dumps(document))
+            write_atomically(_backup_of(path), text)
+        write_atomically(path, tomlkit.dumps(document))
     except OSError as exc:
         raise AppError("The settings could not be saved.", f"{path}: {exc.strerror}.") from exc
 

@@ -6,12 +6,12 @@ Any worker thread; pictures are made one at a time, in a parser process of their
 import threading
 from collections.abc import Callable
 
-from desktop_rag.core.align import locate
 from desktop_rag.core.anchors import Anchor, PageView
 from desktop_rag.core.domain import Document
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.parsed import Chunk
 from desktop_rag.core.places import Places, places_from_json
+from desktop_rag.core.quote_alignment import locate
 from desktop_rag.ingest.parsing.parser_process import ParseFailed, ParserProcess
 from desktop_rag.store.contract.documents import DocumentStore
 

@@ -30,7 +30,7 @@ from desktop_rag.ingest.scanning.ignore import IgnoreRules
 from desktop_rag.ingest.scanning.recheck_schedule import RecheckTimes
 from desktop_rag.ingest.scanning.scanner import Parts, Scanner
 from desktop_rag.ingest.sources.catalogue import Catalogue
-from desktop_rag.ingest.web.links import Links
+from desktop_rag.ingest.web.link_refresher import LinkRefresher
 from desktop_rag.models.gate import ModelGate
 from desktop_rag.models.ports import EmbedderFaultError
 from desktop_rag.store.contract.documents import DocumentStore
@@ -103,7 +103,7 @@ class Pipeline:
         # room for what runs aside.
         heard = replace(listeners, documents=self._on_read, rested=self._on_rested)
         self._scanner = Scanner(documents, stores.sources, self._indexer, rules, heard, looks)
-        self._links = Links(
+        self._links = LinkRefresher(
             documents, stores.sources, stores.web_pages, self._indexer,
             replace(listeners, rested=self._on_rested), folder=stores.pages,
         )  # fmt: skip

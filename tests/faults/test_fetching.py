@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from desktop_rag.core.errors import AppError, Cancelled
-from desktop_rag.ingest.web.access import WebAccess
 from desktop_rag.ingest.web.fetch_limits import WebLimits
-from desktop_rag.ingest.web.page import FetchedPage
+from desktop_rag.ingest.web.fetched_page import FetchedPage
 from desktop_rag.ingest.web.page_address import is_public, parse_links
 from desktop_rag.ingest.web.refusal import Kind, PageRefused
+from desktop_rag.ingest.web.web_access import WebAccess
 from tests.servers.web_server import HTML, Served, WebServer, is_home, loopback_access
 
 Fetch = Callable[..., FetchedPage | None]

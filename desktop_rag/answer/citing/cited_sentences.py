@@ -8,7 +8,7 @@ from itertools import accumulate
 
 from desktop_rag.answer.citing.citations import citations
 from desktop_rag.answer.citing.code_spans import code_spans
-from desktop_rag.core.align import Span
+from desktop_rag.core.quote_alignment import Span
 from desktop_rag.core.text import sentences
 
 _ENDS = ".!?…。！？"

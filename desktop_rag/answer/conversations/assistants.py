@@ -5,10 +5,10 @@ import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from desktop_rag.core.assistant import LONGEST_NAME, Assistant, as_kept, limits_of
+from desktop_rag.core.assistant import LONGEST_NAME, Assistant, parse_filters, validated_assistant
 from desktop_rag.core.domain import Collection
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.question import Reach
+from desktop_rag.core.question import SearchScope
 from desktop_rag.core.settings import Settings
 from desktop_rag.store.contract.assistant_store import AssistantStore
 
@@ -25,7 +25,7 @@ class Setup:
     """
 
     settings: Settings
-    reach: Reach
+    reach: SearchScope
     assistant: Assistant | None = None
     hints: tuple[str, ...] = ()
     refusal: AppError | None = None
@@ -80,7 +80,7 @@ class Assistants:
 
         AppError, with nothing changed, when it can't be kept so or another one has its name.
         """
-        kept = as_kept(assistant)
+        kept = validated_assistant(assistant)
         if self._is_taken(kept.name, kept.assistant_id):
             title = f"There is another assistant called “{kept.name}”."
             raise AppError(title, "Choose another name.")
@@ -116,14 +116,14 @@ class Assistants:
         assistant = self.get(assistant_id)
         if assistant is None:
             hints = (_DELETED,) if assistant_id else ()
-            return Setup(settings, Reach.of_collection(collection_id), hints=hints)
+            return Setup(settings, SearchScope.of_collection(collection_id), hints=hints)
         used = settings
         if assistant.has_model:
             used = settings.using(assistant.base_url, assistant.model)
         if assistant.retrieval:
             used = replace(used, retrieval=assistant.retrieval)
         asked, hints = self._asked(assistant, collection_id)
-        reach = Reach(asked, limits_of(assistant.filters))
+        reach = SearchScope(asked, parse_filters(assistant.filters))
         refusal = _refusal(assistant, asked, used)
         return Setup(settings if refusal else used, reach, assistant, hints, refusal)
 
@@ -133,7 +133,7 @@ class Assistants:
         """The collections to ask, none for all, and what to say about them."""
         own = assistant.collection_ids
         if not own:
-            return Reach.of_collection(collection_id).collection_ids, ()
+            return SearchScope.of_collection(collection_id).collection_ids, ()
         there = {collection.collection_id for collection in self._collections()}
         left = tuple(i for i in own if i in there)
         if collection_id in left:

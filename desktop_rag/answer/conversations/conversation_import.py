@@ -28,7 +28,7 @@ from desktop_rag.core.conversation import (
     SourceRef,
 )
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.query import storable
+from desktop_rag.core.query import strip_invalid_characters
 
 LARGEST_BYTES = 32 * 1024 * 1024
 _LONGEST_TITLE_CHARS = 300
@@ -128,7 +128,7 @@ class _Fields:
         value = self._values.get(name, "")
         if not isinstance(value, str) or len(value) > most_chars:
             raise self._wrong(name)
-        return storable(value)
+        return strip_invalid_characters(value)
 
     def whole(self, name: str, least: int = 0) -> int:
         value = self._values.get(name, 0)
@@ -180,7 +180,9 @@ class _Fields:
         for value in self._list(name):
             match value:
                 case [str(first), str(second)]:
-                    pairs.append((storable(first), storable(second)))
+                    pairs.append(
+                        (strip_invalid_characters(first), strip_invalid_characters(second))
+                    )
                 case _:
                     raise self._wrong(name)
         return tuple(pairs)
@@ -205,7 +207,7 @@ class _Fields:
 def _as_text(value: object, place: str) -> str:
     if not isinstance(value, str):
         raise _WrongError(place)
-    return storable(value)
+    return strip_invalid_characters(value)
 
 
 def _message(fields: _Fields) -> Message:

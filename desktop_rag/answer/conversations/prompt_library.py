@@ -7,10 +7,10 @@ or with any other program.
 import logging
 from pathlib import Path
 
+from desktop_rag.core.atomic_file import write_atomically
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.query import storable
+from desktop_rag.core.query import strip_invalid_characters
 from desktop_rag.core.saved_prompts import LONGEST_TEXT, SavedPrompt, plain_name
-from desktop_rag.core.whole_file import write_whole
 
 log = logging.getLogger(__name__)
 
@@ -44,7 +44,7 @@ class PromptLibrary:
 
         AppError for a name that says nothing or is another one's, and when the disk refuses.
         """
-        name, text = plain_name(prompt.name), storable(prompt.text).strip()
+        name, text = plain_name(prompt.name), strip_invalid_characters(prompt.text).strip()
         if not name:
             raise AppError("This name can't be used.", "Letters, digits, - and _ make a name.")
         if not text or len(text) > LONGEST_TEXT:
@@ -55,7 +55,7 @@ class PromptLibrary:
         path = self._find(name) or self.folder / f"{name}.md"
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            write_whole(path, f"{text}\n")
+            write_atomically(path, f"{text}\n")
             if former and former != name:
                 self._remove(former)
         except OSError as exc:
@@ -90,7 +90,7 @@ def _read(path: Path) -> list[tuple[str, str]]:
     try:
         if not (name and path.is_file() and path.stat().st_size <= _MOST_BYTES):
             return []
-        text = storable(path.read_text(encoding="utf-8-sig")).strip()
+        text = strip_invalid_characters(path.read_text(encoding="utf-8-sig")).strip()
     except (OSError, UnicodeDecodeError) as exc:
         log.info("a prompt cannot be read: %s", type(exc).__name__)
         return []

@@ -22,7 +22,7 @@ from desktop_rag.answer.writing.extractive_answer import central_sentences
 from desktop_rag.core.conversation import AnswerEvent, SourceRef
 from desktop_rag.core.domain import Passage
 from desktop_rag.core.parsed import Chunk
-from desktop_rag.core.question import Reach
+from desktop_rag.core.question import SearchScope
 from desktop_rag.core.settings import PreferenceSettings
 from desktop_rag.models.ports import ChatModel, ChatTurn, Embedder
 from desktop_rag.store.contract.documents import DocumentStore
@@ -72,7 +72,7 @@ class Summaries:
         draft: AnswerDraft,
         question: str,
         *,
-        reach: Reach,
+        reach: SearchScope,
         attached: tuple[str, ...] = (),
         wishes: str = "",
         model: ChatModel | None,

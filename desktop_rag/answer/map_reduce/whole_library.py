@@ -18,7 +18,7 @@ from desktop_rag.answer.writing.answer_draft import AnswerDraft
 from desktop_rag.answer.writing.extractive_answer import excerpts
 from desktop_rag.core.conversation import AnswerEvent, SourceRef
 from desktop_rag.core.domain import Passage
-from desktop_rag.core.question import Reach
+from desktop_rag.core.question import SearchScope
 from desktop_rag.core.settings import PreferenceSettings, RetrievalSettings
 from desktop_rag.models.ports import ChatModel, ChatTurn, Embedder
 from desktop_rag.store.contract.documents import DocumentStore
@@ -62,7 +62,7 @@ class WholeLibrary:
         draft: AnswerDraft,
         settings: RetrievalSettings,
         *,
-        reach: Reach,
+        reach: SearchScope,
         attached: tuple[str, ...] = (),
         wishes: str = "",
         model: ChatModel | None,
@@ -82,7 +82,7 @@ class WholeLibrary:
             MapPart(
                 file.document_id, file.title, partial(self._sources, file, asked, settings, among)
             )
-            for found, among in ((firsts, Reach(attached=attached)), (others, reach))
+            for found, among in ((firsts, SearchScope(attached=attached)), (others, reach))
             for file in found
         ]
         way = MapReduceStyle(
@@ -93,7 +93,7 @@ class WholeLibrary:
         yield from self._pieces.answer(draft, files, way, model, cancel)
 
     def _sources(
-        self, file: Passage, question: str, settings: RetrievalSettings, reach: Reach
+        self, file: Passage, question: str, settings: RetrievalSettings, reach: SearchScope
     ) -> tuple[SourceRef, ...]:
         """The best passages of a file, none when nothing in it is about the question."""
         found = self._finder.best_of(

@@ -17,7 +17,7 @@ from desktop_rag.answer.prompting.prompt_sanitizer import sanitized
 from desktop_rag.answer.sources.source_finder import SourceFinder
 from desktop_rag.core.conversation import Message, Role, SourceRef
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.question import Reach
+from desktop_rag.core.question import SearchScope
 from desktop_rag.core.settings import RetrievalSettings
 from desktop_rag.core.terms import terms
 from desktop_rag.models.ports import ChatModel, ChatTurn
@@ -58,7 +58,7 @@ class FollowUps:
         history: Sequence[Message],
         settings: RetrievalSettings,
         *,
-        reach: Reach,
+        reach: SearchScope,
         model: ChatModel | None,
         cancel: Event,
     ) -> tuple[str, ...]:

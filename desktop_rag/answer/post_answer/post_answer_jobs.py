@@ -18,7 +18,7 @@ from desktop_rag.answer.post_answer.follow_ups import FollowUps
 from desktop_rag.core.answer_claims import Claim
 from desktop_rag.core.conversation import AnswerChanged, Message, MessageState
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.question import Reach
+from desktop_rag.core.question import SearchScope
 from desktop_rag.core.settings import Settings
 from desktop_rag.models.gate import ModelGate
 from desktop_rag.models.ports import ChatModel
@@ -45,7 +45,7 @@ class After:
     """
 
     history: Sequence[Message]
-    reach: Reach
+    reach: SearchScope
     settings: Settings
     asks_model: bool = True
 

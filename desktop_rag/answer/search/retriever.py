@@ -26,7 +26,7 @@ from desktop_rag.answer.search.fusion import (
 from desktop_rag.answer.search.question_terms import QuestionReader, QuestionReading, Wanted
 from desktop_rag.core.domain import Passage, SearchMode
 from desktop_rag.core.query import Query, parse_query
-from desktop_rag.core.question import EVERYTHING, Reach
+from desktop_rag.core.question import EVERYTHING, SearchScope
 from desktop_rag.core.terms import holds_phrase
 from desktop_rag.models.gate import ModelGate
 from desktop_rag.store.contract.scope import Scope
@@ -85,7 +85,7 @@ class Retriever:
         *,
         mode: SearchMode = "hybrid",
         limit: int = 10,
-        reach: Reach = EVERYTHING,
+        reach: SearchScope = EVERYTHING,
         lexical_weight: float = 0.5,
     ) -> RetrievalResult:
         """The best passages first. Scores are comparable within one result only.
@@ -102,7 +102,7 @@ class Retriever:
         query: str,
         *,
         limit: int,
-        reach: Reach = EVERYTHING,
+        reach: SearchScope = EVERYTHING,
         lexical_weight: float = 0.5,
     ) -> RetrievalResult:
         """The best passages of one document, as `search` finds them."""
@@ -118,11 +118,11 @@ class Retriever:
         self, source_ids: tuple[str, ...], query: str, *, limit: int, lexical_weight: float = 0.5
     ) -> RetrievalResult:
         """The best passages of files attached to a chat, as `search` finds them."""
-        only = Reach(attached=source_ids)
+        only = SearchScope(attached=source_ids)
         with self._gate.question():
             return self._search(parse_query(query), "hybrid", limit, only, lexical_weight)
 
-    def documents(self, query: str, limit: int, reach: Reach = EVERYTHING) -> list[Passage]:
+    def documents(self, query: str, limit: int, reach: SearchScope = EVERYTHING) -> list[Passage]:
         """The first passage of each document that a query with its filters may find, newest first.
 
         `limit` is how many documents there may be.
@@ -135,7 +135,7 @@ class Retriever:
         return self.lexical.passages(self.lexical.newest(limit, Scope(attached=source_ids)))
 
     def inside(
-        self, document_ids: Collection[str], query: str, reach: Reach = EVERYTHING
+        self, document_ids: Collection[str], query: str, reach: SearchScope = EVERYTHING
     ) -> set[str]:
         """Those of the documents that a query with its filters may find."""
         scope, _ = self._scope(parse_query(query), reach)
@@ -146,7 +146,7 @@ class Retriever:
         return {passage.document_id for passage in self.lexical.passages(first)}
 
     def _search(
-        self, asked: Query, mode: SearchMode, limit: int, reach: Reach, preference: float
+        self, asked: Query, mode: SearchMode, limit: int, reach: SearchScope, preference: float
     ) -> RetrievalResult:
         scope, exact = self._scope(asked, reach)
         if asked.is_only_filters:
@@ -261,7 +261,7 @@ class Retriever:
         known = np.where(pool.is_compared > 0, relevance, by_words)
         return dict(zip(pool.ids, known.tolist(), strict=True))
 
-    def _scope(self, asked: Query, reach: Reach) -> tuple[Scope, "_Exact"]:
+    def _scope(self, asked: Query, reach: SearchScope) -> tuple[Scope, "_Exact"]:
         """What may be found, and what is left to look for in the passages themselves."""
         terms_of = self.reader.alternatives
         excluded = tuple(dict.fromkeys((*asked.excluded, *reach.limits.excluded)))

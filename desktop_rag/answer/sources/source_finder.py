@@ -20,7 +20,7 @@ from desktop_rag.answer.writing.answer_draft import AnswerDraft
 from desktop_rag.core.conversation import FileCounts, Message, SearchNotes, SearchResult, SourceRef
 from desktop_rag.core.domain import Passage, SearchMode
 from desktop_rag.core.query import parse_query
-from desktop_rag.core.question import EVERYTHING, Reach
+from desktop_rag.core.question import EVERYTHING, SearchScope
 from desktop_rag.core.search_syntax import hints_for, limits_in_words
 from desktop_rag.core.settings import LaterSources, RetrievalSettings
 from desktop_rag.core.text import rough_token_counts
@@ -50,7 +50,7 @@ class SourceFinder:
         *,
         mode: SearchMode = "hybrid",
         limit: int,
-        reach: Reach = EVERYTHING,
+        reach: SearchScope = EVERYTHING,
     ) -> SearchResult:
         """The passages that fit best, what the search made of the query, whether any is about it.
 
@@ -71,7 +71,9 @@ class SourceFinder:
         is_relevant = self.is_any_relevant(found.passages)
         return SearchResult(tuple(found.passages), notes, is_relevant, found.matching)
 
-    def files(self, asked: str, first: int, most: int, reach: Reach = EVERYTHING) -> list[Passage]:
+    def files(
+        self, asked: str, first: int, most: int, reach: SearchScope = EVERYTHING
+    ) -> list[Passage]:
         """A passage of each file that may be found, those that match best first.
 
         Of the others, after the `first` passages, the newest first; up to `most` together.
@@ -82,7 +84,7 @@ class SourceFinder:
         order = dict.fromkeys(passage.document_id for passage in (*best, *every))
         return [firsts[document_id] for document_id in order][:most]
 
-    def every_file(self, asked: str, most: int, reach: Reach = EVERYTHING) -> list[Passage]:
+    def every_file(self, asked: str, most: int, reach: SearchScope = EVERYTHING) -> list[Passage]:
         """The first passage of each file that may be found, up to `most`, the newest first."""
         return self._retriever.documents(asked, most, reach)
 
@@ -90,7 +92,7 @@ class SourceFinder:
         """The first passage of each attached file, and of each document inside one."""
         return self._retriever.attached_documents(source_ids, most) if source_ids else []
 
-    def count_files(self, asked: str, most: int, reach: Reach = EVERYTHING) -> int:
+    def count_files(self, asked: str, most: int, reach: SearchScope = EVERYTHING) -> int:
         """How many files a question may find, up to `most`."""
         return len(self._retriever.documents(asked, most, reach))
 
@@ -114,7 +116,7 @@ class SourceFinder:
         settings: RetrievalSettings,
         *,
         limit: int,
-        reach: Reach = EVERYTHING,
+        reach: SearchScope = EVERYTHING,
     ) -> list[Passage]:
         """The passages of one document that are about the question, best first."""
         found = self._retriever.best_of(
@@ -129,7 +131,7 @@ class SourceFinder:
         history: Sequence[Message],
         settings: RetrievalSettings,
         *,
-        reach: Reach,
+        reach: SearchScope,
         model: ChatModel | None,
         cancel: Event,
     ) -> None:
@@ -177,7 +179,7 @@ class SourceFinder:
         self,
         question: str,
         history: Sequence[Message],
-        reach: Reach,
+        reach: SearchScope,
         settings: RetrievalSettings,
     ) -> tuple[SourceRef, ...]:
         """The sources of the answer before that are wanted and may still be found.

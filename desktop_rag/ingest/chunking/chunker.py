@@ -20,10 +20,12 @@ from desktop_rag.core.parsed import (
 )
 from desktop_rag.core.places import Places
 from desktop_rag.core.terms import TERMS_VERSION
-from desktop_rag.ingest.chunking import overlap
-from desktop_rag.ingest.chunking.contexts import Contexts
-from desktop_rag.ingest.chunking.gaps import Stretch, without_crumbs
-from desktop_rag.ingest.chunking.pieces import (
+from desktop_rag.ingest.chunking import chunk_overlap
+from desktop_rag.ingest.chunking.chunk_context import Contexts
+from desktop_rag.ingest.chunking.gap_merging import Stretch, without_crumbs
+from desktop_rag.ingest.chunking.sections import Section, sections_by_heading, sections_by_place
+from desktop_rag.ingest.chunking.stable_boundaries import stable_spans
+from desktop_rag.ingest.chunking.text_splitting import (
     BY_STRUCTURE,
     BY_WORDS,
     CountTokens,
@@ -38,8 +40,6 @@ from desktop_rag.ingest.chunking.pieces import (
     pieces,
     stripped,
 )
-from desktop_rag.ingest.chunking.sections import Section, sections_by_heading, sections_by_place
-from desktop_rag.ingest.chunking.stable_boundaries import stable_spans
 
 # Raised when the same settings make other chunks than before.
 _VERSION = 2
@@ -59,8 +59,10 @@ class _Method:
 
 
 _METHODS: dict[ChunkMethod, _Method] = {
-    "structure": _Method(sections_by_heading, BY_STRUCTURE, fill_evenly, overlap.BY_SENTENCES),
-    "tokens": _Method(sections_by_place, BY_WORDS, fill_tightly, overlap.BY_WORDS),
+    "structure": _Method(
+        sections_by_heading, BY_STRUCTURE, fill_evenly, chunk_overlap.BY_SENTENCES
+    ),
+    "tokens": _Method(sections_by_place, BY_WORDS, fill_tightly, chunk_overlap.BY_WORDS),
     "words": _Method(sections_by_place, BY_WORDS, fill_characters, ()),
 }
 
@@ -215,10 +217,10 @@ class _Cutting:
         if not self._overlap:
             return {}
         seams = [
-            overlap.Seam(before, own, min(self._most_shared(capacity), capacity - tokens))
+            chunk_overlap.Seam(before, own, min(self._most_shared(capacity), capacity - tokens))
             for own_spans, capacity in zip(owned, self._capacities, strict=True)
             for ((before, _), _), ((own, _), tokens) in pairwise(own_spans)
             # The rows of a table share its header.
             if not self._contexts.table(own)
         ]
-        return overlap.shared_starts(self._text, seams, self._count, self._method.shared)
+        return chunk_overlap.shared_starts(self._text, seams, self._count, self._method.shared)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from desktop_rag.core.parsed import Chunk
-from desktop_rag.ingest.chunking.pieces import Span, stripped
+from desktop_rag.ingest.chunking.text_splitting import Span, stripped
 
 _WORD = re.compile(r"\w+")
 # Moved text is looked for by its beginning; shorter texts are found beside their neighbours only.

@@ -16,7 +16,7 @@ from desktop_rag.core.domain import Collection, Document, DocumentState
 from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.parsed import ParsedDocument
 from desktop_rag.ingest.chunking.document_chunker import DocumentChunker
-from desktop_rag.ingest.chunking.document_outcome import outcome_of
+from desktop_rag.ingest.chunking.indexing_outcome import indexing_outcome_of
 from desktop_rag.ingest.indexing.indexer import READERS, hash_of, stat_of
 from desktop_rag.ingest.parsing.parser_process import ParserProcess
 from desktop_rag.store.contract.documents import DocumentStore, IndexingOutcome
@@ -90,7 +90,7 @@ class Attacher:
             uuid.uuid4().hex, source.source_id, path, parsed.title, parsed.format, stat, digest,
             DocumentState.WAITING, indexed_at=time.time(), readers=READERS,
         )  # fmt: skip
-        outcome = outcome_of(waiting, parsed, self._cutter, home.chunking)
+        outcome = indexing_outcome_of(waiting, parsed, self._cutter, home.chunking)
         self._documents.apply_changes(source.source_id, [waiting], {}, [])
         self._documents.settle([outcome])
         self._stored()

@@ -22,7 +22,7 @@ from desktop_rag.core.parsed import Chunk, ChunkSettings
 from desktop_rag.ingest.background.background_thread import BackgroundThread
 from desktop_rag.ingest.background.progress import ProgressMeter
 from desktop_rag.ingest.chunking.document_chunker import DocumentChunker
-from desktop_rag.ingest.chunking.document_outcome import outcome_of
+from desktop_rag.ingest.chunking.indexing_outcome import indexing_outcome_of
 from desktop_rag.ingest.parsing.parser_process import ParseFailed, ParserProcess
 from desktop_rag.store.contract.documents import DocumentStore, IndexingOutcome
 
@@ -235,7 +235,7 @@ class Indexer:
         before: list[Chunk] = []
         if current.chunk_count and current.chunking == self._cutter.signature(chunking):
             before = self._documents.chunks(current.document_id)
-        return outcome_of(current, parsed, self._cutter, chunking, before)
+        return indexing_outcome_of(current, parsed, self._cutter, chunking, before)
 
     def _flush(self, batch: _Batch) -> None:
         outcomes = list(batch.outcomes.values())

@@ -19,13 +19,13 @@ from desktop_rag.ingest.parsing.child_link import ChildLink, ChildLostError
 from desktop_rag.ingest.parsing.frame_assembly import Assembly, clean_text
 from desktop_rag.ingest.parsing.protocol import Limits, ProtocolError, Request
 from desktop_rag.ingest.read.formats import PDF
-from desktop_rag.ingest.read.foundation.read_limits import MAX_VIEW_PX, Reason, ViewWish
+from desktop_rag.ingest.read.foundation.read_limits import MAX_VIEW_PX, PageViewRequest, Reason
 
 log = logging.getLogger(__name__)
 
 # Libraries keep some of the memory they take, so a process serves only so many files.
 FILES_PER_PROCESS = 200
-DEATHS_BEFORE_PROBE = 3
+CRASHES_BEFORE_PROBE = 3
 _MAX_SHOWN_CHARS = 300
 
 T = TypeVar("T")
@@ -48,7 +48,7 @@ def worker_command() -> list[str]:
     return [sys.executable, "-m", "desktop_rag.ingest.parsing.parser_child"]
 
 
-class ParserUnwell(AppError):  # noqa: N818  it says how the parser is
+class ParserUnavailable(AppError):  # noqa: N818  it says how the parser is
     """Files keep ending the parser process, and it fails without them too. Nothing is read."""
 
     def __init__(self, hint: str) -> None:
@@ -59,7 +59,7 @@ class ParserProcess:
     """Parses files, one at a time, in a process that may hang, crash or lie.
 
     The process is started at the first file, replaced after FILES_PER_PROCESS of them and after
-    each mishap. When DEATHS_BEFORE_PROBE files in a row end it, it is asked whether it is well
+    each mishap. When CRASHES_BEFORE_PROBE files in a row end it, it is asked whether it is well
     without them: bad files may well stand side by side.
     """
 
@@ -79,7 +79,7 @@ class ParserProcess:
         self._deadly: set[Path] = set()
 
     @property
-    def deaths_in_a_row(self) -> int:
+    def consecutive_crashes(self) -> int:
         """How many files ended the process since one was last answered for."""
         return len(self._deadly)
 
@@ -88,9 +88,9 @@ class ParserProcess:
     ) -> ParsedDocument:
         """The text of a file with its places. A web page is one that the app fetched.
 
-        Raises ParseFailed if the file has none for us, Cancelled soon after `cancel` is set,
-        ParserUnwell when it is not this file that is at fault, and AppError if the parser process
-        can't be started at all.
+        Raises ParseFailed when the file yields no text, Cancelled soon after `cancel` is set,
+        ParserUnavailable when the parser itself is at fault, and AppError when the process cannot
+        be started.
         """
         request = Request(path, self._limits, web_page=is_web_page, ocr=self.uses_ocr)
         try:
@@ -119,7 +119,7 @@ class ParserProcess:
         Raises as `parse` does. A document that is being parsed elsewhere is waited for by nobody:
         use a second ParserProcess for views.
         """
-        wish = ViewWish(page, quote, max(1, min(width_px, MAX_VIEW_PX)))
+        wish = PageViewRequest(page, quote, max(1, min(width_px, MAX_VIEW_PX)))
         try:
             return self._attempt(Request(path, self._limits, view=wish), cancel, Assembly.view)
         except ChildLostError as exc:
@@ -141,14 +141,14 @@ class ParserProcess:
         return self._attempt(replace(request, is_safe=True), cancel, Assembly.document)
 
     def _check_health(self, cancel: threading.Event | None) -> None:
-        """Raise ParserUnwell if the process fails with nothing foreign to read."""
-        if len(self._deadly) < DEATHS_BEFORE_PROBE:
+        """Raise ParserUnavailable if the process fails with nothing foreign to read."""
+        if len(self._deadly) < CRASHES_BEFORE_PROBE:
             return
         self._deadly.clear()
         try:
             self._attempt(Request(None, self._limits), cancel, Assembly.document)
         except (ChildLostError, ParseFailed) as exc:
-            raise ParserUnwell(f"{exc.title}. {exc.hint}".strip()) from exc
+            raise ParserUnavailable(f"{exc.title}. {exc.hint}".strip()) from exc
 
     def _attempt(self, request: Request, cancel: threading.Event | None, made: Made[T]) -> T:
         child = self._ready_child(cancel)

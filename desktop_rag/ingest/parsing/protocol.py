@@ -14,7 +14,7 @@ from typing import Any
 
 from desktop_rag.core.anchors import PageView
 from desktop_rag.core.parsed import Heading, Mark, ParsedDocument, TableHeader
-from desktop_rag.ingest.read.foundation.read_limits import MAX_BOXES, ViewWish
+from desktop_rag.ingest.read.foundation.read_limits import MAX_BOXES, PageViewRequest
 
 MAX_FRAME_BYTES = 256 * 1024
 LENGTH_BYTES = 4
@@ -83,7 +83,7 @@ class Request:
     is_safe: bool = False
     web_page: bool = False
     ocr: bool = False
-    view: ViewWish | None = None
+    view: PageViewRequest | None = None
 
     def to_line(self) -> bytes:
         """The request as it is sent, without the line's end."""
@@ -105,7 +105,7 @@ class Request:
         return cls(
             Path(path) if path else None,
             Limits.from_json(fields.pop("limits")),
-            view=ViewWish(**view) if view else None,
+            view=PageViewRequest(**view) if view else None,
             **fields,
         )
 

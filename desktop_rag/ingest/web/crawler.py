@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from desktop_rag.core.errors import Cancelled
 from desktop_rag.ingest.web.fetch_limits import AGENT, USER_AGENT, WebLimits
-from desktop_rag.ingest.web.page import FetchedPage, Stamp
+from desktop_rag.ingest.web.fetched_page import FetchedPage, Stamp
 from desktop_rag.ingest.web.page_address import joined, normalise, origin_of, target_of
 from desktop_rag.ingest.web.page_type import in_utf8, refuse_other_types, suffix_of
 from desktop_rag.ingest.web.refusal import Kind, PageRefused

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from desktop_rag.ingest.web.page import FetchedPage
+from desktop_rag.ingest.web.fetched_page import FetchedPage
 from desktop_rag.ingest.web.page_address import host_of, joined
 from desktop_rag.ingest.web.page_type import PDF, XML
 from desktop_rag.ingest.web.refusal import Kind, PageRefused

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from desktop_rag.core.domain import Document, DocumentState, FileStat, Source
 from desktop_rag.core.library_events import ChangeSummary
 from desktop_rag.ingest.indexing.indexer import Indexer
-from desktop_rag.ingest.web.page import FetchedPage, Stamp
+from desktop_rag.ingest.web.fetched_page import FetchedPage, Stamp
 from desktop_rag.ingest.web.page_files import drop, is_kept, page_path, save, stat_of
 from desktop_rag.ingest.web.refusal import Kind, PageRefused
 from desktop_rag.store.contract.documents import DocumentStore

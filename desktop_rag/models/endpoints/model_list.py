@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, cast
 
-from desktop_rag.core.query import storable
+from desktop_rag.core.query import strip_invalid_characters
 from desktop_rag.models.endpoints.client.endpoint_faults import Fault, StreamError
 
 # Where servers say how much a model reads: vLLM, OpenRouter, Mistral, LM Studio, llama.cpp.
@@ -52,4 +52,4 @@ def _entries(body: object) -> Iterator[tuple[str, dict[str, Any]]]:
         described = cast("dict[str, Any]", entry) if isinstance(entry, dict) else {"id": entry}
         name = described.get("id") or described.get("name")
         if isinstance(name, str) and name:
-            yield storable(name), described
+            yield strip_invalid_characters(name), described

@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from desktop_rag.core.assistant import LONGEST_NAME, Assistant, limits_of
+from desktop_rag.core.assistant import LONGEST_NAME, Assistant, parse_filters
 from desktop_rag.core.domain import Collection
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.search_syntax import limits_in_words
@@ -199,7 +199,7 @@ class AssistantDialog(QDialog):
     def _show_filters(self) -> bool:
         """Say what the filters mean, or what is wrong with them; returns whether they are right."""
         try:
-            said, tone = limits_in_words(limits_of(self._filters.text())), "muted"
+            said, tone = limits_in_words(parse_filters(self._filters.text())), "muted"
         except AppError as error:
             said, tone = f"{error.title} {error.hint}", "danger"
         self._filters_note.setText(said or _FILTERS_NOTE)

@@ -9,8 +9,8 @@ from desktop_rag.core.assistant import (
     LONGEST_INSTRUCTIONS,
     LONGEST_NAME,
     Assistant,
-    as_kept,
-    limits_of,
+    parse_filters,
+    validated_assistant,
 )
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.settings import LaterSources, RetrievalSettings
@@ -43,7 +43,7 @@ def test_what_was_added_since_has_its_default() -> None:
 
 def test_texts_are_trimmed() -> None:
     untidy = replace(PLAIN, name=" My\n taxes\0", instructions=" Be brief.\n", filters=" type:pdf ")
-    kept = as_kept(untidy)
+    kept = validated_assistant(untidy)
     assert (kept.name, kept.instructions, kept.filters) == ("My taxes", "Be brief.", "type:pdf")
 
 
@@ -60,21 +60,21 @@ def test_texts_are_trimmed() -> None:
 )
 def test_what_cannot_be_kept_is_said_with_a_way_out(change: dict[str, str], title: str) -> None:
     with pytest.raises(AppError) as told:
-        as_kept(replace(PLAIN, **change))  # pyright: ignore[reportArgumentType]
+        validated_assistant(replace(PLAIN, **change))  # pyright: ignore[reportArgumentType]
     assert told.value.title == title
     assert told.value.hint
 
 
 def test_the_longest_texts_are_kept() -> None:
     longest = replace(PLAIN, name="n" * LONGEST_NAME, instructions="i" * LONGEST_INSTRUCTIONS)
-    assert as_kept(longest) == longest
+    assert validated_assistant(longest) == longest
 
 
 def test_filters_are_those_of_a_search() -> None:
-    limits = limits_of("type:pdf after:2024 -draft")
+    limits = parse_filters("type:pdf after:2024 -draft")
     assert (limits.filters.types, limits.filters.after) == (("pdf",), date(2024, 1, 1))
     assert limits.excluded == ("draft",)
-    assert limits_of("").filters.is_empty
+    assert parse_filters("").filters.is_empty
 
 
 def test_a_model_is_named_by_both_its_parts() -> None:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.query import Filters, Query, parse_query, storable
+from desktop_rag.core.query import Filters, Query, parse_query, strip_invalid_characters
 
 PARTS = [*'ab -:"“”„«»./\\\n5灯', "file:", "type:", " -x", "before:2024", "folder:"]
 SYNTAX = st.lists(st.sampled_from(PARTS), max_size=30).map("".join)
@@ -109,7 +109,7 @@ def test_nothing_typed_is_a_crash(typed: str) -> None:
 
 @given(st.text(max_size=60).filter(lambda text: not set(text) & set('"“”„«»:-')))
 def test_text_without_syntax_comes_back(typed: str) -> None:
-    assert parse_query(typed) == Query(" ".join(storable(typed).split()))
+    assert parse_query(typed) == Query(" ".join(strip_invalid_characters(typed).split()))
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_what_models_and_databases_cannot_take_is_replaced(typed: str, clean: st
     query = parse_query(typed)
     assert query.text == clean
     assert not re.search("[\0\ud800-\udfff]", "".join(query.filters.files))
-    assert storable(typed).encode()
+    assert strip_invalid_characters(typed).encode()
 
 
 @pytest.mark.parametrize(

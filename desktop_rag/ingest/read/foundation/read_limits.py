@@ -29,7 +29,7 @@ Reason = Literal[
 
 
 @dataclass(frozen=True, slots=True)
-class ViewWish:
+class PageViewRequest:
     """A picture of one page (from 1), with the places of a quote on it."""
 
     page: int

@@ -6,14 +6,14 @@ Native code on foreign bytes; runs in the parser process.
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from desktop_rag.core.align import locate
 from desktop_rag.core.anchors import Box, PageView
+from desktop_rag.core.quote_alignment import locate
 from desktop_rag.ingest.read.foundation.png import encode_png
 from desktop_rag.ingest.read.foundation.read_limits import (
     MAX_BOXES,
     MAX_VIEW_HEIGHT_PX,
     MAX_VIEW_PX,
-    ViewWish,
+    PageViewRequest,
 )
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
 from desktop_rag.ingest.read.pdf.pdf_pages import load_page, raw_text
@@ -28,7 +28,7 @@ _FINE_PX = 1_000_000
 _PLAIN = str.maketrans({"\r": " ", "\n": " ", "\ufffe": "-", "\u00ad": "-"})
 
 
-def view_page(source: SourceFile, wish: ViewWish) -> PageView:
+def view_page(source: SourceFile, wish: PageViewRequest) -> PageView:
     """Render the page. Raises Unreadable if there is no such page to be had."""
     import pypdfium2
 
@@ -49,7 +49,7 @@ def view_page(source: SourceFile, wish: ViewWish) -> PageView:
             raise Unreadable("damaged", f"Page {wish.page} can't be shown", str(exc)) from exc
 
 
-def _view(document: "PdfDocument", wish: ViewWish) -> PageView:
+def _view(document: "PdfDocument", wish: PageViewRequest) -> PageView:
     import pypdfium2.raw as pdfium
 
     page = load_page(document, wish.page - 1)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from desktop_rag.core.query import storable
+from desktop_rag.core.query import strip_invalid_characters
 from desktop_rag.models.endpoints.client.endpoint_faults import Fault, StreamError, server_message
 from desktop_rag.models.ports import Delta
 
@@ -219,7 +219,7 @@ def _contents(content: object) -> tuple[str, str]:
 
 
 def _text(value: object) -> str:
-    return storable(value) if isinstance(value, str) else ""
+    return strip_invalid_characters(value) if isinstance(value, str) else ""
 
 
 class ThinkingSplitter:

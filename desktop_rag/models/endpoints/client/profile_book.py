@@ -9,8 +9,8 @@ from pathlib import Path
 from threading import RLock
 from typing import Any, cast
 
+from desktop_rag.core.atomic_file import read_object, write_object
 from desktop_rag.core.model_profile import ModelProfile
-from desktop_rag.core.whole_file import read_object, write_object
 
 _Key = tuple[str, str]
 

@@ -12,9 +12,9 @@ from datetime import datetime
 from pathlib import Path
 from threading import Lock
 
+from desktop_rag.core.atomic_file import read_object, write_object
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.settings import EndpointSettings
-from desktop_rag.core.whole_file import read_object, write_object
 from desktop_rag.models.endpoints.client.chat_stream import Usage
 
 _MINUTE_S = 60.0

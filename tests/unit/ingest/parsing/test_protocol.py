@@ -21,7 +21,7 @@ from desktop_rag.ingest.parsing.protocol import (
     encode_view,
 )
 from desktop_rag.ingest.read.foundation.png import encode_png
-from desktop_rag.ingest.read.foundation.read_limits import ViewWish
+from desktop_rag.ingest.read.foundation.read_limits import PageViewRequest
 
 
 def assembled(frames: list[bytes], assembly: Assembly | None = None) -> ParsedDocument:
@@ -253,7 +253,7 @@ def test_a_view_that_makes_no_sense_is_refused(changes: dict[str, object]) -> No
 def test_a_request_survives_the_way() -> None:
     request = Request(Path("a b.pdf"), Limits(text_chars=7), is_safe=True, ocr=True)
     assert Request.from_line(request.to_line()) == request
-    view = Request(None, Limits(), web_page=True, view=ViewWish(2, "quoted “words”", 900))
+    view = Request(None, Limits(), web_page=True, view=PageViewRequest(2, "quoted “words”", 900))
     assert Request.from_line(view.to_line()) == view
     assert b"\n" not in view.to_line()
 

@@ -7,7 +7,7 @@ import pytest
 from pypdf.generic import RectangleObject
 
 from desktop_rag.core.anchors import Box, PageView
-from desktop_rag.ingest.read.foundation.read_limits import MAX_VIEW_HEIGHT_PX, ViewWish
+from desktop_rag.ingest.read.foundation.read_limits import MAX_VIEW_HEIGHT_PX, PageViewRequest
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
 from desktop_rag.ingest.read.pdf.pdf_view import view_page
 from tests.unit.ingest.read.pdf_samples import changed, encrypted, make_scan, turned
@@ -18,7 +18,7 @@ PAGE = make_pdf(["first line\nthe words quoted\nlast line"])
 
 
 def view(content: bytes, quote: str = "", page: int = 1, width_px: int = 600) -> PageView:
-    return view_page(SourceFile(Path("a.pdf"), content), ViewWish(page, quote, width_px))
+    return view_page(SourceFile(Path("a.pdf"), content), PageViewRequest(page, quote, width_px))
 
 
 def only_box(content: bytes, quote: str) -> Box:

@@ -9,7 +9,7 @@ from typing import Any, cast
 log = logging.getLogger(__name__)
 
 
-def write_whole(path: Path, text: str) -> None:
+def write_atomically(path: Path, text: str) -> None:
     """Put the file in place only once all of it is on disk; OSError when that is not possible."""
     temporary = path.with_suffix(path.suffix + ".new")
     with temporary.open("w", encoding="utf-8") as file:
@@ -34,6 +34,6 @@ def read_object(path: Path) -> dict[str, Any]:
 def write_object(path: Path, content: dict[str, Any]) -> None:
     """Keep a JSON object that can be made again: when the disk refuses, the log says so."""
     try:
-        write_whole(path, json.dumps(content, ensure_ascii=False, indent=1))
+        write_atomically(path, json.dumps(content, ensure_ascii=False, indent=1))
     except OSError as exc:
         log.info("%s could not be saved: %s", path.name, exc.strerror)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from desktop_rag.core.domain import WebLinks
-from desktop_rag.ingest.web.page import FetchedPage
+from desktop_rag.ingest.web.fetched_page import FetchedPage
 from desktop_rag.ingest.web.page_address import normalise
 from desktop_rag.ingest.web.refusal import Kind, PageRefused
 from desktop_rag.ingest.web.sitemap_walk import (
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from desktop_rag.ingest.web.crawler import Crawler
 
 
-class Refresh:
+class RefreshPass:
     """One pass over the links of a source. What goes wrong with a page stays with that page."""
 
     def __init__(

@@ -11,7 +11,7 @@ from desktop_rag.ingest.chunking.document_chunker import DocumentChunker
 from desktop_rag.store.contract.documents import IndexingOutcome
 
 
-def outcome_of(
+def indexing_outcome_of(
     document: Document,
     parsed: ParsedDocument,
     cutter: DocumentChunker,

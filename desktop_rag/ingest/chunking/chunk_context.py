@@ -5,7 +5,13 @@ from collections.abc import Iterable, Sequence
 
 from desktop_rag.core.anchors import HEADING_SEPARATOR
 from desktop_rag.core.parsed import ParsedDocument, TableHeader
-from desktop_rag.ingest.chunking.pieces import BY_WORDS, CountTokens, Span, fill_tightly, pieces
+from desktop_rag.ingest.chunking.text_splitting import (
+    BY_WORDS,
+    CountTokens,
+    Span,
+    fill_tightly,
+    pieces,
+)
 
 # Of the embedder's room, the most that title and headings take, and the header of a table.
 _SHARE = 0.25

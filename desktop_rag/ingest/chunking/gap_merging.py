@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from desktop_rag.ingest.chunking.pieces import Span
+from desktop_rag.ingest.chunking.text_splitting import Span
 
 # A gap that would fill less than this share of a chunk is cut together with a neighbour.
 _CRUMB_SHARE = 0.25

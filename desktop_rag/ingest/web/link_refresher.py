@@ -15,10 +15,10 @@ from desktop_rag.ingest.background.background_thread import BackgroundThread
 from desktop_rag.ingest.background.listeners import Listeners
 from desktop_rag.ingest.background.ticker import Ticker
 from desktop_rag.ingest.indexing.indexer import Indexer
-from desktop_rag.ingest.web.access import WebAccess
 from desktop_rag.ingest.web.page_files import drop_folders_but, stat_of
-from desktop_rag.ingest.web.refresh import Refresh
+from desktop_rag.ingest.web.refresh_pass import RefreshPass
 from desktop_rag.ingest.web.source_pages import Findings, SourcePages, Stores
+from desktop_rag.ingest.web.web_access import WebAccess
 from desktop_rag.store.contract.documents import DocumentStore
 from desktop_rag.store.contract.sources import SourceStore, WebPageStore
 
@@ -30,7 +30,7 @@ _CHECK_S = 30.0
 _RETRY_S = 900.0
 
 
-class Links:
+class LinkRefresher:
     """A queue of sources whose pages are to be fetched, and the thread that fetches them."""
 
     def __init__(
@@ -165,7 +165,7 @@ class Links:
 
         shelf = SourcePages(source, self._stores, self._clock)
         with self._web.visit(self._background.closing) as visitor:
-            refresh = Refresh(source.links, visitor, shelf, may_go_on)
+            refresh = RefreshPass(source.links, visitor, shelf, may_go_on)
             if not refresh.run():
                 return False
             is_offline = visitor.is_offline

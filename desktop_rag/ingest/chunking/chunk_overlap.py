@@ -7,7 +7,7 @@ border changes nothing there.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from desktop_rag.ingest.chunking.pieces import (
+from desktop_rag.ingest.chunking.text_splitting import (
     CountTokens,
     Span,
     Split,
