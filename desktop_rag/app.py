@@ -41,6 +41,7 @@ from desktop_rag.ingest.parsing.parser_process import ParserProcess
 from desktop_rag.ingest.parsing.protocol import Limits
 from desktop_rag.ingest.pipeline import LibraryStores
 from desktop_rag.ingest.read.foundation.format_names import is_readable_name
+from desktop_rag.ingest.read.foundation.format_table import kinds_read
 from desktop_rag.ingest.scanning.ignore import IgnoreRules
 from desktop_rag.ingest.watching.watcher import WatchTimes
 from desktop_rag.models.embedding.embedder_opener import EmbedderOpener
@@ -296,7 +297,7 @@ class WindowApp:
         theme = Theme(qt, resources_dir(), settings.appearance.scheme)
         library, chat = self.services.library, self.services.chat
         self.window = MainWindow(
-            self.bridge, library, chat, theme, settings, home, self._save_settings
+            self.bridge, library, chat, theme, settings, home, self._save_settings, kinds_read()
         )
         self._unsubscribe = [
             library.subscribe(self.bridge.post),

@@ -1,7 +1,7 @@
 """Reads a file, and the files inside it, into one document with its parts.
 
-The face of this room: the parent asks it for names, the parser process for documents. Importing it
-loads no format library.
+The face of this room: the parser process asks it for documents. Importing it loads no format
+library.
 """
 
 import logging
@@ -11,7 +11,6 @@ from pathlib import Path
 from desktop_rag.core.anchors import HEADING_SEPARATOR
 from desktop_rag.core.parsed import ParsedDocument, ParsedPart
 from desktop_rag.ingest.read.detection import detect
-from desktop_rag.ingest.read.foundation import format_names
 from desktop_rag.ingest.read.foundation.document_draft import (
     DocumentDraft,
     EmbeddedFile,
@@ -19,17 +18,19 @@ from desktop_rag.ingest.read.foundation.document_draft import (
     one_line,
 )
 from desktop_rag.ingest.read.foundation.encoding import NotTextError
-from desktop_rag.ingest.read.foundation.format_names import (
+from desktop_rag.ingest.read.foundation.format_names import format_of_name
+from desktop_rag.ingest.read.foundation.format_table import (
+    FORMAT_BY_NAME,
+    HTML,
     PDF,
-    is_readable_name,
-    supported_suffixes,
+    WEB_PAGE,
 )
 from desktop_rag.ingest.read.foundation.language import language_of
 from desktop_rag.ingest.read.foundation.ocr import Ocr
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
 from desktop_rag.ingest.read.readers import reader_of
 
-__all__ = ["PDF", "detect", "is_readable_name", "read_as", "supported_suffixes"]
+__all__ = ["PDF", "detect", "read_as"]
 
 log = logging.getLogger(__name__)
 
@@ -53,8 +54,8 @@ def read_as(
     is attached to the file becomes parts, all in one list; together they have `max_chars`. `ocr`
     reads pictures of text.
     """
-    if is_web_page and format_name == format_names.HTML:
-        format_name = format_names.WEB_PAGE
+    if is_web_page and format_name == HTML:
+        format_name = WEB_PAGE
     return _Reading(max_chars, ocr, is_safe=is_safe).document(format_name, source, depth=0)
 
 
@@ -85,12 +86,12 @@ class _Reading:
 
     def _fill(self, draft: DocumentDraft, format_name: str, source: SourceFile) -> str:
         """Let the reader write; returns the title."""
-        expected = format_names.format_of_name(source.path.name)
-        if expected not in {None, format_name} and format_name != format_names.WEB_PAGE:
+        expected = format_of_name(source.path.name)
+        if expected not in {None, format_name} and format_name != WEB_PAGE:
             named = f"ends in {source.suffix}" if source.suffix else f"is {source.path.name}"
             draft.warn(f"The content is {format_name}, though the name {named}.")
         try:
-            return reader_of(format_name, is_safe=self._is_safe)(source, draft)
+            return reader_of(FORMAT_BY_NAME[format_name], is_safe=self._is_safe)(source, draft)
         except LimitReached:
             return ""
         except NotTextError as exc:

@@ -1,15 +1,13 @@
 """What an empty library shows: three ways to begin, and what can be read. Qt thread."""
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.widgets.controls import Card, IconLabel, PlainLabel, TextButton
 
-SUPPORTED = (
-    "PDF, Word, Excel, PowerPoint, OpenDocument, e-mail, EPUB, HTML, Markdown, CSV, notebooks, text"
-    " and source code"
-)
 _ICON_PX = 28
 # Title, sentence and button of each card.
 _FOLDER = (
@@ -66,9 +64,16 @@ class FirstRun(QWidget):
     endpoint_asked = Signal()
 
     def __init__(
-        self, theme: Theme, parent: QWidget | None = None, *, has_demo: bool = True
+        self,
+        theme: Theme,
+        kinds_read: Sequence[str],
+        parent: QWidget | None = None,
+        *,
+        has_demo: bool = True,
     ) -> None:
+        """`kinds_read` names the kinds of files that are read, as a person calls them."""
         super().__init__(parent)
+        self._kinds_read = f"{', '.join(kinds_read[:-1])} and {kinds_read[-1]}"
         self._folder = ChoiceCard(theme, "folder-plus:accent", _FOLDER, is_main=True)
         self._demo = ChoiceCard(theme, "library:accent", _DEMO)
         self._endpoint = ChoiceCard(theme, "server:accent", _ENDPOINT)
@@ -102,7 +107,7 @@ class FirstRun(QWidget):
         column.addSpacing(6)
         column.addWidget(
             PlainLabel(
-                f"Reads {SUPPORTED}. You can also drop folders or files here.",
+                f"Reads {self._kinds_read}. You can also drop folders or files here.",
                 tone="muted",
                 wrap=True,
             )

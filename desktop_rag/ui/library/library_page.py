@@ -48,8 +48,14 @@ class LibraryPage(QWidget):
     summary_asked = Signal(str)
 
     def __init__(
-        self, bridge: Bridge, library: "Library", theme: Theme, parent: QWidget | None = None
+        self,
+        bridge: Bridge,
+        library: "Library",
+        theme: Theme,
+        kinds_read: Sequence[str],
+        parent: QWidget | None = None,
     ) -> None:
+        """`kinds_read` names the kinds of files that are read, as a person calls them."""
         super().__init__(parent)
         self._bridge = bridge
         self._library = library
@@ -59,7 +65,7 @@ class LibraryPage(QWidget):
         self._feed = LibraryFeed(bridge, library, self._model, self)
         self._choice = SourceActions(bridge, library, self)
         self._sources: dict[str, Source] = {}
-        self._build()
+        self._build(kinds_read)
         self._connect()
         self._feed.load()
 
@@ -75,13 +81,13 @@ class LibraryPage(QWidget):
 
     # --- building --------------------------------------------------------------------------------
 
-    def _build(self) -> None:
+    def _build(self, kinds_read: Sequence[str]) -> None:
         self.setAcceptDrops(True)
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setProperty("kind", "page")
         # Made from top to bottom: the Tab key follows.
         header = self._build_header()
-        self._first_run = FirstRun(self._theme)
+        self._first_run = FirstRun(self._theme, kinds_read)
         self._empty = QScrollArea(self)
         self._empty.setWidgetResizable(True)
         self._first_run.setProperty("kind", "page")

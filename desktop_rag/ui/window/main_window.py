@@ -3,7 +3,7 @@
 It tells the pages what is posted through the bridge; `closed` asks the application to shut down.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -62,9 +62,11 @@ class MainWindow(QMainWindow):
         settings: Settings,
         home: Home,
         on_settings_changed: Callable[[Settings], None],
+        kinds_read: Sequence[str],
     ) -> None:
         """`on_settings_changed` stores and applies settings. It is called on a worker thread, one
-        call at a time, with the newest settings last.
+        call at a time, with the newest settings last. `kinds_read` names the kinds of files that
+        are read.
         """
         super().__init__()
         self._bridge = bridge
@@ -74,7 +76,7 @@ class MainWindow(QMainWindow):
         self._unsaved: Settings | None = None
         self._is_saving = False
         self.chat_page = ChatPage(bridge, library, chat, theme)
-        self.library_page = LibraryPage(bridge, library, theme)
+        self.library_page = LibraryPage(bridge, library, theme, kinds_read)
         self.settings_page = SettingsPage(bridge, chat, settings, self._on_settings_edited, home)
         self.chat_page.apply(settings)
         self._build()

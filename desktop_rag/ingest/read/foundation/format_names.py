@@ -1,4 +1,4 @@
-"""What the name of a file promises: the formats by suffix, and the names that are text.
+"""The format that a file name promises: by its suffix, or as a whole (`Makefile`).
 
 Imports no format library, so the parent asks it too; pure.
 """
@@ -7,79 +7,16 @@ import fnmatch
 import re
 from functools import cache
 
-PDF = "PDF"
-WORD = "Word"
-SPREADSHEET = "spreadsheet"
-SLIDES = "slides"
-OPEN_TEXT = "OpenDocument text"
-OPEN_SLIDES = "OpenDocument slides"
-RICH_TEXT = "Rich Text"
-OLD_WORD = "Word 97-2003"
-OLD_SLIDES = "PowerPoint 97-2003"
-EPUB = "EPUB"
-MAIL = "e-mail"
-MAILBOX = "mailbox"
-OUTLOOK = "Outlook message"
-NOTEBOOK = "notebook"
-PICTURE = "picture"
-MARKDOWN = "Markdown"
-HTML = "HTML"
-WEB_PAGE = "web page"
-CSV = "CSV"
-XML = "XML"
-JSON = "JSON"
-RESTRUCTURED_TEXT = "reStructuredText"
-ASCIIDOC = "AsciiDoc"
-ORG = "Org"
-LATEX = "LaTeX"
-TEXT = "text"
-# Text with headings that are marked by signs.
-MARKUP = frozenset({RESTRUCTURED_TEXT, ASCIIDOC, ORG, LATEX})
+from desktop_rag.ingest.read.foundation.format_table import FORMATS, MAILBOX, TEXT
 
-_SUFFIXES = {
-    PDF: ".pdf",
-    WORD: ".docx .docm .dotx .dotm",
-    SPREADSHEET: ".xlsx .xlsm .xlsb .xls .xlt .xltx .xltm .ods .ots",
-    SLIDES: ".pptx .pptm .ppsx .ppsm .potx .potm",
-    OPEN_TEXT: ".odt .ott",
-    OPEN_SLIDES: ".odp .otp",
-    RICH_TEXT: ".rtf",
-    OLD_WORD: ".doc .dot",
-    OLD_SLIDES: ".ppt .pps .pot",
-    EPUB: ".epub",
-    MAIL: ".eml",
-    MAILBOX: ".mbox .mbx",
-    OUTLOOK: ".msg",
-    NOTEBOOK: ".ipynb",
-    PICTURE: ".png .jpg .jpeg .tif .tiff .bmp .webp .gif",
-    MARKDOWN: ".md .markdown .mdown .mkd",
-    HTML: ".html .htm .xhtml .xht",
-    CSV: ".csv .tsv .tab",
-    XML: (
-        ".xml .nxml .dita .ditamap .docbook .dbk .tei .fb2 .rss .atom .opml .xbrl .rdf .owl"
-        " .xlf .xliff .tmx .ttml .fodt .fodp .fods"
-    ),
-    JSON: ".json .geojson .jsonld .webmanifest .har",
-    RESTRUCTURED_TEXT: ".rst .rest",
-    ASCIIDOC: ".adoc .asciidoc",
-    ORG: ".org",
-    LATEX: ".tex .ltx .latex",
-    # What Pygments does not know; its own names come on top.
-    TEXT: (
-        ".txt .text .log .conf .srt .vtt .zsh .svelte .mdx .rmd .qmd .textile .wiki .mediawiki .nfo"
-        " .ics .vcf .dockerfile .sty .bbl .ejs .mustache .sbt .csproj .sln .vcxproj"
-    ),
-}
-_FORMAT_OF_SUFFIX = {
-    suffix: name for name, suffixes in _SUFFIXES.items() for suffix in suffixes.split()
-}
-# Pygments has a lexer for them, yet most files of these names are pictures, sound, archives or
+_FORMAT_OF_SUFFIX = {suffix: row.name for row in FORMATS for suffix in row.suffixes}
+# Pygments has a lexer for these, yet most files with such names are pictures, sound, archives or
 # programs, or belong to another format.
 _NO_TEXT = {
     ".aes", ".art", ".arw", ".asc", ".cdf", ".eml", ".eps", ".max", ".mhtml", ".mo", ".mod",
     ".nc", ".orc", ".pack", ".pem", ".ps", ".run", ".sig", ".svg", ".tlb", ".usd",
 }  # fmt: skip
-# Keys are no documents, and passages may go to an endpoint.
+# Private keys stay out: passages may be sent to an endpoint.
 _KEYS = {
     "id_dsa", "id_ecdsa", "id_ecdsa_sk", "id_ed25519", "id_ed25519_sk", "id_rsa",
 }  # fmt: skip
@@ -96,7 +33,7 @@ _MAILBOX_NAMES = {
 
 
 def format_of_name(name: str) -> str | None:
-    """The format that the name of a file promises, None if it promises none that is read."""
+    """The format that a file name promises, None for a name that is not read."""
     by_suffix = _FORMAT_OF_SUFFIX.get(_suffix(name))
     if by_suffix:
         return by_suffix
@@ -105,19 +42,9 @@ def format_of_name(name: str) -> str | None:
     return TEXT if _is_text_name(name) else None
 
 
-def supported_suffixes() -> frozenset[str]:
-    """The suffixes, in lower case with their dot, of files worth reading."""
-    return frozenset(_FORMAT_OF_SUFFIX) | _text_suffixes()
-
-
 def is_readable_name(name: str) -> bool:
-    """Whether a file of this name is worth reading: by its suffix, or as a whole (`Makefile`)."""
+    """True when a file of this name is worth reading."""
     return format_of_name(name) is not None
-
-
-def is_supported(format_name: str) -> bool:
-    """Whether there is a reader for what a file was found to be."""
-    return format_name in _SUFFIXES
 
 
 def _is_text_name(name: str) -> bool:
@@ -134,7 +61,7 @@ def _suffix(name: str) -> str:
 
 @cache
 def _pygments_patterns() -> frozenset[str]:
-    """The file names of all programming languages. This loads no lexer, only their list."""
+    """The file names of all programming languages; loads their list, no lexer."""
     from pygments.lexers import get_all_lexers
 
     lexers = get_all_lexers(plugins=False)
@@ -155,7 +82,7 @@ def _text_names() -> frozenset[str]:
 
 @cache
 def _text_patterns() -> re.Pattern[str]:
-    """What is neither a suffix nor a whole name, such as `Makefile.*`."""
+    """The patterns that are neither a suffix nor a whole name, such as `Makefile.*`."""
     patterns = (
         pattern
         for pattern in sorted(_pygments_patterns())

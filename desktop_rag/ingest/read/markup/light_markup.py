@@ -1,4 +1,4 @@
-"""reStructuredText, AsciiDoc, Org and LaTeX: the text as it stands, with headings and line marks.
+"""reStructuredText, AsciiDoc and Org: the text as it stands, with headings and line marks.
 
 Only headings are looked for, line by line. Runs in the parser process.
 """
@@ -7,12 +7,10 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from desktop_rag.ingest.read.foundation import format_names
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft
 from desktop_rag.ingest.read.foundation.encoding import decode
 from desktop_rag.ingest.read.foundation.source_file import SourceFile
 from desktop_rag.ingest.read.markup import plain_text
-from desktop_rag.ingest.read.markup.latex import read as read_latex
 
 # Line (from 1) → level and title.
 Headings = dict[int, tuple[int, str]]
@@ -56,14 +54,6 @@ def read_org(source: SourceFile, draft: DocumentDraft) -> str:
     plain_text.write(text, draft, headings)
     title = _ORG_TITLE.search(text)
     return title[1] if title else ""
-
-
-READERS = {
-    format_names.RESTRUCTURED_TEXT: read_restructured_text,
-    format_names.ASCIIDOC: read_asciidoc,
-    format_names.ORG: read_org,
-    format_names.LATEX: read_latex,
-}
 
 
 def _text(source: SourceFile, draft: DocumentDraft) -> str:

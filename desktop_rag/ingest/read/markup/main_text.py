@@ -9,12 +9,12 @@ from contextlib import suppress
 
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.parsed import ParsedDocument
-from desktop_rag.ingest.read.foundation import format_names
 from desktop_rag.ingest.read.foundation.document_draft import (
     DocumentDraft,
     HeadingPath,
     LimitReached,
 )
+from desktop_rag.ingest.read.foundation.format_table import WEB_PAGE
 from desktop_rag.ingest.read.foundation.source_file import SourceFile
 from desktop_rag.ingest.read.markup import markdown, web_page
 from desktop_rag.ingest.read.markup.lost_headings import with_headings
@@ -32,7 +32,7 @@ def read(source: SourceFile, draft: DocumentDraft) -> str:
     title = ""
     with suppress(LimitReached):
         title = web_page.read(source, whole)
-    page = whole.finish(format_names.WEB_PAGE, title)
+    page = whole.finish(WEB_PAGE, title)
     text, headings = _main_text(source.data, page)
     if len(text) < _LEAST_SHARE * len(page.text):
         return web_page.read(source, draft)

@@ -57,7 +57,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def page(library: Library, bridge: Bridge, theme: Theme, qtbot: QtBot) -> Iterator[LibraryPage]:
-    page = LibraryPage(bridge, library, theme)
+    page = LibraryPage(bridge, library, theme, ["PDF", "Word"])
     qtbot.addWidget(page)
     bridge.posted.connect(page.on_library_event)
     page.resize(1100, 800)
@@ -169,7 +169,7 @@ def test_shows_what_is_known_at_the_start_and_what_changed_meanwhile(
     source = library.add_source(folder)
     known = make_document("known.md", source_id=source.source_id)
     DocumentStore(store).apply_changes(known.source_id, [known], {}, [])
-    page = LibraryPage(bridge, library, theme)
+    page = LibraryPage(bridge, library, theme, ["PDF", "Word"])
     qtbot.addWidget(page)
     failed = in_state(known, DocumentState.FAILED, "Encrypted.")
     page.on_library_event(DocumentsChanged((failed,)))

@@ -67,7 +67,7 @@ def opened(theme: Theme, bridge: Bridge, qtbot: QtBot, tmp_path: Path) -> Iterat
 
     with opened_store(home.root) as database:
         library, chat = make_library(database, home.root), make_chat(database, None)
-        window = MainWindow(bridge, library, chat, theme, Settings(), home, save)
+        window = MainWindow(bridge, library, chat, theme, Settings(), home, save, ["PDF", "Word"])
         qtbot.addWidget(window)
         window.show()
         qtbot.waitActive(window)
@@ -179,7 +179,7 @@ def test_settings_that_cannot_be_saved_are_said(
 
     with opened_store(home.root) as database:
         library, chat = make_library(database, home.root), make_chat(database, None)
-        window = MainWindow(bridge, library, chat, theme, Settings(), home, save)
+        window = MainWindow(bridge, library, chat, theme, Settings(), home, save, ["PDF", "Word"])
         qtbot.addWidget(window)
         buttons = window.settings_page.findChildren(QAbstractButton)
         next(b for b in buttons if b.accessibleName() == "Colours: Dark").click()

@@ -1,0 +1,197 @@
+"""The table of formats: everything the app knows of a kind of file stands in its row.
+
+Imports no format library, so the parent reads it too. A new format is a row here and its reader.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
+
+# Where a source in a file of the format opens. The place of a message is its subject.
+Place = Literal["page", "heading", "slide", "cells", "message", "line"]
+
+PDF = "PDF"
+HTML = "HTML"
+WEB_PAGE = "web page"
+EPUB = "EPUB"
+MAIL = "e-mail"
+MAILBOX = "mailbox"
+TEXT = "text"
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """What tells the content of a format that is not plain text.
+
+    `start` matches the first bytes. `weak_start` does too, but is so short that a text may begin
+    with it by chance, so it counts only where the content is not text. The other fields name what
+    a container holds: the type that an OpenDocument or EPUB archive states, the folder of an
+    Office archive, the streams of an old Office container.
+    """
+
+    start: re.Pattern[bytes] | None = None
+    weak_start: re.Pattern[bytes] | None = None
+    mimetypes: tuple[str, ...] = ()
+    office_folder: str = ""
+    ole_streams: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """One kind of file.
+
+    `name` is stored with each document; `kind` is what a person calls such files in a list.
+    `suffixes` are in lower case with their dot. `reader` is a function as `module:name`, imported
+    at the first file of the format; `safe_reader` runs no native code on the bytes. A format
+    without `signature` is text, recognised by the name of the file, or by `text_start` where the
+    name says nothing. `extra` is the optional extra without which its files have no text.
+    """
+
+    name: str
+    kind: str
+    suffixes: tuple[str, ...]
+    place: Place
+    reader: str
+    safe_reader: str = ""
+    signature: Signature | None = None
+    text_start: re.Pattern[bytes] | None = None
+    extra: str = ""
+
+
+def _suffixes(written: str) -> tuple[str, ...]:
+    return tuple(written.split())
+
+
+_READ = "desktop_rag.ingest.read"
+_OPEN_DOCUMENT = "application/vnd.oasis.opendocument"
+_PICTURE_START = rb"\x89PNG\r\n|\xff\xd8\xff|II\*\0|MM\0\*|RIFF.{4}WEBP|BM.{4}\0{4}"
+_HTML_START = rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b"
+
+# Where content fits two rows, the upper one holds.
+FORMATS = (
+    Format(
+        PDF, "PDF", (".pdf",), "page",
+        f"{_READ}.pdf.pdf:read", safe_reader=f"{_READ}.pdf.pdf:read_with_pypdf",
+        signature=Signature(start=re.compile(rb"[\s\0\xef\xbb\xbf]*%PDF-")),
+    ),
+    Format(
+        "Word", "Word", _suffixes(".docx .docm .dotx .dotm"), "heading",
+        f"{_READ}.office.word:read", signature=Signature(office_folder="word/"),
+    ),
+    Format(
+        "spreadsheet", "Excel",
+        _suffixes(".xlsx .xlsm .xlsb .xls .xlt .xltx .xltm .ods .ots"), "cells",
+        f"{_READ}.office.spreadsheet:read",
+        signature=Signature(
+            mimetypes=(f"{_OPEN_DOCUMENT}.spreadsheet",), office_folder="xl/",
+            ole_streams=("workbook", "book"),
+        ),
+    ),
+    Format(
+        "slides", "PowerPoint", _suffixes(".pptx .pptm .ppsx .ppsm .potx .potm"), "slide",
+        f"{_READ}.office.slides:read", signature=Signature(office_folder="ppt/"),
+    ),
+    Format(
+        "OpenDocument text", "OpenDocument", _suffixes(".odt .ott"), "heading",
+        f"{_READ}.office.open_document:read_text",
+        signature=Signature(
+            mimetypes=(f"{_OPEN_DOCUMENT}.text", f"{_OPEN_DOCUMENT}.text-master")
+        ),
+    ),
+    Format(
+        "OpenDocument slides", "OpenDocument", _suffixes(".odp .otp"), "slide",
+        f"{_READ}.office.open_document:read_slides",
+        signature=Signature(mimetypes=(f"{_OPEN_DOCUMENT}.presentation",)),
+    ),
+    Format(
+        "Outlook message", "e-mail", (".msg",), "message", f"{_READ}.mail.outlook:read",
+        signature=Signature(ole_streams=("__properties_version1.0",)),
+    ),
+    Format(
+        "Rich Text", "RTF", (".rtf",), "heading", f"{_READ}.old_office.rich_text:read",
+        signature=Signature(start=re.compile(rb"\{\\rtf")),
+    ),
+    Format(
+        "Word 97-2003", "Word", _suffixes(".doc .dot"), "heading",
+        f"{_READ}.old_office.old_word:read", signature=Signature(ole_streams=("worddocument",)),
+    ),
+    Format(
+        "PowerPoint 97-2003", "PowerPoint", _suffixes(".ppt .pps .pot"), "slide",
+        f"{_READ}.old_office.old_slides:read",
+        signature=Signature(ole_streams=("powerpoint document",)),
+    ),
+    Format(
+        EPUB, "EPUB", (".epub",), "heading", f"{_READ}.markup.epub:read",
+        signature=Signature(mimetypes=("application/epub+zip",)),
+    ),
+    Format(
+        "picture", "pictures", _suffixes(".png .jpg .jpeg .tif .tiff .bmp .webp .gif"), "page",
+        f"{_READ}.pdf.picture:read", extra="ocr",
+        signature=Signature(
+            start=re.compile(_PICTURE_START, re.DOTALL), weak_start=re.compile(rb"BM|GIF8")
+        ),
+    ),
+    Format(
+        HTML, "HTML", _suffixes(".html .htm .xhtml .xht"), "heading",
+        f"{_READ}.markup.web_page:read",
+        text_start=re.compile(_HTML_START, re.IGNORECASE | re.DOTALL),
+    ),
+    # The main text of an HTML file that was fetched.
+    Format(WEB_PAGE, "web pages", (), "heading", f"{_READ}.markup.main_text:read"),
+    Format(
+        "Markdown", "Markdown", _suffixes(".md .markdown .mdown .mkd"), "heading",
+        f"{_READ}.markup.markdown:read",
+    ),
+    Format(
+        MAILBOX, "e-mail", _suffixes(".mbox .mbx"), "message", f"{_READ}.mail.mailbox:read",
+        text_start=re.compile(
+            rb"From \S[^\n]* (?:19|20)\d\d[^\n]*\n(?=[A-Za-z][A-Za-z0-9-]*:)"
+        ),
+    ),
+    Format(MAIL, "e-mail", (".eml",), "message", f"{_READ}.mail.eml:read"),
+    Format("notebook", "notebooks", (".ipynb",), "heading", f"{_READ}.markup.notebook:read"),
+    Format(
+        "reStructuredText", "reStructuredText", _suffixes(".rst .rest"), "heading",
+        f"{_READ}.markup.light_markup:read_restructured_text",
+    ),
+    Format(
+        "AsciiDoc", "AsciiDoc", _suffixes(".adoc .asciidoc"), "heading",
+        f"{_READ}.markup.light_markup:read_asciidoc",
+    ),
+    Format("Org", "Org", (".org",), "heading", f"{_READ}.markup.light_markup:read_org"),
+    Format(
+        "LaTeX", "LaTeX", _suffixes(".tex .ltx .latex"), "heading", f"{_READ}.markup.latex:read"
+    ),
+    Format("CSV", "CSV", _suffixes(".csv .tsv .tab"), "cells", f"{_READ}.office.delimited:read"),
+    Format(
+        "JSON", "JSON", _suffixes(".json .geojson .jsonld .webmanifest .har"), "line",
+        f"{_READ}.markup.json_text:read",
+    ),
+    Format(
+        "XML", "XML",
+        _suffixes(
+            ".xml .nxml .dita .ditamap .docbook .dbk .tei .fb2 .rss .atom .opml .xbrl .rdf .owl"
+            " .xlf .xliff .tmx .ttml .fodt .fodp .fods"
+        ),
+        "line", f"{_READ}.markup.xml_text:read",
+        text_start=re.compile(rb"\s*<(?:\?xml|!DOCTYPE)\s", re.IGNORECASE),
+    ),
+    # The names that Pygments knows as source code come on top.
+    Format(
+        TEXT, "plain text",
+        _suffixes(
+            ".txt .text .log .conf .srt .vtt .zsh .svelte .mdx .rmd .qmd .textile .wiki .mediawiki"
+            " .nfo .ics .vcf .dockerfile .sty .bbl .ejs .mustache .sbt .csproj .sln .vcxproj"
+        ),
+        "line", f"{_READ}.markup.plain_text:read",
+    ),
+)  # fmt: skip
+FORMAT_BY_NAME: Mapping[str, Format] = MappingProxyType({row.name: row for row in FORMATS})
+
+
+def kinds_read() -> tuple[str, ...]:
+    """The kinds of files that are read without any extra, as a person calls them."""
+    kinds = (row.kind for row in FORMATS if not row.extra)
+    return (*dict.fromkeys(kinds), "source code")
