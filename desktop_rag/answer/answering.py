@@ -1,6 +1,6 @@
-"""Makes one answer: finds its sources, has them answered from, checks and places what is cited.
+"""Makes one answer: finds sources, has them answered from, checks and locates the citations.
 
-Runs on the thread that answers.
+Runs on the answering thread. Stores nothing.
 """
 
 import time
@@ -10,7 +10,6 @@ from functools import partial
 from threading import Event
 
 from desktop_rag.answer.conversations.answer_memory import Memory
-from desktop_rag.answer.conversations.assistants import Setup
 from desktop_rag.answer.conversations.attachments import Attachments
 from desktop_rag.answer.endpoints.chat_models import ChatModels
 from desktop_rag.answer.map_reduce.map_reduce import MapReduce
@@ -18,13 +17,14 @@ from desktop_rag.answer.map_reduce.summaries import Summaries
 from desktop_rag.answer.map_reduce.whole_library import WholeLibrary
 from desktop_rag.answer.prompting.instructions import instructions_for
 from desktop_rag.answer.prompting.preferences import in_manner
-from desktop_rag.answer.prompting.prompt import IMAGE_TOKENS, Beside
+from desktop_rag.answer.prompting.prompt import IMAGE_TOKENS, PromptExtras
 from desktop_rag.answer.sources.attached_sources import AttachedSources
 from desktop_rag.answer.sources.earlier_sources import numbered_anew
 from desktop_rag.answer.sources.passages import place_of
 from desktop_rag.answer.sources.source_finder import SourceFinder
 from desktop_rag.answer.tables.table_answer import TableAnswer
 from desktop_rag.answer.writing.answer_draft import AnswerDraft
+from desktop_rag.answer.writing.answer_request import AnswerRequest
 from desktop_rag.answer.writing.extractive_answer import (
     NOTHING_FOUND,
     NOTHING_RELEVANT,
@@ -36,10 +36,9 @@ from desktop_rag.answer.writing.extractive_answer import (
 )
 from desktop_rag.answer.writing.model_answer import answer_with
 from desktop_rag.core.anchors import Anchor
-from desktop_rag.core.attachment import Attachment
+from desktop_rag.core.attachment import Image
 from desktop_rag.core.conversation import (
     AnswerEvent,
-    Conversation,
     Message,
     MessageState,
     Role,
@@ -50,40 +49,27 @@ from desktop_rag.core.conversation import (
 )
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.interaction import Interaction
-from desktop_rag.core.query import parse_query
 from desktop_rag.core.question import SearchScope
-from desktop_rag.core.settings import FEW_FILES, RetrievalSettings
-from desktop_rag.core.summary_request import asks_for_summary
+from desktop_rag.core.settings import FEW_FILES
 from desktop_rag.models.ports import ChatModel, Embedder
 from desktop_rag.store.contract.documents import DocumentStore
 from desktop_rag.store.contract.tables import TableQueries
 
-# By how many collections were asked: none is all documents.
+# By the number of collections searched; none means all documents.
 _NOTHING_RELEVANT = (NOTHING_RELEVANT, NOTHING_RELEVANT_HERE, NOTHING_RELEVANT_AMONG)
 _NEAREST = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
-    """A question with everything that its answer depends on.
+class FinishedAnswer:
+    """The message that answers a question, and how it was made."""
 
-    `history` are the messages before it. Every file is asked by itself if `every_file`; few files
-    also when nothing was found, if `asks_few_files`. One that `uses_memory` may have earlier
-    answers of the same assistant as examples, and is remembered itself.
-    """
-
-    question: str
-    conversation: Conversation
-    history: Sequence[Message]
-    setup: Setup
-    every_file: bool = False
-    asks_few_files: bool = False
-    uses_memory: bool = True
-    attachments: tuple[Attachment, ...] = ()
+    message: Message
+    has_several_steps: bool
 
 
 class Answering:
-    """Turns a question into the message that answers it."""
+    """Turns a request into the message that answers it."""
 
     def __init__(
         self,
@@ -96,7 +82,7 @@ class Answering:
         memory: Memory,
         attachments: Attachments,
     ) -> None:
-        """Without an embedder sentences are chosen by their words."""
+        """Without an embedder, sentences are chosen by their words."""
         self._finder = finder
         self._documents = documents
         self._embedder = embedder
@@ -105,160 +91,134 @@ class Answering:
         self._memory = memory
         self._attachments = attachments
         self._attached = AttachedSources(finder, documents)
-        pieces = MapReduce(finder.count_tokens)
-        self._whole_library = WholeLibrary(finder, documents, embedder, pieces)
-        self._summaries = Summaries(finder, documents, embedder, pieces)
+        map_reduce = MapReduce(finder.count_tokens)
+        self._whole_library = WholeLibrary(finder, documents, embedder, map_reduce)
+        self._summaries = Summaries(finder, documents, embedder, map_reduce)
 
-    def answer(self, asking: Asking, cancel: Event) -> Generator[AnswerEvent, None, Message]:
-        """The answer, not stored yet; yields what happens on the way.
-
-        Whatever the endpoint did wrong is told by the message.
-        """
-        draft = AnswerDraft(asking.conversation.conversation_id, began_at=time.monotonic())
+    def answer(
+        self, request: AnswerRequest, cancel: Event
+    ) -> Generator[AnswerEvent, None, FinishedAnswer]:
+        """The finished answer; yields the events on the way. Endpoint errors end in the message."""
+        draft = AnswerDraft(
+            request.conversation_id, request.question, request.query, began_at=time.monotonic()
+        )
         try:
-            yield from self._drafted(draft, asking, cancel)
+            yield from self._fill(draft, request, cancel)
         except AppError as error:
             done = draft.message(MessageState.FAILED, error.title, error.hint)
         else:
             state = MessageState.STOPPED if cancel.is_set() else MessageState.DONE
             done = draft.message(state)
-        if asking.uses_memory:
-            self._memory.record(
-                asking.question,
-                done,
-                has_several_steps=draft.has_several_steps,
-                assistant_id=asking.conversation.assistant_id,
-            )
-        return replace(done, sources=self._placed(done.sources))
+        located = replace(done, sources=self._located(done.sources))
+        return FinishedAnswer(located, draft.has_several_steps)
 
-    def _drafted(self, draft: AnswerDraft, asking: Asking, cancel: Event) -> Iterator[AnswerEvent]:
-        setup = asking.setup
-        if setup.refusal:
-            raise setup.refusal
+    def _fill(
+        self, draft: AnswerDraft, request: AnswerRequest, cancel: Event
+    ) -> Iterator[AnswerEvent]:
+        setup = request.setup
+        if refusal := request.refusal:
+            raise refusal
         model = self._models.main(setup.settings)
-        is_summary = wants_summary(asking.question, asking.attachments)
-        if is_summary:
-            _tell(draft, setup)
+        if request.is_summary:
+            _add_hints(draft, request)
             draft.has_several_steps = True
-            yield from self._summaries.answer(
-                draft, asking.question, attached=texts_of(asking.attachments),
-                reach=setup.reach, wishes=setup.wishes, model=model, cancel=cancel,
-                preferences=setup.settings.preferences,
-            )  # fmt: skip
+            yield from self._summaries.answer(draft, request, model, cancel)
         else:
-            yield from self._looked_up(draft, asking, model, cancel)
+            yield from self._from_search(draft, request, model, cancel)
         if draft.sources or draft.sees_images or cancel.is_set():
             return
-        if model and setup.is_open and not is_summary:
-            yield from self._from_model(model, draft, asking, cancel)
+        if model and setup.is_open and not request.is_summary:
+            yield from self._from_model(model, draft, request, cancel)
         else:
             yield from self._from_nothing(draft, setup.reach)
 
-    def _looked_up(
-        self, draft: AnswerDraft, asking: Asking, model: ChatModel | None, cancel: Event
+    def _from_search(
+        self, draft: AnswerDraft, request: AnswerRequest, model: ChatModel | None, cancel: Event
     ) -> Iterator[AnswerEvent]:
-        setup = asking.setup
-        settings, reach = setup.settings, setup.reach
-        self._finder.give(
-            draft, asking.question, asking.history, settings.retrieval,
-            reach=reach, model=self._models.helper(settings), cancel=cancel,
-        )  # fmt: skip
-        _tell(draft, setup)
-        if model and not asking.every_file:
-            attached = partial(self._from_attached, asking, draft, settings.retrieval)
+        helper = self._models.helper(request.setup.settings)
+        self._finder.add_sources(draft, request, helper, cancel)
+        _add_hints(draft, request)
+        if model and not request.every_file:
+            attached = partial(self._from_attached, request, draft)
             yield from self._table_answer.add_result(draft, model, cancel, attached)
-        if asking.every_file or (model and self._is_worth_asking_all(draft, asking)):
+        if request.every_file or (model and self._should_ask_every_file(draft, request)):
             draft.has_several_steps = True
-            yield from self._whole_library.answer(
-                draft, settings.retrieval,
-                reach=reach, attached=texts_of(asking.attachments), wishes=setup.wishes,
-                model=model, cancel=cancel, preferences=settings.preferences,
-            )  # fmt: skip
-        elif model and (draft.sources or self._is_given_anything(asking)):
-            yield from self._from_model(model, draft, asking, cancel)
+            yield from self._whole_library.answer(draft, request, model, cancel)
+        elif model and (draft.sources or self._has_readable_attachment(request)):
+            yield from self._from_model(model, draft, request, cancel)
         elif not model:
-            self._join_attached(draft, asking)
+            self._join_attached(draft, request)
             if draft.sources:
-                yield from self._from_excerpts(draft, _said_before(draft, asking))
+                yield from self._from_excerpts(draft, _previous_answer(draft, request))
 
-    def _is_worth_asking_all(self, draft: AnswerDraft, asking: Asking) -> bool:
-        """Nothing is about the question among all, but alone one of few files may have something.
+    def _should_ask_every_file(self, draft: AnswerDraft, request: AnswerRequest) -> bool:
+        """True when nothing is relevant in the whole library, but it has few files.
 
-        More files take longer than anybody waits unasked. It takes a model to tell: without one,
-        of 143 questions about something else 13 were answered with words that happened to match.
-        What is attached is what is asked about.
+        Asked alone, one of them may have an answer; more files would take too long. It takes a
+        model to tell: without one, 13 of 143 off-topic questions were answered with sentences that
+        happened to share words. With attachments, these are what the question is about.
         """
-        if not (draft.nearest and asking.asks_few_files) or asking.attachments:
+        asks_few = request.setup.settings.answers.asks_few_files
+        if not (draft.nearest and asks_few) or request.attachments:
             return False
-        count = self._finder.count_files(draft.asked, FEW_FILES + 1, asking.setup.reach)
+        count = self._finder.count_files(draft.query, FEW_FILES + 1, request.setup.reach)
         return 1 < count <= FEW_FILES
 
-    def _is_given_anything(self, asking: Asking) -> bool:
-        """Whether there is more of what is attached than its name, as in an imported chat."""
-        has_text = any(attachment.has_text for attachment in asking.attachments)
-        return has_text or bool(
-            self._attachments.images(asking.attachments, asking.setup.settings.endpoint)
-        )
+    def _images(self, request: AnswerRequest) -> tuple[Image, ...]:
+        return self._attachments.images(request.attachments, request.setup.settings.endpoint)
 
-    def _from_attached(
-        self, asking: Asking, draft: AnswerDraft, settings: RetrievalSettings
-    ) -> list[SourceRef]:
-        """The passages of what is attached, those that fit best first."""
-        about, near = self._attached.relevant(asking.attachments, draft.asked, settings)
-        return [*about, *near]
+    def _has_readable_attachment(self, request: AnswerRequest) -> bool:
+        """False when only the names of attachments are known, as in an imported chat."""
+        return bool(request.attached_ids or self._images(request))
 
-    def _examples(self, asked: str, asking: Asking) -> tuple[Interaction, ...]:
-        if not asking.uses_memory:
+    def _from_attached(self, request: AnswerRequest, draft: AnswerDraft) -> list[SourceRef]:
+        """The passages of attached files, best first."""
+        relevant, nearest = self._attached.relevant(request, draft.query)
+        return [*relevant, *nearest]
+
+    def _examples(self, draft: AnswerDraft, request: AnswerRequest) -> tuple[Interaction, ...]:
+        if not request.uses_memory:
             return ()
-        conversation = asking.conversation
         return self._memory.examples(
-            asked,
-            conversation_id=conversation.conversation_id,
-            assistant_id=conversation.assistant_id,
+            draft.asked,
+            draft.plain_question,
+            conversation_id=request.conversation_id,
+            assistant_id=request.setup.assistant_id,
         )
 
     def _from_model(
-        self, model: ChatModel, draft: AnswerDraft, asking: Asking, cancel: Event
+        self, model: ChatModel, draft: AnswerDraft, request: AnswerRequest, cancel: Event
     ) -> Iterator[AnswerEvent]:
-        images = self._attachments.images(asking.attachments, asking.setup.settings.endpoint)
-        is_given = bool(draft.sources) or self._is_given_anything(asking)
-        draft.is_open, draft.is_own_knowledge = asking.setup.is_open, not is_given
+        setup, images = request.setup, self._images(request)
+        has_sources = bool(draft.sources) or self._has_readable_attachment(request)
+        draft.is_open, draft.is_own_knowledge = setup.is_open, not has_sources
         draft.sees_images = bool(images)
-        if is_given:
+        if has_sources:
             draft.nearest = ()
+            # Examples are answers from sources.
+            draft.examples = self._examples(draft, request)
 
-        def attached(context_tokens: int) -> Beside:
+        def attached(context_tokens: int) -> PromptExtras:
             room = context_tokens - IMAGE_TOKENS * len(images)
-            sources = self._attached.for_prompt(
-                asking.attachments,
-                draft.asked,
-                asking.setup.settings.retrieval,
-                room,
-                model.count_tokens,
-            )
-            return Beside(sources, images)
+            sources = self._attached.for_prompt(request, draft.query, room, model.count_tokens)
+            return PromptExtras(sources, images)
 
-        # Examples are of answers from sources.
-        draft.examples = self._examples(draft.asked, asking) if is_given else ()
-        wishes, is_open = asking.setup.wishes, draft.is_open
-        rules = instructions_for(wishes, is_open=is_open, has_sources=is_given)
+        rules = instructions_for(setup.instructions, is_open=setup.is_open, has_sources=has_sources)
         yield from answer_with(
-            model, asking.question, asking.history, draft, cancel,
-            instructions=in_manner(rules, asking.setup.settings.preferences),
+            model, request, draft, cancel,
+            instructions=in_manner(rules, setup.settings.preferences),
             attached=attached,
         )  # fmt: skip
 
-    def _join_attached(self, draft: AnswerDraft, asking: Asking) -> None:
-        """What attached files say of the question stands before what the library says."""
-        about, near = self._attached.relevant(
-            asking.attachments, draft.asked, asking.setup.settings.retrieval
-        )
-        draft.send(numbered_anew([*about, *draft.sources]))
-        nearest = [] if draft.sources else [*near, *draft.nearest]
-        draft.nearest = numbered_anew(nearest[:_NEAREST])
+    def _join_attached(self, draft: AnswerDraft, request: AnswerRequest) -> None:
+        """Put the passages of attached files before those of the library."""
+        relevant, nearest = self._attached.relevant(request, draft.query)
+        draft.send(numbered_anew([*relevant, *draft.sources]))
+        others = [] if draft.sources else [*nearest, *draft.nearest]
+        draft.nearest = numbered_anew(others[:_NEAREST])
 
-    def _placed(self, sources: Sequence[SourceRef]) -> tuple[SourceRef, ...]:
-        """The sources with cited ones at the place of their quote: a row, not the whole table."""
+    def _located(self, sources: Sequence[SourceRef]) -> tuple[SourceRef, ...]:
+        """The sources, each cited one at the place of its quote: a row, not the whole table."""
         return tuple(
             replace(source, anchor=self._place(source)) if source.quote else source
             for source in sources
@@ -268,16 +228,16 @@ class Answering:
         places = self._documents.content(source.document_id)[1]
         return place_of(places, source.start, source.end) or source.anchor
 
-    def _from_excerpts(self, draft: AnswerDraft, said: str) -> Iterator[AnswerEvent]:
+    def _from_excerpts(self, draft: AnswerDraft, previous: str) -> Iterator[AnswerEvent]:
         draft.is_excerpts = True
         yield SourcesFound(draft.sources, draft.notes)
-        asked = parse_query(draft.asked).text or draft.asked
+        asked = draft.plain_question
         asked = draft.notes.repair(asked) if draft.notes else asked
-        draft.text = excerpts(asked, draft.sources, self._embedder, said)
+        draft.text = excerpts(asked, draft.sources, self._embedder, previous)
         yield TextDelta(draft.text)
 
     def _from_nothing(self, draft: AnswerDraft, reach: SearchScope) -> Iterator[AnswerEvent]:
-        """Say that there is nothing to answer from; no model is asked to make something up."""
+        """Say that there is nothing to answer from. No model is asked: it would make things up."""
         yield SourcesFound((), draft.notes)
         counts = self._documents.counts()
         if draft.nearest:
@@ -290,23 +250,13 @@ class Answering:
         yield TextDelta(draft.text)
 
 
-def texts_of(attachments: Sequence[Attachment]) -> tuple[str, ...]:
-    """The ids of those with text that an answer can cite."""
-    return tuple(a.attachment_id for a in attachments if a.has_text)
-
-
-def wants_summary(question: str, attachments: Sequence[Attachment]) -> bool:
-    """Whether documents are to be summarised: of images alone, a model is asked about these."""
-    return asks_for_summary(question) and bool(texts_of(attachments) or not attachments)
-
-
-def _tell(draft: AnswerDraft, setup: Setup) -> None:
-    if setup.hints:
+def _add_hints(draft: AnswerDraft, request: AnswerRequest) -> None:
+    if hints := request.setup.hints:
         notes = draft.notes or SearchNotes()
-        draft.notes = replace(notes, hints=(*notes.hints, *setup.hints))
+        draft.notes = replace(notes, hints=(*notes.hints, *hints))
 
 
-def _said_before(draft: AnswerDraft, asking: Asking) -> str:
-    """The answer before, for a question that goes on from it and wants to know more."""
-    answers = [message.text for message in asking.history if message.role is Role.ASSISTANT]
-    return answers[-1] if answers and draft.asked != asking.question else ""
+def _previous_answer(draft: AnswerDraft, request: AnswerRequest) -> str:
+    """The previous answer, for a question that depends on it and asks for more; else ""."""
+    answers = [message.text for message in request.history if message.role is Role.ASSISTANT]
+    return answers[-1] if answers and draft.asked != request.question else ""

@@ -1,31 +1,32 @@
 """The face of answering: questions in, answer events out; conversations, search, the models.
 
-Window, tray, command line, server and evaluation use this and nothing behind it. Methods block on
-the database or the network, so they run on worker threads only.
+The window, the command line and the evaluation use this module and nothing behind it. Its methods
+block on the database or the network, so they run on worker threads only.
 """
 
 import itertools
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 from threading import Event
 
-from desktop_rag.answer.answering import Answering, Asking, texts_of, wants_summary
+from desktop_rag.answer.answering import Answering, FinishedAnswer
 from desktop_rag.answer.checking.answer_checking import CheckClaim
-from desktop_rag.answer.conversations.assistants import Assistants, Setup
+from desktop_rag.answer.checking.answer_grading import AnswerGrader
+from desktop_rag.answer.conversations.assistants import Assistants
 from desktop_rag.answer.conversations.attachments import Attachments
 from desktop_rag.answer.conversations.history import History
 from desktop_rag.answer.conversations.personal import Personal
 from desktop_rag.answer.endpoints.chat_models import ChatModels
-from desktop_rag.answer.endpoints.helper_job import Unless
-from desktop_rag.answer.evaluation_runs import EvaluationRuns
+from desktop_rag.answer.endpoints.helper_job import CancelWhen
 from desktop_rag.answer.map_reduce.whole_library import MOST_FILES
 from desktop_rag.answer.post_answer.follow_ups import FollowUps
-from desktop_rag.answer.post_answer.post_answer_jobs import After, PostAnswerJobs
+from desktop_rag.answer.post_answer.post_answer_jobs import AnswerContext, PostAnswerJobs
 from desktop_rag.answer.search.retriever import Retriever
 from desktop_rag.answer.sources.passages import numbered
 from desktop_rag.answer.sources.source_finder import SourceFinder
+from desktop_rag.answer.writing.answer_request import AnswerRequest
 from desktop_rag.core.attachment import Attachment
 from desktop_rag.core.conversation import (
     AnswerChanged,
@@ -40,8 +41,8 @@ from desktop_rag.core.conversation import (
 )
 from desktop_rag.core.domain import Passage, SearchMode
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.query import strip_invalid_characters
-from desktop_rag.core.question import SearchScope
+from desktop_rag.core.query import Query, parse_query, strip_invalid_characters
+from desktop_rag.core.question import SearchScope, Setup
 from desktop_rag.core.settings import Settings
 from desktop_rag.core.text import words
 from desktop_rag.models.gate import ModelGate
@@ -49,8 +50,8 @@ from desktop_rag.models.ports import Embedder
 from desktop_rag.store.contract.engine import Engine
 
 _TITLE_LENGTH = 60
-# A claim that is wrong has words that stand nowhere: its place is less relevant than an answer's.
-_WORTH_A_LOOK = 0.05
+# A false claim has words that no passage has, so the limit is lower than for an answer.
+_LEAST_CLAIM_RELEVANCE = 0.05
 
 
 class Chat:
@@ -67,7 +68,7 @@ class Chat:
         assistants: Assistants,
         check: CheckClaim,
     ) -> None:
-        """Its settings are those of the `models`, until others are applied."""
+        """Uses the settings of `models` until others are applied."""
         conversations, documents = engine.conversations, engine.documents
         self.history = History(engine, personal.rewrites)
         self.prompts = personal.prompts
@@ -87,9 +88,7 @@ class Chat:
             memory=self.memory,
             attachments=self.attachments,
         )
-        self.trials = EvaluationRuns(
-            self._answering, lambda asked, where: self._asking(asked, where, ()), check, models
-        )
+        self.grader = AnswerGrader(check, models)
         self._settings = models.settings
         self._answers = ModelGate()
         self._stopping = Event()
@@ -107,15 +106,36 @@ class Chat:
         self.models.warm_up()
 
     def stop(self) -> None:
-        """End what waits for an endpoint outside of answers; those have their own `cancel`."""
+        """Stop background requests to endpoints. Answers have a `cancel` of their own."""
         self._stopping.set()
         self.models.stop()
 
     def close(self) -> None:
-        """Give up the connections to endpoints. No answer may be under way."""
+        """Close the connections to endpoints. No answer may be under way."""
         self.models.close()
 
     # --- questions -------------------------------------------------------------------------
+
+    def set_up(self, assistant_id: str = "", collection_id: str = "") -> Setup:
+        """The settings and documents for a question; "" means no assistant, and all documents."""
+        return self.assistants.set_up(assistant_id, collection_id, self._settings)
+
+    def answer(
+        self, messages: Sequence[Message], setup: Setup, *, cancel: Event
+    ) -> Iterator[AnswerEvent]:
+        """Answer the last of the messages, a question, and store nothing.
+
+        Earlier answers are no examples for it, and it is not remembered. Yields SourcesFound,
+        ThinkingDelta and TextDelta as they come, and last AnswerDone with the finished message.
+        AppError when there is no question, or the model does not take its attachments.
+        """
+        if not messages or messages[-1].role is not Role.USER or not messages[-1].text.strip():
+            raise _no_question()
+        if refused := self._refusal(messages[-1].attachments, setup):
+            raise refused
+        request = AnswerRequest.of(messages[-1], messages[:-1], setup)
+        finished = yield from self._answer(request, cancel)
+        yield AnswerDone(finished.message)
 
     def ask(
         self,
@@ -129,93 +149,96 @@ class Chat:
     ) -> Iterator[AnswerEvent]:
         """Store the question and answer it; "" means a new conversation, all, and no assistant.
 
-        `attachments` are what is attached to the conversation from now on. Yields QuestionStored,
-        SourcesFound, ThinkingDelta and TextDelta as they come, and last AnswerDone, whose message
-        is stored and says how it ended. Only a failing store raises, and AppError when the model
-        can't take what is attached; then nothing is stored.
+        `attachments` become those of the conversation. Yields QuestionStored, SourcesFound,
+        ThinkingDelta and TextDelta as they come, and last AnswerDone, whose message is stored and
+        says how it ended. Raises only when the store fails, and AppError when the model does not
+        take the attachments; then nothing is stored.
         """
         question = strip_invalid_characters(question)
         if not question.strip():
-            raise AppError("There is no question.", "Write one first.")
+            raise _no_question()
         if refused := self.refusal(attachments, assistant_id):
             raise refused
-        conversation = (
-            self._conversations.get(conversation_id)
-            if conversation_id
-            else self._conversations.add(_title_of(question), collection_id, assistant_id)
-        )
-        # A later retry, also after a restart, must search what was asked last.
-        if conversation.collection_id != collection_id:
-            self._conversations.set_collection(conversation.conversation_id, collection_id)
-        if conversation.assistant_id != assistant_id:
-            self._conversations.set_assistant(conversation.conversation_id, assistant_id)
-        conversation = replace(conversation, collection_id=collection_id, assistant_id=assistant_id)
-        history = self._conversations.messages(conversation.conversation_id)
-        asked = Message(
-            uuid.uuid4().hex, conversation.conversation_id, Role.USER, question, time.time(),
-            attachments=tuple(attachments),
-        )  # fmt: skip
+        conversation = self._conversation(conversation_id, question, collection_id, assistant_id)
+        conversation_id = conversation.conversation_id
+        history = self._conversations.messages(conversation_id)
+        asked = _user_message(question, conversation_id, attachments)
         self._conversations.add_message(asked)
-        self.attachments.set(conversation.conversation_id, attachments)
+        self.attachments.set(conversation_id, attachments)
         yield QuestionStored(conversation, asked)
-        yield from self._answer(
-            self._asking(question, conversation, history, attachments=attachments), cancel
-        )
+        setup = self._set_up(conversation)
+        request = AnswerRequest.of(asked, history, setup, uses_memory=True)
+        yield from self._answer_and_store(request, cancel)
+
+    def _conversation(
+        self, conversation_id: str, question: str, collection_id: str, assistant_id: str
+    ) -> Conversation:
+        """The conversation of a question; it remembers what was searched, for a later retry."""
+        if not conversation_id:
+            return self._conversations.add(_title_of(question), collection_id, assistant_id)
+        conversation = self._conversations.get(conversation_id)
+        if conversation.collection_id != collection_id:
+            self._conversations.set_collection(conversation_id, collection_id)
+        if conversation.assistant_id != assistant_id:
+            self._conversations.set_assistant(conversation_id, assistant_id)
+        return replace(conversation, collection_id=collection_id, assistant_id=assistant_id)
 
     def refusal(self, attachments: Sequence[Attachment], assistant_id: str = "") -> AppError | None:
-        """Why nothing can be asked with these of the model that would answer; None when it can."""
-        settings = self.assistants.set_up(assistant_id, "", self._settings).settings
-        return self.attachments.refusal(attachments, settings.endpoint)
+        """The reason why the model that would answer takes no such attachments; None if it does."""
+        return self._refusal(attachments, self.set_up(assistant_id))
+
+    def _refusal(self, attachments: Sequence[Attachment], setup: Setup) -> AppError | None:
+        return self.attachments.refusal(attachments, setup.settings.endpoint)
 
     def retry(
         self, conversation_id: str, *, every_file: bool = False, cancel: Event
     ) -> Iterator[AnswerEvent]:
         """Answer the last question again, in place of its last answer if it had one.
 
-        It searches the same documents as before, or asks `every_file` of them by itself and then
-        yields FileAsked too. Yields as `ask` does, without QuestionStored. AppError when nothing
-        was asked yet.
+        It searches the same documents as before. With `every_file` each of them is asked
+        separately, and FileAsked events come too. Yields as `ask` does, without QuestionStored.
+        AppError when there is no question yet.
         """
         conversation = self._conversations.get(conversation_id)
         messages = self._conversations.messages(conversation_id)
         last = _last_question(messages)
-        if refused := self.refusal(messages[last].attachments, conversation.assistant_id):
+        setup = self._set_up(conversation)
+        if refused := self._refusal(messages[last].attachments, setup):
             raise refused
-        asking = self._asking(
-            messages[last].text, conversation, messages[:last],
-            attachments=messages[last].attachments, every_file=every_file,
-        )  # fmt: skip
-        yield from self._answer(asking, cancel, again_to=messages[last])
+        request = AnswerRequest.of(
+            messages[last], messages[:last], setup, every_file=every_file, uses_memory=True
+        )
+        yield from self._answer_and_store(request, cancel, again_to=messages[last])
 
     def files_to_ask(self, conversation_id: str) -> tuple[int, str]:
-        """How many files the last question would be asked of, and the model, "" for none.
+        """The number of files that the last question would be asked of, and the model, "" for none.
 
-        AppError when nothing was asked yet.
+        AppError when there is no question yet.
         """
         conversation = self._conversations.get(conversation_id)
         messages = self._conversations.messages(conversation_id)
-        asked = messages[_last_question(messages)]
-        return self._files_about(asked.text, self._set_up(conversation), asked.attachments)
+        return self._files_about(messages[_last_question(messages)], self._set_up(conversation))
 
     def files_about(self, question: str) -> tuple[int, str]:
-        """How many files a question with its filters may find, and the model, "" for none."""
-        return self._files_about(question, self.assistants.set_up("", "", self._settings))
+        """The number of files a question with its filters may find, and the model, "" for none."""
+        return self._files_about(_user_message(question), self.set_up())
 
-    def _files_about(
-        self, question: str, setup: Setup, attachments: Sequence[Attachment] = ()
-    ) -> tuple[int, str]:
+    def _files_about(self, question: Message, setup: Setup) -> tuple[int, str]:
+        request = AnswerRequest.of(question, (), setup)
+        if request.query_error:
+            raise request.query_error
         model = None if setup.refusal else self.models.main(setup.settings)
-        count = len(self._finder.every_attached(texts_of(attachments), MOST_FILES))
-        if not (count and wants_summary(question, attachments)):
-            count += self._finder.count_files(question, MOST_FILES, setup.reach)
+        count = len(self._finder.every_attached(request.attached_ids, MOST_FILES))
+        if not (count and request.is_summary):
+            count += self._finder.count_files(request.query, MOST_FILES, setup.reach)
         return count, model.name if model else ""
 
     def go_on(
         self, answer: Message, *, asks_model: bool = True, cancel: Event
     ) -> Iterator[AnswerChanged]:
-        """Check the claims of an answer and find what may be asked next; nobody waits for it.
+        """Check the claims of an answer and find follow-up questions, in the background.
 
-        It begins once no answer is on its way. An answer that is gone has nothing after it.
+        It begins once no answer is under way. An answer that no longer exists is left alone.
         """
         conversation = self._conversations.get(answer.conversation_id)
         messages = self._conversations.messages(answer.conversation_id)
@@ -224,9 +247,9 @@ class Chat:
             place = places[0]
             setup = self._set_up(conversation)
             asks_model = asks_model and setup.refusal is None
-            after = After(messages[:place], setup.reach, setup.settings, asks_model)
-            stopping = Unless(cancel, self._stopping.is_set)
-            yield from self._post_answer.about(messages[place], after, stopping)
+            context = AnswerContext(messages[:place], setup, asks_model)
+            stopping = CancelWhen(cancel, self._stopping.is_set)
+            yield from self._post_answer.run(messages[place], context, stopping)
             self.memory.catch_up(stopping)
 
     def search(
@@ -249,17 +272,18 @@ class Chat:
         limit: int = 10,
         collection_id: str = "",
     ) -> SearchResult:
-        """As `search`, with what the search made of the query and whether anything is about it."""
+        """As `search`, with the notes of the search and the relevance of the result."""
         reach = SearchScope.of_collection(collection_id)
         return self._finder.look_up(
-            query, self._settings.retrieval, mode=mode, limit=limit, reach=reach
+            parse_query(query), self._settings.retrieval, mode=mode, limit=limit, reach=reach
         )
 
     def place_about(self, text: str) -> SourceRef | None:
-        """The passage of all documents that says most about a claim; None when none does."""
-        found = self.search(" ".join(words(text)), limit=1)
-        worth_a_look = [p for p in found if p.relevance >= _WORTH_A_LOOK]
-        return numbered(worth_a_look)[0] if worth_a_look else None
+        """The passage of all documents that is nearest to a claim; None when none is near."""
+        query = Query(" ".join(words(text)))
+        found = self._finder.look_up(query, self._settings.retrieval, limit=1).passages
+        near = [p for p in found if p.relevance >= _LEAST_CLAIM_RELEVANCE]
+        return numbered(near)[0] if near else None
 
     def document_text(self, document_id: str) -> str:
         """All text that was read from a document; AppError when it is gone."""
@@ -271,15 +295,29 @@ class Chat:
     # --- answering -------------------------------------------------------------------------
 
     def _answer(
-        self, asking: Asking, cancel: Event, *, again_to: Message | None = None
+        self, request: AnswerRequest, cancel: Event
+    ) -> Generator[AnswerEvent, None, FinishedAnswer]:
+        with self._answers.question():
+            return (yield from self._answering.answer(request, cancel))
+
+    def _answer_and_store(
+        self, request: AnswerRequest, cancel: Event, *, again_to: Message | None = None
     ) -> Iterator[AnswerEvent]:
         with self._answers.question():
-            done = yield from self._answering.answer(asking, cancel)
-            # Not the one there was at the beginning: a former one may have been put back since.
+            finished = yield from self._answer(request, cancel)
+            done = finished.message
+            # The answer of now: since the start, a former one may have been put back.
             if again_to and (present := self._answer_to(again_to)):
                 self._conversations.replace_message(present.message_id, done)
             else:
                 self._conversations.add_message(done)
+            if request.uses_memory:
+                self.memory.record(
+                    request.question,
+                    done,
+                    has_several_steps=finished.has_several_steps,
+                    assistant_id=request.setup.assistant_id,
+                )
         yield AnswerDone(done)
 
     def _answer_to(self, question: Message) -> Message | None:
@@ -288,32 +326,21 @@ class Chat:
         after = next(itertools.islice(later, 1, None), None)
         return after if after and after.role is Role.ASSISTANT else None
 
-    def _asking(
-        self,
-        question: str,
-        conversation: Conversation,
-        history: Sequence[Message],
-        *,
-        attachments: Sequence[Attachment] = (),
-        every_file: bool = False,
-    ) -> Asking:
-        setup = self._set_up(conversation)
-        is_wanted = setup.assistant is None or setup.assistant.uses_memory
-        return Asking(
-            question,
-            conversation,
-            history,
-            setup,
-            every_file=every_file,
-            asks_few_files=self._settings.answers.asks_few_files,
-            uses_memory=self._settings.answers.uses_memory and is_wanted,
-            attachments=tuple(attachments),
-        )
-
     def _set_up(self, conversation: Conversation) -> Setup:
-        return self.assistants.set_up(
-            conversation.assistant_id, conversation.collection_id, self._settings
-        )
+        return self.set_up(conversation.assistant_id, conversation.collection_id)
+
+
+def _user_message(
+    question: str, conversation_id: str = "", attachments: Sequence[Attachment] = ()
+) -> Message:
+    return Message(
+        uuid.uuid4().hex, conversation_id, Role.USER, question, time.time(),
+        attachments=tuple(attachments),
+    )  # fmt: skip
+
+
+def _no_question() -> AppError:
+    return AppError("There is no question.", "Write one first.")
 
 
 def _last_question(messages: Sequence[Message]) -> int:

@@ -1,17 +1,20 @@
-"""What a person asks, with what they chose beside it; what may be found for it. Frozen values."""
+"""A question with what is chosen beside it, and the documents it may search. Frozen values."""
 
 from dataclasses import dataclass
 
+from desktop_rag.core.assistant import Assistant
 from desktop_rag.core.attachment import Attachment
+from desktop_rag.core.errors import AppError
 from desktop_rag.core.query import Query
+from desktop_rag.core.settings import Settings
 
 _NO_LIMITS = Query("")
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """The words, the collection to ask ("" for all documents), the assistant ("" for none), and
-    what is attached.
+    """The text of a question, its collection ("" for all documents), its assistant ("" for none),
+    and its attachments.
     """
 
     text: str
@@ -22,11 +25,11 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class SearchScope:
-    """What may be found, whatever the question itself says.
+    """The documents that a search may find, whatever the query itself says.
 
-    Without `collection_ids` it is every collection, with None of `document_ids` every document. The
-    filters of `limits` hold beside those of the question, and what it excludes is left out too; it
-    has no words to search for. With `attached` it is the files of these sources, and nothing else.
+    Without `collection_ids` it covers every collection; with `document_ids` None, every document.
+    The filters and exclusions of `limits` apply in addition to those of the query; `limits` has no
+    words to search for. With `attached` it covers the files of these sources and nothing else.
     """
 
     collection_ids: tuple[str, ...] = ()
@@ -41,3 +44,36 @@ class SearchScope:
 
 
 EVERYTHING = SearchScope()
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """The settings, documents and assistant that answer a question.
+
+    `assistant_id` is the one that was asked, even when it no longer exists. `hints` are sentences
+    to show with the answer. With a `refusal` the question must not be answered: it would go where
+    the person did not want it to.
+    """
+
+    settings: Settings
+    reach: SearchScope
+    assistant_id: str = ""
+    assistant: Assistant | None = None
+    hints: tuple[str, ...] = ()
+    refusal: AppError | None = None
+
+    @property
+    def instructions(self) -> str:
+        """The assistant's instructions, "" for none."""
+        return self.assistant.instructions if self.assistant else ""
+
+    @property
+    def is_open(self) -> bool:
+        """True when the model may answer from its own knowledge."""
+        return self.assistant is not None and self.assistant.is_open
+
+    @property
+    def uses_memory(self) -> bool:
+        """True when earlier answers may be examples, and this one may be remembered."""
+        is_allowed = self.assistant is None or self.assistant.uses_memory
+        return is_allowed and self.settings.answers.uses_memory

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from desktop_rag.core.query import parse_query
+from desktop_rag.core.query import Query
 
 _ASKING = re.compile(
     r"(?:summari[sz]e(?: this)?|summary|tl;dr|zusammenfass(?:ung|en)|fasse zusammen|résum(?:é|er|e)"
@@ -12,9 +12,9 @@ _ASKING = re.compile(
 )
 
 
-def asks_for_summary(question: str) -> bool:
-    """Whether this is a word that asks for a summary and nothing more, perhaps with filters."""
-    return _ASKING.fullmatch(parse_query(question).text.casefold()) is not None
+def asks_for_summary(query: Query) -> bool:
+    """True for one word that asks for a summary, with or without filters."""
+    return _ASKING.fullmatch(query.text.casefold()) is not None
 
 
 def summary_of_file(path: Path, url: str = "") -> str:

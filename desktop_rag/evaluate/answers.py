@@ -13,7 +13,7 @@ from typing import Any
 from desktop_rag.answer.chat import Chat
 from desktop_rag.core.answer_claims import Claim
 from desktop_rag.core.claims import Verdict
-from desktop_rag.core.conversation import AnswerDone, Message, MessageState, TextDelta
+from desktop_rag.core.conversation import AnswerDone, Message, MessageState, Role, TextDelta
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.text import words
 from desktop_rag.evaluate.answer_set import AnswerQuestion
@@ -145,14 +145,13 @@ def evaluate(
     collection_id: str = "",
 ) -> AnswerFigures:
     """Ask the questions one after the other, each by itself; nothing of it is kept as a chat."""
-    trials = chat.trials
     answers: list[MeasuredAnswer] = []
     for number, question in enumerate(questions, 1):
         answers.append(_measured(question, chat, collection_id, say))
         say(f"{number:,} of {len(questions):,} questions answered")
     is_judged = any(answer.judged for answer in answers)
     model = next((a.answer.model for a in answers if a.answer.model), "")
-    return AnswerFigures(tuple(answers), model, trials.judge if is_judged else "")
+    return AnswerFigures(tuple(answers), model, chat.grader.model_name if is_judged else "")
 
 
 def token_f1(answer: str, expected: str) -> float:
@@ -175,11 +174,12 @@ def contains(answer: str, expected: str) -> bool:
 def _measured(
     question: AnswerQuestion, chat: Chat, collection_id: str, say: Callable[[str], None]
 ) -> MeasuredAnswer:
-    cancel, trials = Event(), chat.trials
+    cancel, asked = Event(), _asked(question.text)
+    setup = chat.set_up(collection_id=collection_id)
     before = chat.models.tokens_counted()
     began_at = time.perf_counter()
     first_s, message = 0.0, None
-    for event in trials.ask(question.text, collection_id=collection_id, cancel=cancel):
+    for event in chat.answer([asked], setup, cancel=cancel):
         if isinstance(event, TextDelta) and event.text and not first_s:
             first_s = time.perf_counter() - began_at
         if isinstance(event, AnswerDone):
@@ -188,17 +188,21 @@ def _measured(
     assert message is not None, "every answer ends with AnswerDone"
     after = chat.models.tokens_counted()
     taken = (after.asked - before.asked, after.answered - before.answered)
-    claims, judged = trials.claims(message, cancel), ""
+    claims, judged = chat.grader.claims(message, cancel), ""
     if message.state is MessageState.FAILED:
         say(f"{question.question_id}: {message.error_title} {message.error_hint}")
     elif question.expected and message.text:
         try:
             expected = "\nor: ".join(question.expected)
-            judged = trials.judged(question.text, expected, _plain(message.text), cancel)
+            judged = chat.grader.grade(question.text, expected, _plain(message.text), cancel)
         except AppError as error:
             say(f"{question.question_id} was not judged. {error.title}")
     tokens = taken if any(taken) else None
     return MeasuredAnswer(question, message, claims, first_s or seconds, seconds, tokens, judged)
+
+
+def _asked(question: str) -> Message:
+    return Message("", "", Role.USER, question, time.time())
 
 
 def _plain(answer: str) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from threading import Event
 
-from desktop_rag.answer.endpoints.helper_job import written_by
+from desktop_rag.answer.endpoints.helper_job import generate
 from desktop_rag.answer.prompting.prompt_sanitizer import sanitized
 from desktop_rag.core.answer_claims import Claim
 from desktop_rag.core.claims import Verdict
@@ -47,7 +47,7 @@ def judged(claim: Claim, sources: Sequence[SourceRef], model: ChatModel, cancel:
         ChatTurn("system", _INSTRUCTIONS),
         ChatTurn("user", _quoted(claim, shown, secrets.token_hex(8))),
     ]
-    written = written_by(model, turns, cancel, most_chars=_MOST_CHARS)
+    written = generate(model, turns, cancel, most_chars=_MOST_CHARS)
     # "Not supported" has the word too, and one that repeats the choices has chosen nothing.
     verdict = _VERDICTS.get(_NO_LETTERS.sub(" ", written.casefold()).strip())
     is_all = len(sources) <= _SOURCES and sum(map(len, shown)) == sum(len(s.text) for s in sources)

@@ -67,7 +67,7 @@ class Memory:
     # --- for answers -----------------------------------------------------------------------------
 
     def examples(
-        self, asked: str, *, conversation_id: str, assistant_id: str
+        self, asked: str, plain_question: str, *, conversation_id: str, assistant_id: str
     ) -> tuple[Interaction, ...]:
         """Successful answers to questions like this one, from other conversations.
 
@@ -78,7 +78,7 @@ class Memory:
         try:
             unrelated = self._scale.unrelated(self._embedder)
             found = self._interactions.similar(
-                self._vector(self._embedder, asked),
+                self._vector(self._embedder, asked, plain_question),
                 self._embedder.name,
                 assistant_id=assistant_id,
                 outside=conversation_id,
@@ -134,23 +134,24 @@ class Memory:
             for interaction in interactions:
                 if cancel.is_set():
                     break
-                vector = self._vector(self._embedder, interaction.asked)
+                asked = interaction.asked
+                vector = self._vector(self._embedder, asked, _without_filters(asked))
                 self._interactions.set_vector(
                     interaction.interaction_id, self._embedder.name, vector
                 )
         except AppError as error:
             log.info("what is remembered was not embedded: %s", error.title)
 
-    def _vector(self, embedder: Embedder, asked: str) -> Vectors:
+    def _vector(self, embedder: Embedder, asked: str, plain_question: str) -> Vectors:
         latest = self._latest
         if latest is None or latest[0] != asked:
-            latest = self._latest = asked, embedder.embed_query(_words_of(asked))
+            latest = self._latest = asked, embedder.embed_query(plain_question)
         return latest[1]
 
 
-def _words_of(asked: str) -> str:
-    """A question without its filters."""
+def _without_filters(asked: str) -> str:
+    """A stored question without its filters."""
     try:
         return parse_query(asked).text or asked
-    except AppError:  # a date that is none
+    except AppError:  # a wrong date
         return asked

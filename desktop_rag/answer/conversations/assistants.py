@@ -3,42 +3,17 @@
 import itertools
 import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from desktop_rag.core.assistant import LONGEST_NAME, Assistant, parse_filters, validated_assistant
 from desktop_rag.core.domain import Collection
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.question import SearchScope
+from desktop_rag.core.question import SearchScope, Setup
 from desktop_rag.core.settings import Settings
 from desktop_rag.store.contract.assistant_store import AssistantStore
 
 _COPY = " (copy{number})"
 _DELETED = "The assistant of this chat was deleted: this was answered without it."
-
-
-@dataclass(frozen=True, slots=True)
-class Setup:
-    """What a question is answered with: whose model and settings, from which documents.
-
-    `hints` are sentences to tell with the answer. With a `refusal` it must not be answered: it
-    would go where the person did not want it to.
-    """
-
-    settings: Settings
-    reach: SearchScope
-    assistant: Assistant | None = None
-    hints: tuple[str, ...] = ()
-    refusal: AppError | None = None
-
-    @property
-    def wishes(self) -> str:
-        """The assistant's instructions, "" for none."""
-        return self.assistant.instructions if self.assistant else ""
-
-    @property
-    def is_open(self) -> bool:
-        """Whether the model may answer from what it knows itself."""
-        return self.assistant is not None and self.assistant.is_open
 
 
 class Assistants:
@@ -116,7 +91,9 @@ class Assistants:
         assistant = self.get(assistant_id)
         if assistant is None:
             hints = (_DELETED,) if assistant_id else ()
-            return Setup(settings, SearchScope.of_collection(collection_id), hints=hints)
+            return Setup(
+                settings, SearchScope.of_collection(collection_id), assistant_id, hints=hints
+            )
         used = settings
         if assistant.has_model:
             used = settings.using(assistant.base_url, assistant.model)
@@ -125,7 +102,8 @@ class Assistants:
         asked, hints = self._asked(assistant, collection_id)
         reach = SearchScope(asked, parse_filters(assistant.filters))
         refusal = _refusal(assistant, asked, used)
-        return Setup(settings if refusal else used, reach, assistant, hints, refusal)
+        used = settings if refusal else used
+        return Setup(used, reach, assistant_id, assistant, hints, refusal)
 
     def _asked(
         self, assistant: Assistant, collection_id: str

@@ -1,4 +1,4 @@
-"""What a model is asked besides answers: short texts that nobody waits for. Worker threads."""
+"""Short texts that a model writes in the background, besides answers. Worker threads."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -10,40 +10,38 @@ from desktop_rag.models.ports import ChatModel, ChatTurn
 
 LONGEST_QUESTION_CHARS = 400
 _QUOTES = "\"'“”„«»`"
-_LOOK_EVERY_S = 0.05
+_POLL_S = 0.05
 
 
-class Unless(Event):
-    """Set for good once another event is, or something was so when it was looked at.
+class CancelWhen(Event):
+    """Set for good once `cancel` is set, or `condition` was true when it was checked.
 
-    A job that saw it set was cut short, also if what cut it is over by now.
+    A job that saw it set was cut short, even if the condition no longer holds.
     """
 
-    def __init__(self, cancel: Event, is_so: Callable[[], bool]) -> None:
+    def __init__(self, cancel: Event, condition: Callable[[], bool]) -> None:
         super().__init__()
         self._cancel = cancel
-        self._is_so = is_so
+        self._condition = condition
 
     def is_set(self) -> bool:
-        """Whether it is time to end."""
-        if self._cancel.is_set() or self._is_so():
+        """True when it is time to stop."""
+        if self._cancel.is_set() or self._condition():
             self.set()
         return super().is_set()
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until it is time to end, or for so many seconds."""
+        """Wait until it is time to stop, or for `timeout` seconds."""
         until = None if timeout is None else time.monotonic() + timeout
         while not self.is_set() and (until is None or time.monotonic() < until):
-            super().wait(_LOOK_EVERY_S)
+            super().wait(_POLL_S)
         return self.is_set()
 
 
-def written_by(
-    model: ChatModel, turns: Sequence[ChatTurn], cancel: Event, *, most_chars: int
-) -> str:
-    """What the model writes, without its thinking, cut soon after `most_chars`.
+def generate(model: ChatModel, turns: Sequence[ChatTurn], cancel: Event, *, most_chars: int) -> str:
+    """The text that the model writes, without its thinking, cut soon after `most_chars`.
 
-    "" when it was cancelled: half a text may say something else. AppError when the endpoint failed.
+    "" when cancelled: half a text may say something else. AppError when the endpoint fails.
     """
     text = ""
     for delta in model.stream(turns, cancel):
@@ -54,7 +52,7 @@ def written_by(
 
 
 def as_question(line: str) -> str:
-    """A line of a model as a question to ask; "" when it would be read as a filter, or is none."""
+    """A line of a model as a question in plain words; "" when it has filters or no words."""
     plain = line.strip().strip(_QUOTES).strip()
     try:
         query = parse_query(plain)

@@ -1,8 +1,7 @@
-"""Asks several pieces one by one and puts together what they say. Worker threads.
+"""Asks files, or parts of one, separately and combines their answers. Worker threads.
 
-A piece is a file, or a part of one. What each says is told as it is found, and put together at
-the end. Stopped early, or when the endpoint fails on the way, what was found until then is the
-answer.
+Each finding is reported as it comes, and all are combined at the end. When the run is stopped or
+the endpoint fails, the findings so far are the answer.
 """
 
 import re
@@ -28,38 +27,39 @@ from desktop_rag.core.conversation import (
 from desktop_rag.models.ports import ChatModel, ChatTurn
 
 _ROOM_SHARE = 0.5
-# The word that a model was told to answer with, or a sentence of its own that rests on no source.
+# The word that the model was told to answer with, or a sentence of its own without a citation.
 _NOTHING = re.compile(r"(?s)\W*(?:NOTHING\b|(?i:nothing)\b(?!.*\[\d))")
 
 
 @dataclass(frozen=True, slots=True)
 class MapPart:
-    """What is asked by itself. `read` gives its numbered sources, none when it has nothing."""
+    """A file or a part of one, asked separately. `read` gives its numbered sources, if any."""
 
     document_id: str
     title: str
     read: Callable[[], tuple[SourceRef, ...]]
 
 
-# The turns that ask a model about the sources of one piece, and those of them that are sent.
+# The turns that ask a model about the sources of one part, and the sources that are sent.
 TurnsOf = Callable[[Sequence[SourceRef], ChatModel], tuple[list[ChatTurn], Sequence[SourceRef]]]
 
 
 @dataclass(frozen=True, slots=True)
 class MapReduceStyle:
-    """How each piece is asked, with a model and `without_model`, and all are put `together`.
+    """The prompts for one kind of map-reduce answer.
 
-    `together` are the instructions for that; `called` says what many pieces are called.
+    `turns_of` asks a model about one part, `without_model` answers for it without one. `combine`
+    are the instructions for combining the findings; `noun` is the plural of a part.
     """
 
     turns_of: TurnsOf
     without_model: Callable[[Sequence[SourceRef]], str]
-    together: str
-    called: str = "files"
+    combine: str
+    noun: str = "files"
 
 
 class MapReduce:
-    """Fills a draft from pieces."""
+    """Fills a draft from parts."""
 
     def __init__(self, count_tokens: CountTokens) -> None:
         self._count_tokens = count_tokens
@@ -67,47 +67,47 @@ class MapReduce:
     def answer(
         self,
         draft: AnswerDraft,
-        pieces: Sequence[MapPart],
-        way: MapReduceStyle,
+        parts: Sequence[MapPart],
+        style: MapReduceStyle,
         model: ChatModel | None,
         cancel: Event,
     ) -> Iterator[AnswerEvent]:
-        """Ask all of them; with nothing found the draft has no text.
+        """Ask all parts. When none answers, the draft has no text.
 
-        Yields FileAsked before each piece, then SourcesFound and TextDelta. AppError for whatever
-        the endpoint did wrong; the draft keeps what had been found by then.
+        Yields FileAsked before each part, then SourcesFound and TextDelta. AppError when the
+        endpoint fails; the draft keeps the findings so far.
         """
         findings = _Findings(draft)
         draft.sources = ()
         asked = 0
         try:
-            for piece in pieces:
+            for part in parts:
                 if cancel.is_set():
                     break
-                yield FileAsked(asked, len(pieces), len(findings.texts), piece.title)
-                if sources := piece.read():
-                    findings.add(piece, *_said(way, sources, model, cancel))
+                yield FileAsked(asked, len(parts), len(findings.texts), part.title)
+                if sources := part.read():
+                    findings.add(part, *_ask_part(style, sources, model, cancel))
                 asked += 1
             yield SourcesFound(draft.sources, draft.notes)
             if model and len(findings.texts) > 1 and not cancel.is_set():
-                yield from self._together(draft, findings, way.together, model, cancel)
+                yield from self._combined(draft, findings, style.combine, model, cancel)
         finally:
-            # Also when the endpoint failed on the way: what was found is not lost.
+            # Also when the endpoint failed: the findings so far are not lost.
             listed = findings.listed()
             draft.text += listed
             if listed:
                 draft.nearest = ()
                 draft.model, draft.is_excerpts = (model.name, False) if model else ("", True)
-            read = {piece.document_id for piece in pieces[:asked]}
+            read = {part.document_id for part in parts[:asked]}
             counts = FileCounts(len(findings.documents), len(read))
-            draft.notes = _told(draft.notes, counts, asked, len(pieces), way.called)
+            draft.notes = _with_counts(draft.notes, counts, asked, len(parts), style.noun)
         yield TextDelta(listed)
 
-    def _together(
+    def _combined(
         self,
         draft: AnswerDraft,
         findings: "_Findings",
-        wanted: str,
+        instructions: str,
         model: ChatModel,
         cancel: Event,
     ) -> Iterator[AnswerEvent]:
@@ -116,7 +116,7 @@ class MapReduce:
         data = sanitized(findings.within(room, self._count_tokens), fence)
         asked = sanitized(draft.asked, fence)
         turns = [
-            ChatTurn("system", wanted),
+            ChatTurn("system", instructions),
             ChatTurn("user", f"<found-{fence}>\n{data}\n</found-{fence}>\n\nQuestion: {asked}"),
         ]
         for delta in model.stream(turns, cancel):
@@ -128,13 +128,13 @@ class MapReduce:
             yield TextDelta("\n\n")
 
 
-def _said(
-    way: MapReduceStyle, sources: Sequence[SourceRef], model: ChatModel | None, cancel: Event
+def _ask_part(
+    style: MapReduceStyle, sources: Sequence[SourceRef], model: ChatModel | None, cancel: Event
 ) -> tuple[str, tuple[SourceRef, ...]]:
-    """What one piece says, checked like any answer; "" when it says nothing."""
+    """The answer of one part with its sources, citations checked; "" when it has nothing."""
     if model is None:
-        return finish_answer(way.without_model(sources), sources)
-    turns, sent = way.turns_of(sources, model)
+        return finish_answer(style.without_model(sources), sources)
+    turns, sent = style.turns_of(sources, model)
     written = "".join(d.text for d in model.stream(turns, cancel) if not d.is_thinking)
     if cancel.is_set() or _NOTHING.match(written) or not written.strip():
         return "", ()
@@ -142,39 +142,39 @@ def _said(
 
 
 class _Findings:
-    """What the pieces said, with their sources numbered on through the draft."""
+    """The answers of the parts, their sources numbered consecutively in the draft."""
 
     def __init__(self, draft: AnswerDraft) -> None:
         self._draft = draft
         self.texts: list[str] = []
         self.documents: set[str] = set()
 
-    def add(self, piece: MapPart, said: str, sources: Sequence[SourceRef]) -> None:
-        """Take what a piece said, if it said anything, with the sources that it cites."""
+    def add(self, part: MapPart, text: str, sources: Sequence[SourceRef]) -> None:
+        """Add the answer of a part, if any, with the sources that it cites."""
         cited = [source for source in sources if source.is_cited] or list(sources[:1])
-        if not said or not cited:
+        if not text or not cited:
             return
         before = len(self._draft.sources)
         numbers = {source.n: before + n for n, source in enumerate(cited, start=1)}
-        # As they were sent: what is cited is found anew in the whole answer.
+        # Whole passages again: the quotes are located once more in the whole answer.
         fresh = (
-            replace(s, n=numbers[s.n], quote="", is_cited=False, start=s.start - _lead(s),
-                    end=s.start - _lead(s) + len(s.text))
+            replace(s, n=numbers[s.n], quote="", is_cited=False, start=s.start - _quote_offset(s),
+                    end=s.start - _quote_offset(s) + len(s.text))
             for s in cited
         )  # fmt: skip
         self._draft.sources = (*self._draft.sources, *fresh)
-        said = _renumbered(said, numbers)
-        if not any(True for _ in citations(said)):
-            said = f"{said} [{before + 1}]"
-        self.texts.append(f"**{_plain(piece.title)}:** {' '.join(said.split())}")
-        self.documents.add(piece.document_id)
+        text = _renumbered(text, numbers)
+        if not any(True for _ in citations(text)):
+            text = f"{text} [{before + 1}]"
+        self.texts.append(f"**{_plain(part.title)}:** {' '.join(text.split())}")
+        self.documents.add(part.document_id)
 
     def listed(self) -> str:
-        """One paragraph a piece."""
+        """One paragraph for each part."""
         return "\n\n".join(self.texts)
 
     def within(self, most_tokens: int, count_tokens: CountTokens) -> str:
-        """The first ones that fit."""
+        """The first findings that fit."""
         kept: list[str] = []
         for text, tokens in zip(self.texts, count_tokens(self.texts), strict=True):
             most_tokens -= tokens
@@ -184,8 +184,8 @@ class _Findings:
         return "\n".join(kept)
 
 
-def _lead(source: SourceRef) -> int:
-    """How far its quote stands inside of the passage."""
+def _quote_offset(source: SourceRef) -> int:
+    """The position of the quote in the passage."""
     return max(0, source.text.find(source.quote)) if source.quote else 0
 
 
@@ -200,15 +200,15 @@ def _renumbered(text: str, numbers: dict[int, int]) -> str:
 
 
 def _plain(title: str) -> str:
-    """A title as Markdown that shows it literally, on one line."""
+    """The title as one line of Markdown without formatting."""
     return re.sub(r"([\\`*_{}\[\]<>#|~])", r"\\\1", " ".join(title.split()))
 
 
-def _told(
-    notes: SearchNotes | None, counts: FileCounts, asked: int, total: int, called: str
+def _with_counts(
+    notes: SearchNotes | None, counts: FileCounts, asked: int, total: int, noun: str
 ) -> SearchNotes:
     notes = notes or SearchNotes()
     hints = notes.hints
     if asked < total:
-        hints = (*hints, f"Only {asked:,} of {total:,} {called} were asked.")
+        hints = (*hints, f"Only {asked:,} of {total:,} {noun} were asked.")
     return replace(notes, hints=hints, files=counts)

@@ -11,14 +11,14 @@ from collections.abc import Iterator, Sequence
 from threading import Event
 
 from desktop_rag.answer.citing.citations import normalise
-from desktop_rag.answer.endpoints.helper_job import as_question, written_by
+from desktop_rag.answer.endpoints.helper_job import as_question, generate
 from desktop_rag.answer.post_answer.topics import topics
 from desktop_rag.answer.prompting.prompt_sanitizer import sanitized
 from desktop_rag.answer.sources.source_finder import SourceFinder
 from desktop_rag.core.conversation import Message, Role, SourceRef
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.question import SearchScope
-from desktop_rag.core.settings import RetrievalSettings
+from desktop_rag.core.query import Query
+from desktop_rag.core.question import Setup
 from desktop_rag.core.terms import terms
 from desktop_rag.models.ports import ChatModel, ChatTurn
 from desktop_rag.store.contract.documents import DocumentStore
@@ -56,9 +56,8 @@ class FollowUps:
         self,
         answer: Message,
         history: Sequence[Message],
-        settings: RetrievalSettings,
+        setup: Setup,
         *,
-        reach: SearchScope,
         model: ChatModel | None,
         cancel: Event,
     ) -> tuple[str, ...]:
@@ -69,14 +68,15 @@ class FollowUps:
         """
         asked = [message.text for message in history if message.role is Role.USER]
         attached = [a.attachment_id for m in history[-1:] for a in m.attachments if a.has_text]
-        chosen = _Chosen(asked)
+        chosen, settings = _Chosen(asked), setup.settings.retrieval
 
         def is_answered(question: str, document_id: str) -> bool:
-            found = self._finder.look_up(question, settings, limit=_FIRST_PASSAGES, reach=reach)
+            query = Query(question)
+            found = self._finder.look_up(query, settings, limit=_FIRST_PASSAGES, reach=setup.reach)
             passages = list(found.passages) if found.is_relevant else []
             if attached:
                 more = self._finder.best_attached(
-                    tuple(attached), question, settings, limit=_FIRST_PASSAGES
+                    tuple(attached), query, settings, limit=_FIRST_PASSAGES
                 )
                 passages += more if self._finder.is_any_relevant(more) else []
             homes = {passage.document_id for passage in passages}
@@ -141,7 +141,7 @@ def proposed_by(model: ChatModel, question: str, answer: Message, cancel: Event)
         ChatTurn("system", _INSTRUCTIONS),
         ChatTurn("user", _quoted(question, answer, secrets.token_hex(8))),
     ]
-    written = written_by(model, turns, cancel, most_chars=_MOST_CHARS)
+    written = generate(model, turns, cancel, most_chars=_MOST_CHARS)
     lines = [_BULLET.sub("", line).strip().strip("*_ ") for line in written.splitlines()]
     return [text for line in lines if line.endswith(_ENDS) and (text := as_question(line))]
 

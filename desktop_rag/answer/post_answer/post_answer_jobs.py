@@ -1,7 +1,7 @@
-"""What is done about an answer once it stands. Worker threads.
+"""Jobs that follow an answer: checking its claims, finding follow-up questions. Worker threads.
 
-What asks a model never begins while an answer is on its way, in whatever conversation, and gives
-way to one: a server on the person's own computer does one thing at a time.
+A job that asks a model waits until no answer is under way in any conversation, and yields to a new
+one: a server on the person's own computer does one thing at a time.
 """
 
 import logging
@@ -13,12 +13,12 @@ from typing import TypeVar
 
 from desktop_rag.answer.checking.answer_checking import CheckClaim, claims_of
 from desktop_rag.answer.checking.claim_judge import judged
-from desktop_rag.answer.endpoints.helper_job import Unless
+from desktop_rag.answer.endpoints.helper_job import CancelWhen
 from desktop_rag.answer.post_answer.follow_ups import FollowUps
 from desktop_rag.core.answer_claims import Claim
 from desktop_rag.core.conversation import AnswerChanged, Message, MessageState
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.question import SearchScope
+from desktop_rag.core.question import Setup
 from desktop_rag.core.settings import Settings
 from desktop_rag.models.gate import ModelGate
 from desktop_rag.models.ports import ChatModel
@@ -27,31 +27,30 @@ from desktop_rag.store.contract.records import ConversationStore
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
-# What is found on the way, and the answer as it is at the end.
+# Yields each change, and returns the answer as it is at the end.
 _Changes = Generator[AnswerChanged, None, Message]
 
 _WAIT_S = 0.2
-# So often a job begins anew that gave way to an answer.
+# How often a job that yielded to an answer starts over.
 _TRIES = 3
-# Claims that a model is asked about: each is a request.
+# Each claim that a model judges is a request.
 _MOST_JUDGED = 40
 
 
 @dataclass(frozen=True, slots=True)
-class After:
-    """What a job about an answer is to know: `history` ends with the question it answers.
+class AnswerContext:
+    """The context of a finished answer; `history` ends with its question.
 
-    Unless it `asks_model`, only this computer works at it.
+    Without `asks_model`, only this computer works on it.
     """
 
     history: Sequence[Message]
-    reach: SearchScope
-    settings: Settings
+    setup: Setup
     asks_model: bool = True
 
 
 class PostAnswerJobs:
-    """Checks the claims of an answer, and finds what may be asked after it."""
+    """Checks the claims of an answer and finds follow-up questions."""
 
     def __init__(
         self,
@@ -61,40 +60,43 @@ class PostAnswerJobs:
         helper: Callable[[Settings], ChatModel | None],
         answers: ModelGate,
     ) -> None:
-        """`helper` gives the model for small jobs by given settings; `answers` is closed while one
-        is on its way.
+        """`helper` gives the background model of some settings; `answers` is closed while an answer
+        is under way.
         """
         self._conversations = conversations
         self._follow_ups = follow_ups
         self._check = check
         self._helper = helper
         self._answers = answers
-        # The checker is made for one thread, and two answers may have come at once.
+        # The checker works on one thread, and two answers may be checked together.
         self._checking = Lock()
 
-    def about(self, answer: Message, after: After, cancel: Event) -> Iterator[AnswerChanged]:
-        """The answer each time more is known of it; all of that is stored in the end.
+    def run(
+        self, answer: Message, context: AnswerContext, cancel: Event
+    ) -> Iterator[AnswerChanged]:
+        """Yield the answer after each change to it; all changes are stored.
 
-        Of one that was stopped, failed or rests on nothing there is nothing to find. When the
-        endpoint fails, nothing more is found: nobody asked for it, so it is only logged.
+        An answer that was stopped, failed or has no sources is left alone. A failing endpoint ends
+        the jobs and is only logged: nobody waits for them.
         """
         if answer.state is not MessageState.DONE or not answer.sources:
             return
-        wanted = after.settings.answers
+        settings = context.setup.settings
+        wanted = settings.answers
         # Excerpts are the words of the sources.
         is_checked = wanted.checks_claims and not answer.is_excerpts
         is_new = is_checked and not answer.claims
         try:
             if is_new:
                 answer = yield from self._with_claims(answer, cancel)
-            if not after.asks_model:
+            if not context.asks_model:
                 return
             if wanted.suggests_questions and not answer.follow_ups:
-                answer = yield from self._with_questions(answer, after, cancel)
+                answer = yield from self._with_questions(answer, context, cancel)
             if is_new and wanted.checks_with_model:
-                yield from self._judged(answer, after.settings, cancel)
+                yield from self._judged(answer, settings, cancel)
         except AppError as error:
-            log.info("no more was found about an answer: %s", error.title)
+            log.info("the jobs after an answer ended early: %s", error.title)
 
     def _stored(self, answer: Message, cancel: Event) -> Message:
         if not cancel.is_set():
@@ -102,7 +104,7 @@ class PostAnswerJobs:
         return answer
 
     def _with_claims(self, answer: Message, cancel: Event) -> _Changes:
-        """The answer with its claims. Milliseconds, so that it needn't wait for other answers."""
+        """The answer with its claims. Takes milliseconds, so it does not wait for other answers."""
         with self._checking:
             claims = claims_of(answer.text, answer.sources, self._check, cancel)
         if claims:
@@ -110,15 +112,14 @@ class PostAnswerJobs:
             yield AnswerChanged(answer)
         return answer
 
-    def _with_questions(self, answer: Message, after: After, cancel: Event) -> _Changes:
-        def find(gives_way: Event) -> tuple[str, ...]:
+    def _with_questions(self, answer: Message, context: AnswerContext, cancel: Event) -> _Changes:
+        def find(yielding: Event) -> tuple[str, ...]:
             return self._follow_ups.find(
                 answer,
-                after.history,
-                after.settings.retrieval,
-                reach=after.reach,
-                model=self._helper(after.settings),
-                cancel=gives_way,
+                context.history,
+                context.setup,
+                model=self._helper(context.setup.settings),
+                cancel=yielding,
             )
 
         if found := self._when_free(find, cancel):
@@ -127,11 +128,11 @@ class PostAnswerJobs:
         return answer
 
     def _judged(self, answer: Message, settings: Settings, cancel: Event) -> _Changes:
-        """The answer each time the model has changed the verdict on one of its claims."""
+        """The answer after each claim whose verdict the model has changed."""
 
-        def judge(claim: Claim, gives_way: Event) -> Claim | None:
+        def judge(claim: Claim, yielding: Event) -> Claim | None:
             model = self._helper(settings)
-            return judged(claim, answer.sources, model, gives_way) if model else None
+            return judged(claim, answer.sources, model, yielding) if model else None
 
         try:
             for place, claim in enumerate(answer.claims[:_MOST_JUDGED]):
@@ -147,12 +148,12 @@ class PostAnswerJobs:
         return answer
 
     def _when_free(self, job: Callable[[Event], T], cancel: Event) -> T | None:
-        """What a job gives that was not disturbed by an answer; None when all tries were."""
+        """The result of a job that no answer interrupted; None when every try was interrupted."""
         for _ in range(_TRIES):
             while self._answers.is_closed and not cancel.is_set():
                 self._answers.wait(_WAIT_S)
-            gives_way = Unless(cancel, lambda: self._answers.is_closed)
-            found = job(gives_way)
-            if not gives_way.is_set():
+            yielding = CancelWhen(cancel, lambda: self._answers.is_closed)
+            found = job(yielding)
+            if not yielding.is_set():
                 return found
         return None

@@ -1,14 +1,14 @@
-"""What a model is told for an assistant: the app's own rules first, then what the person wishes.
+"""The system prompt for an assistant: the app's rules, then the assistant's instructions.
 
-Pure, any thread. The rules on citations and fenced data hold for every assistant: they stand first,
-and what follows is told to give way to them.
+Pure, any thread. The rules on citations and fenced data apply to every assistant: they come first,
+and the instructions must yield to them.
 """
 
 from desktop_rag.answer.prompting.own_knowledge import OWN_KNOWLEDGE_LINE
 from desktop_rag.answer.prompting.prompt import INSTRUCTIONS, ONLY_SOURCES
 from desktop_rag.answer.prompting.prompt_sanitizer import sanitized
 
-# Nobody writes it by chance, and it stays the same: servers can reuse their work on a beginning.
+# Unlikely to be typed by chance, and constant, so that servers can reuse a cached prefix.
 _TAG = "wishes-of-the-person"
 _SOURCES_FIRST = f"""\
 - Answer from the sources in the last message. What they hold comes first and stands by itself.
@@ -38,17 +38,17 @@ rules above allow; wherever it differs from a rule, the rule holds.
 </{tag}>"""
 
 
-def instructions_for(wishes: str, *, is_open: bool, has_sources: bool) -> str:
-    """What comes before a question, whose sources are all there is to answer from unless `is_open`.
+def instructions_for(own: str, *, is_open: bool, has_sources: bool) -> str:
+    """The system prompt of a question; only with `is_open` may the model go beyond its sources.
 
-    `wishes` are the person's own instructions, "" for none.
+    `own` are the person's own instructions, "" for none.
     """
     if not is_open:
-        return with_wishes(INSTRUCTIONS, wishes)
-    return with_wishes(OPEN_INSTRUCTIONS if has_sources else WITHOUT_SOURCES, wishes)
+        return with_instructions(INSTRUCTIONS, own)
+    return with_instructions(OPEN_INSTRUCTIONS if has_sources else WITHOUT_SOURCES, own)
 
 
-def with_wishes(rules: str, wishes: str) -> str:
-    """The rules, and behind them what the person wishes, if anything."""
-    plain = sanitized(wishes, _TAG).strip()
+def with_instructions(rules: str, instructions: str) -> str:
+    """The rules, followed by the person's own instructions, if any."""
+    plain = sanitized(instructions, _TAG).strip()
     return rules + _WISHES.format(tag=_TAG, wishes=plain) if plain else rules

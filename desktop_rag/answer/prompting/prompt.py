@@ -91,18 +91,15 @@ class Prompt:
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
-    """What goes with the question beside what was found.
-
-    Sources that the person `attached`, in their order, images, and earlier answers as examples.
-    """
+class PromptExtras:
+    """Additions to the prompt: attached sources in order, images, earlier answers as examples."""
 
     attached: tuple[SourceRef, ...] = ()
     images: tuple[Image, ...] = ()
     examples: tuple[Interaction, ...] = ()
 
 
-NOTHING_BESIDE = Beside()
+NO_EXTRAS = PromptExtras()
 
 
 def build_prompt(
@@ -114,7 +111,7 @@ def build_prompt(
     count_tokens: CountTokens,
     fence: str,
     instructions: str = INSTRUCTIONS,
-    beside: Beside = NOTHING_BESIDE,
+    extras: PromptExtras = NO_EXTRAS,
 ) -> Prompt:
     """The turns to send and what is in them.
 
@@ -125,19 +122,19 @@ def build_prompt(
     source is always sent, cut if it must be; a very long question is cut too. What is attached
     comes before the other sources and stays in its order; images go with the question.
     """
-    images = beside.images
+    images = extras.images
     counter = _Counter(count_tokens)
     budget = int(context_tokens * (1 - ANSWER_SHARE)) - counter.tokens(instructions)
     budget = max(budget - IMAGE_TOKENS * len(images), 0)
     asked = counter.cut(sanitized(question, fence), int(budget * _LONGEST_QUESTION_SHARE))
-    frame = _user_text(asked, [""] if sources or beside.attached else [], fence, len(images))
+    frame = _user_text(asked, [""] if sources or extras.attached else [], fence, len(images))
     left = budget - counter.tokens(frame) - 2 * _PART_TOKENS
-    sent, shown, used = _fitting_sources(beside.attached, sources, left, counter, fence)
+    sent, shown, used = _fitting_sources(extras.attached, sources, left, counter, fence)
     left -= used
     for_history = int(budget * _LONGEST_HISTORY_SHARE) if history else 0
     turns = _fitting_history(history, min(left, for_history), counter, fence)
     for_examples = min(left - for_history, int(budget * _LONGEST_EXAMPLES_SHARE))
-    kept, before = _fitting_examples(beside.examples, for_examples, counter, fence)
+    kept, before = _fitting_examples(extras.examples, for_examples, counter, fence)
     last = ChatTurn("user", before + _user_text(asked, shown, fence, len(images)), images)
     return Prompt([ChatTurn("system", instructions), *turns, last], tuple(sent), kept)
 

@@ -25,7 +25,7 @@ from desktop_rag.answer.search.fusion import (
 )
 from desktop_rag.answer.search.question_terms import QuestionReader, QuestionReading, Wanted
 from desktop_rag.core.domain import Passage, SearchMode
-from desktop_rag.core.query import Query, parse_query
+from desktop_rag.core.query import Query
 from desktop_rag.core.question import EVERYTHING, SearchScope
 from desktop_rag.core.terms import holds_phrase
 from desktop_rag.models.gate import ModelGate
@@ -81,7 +81,7 @@ class Retriever:
 
     def search(
         self,
-        query: str,
+        query: Query,
         *,
         mode: SearchMode = "hybrid",
         limit: int = 10,
@@ -94,12 +94,12 @@ class Retriever:
         """
         # Background work would take the cores from every step, not only from the embedding.
         with self._gate.question():
-            return self._search(parse_query(query), mode, limit, reach, lexical_weight)
+            return self._search(query, mode, limit, reach, lexical_weight)
 
     def best_of(
         self,
         document_id: str,
-        query: str,
+        query: Query,
         *,
         limit: int,
         reach: SearchScope = EVERYTHING,
@@ -108,26 +108,26 @@ class Retriever:
         """The best passages of one document, as `search` finds them."""
         only = replace(reach, document_ids=(document_id,))
         with self._gate.question():
-            return self._search(parse_query(query), "hybrid", limit, only, lexical_weight)
+            return self._search(query, "hybrid", limit, only, lexical_weight)
 
     def count_files(self, chunk_ids: Sequence[int], others: Collection[str]) -> int:
         """How many documents the chunks belong to, with the `others`."""
         return len(self.lexical.documents_of(chunk_ids) | set(others))
 
     def best_attached(
-        self, source_ids: tuple[str, ...], query: str, *, limit: int, lexical_weight: float = 0.5
+        self, source_ids: tuple[str, ...], query: Query, *, limit: int, lexical_weight: float = 0.5
     ) -> RetrievalResult:
         """The best passages of files attached to a chat, as `search` finds them."""
         only = SearchScope(attached=source_ids)
         with self._gate.question():
-            return self._search(parse_query(query), "hybrid", limit, only, lexical_weight)
+            return self._search(query, "hybrid", limit, only, lexical_weight)
 
-    def documents(self, query: str, limit: int, reach: SearchScope = EVERYTHING) -> list[Passage]:
+    def documents(self, query: Query, limit: int, reach: SearchScope = EVERYTHING) -> list[Passage]:
         """The first passage of each document that a query with its filters may find, newest first.
 
         `limit` is how many documents there may be.
         """
-        scope, _ = self._scope(parse_query(query), reach)
+        scope, _ = self._scope(query, reach)
         return self.lexical.passages(self.lexical.newest(limit, scope))
 
     def attached_documents(self, source_ids: tuple[str, ...], limit: int) -> list[Passage]:
@@ -135,10 +135,10 @@ class Retriever:
         return self.lexical.passages(self.lexical.newest(limit, Scope(attached=source_ids)))
 
     def inside(
-        self, document_ids: Collection[str], query: str, reach: SearchScope = EVERYTHING
+        self, document_ids: Collection[str], query: Query, reach: SearchScope = EVERYTHING
     ) -> set[str]:
         """Those of the documents that a query with its filters may find."""
-        scope, _ = self._scope(parse_query(query), reach)
+        scope, _ = self._scope(query, reach)
         narrowed = scope.of_documents(tuple(document_ids))
         if narrowed is None:
             return set()

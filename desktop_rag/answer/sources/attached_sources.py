@@ -1,7 +1,7 @@
 """The sources that come from files attached to a chat. Worker threads.
 
-What is attached on purpose is read whole where there is room for it, in its order, so that "what
-does it say" has an answer; of what is longer, the passages that fit the question best.
+An attached file is read whole, in order, where there is room for it, so that "what does it say" has
+an answer. Of a longer one, the passages that fit the question best are read.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,30 +10,31 @@ from dataclasses import replace
 from desktop_rag.answer.prompting.prompt import ANSWER_SHARE
 from desktop_rag.answer.sources.passages import CountTokens, choose_sources, numbered, place_of
 from desktop_rag.answer.sources.source_finder import SourceFinder
+from desktop_rag.answer.writing.answer_request import AnswerRequest
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.attachment import Attachment
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.domain import Document, Passage
 from desktop_rag.core.parsed import Chunk
-from desktop_rag.core.settings import RetrievalSettings
+from desktop_rag.core.query import Query
 from desktop_rag.store.contract.documents import DocumentStore
 
-# Of the room for a prompt, what whole texts may take: the question, what was said before and the
-# best of the library want some too.
+# The share of the prompt for whole texts; the question, the history and the best passages of the
+# library need room too.
 _WHOLE_SHARE = 0.7
-# Of the same room, what the best passages of longer ones may take.
+# The share of the prompt for the best passages of longer files.
 _BEST_SHARE = 0.5
-# A whole text goes in pieces of about a page, so that what is cited is found in no time.
-_PIECE_TOKENS = 600
-# What stands around each piece in the prompt.
+# A whole text is split into parts of about a page, so that a citation is easy to find.
+_PART_TOKENS = 600
+# The marks around each part in the prompt.
 _FRAME_TOKENS = 60
-# More characters than this many to a token are counted in no text.
+# No text has more characters per token than this, so a longer one need not be counted.
 _MOST_TOKEN_CHARS = 12
 _DEPTH = 3
 
 
 class AttachedSources:
-    """Chooses them, in the order of the files and of their text."""
+    """Chooses sources from attachments, in the order of the files and of their text."""
 
     def __init__(self, finder: SourceFinder, documents: DocumentStore) -> None:
         self._finder = finder
@@ -41,56 +42,54 @@ class AttachedSources:
 
     def for_prompt(
         self,
-        attachments: Sequence[Attachment],
-        asked: str,
-        settings: RetrievalSettings,
+        request: AnswerRequest,
+        query: Query,
         context_tokens: int,
         count_tokens: CountTokens,
     ) -> tuple[SourceRef, ...]:
-        """Their whole text where a model that reads so much has room for it, else the best of it.
-        Tokens of the prompt are counted by `count_tokens`.
+        """The whole text where it fits into the prompt, else the best passages.
 
-        Of each file that holds nothing like the question, its beginning: it was attached to be
-        looked into.
+        `query` is the question as understood; `count_tokens` counts as the model does. A file
+        without a matching passage gives its beginning: it was attached to be read.
         """
+        attachments, settings = request.attachments, request.setup.settings.retrieval
         if not attachments:
             return ()
         room = int(context_tokens * (1 - ANSWER_SHARE))
         documents = self._documents_of(attachments)
         if whole := self._whole(documents, int(room * _WHOLE_SHARE), count_tokens):
             return whole
-        found = self.about(attachments, asked, settings)
+        found = self._best_passages(request, query)
         homes = {passage.document_id for passage in found}
         firsts = [p for d in documents if d.document_id not in homes for p in self._beginning(d)]
         most_tokens = min(settings.source_tokens, int(room * _BEST_SHARE))
         return self._in_order([*found, *firsts], documents, settings.passages, most_tokens)
 
     def relevant(
-        self, attachments: Sequence[Attachment], asked: str, settings: RetrievalSettings
+        self, request: AnswerRequest, query: Query
     ) -> tuple[tuple[SourceRef, ...], tuple[SourceRef, ...]]:
-        """The passages that are about the question, and those that only come nearest to it.
+        """The relevant passages, or else the nearest ones, best first; one of the two is empty.
 
-        Where nothing comes near, that is how the files begin.
+        Without any near passage, the beginnings of the files stand for them.
         """
-        if not attachments:
+        settings = request.setup.settings.retrieval
+        if not request.attachments:
             return (), ()
-        documents = self._documents_of(attachments)
-        found = self.about(attachments, asked, settings)
+        documents = self._documents_of(request.attachments)
+        found = self._best_passages(request, query)
         is_relevant = self._finder.is_any_relevant(found)
         found = found or [first for document in documents for first in self._beginning(document)]
         chosen = self._in_order(found, documents, settings.passages, settings.source_tokens)
         return (chosen, ()) if is_relevant else ((), chosen)
 
-    def about(
-        self, attachments: Sequence[Attachment], asked: str, settings: RetrievalSettings
-    ) -> list[Passage]:
+    def _best_passages(self, request: AnswerRequest, query: Query) -> list[Passage]:
         """The passages that fit the question best, best first."""
-        ids = tuple(a.attachment_id for a in attachments if a.has_text)
+        settings, ids = request.setup.settings.retrieval, request.attached_ids
         limit = _DEPTH * settings.passages
-        return self._finder.best_attached(ids, asked, settings, limit=limit) if ids else []
+        return self._finder.best_attached(ids, query, settings, limit=limit) if ids else []
 
     def _documents_of(self, attachments: Sequence[Attachment]) -> list[Document]:
-        """Each with what is inside it."""
+        """The documents of the attachments, with those inside archives and mails."""
         return [
             document
             for attachment in attachments
@@ -102,25 +101,25 @@ class AttachedSources:
     def _whole(
         self, documents: Sequence[Document], most_tokens: int, count_tokens: CountTokens
     ) -> tuple[SourceRef, ...]:
-        """All they say, in pieces; nothing where it takes more than so many tokens."""
-        pieces: list[Passage] = []
+        """The whole text in parts; nothing when it takes more than `most_tokens`."""
+        parts: list[Passage] = []
         for document in documents:
             text, places = self._documents.content(document.document_id)
             if not text or len(text) > most_tokens * _MOST_TOKEN_CHARS:
                 return ()
             chunks = self._documents.chunks(document.document_id)
             for start, end in self._spans(chunks, len(text)):
-                pieces.append(_passage(document, text[start:end], places, start))
-        counts = count_tokens([piece.text for piece in pieces])
+                parts.append(_passage(document, text[start:end], places, start))
+        counts = count_tokens([part.text for part in parts])
         is_fitting = sum(counts) + _FRAME_TOKENS * len(counts) <= most_tokens
-        return numbered(pieces) if is_fitting else ()
+        return numbered(parts) if is_fitting else ()
 
     def _spans(self, chunks: Sequence[Chunk], length: int) -> Iterator[tuple[int, int]]:
-        """The text [0, length) in pieces that begin where a chunk does."""
+        """The text [0, length) in parts that each begin with a chunk."""
         start = tokens = 0
         counts = self._finder.count_tokens([chunk.text for chunk in chunks])
         for chunk, count in zip(chunks, counts, strict=True):
-            if tokens and tokens + count > _PIECE_TOKENS:
+            if tokens and tokens + count > _PART_TOKENS:
                 yield start, chunk.start
                 start, tokens = chunk.start, 0
             tokens += count
@@ -144,7 +143,7 @@ class AttachedSources:
 
 
 def _passage(document: Document, text: str, places: str, start: int) -> Passage:
-    """A piece of the text as if it had been found."""
+    """A part of the text in the form of a search result."""
     end = start + len(text)
     return Passage(
         chunk_id=0,

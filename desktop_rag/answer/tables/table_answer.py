@@ -19,7 +19,6 @@ from desktop_rag.answer.tables.writing_queries import queried
 from desktop_rag.answer.writing.answer_draft import AnswerDraft
 from desktop_rag.core.conversation import AnswerEvent, AnswerWaits, SourceRef
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.query import parse_query
 from desktop_rag.models.ports import ChatModel
 from desktop_rag.store.contract.documents import DocumentStore
 from desktop_rag.store.contract.tables import QueryRefusedError, QueryResult, TableQueries
@@ -62,7 +61,7 @@ class TableAnswer:
         Tables that are `attached` go before those of the draft. Yields AnswerWaits before the
         model is asked for the query.
         """
-        question = parse_query(draft.asked).text or draft.asked
+        question = draft.plain_question
         if not may_want_a_query(question):
             return
         # How well passages fit can be compared within one search only.

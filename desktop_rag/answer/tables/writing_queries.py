@@ -3,7 +3,7 @@
 import re
 from threading import Event
 
-from desktop_rag.answer.endpoints.helper_job import written_by
+from desktop_rag.answer.endpoints.helper_job import generate
 from desktop_rag.answer.prompting.prompt_sanitizer import sanitized
 from desktop_rag.models.ports import ChatModel, ChatTurn
 from desktop_rag.store.contract.tables import OpenTables, QueryRefusedError, QueryResult
@@ -57,7 +57,7 @@ def queried(
     ]
     empty: tuple[str, QueryResult] | None = None
     for _ in range(_TRIES):
-        reply = written_by(model, turns, cancel, most_chars=_LONGEST_REPLY_CHARS)
+        reply = generate(model, turns, cancel, most_chars=_LONGEST_REPLY_CHARS)
         sql = statement_in(reply)
         if not sql or cancel.is_set() or (empty and sql == empty[0]):
             break

@@ -1,4 +1,4 @@
-"""An answer while it grows, and the message it becomes. Belongs to the thread that answers."""
+"""An answer while it grows, and the message it becomes. Runs on the answering thread."""
 
 import time
 import uuid
@@ -16,19 +16,23 @@ from desktop_rag.core.conversation import (
     SourceRef,
 )
 from desktop_rag.core.interaction import Interaction
+from desktop_rag.core.query import Query
+
+_NO_QUERY = Query("")
 
 
 @dataclass
 class AnswerDraft:
-    """An answer while it grows; `asked` is its question as it was understood.
+    """An answer while it grows.
 
-    One that `is_open` may go on from its sources to what the model knows itself; one that
-    `is_own_knowledge` has none.
-    One that `sees_images` may rest on them alone.
+    `asked` is the question as understood, `query` the same parsed. An answer that `is_open` may
+    continue from its sources to the model's own knowledge; one that `is_own_knowledge` has no
+    sources. One that `sees_images` may rest on them alone.
     """
 
     conversation_id: str
     asked: str = ""
+    query: Query = _NO_QUERY
     model: str = ""
     is_excerpts: bool = False
     is_open: bool = False
@@ -43,17 +47,22 @@ class AnswerDraft:
     began_at: float = 0.0
     sees_images: bool = False
 
+    @property
+    def plain_question(self) -> str:
+        """The question as understood, without its filters unless there is nothing else."""
+        return self.query.text or self.asked
+
     def send(self, sources: tuple[SourceRef, ...]) -> None:
-        """Answer from these of the sources: those that have room in the prompt."""
+        """Answer from these of the sources: those that fit into the prompt."""
         self.sources = sources
         if self.notes and self.notes.files:
             read = len({source.document_id for source in sources})
-            # What is attached is read whether it matches or not.
+            # Attached files are read whether they match or not.
             matched = max(self.notes.files.matched, read)
             self.notes = replace(self.notes, files=FileCounts(matched, read))
 
     def message(self, state: MessageState, title: str = "", hint: str = "") -> Message:
-        """The draft as it ends, with its citations checked and located."""
+        """The finished message, its citations checked and located."""
         sourced, own = apart(self.text) if self.is_open else (self.text, "")
         text, sources = finish_answer(sourced, self.sources)
         return Message(

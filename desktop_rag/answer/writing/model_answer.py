@@ -1,16 +1,16 @@
 """The answer that a model writes: prompt out, events in. Runs on the thread that answers."""
 
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from threading import Event
 
-from desktop_rag.answer.prompting.prompt import INSTRUCTIONS, NOTHING_BESIDE, Beside, build_prompt
+from desktop_rag.answer.prompting.prompt import INSTRUCTIONS, NO_EXTRAS, PromptExtras, build_prompt
 from desktop_rag.answer.writing.answer_draft import AnswerDraft
+from desktop_rag.answer.writing.answer_request import AnswerRequest
 from desktop_rag.core.conversation import (
     AnswerEvent,
     AnswerWaits,
-    Message,
     SourcesFound,
     TextDelta,
     ThinkingDelta,
@@ -24,13 +24,12 @@ _TRIES = 3
 
 def answer_with(
     model: ChatModel,
-    question: str,
-    history: Sequence[Message],
+    request: AnswerRequest,
     draft: AnswerDraft,
     cancel: Event,
     *,
     instructions: str = INSTRUCTIONS,
-    attached: Callable[[int], Beside] = lambda _: NOTHING_BESIDE,
+    attached: Callable[[int], PromptExtras] = lambda _: NO_EXTRAS,
 ) -> Iterator[AnswerEvent]:
     """Have the model answer from the draft's sources, in the way of its examples.
 
@@ -48,14 +47,14 @@ def answer_with(
     for tries_left in reversed(range(_TRIES)):
         context_tokens = model.context_tokens
         prompt = build_prompt(
-            question,
+            request.question,
             found,
-            history[-_HISTORY:],
+            request.history[-_HISTORY:],
             context_tokens=context_tokens,
             count_tokens=model.count_tokens,
             fence=secrets.token_hex(8),
             instructions=instructions,
-            beside=replace(attached(context_tokens), examples=examples),
+            extras=replace(attached(context_tokens), examples=examples),
         )
         draft.send(prompt.sources)
         draft.examples = prompt.examples

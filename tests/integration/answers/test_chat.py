@@ -297,6 +297,20 @@ def test_an_answer_put_back_while_another_comes_is_the_one_that_is_replaced(
     assert [m.message_id for m in kept][1:] == [third.message_id]
 
 
+def test_an_answer_given_again_replaces_the_one_to_its_question_not_the_last(
+    indexed: Services,
+) -> None:
+    first = answer_of(ask(indexed))
+    events = indexed.chat.retry(first.conversation_id, cancel=threading.Event())
+    seen = [next(events)]
+    chat = first.conversation_id
+    ferry = answer_of(ask(indexed, "When does the ferry leave?", conversation_id=chat))
+    again = answer_of([*seen, *events])
+    _, *kept = indexed.chat.history.messages(first.conversation_id)
+    assert [m.message_id for m in (kept[0], kept[-1])] == [again.message_id, ferry.message_id]
+    assert len(kept) == 3
+
+
 def test_retry_without_a_question_is_refused(indexed: Services) -> None:
     conversation = indexed.chat._conversations.add("empty", "")  # noqa: SLF001
     with pytest.raises(AppError):

@@ -62,7 +62,7 @@ def answered(engine: Engine, memory: Memory, question: str, **fields: object) ->
 
 
 def examples(memory: Memory, question: str) -> list[str]:
-    found = memory.examples(question, conversation_id="", assistant_id="")
+    found = memory.examples(question, question, conversation_id="", assistant_id="")
     return [example.question for example in found]
 
 

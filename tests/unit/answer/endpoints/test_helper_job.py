@@ -1,13 +1,13 @@
 import threading
 import time
 
-from desktop_rag.answer.endpoints.helper_job import Unless
+from desktop_rag.answer.endpoints.helper_job import CancelWhen
 from desktop_rag.models.gate import ModelGate
 
 
 def test_a_job_that_was_cut_stays_cut() -> None:
     gate = ModelGate()
-    gives_way = Unless(threading.Event(), lambda: gate.is_closed)
+    gives_way = CancelWhen(threading.Event(), lambda: gate.is_closed)
     assert not gives_way.is_set()
     with gate.question():
         assert gives_way.is_set()
@@ -16,7 +16,7 @@ def test_a_job_that_was_cut_stays_cut() -> None:
 
 def test_a_wait_ends_with_what_it_is_for() -> None:
     cancel = threading.Event()
-    job = Unless(cancel, lambda: False)
+    job = CancelWhen(cancel, lambda: False)
     assert not job.wait(0.01)
     threading.Timer(0.05, cancel.set).start()
     began_at = time.monotonic()

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from desktop_rag.answer.prompting.prompt import (
     ANSWER_SHARE,
     INSTRUCTIONS,
-    NOTHING_BESIDE,
-    Beside,
+    NO_EXTRAS,
+    PromptExtras,
     build_prompt,
 )
 from desktop_rag.core.anchors import Anchor
@@ -43,7 +43,7 @@ def build(
     history: Sequence[Message] = (),
     question: str = QUESTION,
     context_tokens: int = 4096,
-    beside: Beside = NOTHING_BESIDE,
+    extras: PromptExtras = NO_EXTRAS,
 ) -> tuple[list[ChatTurn], tuple[SourceRef, ...]]:
     prompt = build_prompt(
         question,
@@ -52,7 +52,7 @@ def build(
         context_tokens=context_tokens,
         count_tokens=count_words,
         fence=FENCE,
-        beside=beside,
+        extras=extras,
     )
     return prompt.turns, prompt.sources
 
@@ -242,7 +242,7 @@ def test_titles_stay_on_one_line_and_short() -> None:
 def test_what_is_attached_stands_first_in_its_order_and_the_best_of_the_rest_after_it() -> None:
     parts = tuple(replace(source(n, f"Part {n}."), score=float(n)) for n in (1, 2, 3))
     found = (source(1, "Lit at dusk."), replace(source(2, "Lit at eight."), score=2.0))
-    turns, sent = build(found, beside=Beside(parts))
+    turns, sent = build(found, extras=PromptExtras(parts))
     shown = re.findall(r"\[(\d)\] .*\n(.*)\n", turns[-1].text)
     assert shown[:3] == [("1", "Part 1."), ("2", "Part 2."), ("3", "Part 3.")]
     assert sorted(shown[3:]) == [("4", "Lit at dusk."), ("5", "Lit at eight.")]
@@ -253,7 +253,9 @@ def test_other_sources_give_way_to_what_is_attached() -> None:
     parts = tuple(source(n, words(100, f"part{n}")) for n in (1, 2))
     found = tuple(source(n, words(100, f"found{n}")) for n in (1, 2, 3))
     room = count_words([INSTRUCTIONS])[0] + 480
-    turns, sent = build(found, context_tokens=int(room / (1 - ANSWER_SHARE)), beside=Beside(parts))
+    turns, sent = build(
+        found, context_tokens=int(room / (1 - ANSWER_SHARE)), extras=PromptExtras(parts)
+    )
     assert "part1" in turns[-1].text
     assert "part2" in turns[-1].text
     assert len(sent) < 5
@@ -261,7 +263,7 @@ def test_other_sources_give_way_to_what_is_attached() -> None:
 
 
 def test_of_an_attached_text_without_room_its_beginning_is_sent() -> None:
-    turns, sent = build(context_tokens=700, beside=Beside((source(1, words(5000)),)))
+    turns, sent = build(context_tokens=700, extras=PromptExtras((source(1, words(5000)),)))
     assert len(sent) == 1
     assert sent[0].text in turns[-1].text
     assert len(sent[0].text) < 5000
@@ -271,7 +273,7 @@ def test_images_go_with_the_question_and_take_room() -> None:
     image = Image("image/png", b"...")
     found = tuple(source(n, words(300, f"w{n}")) for n in range(1, 9))
     plain, sent = build(found)
-    turns, fewer = build(found, beside=Beside(images=(image,)))
+    turns, fewer = build(found, extras=PromptExtras(images=(image,)))
     assert turns[-1].images == (image,)
     assert not any(turn.images for turn in turns[:-1])
     assert "never an instruction" in turns[-1].text

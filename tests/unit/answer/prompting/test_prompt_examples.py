@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from desktop_rag.answer.prompting.prompt import INSTRUCTIONS, Beside, Prompt, build_prompt
+from desktop_rag.answer.prompting.prompt import INSTRUCTIONS, Prompt, PromptExtras, build_prompt
 from desktop_rag.core.conversation import Message, Role
 from desktop_rag.core.interaction import Interaction, InteractionOutcome
 from tests.unit.answer.prompting.test_prompt import (
@@ -34,7 +34,7 @@ def build(
         context_tokens=context_tokens,
         count_tokens=count_words,
         fence=FENCE,
-        beside=Beside(examples=tuple(examples)),
+        extras=PromptExtras(examples=tuple(examples)),
     )
 
 

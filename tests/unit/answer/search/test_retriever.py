@@ -10,6 +10,7 @@ from desktop_rag.answer.search.filename_matching import FilenameMatcher
 from desktop_rag.answer.search.fusion import IRRELEVANT_BELOW, FusionModel
 from desktop_rag.answer.search.retriever import RetrievalResult, Retriever
 from desktop_rag.core.paths import resources_dir
+from desktop_rag.core.query import parse_query
 from desktop_rag.models.gate import ModelGate
 from desktop_rag.models.ports import Vectors
 from desktop_rag.store.contract.engine import Engine
@@ -67,22 +68,22 @@ def test_a_phrase_far_down_the_ranking_is_found(engine: Engine, retriever: Retri
     near = [f"Centuries, many of them, centuries, number {n}." for n in range(MANY)]
     held = {f"{'A long passage of other matters. ' * 9}After centuries of {w}." for w in "rw"}
     put(engine, "a.txt", *near, *held)
-    assert texts(retriever.search('"centuries of"', limit=5)) == held
+    assert texts(retriever.search(parse_query('"centuries of"'), limit=5)) == held
     both = with_vectors(engine)
-    assert texts(both.search('"centuries of"', limit=5)) == held
-    assert texts(both.search('"centuries of"', limit=5, mode="dense")) == held
+    assert texts(both.search(parse_query('"centuries of"'), limit=5)) == held
+    assert texts(both.search(parse_query('"centuries of"'), limit=5, mode="dense")) == held
 
 
 def test_as_many_as_are_wanted_are_found(engine: Engine, retriever: Retriever) -> None:
     put(engine, "a.txt", *(f"In the used lamp, {'used ' * (n % 7)}{n}." for n in range(MANY)))
     put(engine, "b.txt", *(f"Lamp oil {n} is used in the house by many." for n in range(9)))
-    assert len(texts(retriever.search('"used in the"', limit=10))) == 9
-    assert len(texts(retriever.search('"used in the"', limit=3))) == 3
+    assert len(texts(retriever.search(parse_query('"used in the"'), limit=10))) == 9
+    assert len(texts(retriever.search(parse_query('"used in the"'), limit=3))) == 3
 
 
 def test_what_holds_the_phrase_is_relevant(engine: Engine, retriever: Retriever) -> None:
     put(engine, "a.txt", "It is one of the many.", *(f"The oil of lamp {n}." for n in range(MANY)))
-    [passage] = retriever.search('"of the" zeppelin airship hangar', limit=5).passages
+    [passage] = retriever.search(parse_query('"of the" zeppelin airship hangar'), limit=5).passages
     assert passage.relevance == 1.0
 
 
@@ -91,18 +92,20 @@ def test_what_has_no_vector_yet_is_relevant_by_its_words(engine: Engine) -> None
     put(engine, "a.txt", *(f"{text} {n}" for n, text in enumerate(others)))
     both = with_vectors(engine)
     put(engine, "b.txt", "The boiler was serviced in March, the lamp in May.")
-    found = both.search("How does the boiler feed the lamp and its wick?", limit=150)
+    found = both.search(parse_query("How does the boiler feed the lamp and its wick?"), limit=150)
     [relevance] = [p.relevance for p in found.passages if p.text.startswith("The boiler")]
     assert relevance >= IRRELEVANT_BELOW
-    assert not both.search("What is the recipe of tiramisu with mascarpone?").matching
+    assert not both.search(parse_query("What is the recipe of tiramisu with mascarpone?")).matching
 
 
 def test_excluded_words_alone_leave_out_the_newest(engine: Engine, retriever: Retriever) -> None:
     for n in range(30):
         put(engine, f"{n}.txt", "The lamp room is cold." if n % 6 else f"Room {n} has a lamp.")
-    assert len(retriever.search('-"lamp room"', limit=5).passages) == 5
-    assert "The lamp room is cold." not in texts(retriever.search('-"lamp room"', limit=30))
-    assert len(retriever.search('-"lamp room"', limit=30).passages) == 5
+    assert len(retriever.search(parse_query('-"lamp room"'), limit=5).passages) == 5
+    assert "The lamp room is cold." not in texts(
+        retriever.search(parse_query('-"lamp room"'), limit=30)
+    )
+    assert len(retriever.search(parse_query('-"lamp room"'), limit=30).passages) == 5
 
 
 def test_excluded_words_are_left_out_however_many_hold_them(
@@ -110,9 +113,9 @@ def test_excluded_words_are_left_out_however_many_hold_them(
 ) -> None:
     put(engine, "a.txt", *(f"The lamp room, the lamp, {n}." for n in range(MANY)))
     put(engine, "b.txt", "A lamp among many other things that stand in this large room of ours.")
-    assert len(retriever.search('lamp room -"lamp room"', limit=5).passages) == 1
+    assert len(retriever.search(parse_query('lamp room -"lamp room"'), limit=5).passages) == 1
     both = with_vectors(engine)
-    assert len(both.search('lamp room -"lamp room"', limit=5).passages) == 1
+    assert len(both.search(parse_query('lamp room -"lamp room"'), limit=5).passages) == 1
 
 
 TEXTS = ("A well.", "A known lamp.", "A well-known lamp.", "At night, T.", "Calls by AT&T.",
@@ -134,12 +137,14 @@ def test_an_excluded_word_of_several_terms_is_one_word(
 ) -> None:
     for n, text in enumerate(TEXTS):
         put(engine, f"{n}.txt", text)
-    assert texts(retriever.search(written, limit=10)) == {*TEXTS} - left_out
+    assert texts(retriever.search(parse_query(written), limit=10)) == {*TEXTS} - left_out
 
 
 def test_a_number_inside_a_quoted_word_is_no_word_of_its_own(
     engine: Engine, retriever: Retriever
 ) -> None:
     put(engine, "a.txt", "The FY2018 report shows a loss.", "A report of 2018 for the FY.")
-    assert texts(retriever.search('"FY2018 report"')) == {"The FY2018 report shows a loss."}
-    assert texts(retriever.search("-FY2018")) == set()
+    assert texts(retriever.search(parse_query('"FY2018 report"'))) == {
+        "The FY2018 report shows a loss."
+    }
+    assert texts(retriever.search(parse_query("-FY2018"))) == set()

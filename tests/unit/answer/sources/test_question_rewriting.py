@@ -4,13 +4,14 @@ import time
 import pytest
 
 from desktop_rag.answer.sources.question_rewriting import (
-    can_be_written_out,
-    leans_on_history,
+    can_be_rewritten,
+    depends_on_history,
+    join_previous_question,
     refers_back,
-    with_the_one_before,
-    written_out,
+    rewrite_question,
 )
 from desktop_rag.core.conversation import Message, Role
+from desktop_rag.core.query import Query, parse_query
 from desktop_rag.models.endpoints.client.chat_client import ChatClient
 from tests.servers.chat_server import THINKING, ChatServer, Mode
 
@@ -43,7 +44,7 @@ HISTORY = [
     ],
 )
 def test_a_question_that_leaves_something_out_leans_on_the_conversation(question: str) -> None:
-    assert leans_on_history(question)
+    assert depends_on_history(question)
 
 
 @pytest.mark.parametrize(
@@ -55,7 +56,7 @@ def test_a_question_that_leaves_something_out_leans_on_the_conversation(question
     ],
 )
 def test_a_whole_question_stands_alone(question: str) -> None:
-    assert not leans_on_history(question)
+    assert not depends_on_history(question)
 
 
 @pytest.mark.parametrize(
@@ -77,25 +78,25 @@ def test_few_words_alone_do_not_refer_back() -> None:
 
 @pytest.mark.parametrize("question", ["it type:pdf", '"its lens"', "it -lens"])
 def test_what_was_chosen_with_care_is_left_as_it_is(question: str) -> None:
-    assert not can_be_written_out(question, HISTORY)
+    assert not can_be_rewritten(parse_query(question), HISTORY)
 
 
 def test_the_first_question_has_nothing_to_lean_on() -> None:
-    assert not can_be_written_out("Who cleans it?", [])
-    assert can_be_written_out("Who cleans it?", HISTORY)
+    assert not can_be_rewritten(Query("Who cleans it?"), [])
+    assert can_be_rewritten(Query("Who cleans it?"), HISTORY)
 
 
-def write_out(server: ChatServer) -> str:
+def rewritten_by(server: ChatServer) -> str:
     client = ChatClient(server.endpoint(timeout_s=0.5))
     try:
-        return written_out("Who cleans it?", HISTORY, client, FENCE, threading.Event())
+        return rewrite_question("Who cleans it?", HISTORY, client, FENCE, threading.Event())
     finally:
         client.close()
 
 
 def test_a_model_writes_the_question_out_from_what_was_said() -> None:
     with ChatServer("  “Who cleans the lamp?”\n") as server:
-        assert write_out(server) == "Who cleans the lamp?"
+        assert rewritten_by(server) == "Who cleans the lamp?"
         [chat] = server.chats
     said = chat["messages"][-1]["content"]
     assert "Question: When is the lamp lit?\nAnswer: The lamp is lit at dusk" in said
@@ -106,8 +107,8 @@ def test_a_model_writes_the_question_out_from_what_was_said() -> None:
 
 def test_thinking_is_no_part_of_the_question() -> None:
     with ChatServer("Who cleans the lamp?", mode="think_tags") as server:
-        assert THINKING not in write_out(server)
-        assert write_out(server) == "Who cleans the lamp?"
+        assert THINKING not in rewritten_by(server)
+        assert rewritten_by(server) == "Who cleans the lamp?"
 
 
 @pytest.mark.parametrize(
@@ -122,23 +123,23 @@ def test_thinking_is_no_part_of_the_question() -> None:
 )
 def test_what_is_no_plain_question_is_not_used(answer: str) -> None:
     with ChatServer(answer) as server:
-        assert write_out(server) in ("", "after:yesterday-2024-99-99 lamp")
+        assert rewritten_by(server) in ("", "after:yesterday-2024-99-99 lamp")
 
 
 @pytest.mark.parametrize("mode", ["status", "cut", "silence", "garbage", "endless"])
 def test_a_failing_endpoint_leaves_the_question_as_it_is(mode: Mode) -> None:
     with ChatServer(mode=mode) as server:
-        assert write_out(server) == ""
+        assert rewritten_by(server) == ""
 
 
 def test_without_a_model_the_question_before_is_asked_along() -> None:
-    joined = with_the_one_before("Who cleans it?", HISTORY)
+    joined = join_previous_question("Who cleans it?", HISTORY)
     assert joined == "When is the lamp lit? Who cleans it?"
     filtered = [said(Role.USER, "lamp type:md -lens"), *HISTORY[1:]]
-    assert with_the_one_before("Who cleans it?", filtered) == "lamp Who cleans it?"
-    assert with_the_one_before("Who cleans it?", []) == "Who cleans it?"
+    assert join_previous_question("Who cleans it?", filtered) == "lamp Who cleans it?"
+    assert join_previous_question("Who cleans it?", []) == "Who cleans it?"
     mistyped = [said(Role.USER, "lamp after:2024-13-45")]
-    assert with_the_one_before("Who cleans it?", mistyped) == "Who cleans it?"
+    assert join_previous_question("Who cleans it?", mistyped) == "Who cleans it?"
 
 
 def test_what_was_stopped_half_way_is_not_used() -> None:
@@ -146,5 +147,5 @@ def test_what_was_stopped_half_way_is_not_used() -> None:
     stopped.set()
     with ChatServer("Who cleans the lamp?") as server:
         client = ChatClient(server.endpoint())
-        assert written_out("Who cleans it?", HISTORY, client, FENCE, stopped) == ""
+        assert rewrite_question("Who cleans it?", HISTORY, client, FENCE, stopped) == ""
         client.close()

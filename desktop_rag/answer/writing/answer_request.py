@@ -1,0 +1,75 @@
+"""A question on its way to an answer, parsed once. Frozen values, any thread."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from desktop_rag.core.attachment import Attachment
+from desktop_rag.core.conversation import Message
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.query import Query, parse_query, strip_invalid_characters
+from desktop_rag.core.question import Setup
+from desktop_rag.core.summary_request import asks_for_summary
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerRequest:
+    """A question with everything that its answer depends on.
+
+    `query` is the question, parsed; with a `query_error` it could not be, and `query` holds the
+    plain text. `history` holds the messages before the question. With `every_file` each file is
+    asked separately. A request that `uses_memory` may take earlier answers as examples.
+    """
+
+    question: str
+    query: Query
+    history: tuple[Message, ...]
+    setup: Setup
+    conversation_id: str = ""
+    attachments: tuple[Attachment, ...] = ()
+    every_file: bool = False
+    uses_memory: bool = False
+    query_error: AppError | None = None
+
+    @classmethod
+    def of(
+        cls,
+        question: Message,
+        history: Sequence[Message],
+        setup: Setup,
+        *,
+        every_file: bool = False,
+        uses_memory: bool = False,
+    ) -> "AnswerRequest":
+        """The request for the answer to a message. Nothing after it parses the question again."""
+        text = strip_invalid_characters(question.text)
+        error: AppError | None = None
+        try:
+            query = parse_query(text)
+        except AppError as exc:
+            query, error = Query(text), exc
+        return cls(
+            text,
+            query,
+            tuple(history),
+            setup,
+            question.conversation_id,
+            question.attachments,
+            every_file=every_file,
+            uses_memory=uses_memory and setup.uses_memory,
+            query_error=error,
+        )
+
+    @property
+    def refusal(self) -> AppError | None:
+        """The reason why the question cannot be answered; None when it can."""
+        return self.setup.refusal or self.query_error
+
+    @property
+    def attached_ids(self) -> tuple[str, ...]:
+        """The ids of the attachments with text that an answer can cite."""
+        return tuple(a.attachment_id for a in self.attachments if a.has_text)
+
+    @property
+    def is_summary(self) -> bool:
+        """True when documents are to be summarised. Images alone are summarised by the model."""
+        return asks_for_summary(self.query) and bool(self.attached_ids or not self.attachments)
