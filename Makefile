@@ -2,14 +2,19 @@
 # and venv, and nothing else. With uv instead of make, the same two commands are:
 #
 #     make demo    uv run desktop-rag demo
-#     make test    uv run --extra dev pytest
+#     make test    uv run --extra dev pytest -n logical --dist worksteal
 #
-# PYTHON=/path/to/python chooses the interpreter, ARGS="-k words -x" goes on to pytest.
+# PYTHON=/path/to/python chooses the interpreter, ARGS="-k words -x" goes on to pytest,
+# WORKERS=1 runs the tests one after the other.
 
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 UV := uv==0.13.8
+
+# One worker per core; an idle worker takes over tests of another.
+WORKERS := logical
+PYTEST = $(OFFSCREEN) $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 # Without a display Qt draws into memory.
 OFFSCREEN := $(if $(QT_QPA_PLATFORM)$(DISPLAY)$(WAYLAND_DISPLAY),,QT_QPA_PLATFORM=offscreen)
@@ -20,10 +25,10 @@ XCB_PACKAGES := libxcb-cursor0 libxcb-icccm4 libxcb-image0 libxcb-keysyms1 libxc
   libxcb-render-util0 libxcb-shape0 libxcb-xkb1 libxkbcommon-x11-0
 
 .DEFAULT_GOAL := setup
-.PHONY: help setup run demo test check stories lock bench clean find-python need-qt qt-packages
+.PHONY: help setup run demo test test-deep check stories lock bench clean find-python need-qt qt-packages
 
 help: ## list these targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(READY) ## build .venv (the default)
 
@@ -34,10 +39,13 @@ demo: $(READY) $(if $(DISPLAY)$(WAYLAND_DISPLAY),need-qt) ## index the demo docu
 	$(BIN)/python -m desktop_rag demo
 
 test: $(READY) need-qt ## run all tests
-	$(OFFSCREEN) $(BIN)/python -m pytest $(ARGS)
+	$(PYTEST) $(ARGS)
+
+test-deep: $(READY) need-qt ## run all tests, with whole measuring sets and more random examples
+	$(PYTEST) --deep --hypothesis-profile=deep $(ARGS)
 
 stories: $(READY) need-qt ## run the user stories on the real window only
-	$(OFFSCREEN) $(BIN)/python -m pytest tests/stories $(ARGS)
+	$(PYTEST) tests/stories $(ARGS)
 
 check: $(READY) ## format, lint, types, imports
 	$(BIN)/ruff format --check .

@@ -1,19 +1,62 @@
-"""The command line as other programs call it: a process, its exit code, one JSON document."""
+"""The command line as other programs call it: arguments, an exit code, one JSON document.
 
+`run` calls it in this process, which saves the start of another one; `run_process` is for what a
+process of its own is about: locks, signals, another process that answers.
+"""
+
+import io
 import json
+import logging
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from typing import Any
 
+from desktop_rag.cli.main import main
 
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+Done = subprocess.CompletedProcess[str]
+
+
+def run(*arguments: str) -> Done:
     """What became of `desktop-rag` with these arguments."""
+    out, err = io.StringIO(), io.StringIO()
+    with logging_of_its_own(), redirect_stdout(out), redirect_stderr(err):
+        try:
+            code = main(arguments)
+        except SystemExit as wrong_use:
+            code = int(wrong_use.code or 0)
+    return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
+
+
+def run_process(*arguments: str) -> Done:
+    """The same in a process of its own."""
     command = [sys.executable, "-m", "desktop_rag", *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=50)
 
 
 def run_json(*arguments: str) -> Any:
     """The document that it printed."""
-    done = run(*arguments, "--json")
+    return document_of(run(*arguments, "--json"))
+
+
+def document_of(done: Done) -> Any:
+    """The document in the output of a run that went well."""
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
+
+
+@contextmanager
+def logging_of_its_own() -> Iterator[None]:
+    """Log handlers as in a new process, and afterwards those of the test again."""
+    root, ours = logging.getLogger(), logging.getLogger("desktop_rag")
+    before, levels = root.handlers[:], (root.level, ours.level)
+    root.handlers.clear()
+    try:
+        yield
+    finally:
+        for handler in root.handlers:
+            handler.close()
+        root.handlers[:] = before
+        root.setLevel(levels[0])
+        ours.setLevel(levels[1])

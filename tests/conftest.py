@@ -1,20 +1,78 @@
 """What all tests share: a home of their own, real services, and no stray warnings or threads."""
 
+import copy
+import functools
 import logging
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from desktop_rag import app
-from desktop_rag.core.paths import HOME_VARIABLE, Home
+from desktop_rag.core.paths import HOME_VARIABLE, Home, resources_dir
 from desktop_rag.ingest.scanning.recheck_schedule import RecheckTimes
 from desktop_rag.ingest.watching.watcher import WatchTimes
+from desktop_rag.models.embedding import embedder_opener
+from desktop_rag.models.embedding.onnx_embedder import OnnxEmbedder
 
 DEMO = Path(__file__).parent.parent / "resources" / "demo"
 FAST_TIMES = WatchTimes(quiet_s=0.05, storm_s=0.5, looks=RecheckTimes(missing_s=0.05, settle_s=0.0))
 SHARED = Path(__file__).parents[2] / "shared"
+BUNDLED = resources_dir() / "models" / app.BUNDLED_MODEL
+
+# A busy computer is no fault of the code: nothing fails for the time that an example takes.
+hypothesis.settings.register_profile("quick", max_examples=30, deadline=None)
+hypothesis.settings.register_profile("deep", max_examples=300, deadline=None)
+hypothesis.settings.load_profile("quick")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    text = "run the tests marked `deep`, too: whole measuring sets"
+    parser.addoption("--deep", action="store_true", help=text)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not config.getoption("--deep"):
+        deep = [item for item in items if item.get_closest_marker("deep")]
+        config.hook.pytest_deselected(items=deep)
+        items[:] = [item for item in items if item not in deep]
+
+
+@functools.cache
+def bundled_embedder() -> OnnxEmbedder:
+    """The bundled model, loaded once in a test process; other workers need the other cores."""
+    return OnnxEmbedder(BUNDLED, threads=1)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def bundled_model_is_loaded_once() -> Iterator[None]:
+    """Every library gets a copy of its own over the one session of the bundled model."""
+
+    def load(folder: Path, *, threads: int = 0) -> OnnxEmbedder:
+        if folder == BUNDLED:
+            return copy.copy(bundled_embedder())
+        return OnnxEmbedder(folder, threads=threads)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(embedder_opener, "OnnxEmbedder", load)
+        yield
+
+
+@contextmanager
+def services_over(folder: Path) -> Iterator[app.Services]:
+    """Real services over a home in this folder, for a library that several tests only read."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(HOME_VARIABLE, str(folder / "home"))
+        patch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")
+        patch.delenv("DESKTOP_RAG_API_KEY", raising=False)
+        services = app.build_services(Home(folder / "home"), times=FAST_TIMES)
+        try:
+            yield services
+        finally:
+            services.close()
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from desktop_rag.answer.conversations.conversation_export import exported
@@ -86,7 +86,6 @@ def bare(messages: tuple[Message, ...]) -> list[Message]:
 
 
 @given(texts, st.lists(questions | answers, max_size=4))
-@settings(max_examples=150, deadline=None)
 def test_what_was_exported_comes_back_equal(title: str, messages: list[Message]) -> None:
     text = exported(Conversation("c", title, "", 5.0), messages, ".json")
     found = imported(text.encode())
@@ -99,7 +98,6 @@ def test_what_was_exported_comes_back_equal(title: str, messages: list[Message])
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
     max_leaves=12,
 ), st.data())  # fmt: skip
-@settings(max_examples=300, deadline=None)
 def test_whatever_stands_in_the_place_of_a_field_is_taken_or_refused(
     value: object, data: st.DataObject
 ) -> None:

@@ -22,7 +22,7 @@ from pytestqt.qtbot import QtBot
 from desktop_rag import app
 from desktop_rag.answer.prompting.prompt import INSTRUCTIONS
 from desktop_rag.core.conversation import Feedback, Message
-from desktop_rag.core.paths import HOME_VARIABLE, Home, resources_dir
+from desktop_rag.core.paths import resources_dir
 from desktop_rag.core.settings import Settings, save_settings
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.messages.answer_body import AnswerBody
@@ -30,7 +30,7 @@ from desktop_rag.ui.messages.claim_marks import claim_index
 from desktop_rag.ui.messages.markdown_html import cited_number, safe_address
 from desktop_rag.ui.messages.segment_view import SegmentView
 from tests.asking import ask
-from tests.conftest import FAST_TIMES
+from tests.conftest import services_over
 from tests.faults.injected_documents import CARRIERS, TEMPLATES, Injected, injected_documents
 from tests.servers.chat_server import ChatServer
 
@@ -108,14 +108,8 @@ def trap() -> Iterator[socket.socket]:
 @pytest.fixture(scope="module")
 def trial(tmp_path_factory: pytest.TempPathFactory, trap: socket.socket) -> Trial:
     folder = tmp_path_factory.mktemp("injection")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(HOME_VARIABLE, str(folder / "home"))
-        patch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")
-        services = app.build_services(Home(folder / "home"), times=FAST_TIMES)
-        try:
-            return tried(services, folder, trap)
-        finally:
-            services.close()
+    with services_over(folder) as services:
+        return tried(services, folder, trap)
 
 
 def tried(services: app.Services, folder: Path, trap: socket.socket) -> Trial:

@@ -1,6 +1,6 @@
 """A name says little to a model of meaning; who asks for it wants the passage that has it."""
 
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
 
@@ -9,6 +9,7 @@ from desktop_rag.answer.search.fusion import FEW, IRRELEVANT_BELOW
 from desktop_rag.answer.search.question_terms import Wanted
 from desktop_rag.core.query import Query
 from desktop_rag.store.contract.scope import EVERYWHERE
+from tests.conftest import services_over
 from tests.indexed import index_texts
 
 NAMES = ("Adams", "Baker", "Clark", "Davis", "Evans", "Foster", "Grant", "Hughes")
@@ -30,8 +31,8 @@ def line(name: int, duty: int, title: str = "") -> str:
     return f"{title}{NAMES[name % len(NAMES)]} {DUTIES[duty % len(DUTIES)]}."
 
 
-@pytest.fixture
-def library(services: app.Services, tmp_path: Path) -> app.Services:
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[app.Services]:
     """Each seventh text speaks of a Mr, not always or more than once; one of Mr Quibblesworth."""
     texts: list[str] = []
     for n in range(2 * FEW):
@@ -42,9 +43,10 @@ def library(services: app.Services, tmp_path: Path) -> app.Services:
         )
     keys = "The spare keys hang on a hook beside the door, where Mr Quibblesworth left them."
     texts.append(" ".join([line(2, 3), keys, *(line(k, 3 * k) for k in range(LINES))]))
-    return index_texts(
-        services, tmp_path / "house", {f"{n}.txt": text for n, text in enumerate(texts)}
-    )
+    folder = tmp_path_factory.mktemp("names")
+    with services_over(folder) as services:
+        named = {f"{n}.txt": text for n, text in enumerate(texts)}
+        yield index_texts(services, folder / "house", named)
 
 
 @pytest.mark.parametrize("question", ["Who is Mr Quibblesworth?", "Quibblesworth"])

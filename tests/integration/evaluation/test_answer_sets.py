@@ -1,11 +1,9 @@
 """`eval answers`: questions of a set asked as a person asks, measured, and nothing of it kept."""
 
 import json
-import subprocess
-import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,11 +13,14 @@ from desktop_rag.core.settings import Settings, save_settings
 from desktop_rag.evaluate.answer_set import load_answer_set
 from desktop_rag.evaluate.answers import evaluate
 from desktop_rag.models.endpoints.client.profile_book import ProfileBook
+from tests.command_line import run as run_verb
+from tests.command_line import run_json as run_verb_json
 from tests.indexed import index
 from tests.servers.chat_server import ChatServer
 
 LAMP = "The lamp of the lighthouse is lit at dusk by the keeper."
 FERRY = "The ferry to the island leaves at noon from the eastern pier."
+run, run_json = partial(run_verb, "eval"), partial(run_verb_json, "eval")
 ROWS = [
     {"id": "lamp", "question": "When is the lamp of the lighthouse lit?", "answer": "at dusk"},
     {"question": "When does the ferry to the island leave?", "answer": ["at noon", "12:00"]},
@@ -41,17 +42,6 @@ def folder(tmp_path: Path) -> Path:
     text = "\n".join(json.dumps(row) for row in ROWS)
     (made / "questions.jsonl").write_text(text, encoding="utf-8")
     return made
-
-
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "desktop_rag", "eval", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=80)
-
-
-def run_json(*arguments: str) -> Any:
-    done = run(*arguments, "--json")
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
 
 
 def answer_to(prompt: str) -> str:
@@ -169,8 +159,7 @@ def test_what_is_judged_is_fenced(indexed: Services, folder: Path) -> None:
 
 
 def test_the_persons_own_library_is_asked_without_a_chat_of_it(home: Home, folder: Path) -> None:
-    index = [sys.executable, "-m", "desktop_rag", "index", str(folder / "documents")]
-    subprocess.run([*index, "--collection", "Harbour"], check=True, capture_output=True, timeout=80)
+    assert run_verb("index", str(folder / "documents"), "--collection", "Harbour").returncode == 0
     file = folder / "questions.jsonl"
     told = run_json("answers", str(file), "--collection", "Harbour", "--limit", "1")
     assert (told["questions"], told["contains"]) == (1, 1.0)

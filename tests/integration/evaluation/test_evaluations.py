@@ -2,8 +2,6 @@
 
 import json
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
@@ -18,11 +16,16 @@ from desktop_rag.core.paths import HOME_VARIABLE, Home, resources_dir
 from desktop_rag.core.settings import Settings
 from desktop_rag.evaluate import pages, query_sets, spans, stored_runs
 from desktop_rag.running_app import AppServer
+from tests.command_line import run as run_verb
+from tests.command_line import run_json as run_verb_json
 
 KEYS = {"mode", "queries", "ndcg@10", "recall@5", "mrr", "p50_ms", "p95_ms"}
 INDEX_KEYS = {"index_seconds", "words_seconds", "passages", "index_bytes"}
 LAMP = "The lamp is lit at dusk."
 FERRY = "The ferry leaves at noon."
+
+
+run, run_json = partial(run_verb, "eval"), partial(run_verb_json, "eval")
 
 
 def write(path: Path, rows: Iterable[dict[str, Any]]) -> None:
@@ -49,17 +52,6 @@ def folder(tmp_path: Path) -> Path:
     )
     write(made / "spans.jsonl", rows)
     return made
-
-
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "desktop_rag", "eval", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=50)
-
-
-def run_json(*arguments: str) -> Any:
-    done = run(*arguments, "--json")
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
 
 
 def test_a_set_is_measured_in_every_mode_and_the_run_is_kept(

@@ -17,10 +17,14 @@ BARS = {
     "wice/pairs_oracle.jsonl": 0.68,
     "qags/pairs.jsonl": 0.66,
 }
+# Each takes as long as all the others together.
+LARGE = {"lfqa_verification/pairs.jsonl", "wice/pairs_oracle.jsonl"}
 
 
 @pytest.mark.skipif(not SETS.is_dir(), reason="the shared sets are not beside the project")
-@pytest.mark.parametrize("name", BARS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.deep] * (name in LARGE)) for name in BARS]
+)
 def test_the_figures_are_those_of_the_decision_record(name: str) -> None:
     figures = evaluate(load_claims(SETS / name), make_claim_checker(), print)
     told = figures.to_json()

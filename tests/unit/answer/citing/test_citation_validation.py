@@ -180,5 +180,5 @@ def test_finished_twice_is_finished_once(answer: str) -> None:
 def test_a_long_answer_takes_no_long_time(part: str) -> None:
     sources = [source(1, "The lamp is lit. A tower.")]
     started = time.thread_time()
-    finish_answer(part * (1_000_000 // len(part)), sources)
-    assert time.thread_time() - started < 20
+    finish_answer(part * (200_000 // len(part)), sources)
+    assert time.thread_time() - started < 4

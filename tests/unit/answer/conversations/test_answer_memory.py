@@ -11,16 +11,14 @@ from numpy.typing import NDArray
 
 from desktop_rag.answer.conversations.answer_memory import LEAST_SIMILARITY, Memory
 from desktop_rag.answer.search.similarity_calibration import SimilarityCalibration, rescaled
-from desktop_rag.app import BUNDLED_MODEL
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import Message, MessageState, Role, SearchNotes, SourceRef
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.interaction import InteractionOutcome
-from desktop_rag.core.paths import resources_dir
 from desktop_rag.models.embedding.onnx_embedder import OnnxEmbedder
 from desktop_rag.models.ports import EmbedderFaultError, Vectors
 from desktop_rag.store.contract.engine import Engine
-from tests.conftest import DEMO
+from tests.conftest import BUNDLED, DEMO, bundled_embedder
 
 # The same question twice.
 ALIKE = (
@@ -42,7 +40,7 @@ SOURCE = SourceRef(1, "d", "/a.md", "A", Anchor(), "text", 1.0, is_cited=True)
 
 @pytest.fixture(scope="module")
 def embedder() -> OnnxEmbedder:
-    return OnnxEmbedder(resources_dir() / "models" / BUNDLED_MODEL, threads=1)
+    return bundled_embedder()
 
 
 @pytest.fixture
@@ -82,8 +80,9 @@ def test_most_questions_in_other_words_are_recognised(embedder: OnnxEmbedder) ->
 
 def test_other_questions_to_the_same_library_are_not(embedder: OnnxEmbedder) -> None:
     rows = tomllib.loads((DEMO / "questions.toml").read_text(encoding="utf-8"))["questions"]
-    pairs = list(combinations([row["question"] for row in rows], 2))
-    vectors = {text: embedder.embed_query(text) for pair in pairs for text in pair}
+    questions = [row["question"] for row in rows]
+    pairs = list(combinations(questions, 2))
+    vectors = {text: embedder.embed_query(text) for text in questions}
     unrelated = SimilarityCalibration().unrelated(embedder)
     least = unrelated + LEAST_SIMILARITY * (1 - unrelated)
     passing = [pair for pair in pairs if vectors[pair[0]] @ vectors[pair[1]] >= least]
@@ -172,7 +171,7 @@ class FarEmbedder(OnnxEmbedder):
 
 
 def test_a_model_that_is_away_keeps_nobody_from_answering(engine: Engine) -> None:
-    far = FarEmbedder(resources_dir() / "models" / BUNDLED_MODEL, threads=1)
+    far = FarEmbedder(BUNDLED, threads=1)
     memory = Memory(engine.interactions, far)
     answered(engine, memory, "When is the lamp lit?")
     assert examples(memory, "When is the lamp lit?") == []

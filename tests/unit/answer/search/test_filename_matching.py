@@ -1,4 +1,5 @@
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 from desktop_rag.answer.search.filename_matching import FilenameMatcher
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.scope import Scope
+from tests.engines import duckdb_in
 from tests.stored_rows import add, document, indexed
 
 FILES = [
@@ -14,9 +16,10 @@ FILES = [
 ]
 
 
-@pytest.fixture
-def names(engine: Engine) -> Callable[[str], list[str]]:
-    return named_in(engine, FILES)
+@pytest.fixture(scope="module")
+def names(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], list[str]]]:
+    with closing(duckdb_in(tmp_path_factory.mktemp("reports"))) as engine:
+        yield named_in(engine, FILES)
 
 
 def named_in(engine: Engine, files: Sequence[str]) -> Callable[[str], list[str]]:
@@ -55,9 +58,10 @@ OTHERS = (
 )  # fmt: skip
 
 
-@pytest.fixture
-def others(engine: Engine) -> Callable[[str], list[str]]:
-    return named_in(engine, OTHERS)
+@pytest.fixture(scope="module")
+def others(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], list[str]]]:
+    with closing(duckdb_in(tmp_path_factory.mktemp("others"))) as engine:
+        yield named_in(engine, OTHERS)
 
 
 @pytest.mark.parametrize(

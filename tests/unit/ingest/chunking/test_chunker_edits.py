@@ -6,7 +6,7 @@ from functools import cache
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from desktop_rag.core.anchors import Anchor
@@ -198,7 +198,6 @@ WORDS = st.sampled_from(["one", "two.", "three", "Four.", "five\n", "six.\n\n", 
 TEXTS = st.lists(WORDS, max_size=120).map(" ".join)
 
 
-@settings(max_examples=200)
 @given(TEXTS, TEXTS, TEXTS, TEXTS, st.sampled_from(METHODS), st.integers(8, 30))
 def test_after_any_edit_nothing_is_lost_and_every_chunk_fits(
     start: str, old: str, new: str, end: str, method: ChunkMethod, limit: int

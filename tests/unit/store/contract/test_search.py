@@ -165,8 +165,10 @@ word_lists = st.lists(
 )
 
 
+# Each example opens a library of its own.
 @settings(
-    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=settings.default.max_examples // 10,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(texts=word_lists, asked=st.sets(st.sampled_from("abcdefghi"), min_size=1), data=st.data())
 def test_the_ranking_is_exact_before_and_after_upkeep(

@@ -4,7 +4,7 @@ import re
 from itertools import accumulate, pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from desktop_rag.core.answer_claims import Claim
@@ -103,7 +103,6 @@ def test_badges_stand_behind_their_sentences_and_change_nothing(
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=25), st.lists(st.integers(0, 120), max_size=5))
-@settings(max_examples=300, deadline=None)
 def test_whatever_is_badged_reads_as_it_did(pieces: list[str], ends: list[int]) -> None:
     text = "".join(pieces)
     cuts = sorted({min(end, len(text)) for end in ends} | {0})

@@ -6,7 +6,7 @@ import time
 from html.parser import HTMLParser
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from desktop_rag.core.paths import resources_dir
@@ -203,7 +203,6 @@ def test_an_image_leaves_a_placeholder() -> None:
 
 
 @given(st.text(alphabet="[]()!<>`*_~#|-+\\&;:/ \n\tabcite:1239fhtp.\"'=", max_size=300))
-@settings(max_examples=300, deadline=None)
 def test_only_the_subset_comes_out(markdown: str) -> None:
     seen = read(markdown, frozenset({1, 2}))
     assert seen.tags <= ALLOWED_TAGS
@@ -338,7 +337,6 @@ def test_the_last_block_of_a_segment(source: str, start: int) -> None:
 
 
 @given(st.text(alphabet="ab `~#>|-\n", min_size=0, max_size=200), st.integers(1, 60))
-@settings(max_examples=60, deadline=None)
 def test_segments_lose_nothing(piece: str, times: int) -> None:
     text = piece * times
     end, fence = 0, ""

@@ -2,6 +2,7 @@
 
 import pytest
 
+from desktop_rag.answer.checking.claims import checker as checking
 from desktop_rag.answer.checking.claims.checker import ClaimChecker
 from desktop_rag.core.claims import CheckedClaim, DifferenceKind, Verdict
 
@@ -204,12 +205,15 @@ def test_other_languages(checker: ClaimChecker, source: str, claim: str, wrong: 
     assert checker.check(wrong, [source]).verdict is Verdict.CONTRADICTED
 
 
-def test_a_check_says_the_same_whatever_was_checked_before(checker: ClaimChecker) -> None:
+def test_a_check_says_the_same_whatever_was_checked_before(
+    checker: ClaimChecker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checking, "_REMEMBERED_CHARACTERS", 20_000)
     claim = "The lighthouse at Skagen was built in 1858."
     first = checker.check(claim, [LIGHTHOUSE, FERRY])
     # More than is remembered of sources.
     for n in range(3):
-        checker.check(claim, [f"Page {n}. " * 60_000])
+        checker.check(claim, [f"Page {n}. " * 1_200])
     assert checker.check(claim, [LIGHTHOUSE, FERRY]) == first
     assert ClaimChecker().check(claim, [LIGHTHOUSE, FERRY]) == first
 

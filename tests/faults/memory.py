@@ -1,0 +1,19 @@
+"""How much memory something may take at most."""
+
+import tracemalloc
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+MOST_MEMORY_BYTES = 64 << 20
+
+
+@contextmanager
+def bounded_memory() -> Iterator[None]:
+    """Fails when what runs inside needs more than this."""
+    tracemalloc.start()
+    try:
+        yield
+        peak_bytes = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak_bytes < MOST_MEMORY_BYTES
