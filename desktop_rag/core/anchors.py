@@ -1,4 +1,4 @@
-"""Places in files that a person can go to. Frozen values and pure functions."""
+"""Locations inside files that a person can navigate to. Frozen values and pure functions."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,11 +8,11 @@ HEADING_SEPARATOR = " › "
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """A place in a file that a person can go to. Pages, slides and lines count from 1.
+    """A location inside a file. Pages, slides and lines count from 1.
 
-    `page_label` is what is printed on the page where that is not its number (`iv`, `A-3`).
-    `heading` is the path of headings joined by HEADING_SEPARATOR; `cells` is a range such as
-    `A5:D9` on `sheet` (a CSV file has cells and no sheet).
+    `page_label` is the printed page number where it differs from the page's position (`iv`, `A-3`).
+    `heading` is the heading path joined by HEADING_SEPARATOR; `cells` is a range such as `A5:D9` on
+    `sheet` (a CSV file has cells but no sheet).
     """
 
     page: int | None = None
@@ -24,17 +24,17 @@ class Anchor:
     line: int | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """The set fields only, as the command line and the store write them."""
+        """Only the fields that are set, as the command line and the store write them."""
         pairs = ((name, getattr(self, name)) for name in self.__slots__)
         return {name: value for name, value in pairs if value is not None}
 
     @classmethod
     def from_json(cls, fields: dict[str, Any]) -> "Anchor":
-        """The inverse of `to_json`. Unknown fields raise TypeError: they are a bug of ours."""
+        """The inverse of `to_json`. Unknown fields are a bug and raise TypeError."""
         return cls(**fields)
 
     def label(self) -> str:
-        """The place in words: `page 4`, `Budget!A5:D9`, `Fees › Members`, `line 12`."""
+        """A readable location: `page 4`, `Budget!A5:D9`, `Fees › Members`, `line 12`."""
         if self.page is not None:
             return (
                 f"page {self.page_label} ({self.page})" if self.page_label else f"page {self.page}"
@@ -62,7 +62,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class PageView:
-    """A picture of one page with the places of a quote on it. `png` is `width_px` wide."""
+    """An image of one page with the rectangles of a quote. `png` is `width_px` wide."""
 
     page: int
     page_count: int

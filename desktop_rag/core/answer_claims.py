@@ -1,4 +1,4 @@
-"""The claims of an answer as they are kept with it. Frozen values."""
+"""Claims as they are stored with an answer. Frozen values."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -8,9 +8,9 @@ from desktop_rag.core.claims import CheckedClaim, Difference, DifferenceKind, Ev
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A sentence of an answer that can be checked, at [start, end) of the answer's text.
+    """A checkable sentence of an answer, at [start, end) of the answer's text.
 
-    `n` is the number of the source that has the evidence, 0 without any.
+    `n` is the number of the source that holds the evidence, or 0.
     """
 
     start: int
@@ -20,11 +20,11 @@ class Claim:
 
     @property
     def verdict(self) -> Verdict:
-        """How well the sources back it."""
+        """The verdict of the check."""
         return self.checked.verdict
 
     def to_json(self) -> dict[str, Any]:
-        """As the store keeps it."""
+        """The stored form."""
         return asdict(self)
 
     @classmethod

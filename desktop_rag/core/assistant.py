@@ -1,4 +1,4 @@
-"""Assistants: what a person wants of certain answers, kept by name. Frozen values, pure."""
+"""Assistants: named sets of instructions, a model, collections and filters. Frozen values, pure."""
 
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -13,13 +13,14 @@ LONGEST_INSTRUCTIONS = 4_000
 
 @dataclass(frozen=True, slots=True)
 class Assistant:
-    """Who answers, from what, and how; what is empty is as it is without an assistant.
+    """A named way of answering; empty fields fall back to the behaviour without an assistant.
 
-    `instructions` come after the app's own, which win. The model is named by the address of its
-    endpoint and its name. Without `collection_ids` all documents are asked; `filters`, as in a
-    search but without words, hold for every question. `retrieval` None is that of the settings. One
-    that `is_open` may answer from what the model knows when nothing in the documents is about a
-    question; any other one says so. `uses_memory`: earlier questions and answers may help.
+    `instructions` follow the app's own rules, which take precedence. The model is identified by its
+    endpoint's address and its name. Without `collection_ids` all documents are searched; `filters`,
+    written as in a search but without words, apply to every question. With `retrieval` None the
+    general settings apply. An `is_open` assistant may answer from the model's own knowledge when no
+    document is relevant; others say that nothing was found. With `uses_memory` earlier questions
+    and answers may serve as examples.
     """
 
     assistant_id: str
@@ -35,16 +36,16 @@ class Assistant:
 
     @property
     def has_model(self) -> bool:
-        """Whether a model of its own answers."""
+        """True when the assistant names a model of its own."""
         return bool(self.base_url and self.model)
 
     def to_json(self) -> dict[str, Any]:
-        """The fields by name."""
+        """All fields by name."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, fields: dict[str, Any]) -> "Assistant":
-        """The inverse of `to_json`; of fields added since, the defaults."""
+        """The inverse of `to_json`; fields added since get their defaults."""
         values: dict[str, Any] = dict(fields)
         values["collection_ids"] = tuple(fields["collection_ids"])
         if retrieval := fields.get("retrieval"):
@@ -54,9 +55,10 @@ class Assistant:
 
 
 def validated_assistant(assistant: Assistant) -> Assistant:
-    """The assistant as it can be kept: its texts trimmed, its name on one line.
+    """The assistant ready for storing: texts trimmed, the name on one line.
 
-    AppError, with what to do about it, when it has no name, says too much, or filters by words.
+    Raises AppError, with the way out, for a missing name, texts that are too long, or filters with
+    search words.
     """
     kept = replace(
         assistant,
@@ -77,9 +79,9 @@ def validated_assistant(assistant: Assistant) -> Assistant:
 
 
 def parse_filters(filters: str) -> Query:
-    """What is asked, by an assistant's filters. AppError for words to search for, or a wrong date.
+    """Parse an assistant's filters. Raises AppError for search words or an invalid date.
 
-    A question has words of its own: those here could only be a mistake.
+    Search words come from the question; words in the filters can only be a mistake.
     """
     query = parse_query(filters)
     if query.text:

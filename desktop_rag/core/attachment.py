@@ -1,4 +1,4 @@
-"""Files and images that were attached to a chat, and how they are told. Frozen values, pure."""
+"""Files and images attached to a chat. Frozen values, pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -9,7 +9,7 @@ from desktop_rag.core.errors import AppError
 
 
 class AttachmentKind(StrEnum):
-    """What a model is given of it: its text, or itself."""
+    """The form in which a model receives it: as text or as an image."""
 
     FILE = "file"
     IMAGE = "image"
@@ -17,7 +17,7 @@ class AttachmentKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """A picture as it is sent to a model: the type of its bytes, say `image/png`, and these."""
+    """An image as it is sent to a model: its MIME type, such as `image/png`, and its bytes."""
 
     mime: str
     data: bytes
@@ -25,11 +25,11 @@ class Image:
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """Something attached to a chat.
+    """A file or image attached to a chat.
 
-    The text that was read from it is kept as the document of `document_id`, of `words` words on
-    `pages` pages (0 where there are none); empty for an image in which no text was read, and for
-    one that a conversation from elsewhere speaks of.
+    Its extracted text is stored as the document `document_id`, with `words` words on `pages` pages
+    (0 for formats without pages). `document_id` is empty for an image without text and for an
+    attachment in an imported conversation.
     """
 
     attachment_id: str
@@ -41,17 +41,17 @@ class Attachment:
 
     @property
     def has_text(self) -> bool:
-        """Whether there is text that an answer can cite."""
+        """True when there is text that an answer can cite."""
         return bool(self.document_id)
 
     def extent(self) -> str:
-        """How much there is of it, in words: `3 pages · 1,204 words`."""
+        """Its size in words: `3 pages · 1,204 words`."""
         parts = [_count(self.pages, "page"), _count(self.words, "word")]
         is_image = self.kind is AttachmentKind.IMAGE
         return " · ".join(["image"] * is_image + [part for part in parts if part])
 
     def to_json(self) -> dict[str, Any]:
-        """As the store and exports write it."""
+        """The form in the store and in exports."""
         return asdict(self) | {"kind": self.kind.value}
 
     @classmethod
@@ -62,13 +62,13 @@ class Attachment:
 
 
 def in_words(attachments: Sequence[Attachment]) -> str:
-    """All of them on one line, "" for none: `Attached: lease.pdf (3 pages · 1,204 words)`."""
+    """All attachments on one line: `Attached: lease.pdf (3 pages · 1,204 words)`; "" for none."""
     told = [f"{' '.join(a.name.split())} ({a.extent()})" for a in attachments]
     return f"Attached: {', '.join(told)}" if told else ""
 
 
 def sees_no_images(model: str) -> AppError:
-    """Why an image can't go to a model that takes none, with the ways out."""
+    """The error for a model without image input, with the ways out."""
     return AppError(
         f"{model} sees no images.",
         "Choose another model above the chat, or remove the image and ask again.",

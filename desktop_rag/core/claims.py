@@ -1,11 +1,11 @@
-"""What a check of one claim against its sources found. Frozen values."""
+"""The result of checking one claim against its sources. Frozen values."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 
 class Verdict(StrEnum):
-    """How well the sources back a claim, as it is shown."""
+    """The degree to which the sources support a claim, as it is displayed."""
 
     SUPPORTED = "supported"
     PARTLY = "partly"
@@ -15,7 +15,7 @@ class Verdict(StrEnum):
 
 
 class DifferenceKind(StrEnum):
-    """What it is that the claim and its evidence say differently."""
+    """The kind of detail on which a claim and its evidence differ."""
 
     NUMBER = "number"
     NAME = "name"
@@ -27,10 +27,10 @@ class DifferenceKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Words that disagree, or that only one side has.
+    """Words that disagree, or that only one side contains.
 
-    Spans are [start, end) in the claim and in the source that the evidence is from; None on the
-    side that has nothing in that place.
+    Spans are [start, end) in the claim and in the evidence's source; None on the side without a
+    counterpart.
     """
 
     kind: DifferenceKind
@@ -40,7 +40,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The part [start, end) of a source that comes nearest to a claim; `source` is its index."""
+    """The part [start, end) of a source closest to a claim; `source` is its index."""
 
     source: int
     start: int
@@ -51,8 +51,8 @@ class Evidence:
 class CheckedClaim:
     """The result of a check.
 
-    `support` is the probability, 0 to 1, that the sources say what the claim says. `explanation` is
-    one plain sentence. Without sources, or with nothing to check, there is no evidence.
+    `support` is the probability, 0 to 1, that the sources state the claim. `explanation` is one
+    plain sentence. `evidence` is None without sources or when there was nothing to check.
     """
 
     claim: str

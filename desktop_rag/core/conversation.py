@@ -1,4 +1,4 @@
-"""Conversations, their messages, and the events of an answer on its way. Frozen values."""
+"""Conversations, messages, and the events of an answer in progress. Frozen values."""
 
 import re
 from dataclasses import asdict, dataclass, replace
@@ -10,21 +10,21 @@ from desktop_rag.core.answer_claims import Claim
 from desktop_rag.core.attachment import Attachment
 from desktop_rag.core.domain import Passage
 
-# What to call passages that are shown although nothing seems to be about the question.
+# Heading above passages shown although none seems relevant to the question.
 NEAREST = "Nearest, but probably not about it"
-# What to say of an answer that rests on no document.
+# Label of an answer that is based on no document.
 OWN_KNOWLEDGE = "not from your documents"
 
 
 @dataclass(frozen=True, slots=True)
 class SourceRef:
-    """A numbered source of one answer, as it was shown: kept with the message.
+    """A numbered source of one answer, stored with the message as it was shown.
 
-    `quote` is the exact words of the passage that the citing sentence rests on, at [start, end)
-    of the document's text; empty while the source is listed but not cited. `also_in` says where
-    else the same text stands, as paths or addresses. `document_id` is empty when the document is
-    not in the library, as it may be in a conversation that was imported. With a `query`, a SELECT
-    over tables of the document, `text` is its result, and [start, end) the rows that it rests on.
+    `quote` holds the exact words of the passage that support the citing sentence, at [start, end)
+    of the document's text; it is empty while the source is listed but not cited. `also_in` lists
+    other places with the same text, as paths or addresses. `document_id` is empty for a document
+    outside the library, as in an imported conversation. With a `query`, a SELECT over the
+    document's tables, `text` is the result and [start, end) covers the rows it is based on.
     """
 
     n: int
@@ -45,13 +45,13 @@ class SourceRef:
 
     @property
     def is_in_library(self) -> bool:
-        """Whether there is, or was, a document to go to."""
+        """True when the library has, or had, the document."""
         return bool(self.document_id)
 
     def narrowed(self, start: int, end: int) -> "SourceRef":
-        """The same source with [start, end) of its passage as what is quoted.
+        """The same source with [start, end) of its passage as the quote.
 
-        The result of a query stands nowhere in the document: it stays as it is.
+        A query result occurs nowhere in the document, so it stays unchanged.
         """
         if self.query:
             return self
@@ -66,13 +66,13 @@ class SourceRef:
 
 @dataclass(frozen=True, slots=True)
 class FileCounts:
-    """How many files hold something about a question, and how many of all its answer is from."""
+    """The number of files that match a question, and of those its answer is based on."""
 
     matched: int
     read: int
 
     def in_words(self) -> str:
-        """`12 files matched, 4 read`."""
+        """A short phrase: `12 files matched, 4 read`."""
         few = ("no file", "1 file")
         matched = few[self.matched] if self.matched < len(few) else f"{self.matched:,} files"
         return f"{matched} matched" + (f", {self.read:,} read" if self.read else "")
@@ -80,13 +80,12 @@ class FileCounts:
 
 @dataclass(frozen=True, slots=True)
 class SearchNotes:
-    """What the search made of the question.
+    """The interpretation of a question by the search.
 
-    `asked` is the question as it was understood, when it leaned on those before it, else empty.
-    `repaired` has pairs of a word as written and as it was searched for. `filters` says in words
-    what the search was limited to, without a full stop; `searched` is how many passages that left
-    to choose from. `hints` are sentences on what else may have been meant. `files` is None where
-    they were not counted.
+    `asked` is the standalone form of a follow-up question, else empty. `repaired` pairs each
+    misspelt word with the word searched for. `filters` describes the filters, without a full stop;
+    `searched` counts the passages left after filtering. `hints` are sentences about other possible
+    meanings. `files` is None when files were not counted.
     """
 
     repaired: tuple[tuple[str, str], ...] = ()
@@ -97,7 +96,7 @@ class SearchNotes:
     files: FileCounts | None = None
 
     def in_words(self) -> str:
-        """The same as plain sentences on one line; empty when the question was taken as it is."""
+        """Plain sentences on one line; empty when the question was taken literally."""
         repairs = [f"“{used}” instead of “{written}”" for written, used in self.repaired]
         said = [f"Understood as “{self.asked}”."] if self.asked else []
         said += [f"Searched for {', '.join(repairs)}."] if repairs else []
@@ -106,13 +105,13 @@ class SearchNotes:
         return " ".join(" ".join([*said, *self.hints]).split())
 
     def repair(self, text: str) -> str:
-        """The text with the words that were searched for in place of those written."""
+        """The text with misspelt words replaced by the words searched for."""
         used = dict(self.repaired)
         whole_words = "|".join(map(re.escape, used))
         return re.sub(rf"(?<!\w)(?:{whole_words})(?!\w)", lambda m: used.get(m[0], m[0]), text)
 
     def to_json(self) -> dict[str, Any]:
-        """As the command line and the store write them."""
+        """The form on the command line and in the store."""
         fields: dict[str, Any] = {
             "repaired": [list(pair) for pair in self.repaired],
             "filters": self.filters,
@@ -134,10 +133,10 @@ class SearchNotes:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """What a search found, best first, and what it made of the query if there is anything to say.
+    """Passages found, best first, with notes on the query if there are any.
 
-    `matching` are the chunks of all passages that seem to be about the query. When none is,
-    `is_relevant` is False, and the passages are those that come nearest.
+    `matching` lists the chunks of all passages that seem relevant. When there are none,
+    `is_relevant` is False and `passages` holds the nearest ones.
     """
 
     passages: tuple[Passage, ...]
@@ -147,14 +146,14 @@ class SearchResult:
 
 
 class Role(StrEnum):
-    """Who speaks in a conversation."""
+    """The speaker of a message."""
 
     USER = "user"
     ASSISTANT = "assistant"
 
 
 class MessageState(StrEnum):
-    """How a message ended."""
+    """The outcome of a message."""
 
     DONE = "done"
     STOPPED = "stopped"
@@ -162,7 +161,7 @@ class MessageState(StrEnum):
 
 
 class Feedback(StrEnum):
-    """What the person thinks of an answer."""
+    """The person's opinion of an answer."""
 
     NONE = ""
     LIKED = "liked"
@@ -171,7 +170,7 @@ class Feedback(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PastAnswer:
-    """An earlier answer that served as an example, by its id and the question it answered."""
+    """An earlier answer used as an example: its id and the question it answered."""
 
     interaction_id: str
     question: str
@@ -179,17 +178,14 @@ class PastAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One turn of a conversation. `model` is empty for the person's own and for excerpts.
+    """One turn of a conversation. `model` is empty for the person's turns and for excerpts.
 
-    A failed answer has the error's title and hint in `error_title` and `error_hint`, and what
-    had arrived until then in `text`. When nothing seems to be about the question there are no
-    `sources`, and `nearest` holds the passages that come closest to it. `is_rewritten` says that
-    the person has an answer of their own to the question. `follow_ups` are what they may ask next,
-    `claims` its sentences as they were checked against the sources. An answer that
-    `is_own_knowledge` is the model's own: nothing in the documents was about the question.
-    `remembered` are the earlier answers that were examples for it.
-    A question has the `attachments` that it was asked with.
-    A message of a copied conversation is the `copy_of` the first one, by its id, that was said.
+    A failed answer has `error_title` and `error_hint`, and in `text` the part received before the
+    failure. When no passage seems relevant, `sources` is empty and `nearest` holds the closest
+    passages. `is_rewritten` marks a question for which the person wrote an answer. `follow_ups` are
+    suggested next questions, `claims` the checked sentences. With `is_own_knowledge` the model
+    answered without documents. `remembered` lists the earlier answers given as examples. A question
+    keeps its `attachments`. In a copied conversation `copy_of` is the id of the original message.
     """
 
     message_id: str
@@ -219,9 +215,9 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """A thread of messages; `updated_at` orders the list, below those that are pinned.
+    """A thread of messages; `updated_at` orders the list, below the pinned ones.
 
-    It remembers what was asked last, and of which assistant, "" for none.
+    The last collection and assistant are remembered, "" for none.
     """
 
     conversation_id: str
@@ -234,7 +230,7 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True)
 class QuestionStored:
-    """The question is safe on disk; `conversation` is new when none was given."""
+    """The question is stored; `conversation` is new when none was given."""
 
     conversation: Conversation
     message: Message
@@ -244,8 +240,8 @@ class QuestionStored:
 class SourcesFound:
     """Retrieval is done: these numbered sources go into the prompt.
 
-    `notes` says what the search made of the question, if there is anything to say. Where nothing
-    was found and the model may answer all the same, it does so from its own knowledge.
+    `notes` describes the interpretation of the question, if there is anything to say. With
+    `is_own_knowledge` nothing was found and the model answers from its own knowledge.
     """
 
     sources: tuple[SourceRef, ...]
@@ -255,7 +251,7 @@ class SourcesFound:
 
 @dataclass(frozen=True, slots=True)
 class FileAsked:
-    """A file is asked by itself, after `done` of `total`, of which `found` had something."""
+    """One file is being asked; `done` of `total` are finished, `found` had something to say."""
 
     done: int
     total: int
@@ -265,31 +261,31 @@ class FileAsked:
 
 @dataclass(frozen=True, slots=True)
 class AnswerWaits:
-    """Nothing comes just now; `reason` says in a sentence what is waited for."""
+    """The answer is on hold; `reason` explains in a sentence."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class ThinkingDelta:
-    """More of the model's thinking, kept apart from the answer."""
+    """More of the model's reasoning, kept apart from the answer."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class TextDelta:
-    """More of the answer, as the model wrote it; [n] are not yet validated."""
+    """More of the answer as the model wrote it; its [n] markers are not validated yet."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerDone:
-    """The answer as stored: unknown citations removed, known ones located.
+    """The stored answer: unknown citations removed, known ones located.
 
-    Its state tells whether it was finished, stopped by the person, or failed (with title and
-    hint). It is the last event of every answer.
+    The message's state says if it was finished, stopped or failed (with title and hint). This is
+    the last event of every answer.
     """
 
     message: Message
@@ -297,7 +293,7 @@ class AnswerDone:
 
 @dataclass(frozen=True, slots=True)
 class AnswerChanged:
-    """More is known of an answer that stands: it is stored and takes the place of the former."""
+    """An update to a finished answer, stored in place of the previous version."""
 
     message: Message
 

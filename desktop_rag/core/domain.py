@@ -1,7 +1,7 @@
-"""Sources, collections, documents and passages: the words everything else is written in.
+"""Sources, collections, documents and passages: the vocabulary of the app.
 
-Frozen values and pure functions only, so they can cross threads freely. Times are seconds since
-the epoch.
+Only frozen values and pure functions, so they can cross threads freely. Times are seconds since the
+epoch.
 """
 
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from desktop_rag.core.anchors import HEADING_SEPARATOR, Anchor
 from desktop_rag.core.parsed import ChunkSettings
 
 SearchMode = Literal["hybrid", "lexical", "dense"]
-# What a person is told wherever an endpoint can be chosen to embed documents.
+# The warning shown wherever an embedding endpoint can be chosen.
 EMBEDDED_ELSEWHERE = (
     "The text of all documents is sent to an endpoint; its key is the one entered for its address"
     " as the chat's endpoint."
@@ -21,7 +21,7 @@ EMBEDDED_ELSEWHERE = (
 
 
 class DocumentState(StrEnum):
-    """Every known file is in exactly one of these."""
+    """The state of a known file: exactly one of these."""
 
     WAITING = "waiting"
     READING = "reading"
@@ -34,16 +34,16 @@ class DocumentState(StrEnum):
 
     @property
     def is_searchable(self) -> bool:
-        """Whether its text is there: to be found by words at least."""
+        """True when the text can be found, at least by its words."""
         return self in (DocumentState.SEARCHABLE_BY_WORDS, DocumentState.SEARCHABLE)
 
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """A named set of sources that is asked as one, and how its documents are cut.
+    """A named set of sources, searched as one, with its chunk settings.
 
-    `embedder` is the model that embeds them: a folder, or the address of an endpoint with # and the
-    model's name. Empty is the one of the settings.
+    `embedder` names the embedding model: a folder, or an endpoint address followed by # and a model
+    name. Empty means the model from the settings.
     """
 
     collection_id: str
@@ -53,7 +53,7 @@ class Collection:
 
 
 class SourceState(StrEnum):
-    """Whether a source can be read just now."""
+    """The availability of a source."""
 
     WATCHED = "watched"
     POLLED = "polled"
@@ -62,10 +62,10 @@ class SourceState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SourceRules:
-    """What the person leaves out of a folder, beside what is never taken.
+    """Exclusions a person adds for a folder, on top of the built-in ones.
 
-    `excluded` are patterns as in a .gitignore file, relative to the folder. `max_file_mb` 0 is the
-    limit of the settings.
+    `excluded` holds .gitignore patterns relative to the folder. `max_file_mb` 0 means the limit
+    from the settings.
     """
 
     uses_gitignore: bool = False
@@ -76,9 +76,9 @@ class SourceRules:
 
 @dataclass(frozen=True, slots=True)
 class WebLinks:
-    """Pages of the web as a source. A URL that is a sitemap stands for the pages it lists.
+    """Web pages as a source. The URL of a sitemap stands for the pages it lists.
 
-    At most `page_limit` pages are fetched, again every `refresh_hours` (0: when asked to).
+    At most `page_limit` pages are fetched, and again every `refresh_hours` (0: only on request).
     """
 
     urls: tuple[str, ...]
@@ -88,9 +88,9 @@ class WebLinks:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Something the person chose to be searchable: a folder, a single file, or web links.
+    """A folder, a single file or web links that the person made searchable.
 
-    The `path` of web links is the folder where the app keeps the fetched pages.
+    For web links `path` is the folder with the fetched pages.
     """
 
     source_id: str
@@ -104,7 +104,7 @@ class Source:
 
     @property
     def name(self) -> str:
-        """What to call it: the name of the folder or file, or the first link."""
+        """The display name: the name of the folder or file, or the first link."""
         if self.links is None:
             return self.path.name or str(self.path)
         more = len(self.links.urls) - 1
@@ -113,7 +113,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class FileStat:
-    """What tells one state of a file from another without reading it."""
+    """File metadata that reveals a change without reading the file."""
 
     size_bytes: int
     mtime_ns: int
@@ -124,10 +124,9 @@ class FileStat:
 class Document:
     """A known file without its text, as the library page shows it.
 
-    A document inside another one, such as an attachment, has a `parent_id` and the `part` that
-    leads to it; its path is the file of the parent. A page of the web has its `url`; its path is
-    the copy that was read. `chunking` tells how it was cut, `readers` which generation of readers
-    read it.
+    A document inside another, such as an attachment, has a `parent_id` and the `part` that leads to
+    it; its path is the parent's file. A web page has a `url`; its path is the stored copy.
+    `chunking` is the signature of the chunk settings used, `readers` the version of the readers.
     """
 
     document_id: str
@@ -151,12 +150,14 @@ class Document:
 
     @property
     def is_forgotten(self) -> bool:
-        """Whether the library no longer knows it, unlike one that is gone but kept for a while."""
+        """True when the library has dropped it, unlike a document that is gone but kept for a
+        while.
+        """
         return self.state is DocumentState.GONE and not self.gone_at
 
     @property
     def name(self) -> str:
-        """What to call it in a list: the file's name with the part, or the address of a page."""
+        """The name in a list: the file name with the part, or the address of a page."""
         if self.url:
             return self.url
         return f"{self.path.name}{HEADING_SEPARATOR}{self.part}" if self.part else self.path.name
@@ -164,10 +165,10 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A search result: a piece of a document with its place and score (higher is better).
+    """A search result: a piece of a document with its location and score (higher is better).
 
-    `relevance` is the calibrated probability that it is about the question at all. `also_in` says
-    where else the same text stands, as paths or addresses.
+    `relevance` is the calibrated probability that it concerns the question. `also_in` lists other
+    places with the same text, as paths or addresses.
     """
 
     chunk_id: int
@@ -187,7 +188,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class EndpointReport:
-    """What testing an endpoint found: `models` it offers and whether the chosen one answered."""
+    """The result of testing an endpoint: its `models`, and `is_ok` if the chosen one answered."""
 
     title: str
     hint: str

@@ -1,12 +1,12 @@
-"""The one error people are shown. Everything else that is raised is our bug and stays loud."""
+"""The one error shown to people. Every other exception is a bug and is not caught."""
 
 
 class AppError(Exception):
-    """The world's fault: something the person can understand and act on.
+    """A failure outside the app that the person can understand and act on.
 
-    `title` says what happened in one plain sentence, `hint` says the way out. Both are shown as
-    plain text, so they may hold file names and server messages. Raise it at the edge where the
-    foreign error appears, `from` that error. It may be raised on any thread.
+    `title` states in one plain sentence what happened, `hint` the way out. Both are shown as plain
+    text and may contain file names and server messages. Raise it where the foreign exception
+    appears, `from` that exception, on any thread.
     """
 
     def __init__(self, title: str, hint: str = "") -> None:

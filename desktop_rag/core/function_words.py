@@ -1,7 +1,7 @@
-"""Words that ask and join but say nothing of what is asked for. Any thread.
+"""Function words of a question, which carry no subject. Any thread.
 
-They mislead a search by words: "why" and "does" are rare in what people write down, and count as
-much as the subject.
+They mislead lexical search: "why" and "does" are rare in documents, so BM25 would weigh them like
+the subject.
 """
 
 import tomllib
@@ -10,41 +10,44 @@ from functools import cache
 
 from desktop_rag.core.paths import resources_dir
 
-# What tells a language: so many of its words, and such a share of all.
-_LEAST_WORDS = 3
-_LEAST_SHARE = 0.2
-_AHEAD = 1.5
+# A language is recognised by this many of its function words and this share of all words.
+_MIN_WORDS = 3
+_MIN_SHARE = 0.2
+_MIN_LEAD = 1.5
 
 
 def function_words(words: Sequence[str]) -> frozenset[str]:
-    """Those of a question's words that only ask and join; never all of them.
+    """The function words among a question's words; never all of them.
 
-    `words` as written. The language is the one whose list holds most of them, the first of equals,
-    so that "die" is an article beside other German words only.
+    `words` are as written. The language is the one whose list matches most words, the first on a
+    tie, so that "die" is an article only beside other German words.
     """
     folded = {word: word.casefold().replace("’", "'") for word in words}
     best = max(
-        _lists().values(), key=lambda known: sum(plain in known for plain in folded.values())
+        _words_by_language().values(),
+        key=lambda known: sum(plain in known for plain in folded.values()),
     )
     found = frozenset(word for word, plain in folded.items() if plain in best)
     return found if len(found) < len(folded) else frozenset()
 
 
 def language_of(words: Sequence[str]) -> str:
-    """The code of the language that most of the words only join and point in; "" when not clear.
+    """The code of the language with the most function words; "" when it is unclear.
 
-    It is clear when no other language has any of them, or when there are three, a fifth of the
-    words, and half as many again as of any other language.
+    The result is clear when no other language matches at all, or with three matches that make up a
+    fifth of the words and exceed the second-best language by half.
     """
     folded = [word.casefold().replace("’", "'") for word in words]
-    hits = {code: sum(word in known for word in folded) for code, known in _lists().items()}
+    hits = {
+        code: sum(word in known for word in folded) for code, known in _words_by_language().items()
+    }
     best, second = sorted(hits, key=hits.__getitem__, reverse=True)[:2]
-    is_many = hits[best] >= max(_LEAST_WORDS, _LEAST_SHARE * len(folded), _AHEAD * hits[second])
+    is_many = hits[best] >= max(_MIN_WORDS, _MIN_SHARE * len(folded), _MIN_LEAD * hits[second])
     return best if is_many or (hits[best] and not hits[second]) else ""
 
 
 @cache
-def _lists() -> dict[str, frozenset[str]]:
+def _words_by_language() -> dict[str, frozenset[str]]:
     path = resources_dir() / "retrieval" / "function_words.toml"
     tables = tomllib.loads(path.read_text(encoding="utf-8"))
     return {code: frozenset(words.split()) for code, words in tables.items()}

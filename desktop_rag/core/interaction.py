@@ -1,4 +1,4 @@
-"""What is remembered of a question and how it was answered. Frozen values."""
+"""A question and its answer as remembered for later. Frozen values."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -7,7 +7,7 @@ from desktop_rag.core.conversation import Feedback, Message, MessageState
 
 
 class InteractionOutcome(StrEnum):
-    """How an interaction ended."""
+    """The outcome of an interaction."""
 
     DONE = "done"
     STOPPED = "stopped"
@@ -19,9 +19,9 @@ class InteractionOutcome(StrEnum):
 class Interaction:
     """A question with its answer; its id is that of the answer's message.
 
-    `asked` is the question as it was understood, `model` empty for excerpts. `has_several_steps`
-    says that files, or the parts of one, were asked one by one. `feedback` is what the person
-    thinks of it now.
+    `asked` is the standalone form of the question; `model` is empty for excerpts.
+    `has_several_steps` marks answers assembled from several files or parts. `feedback` is the
+    person's current opinion.
     """
 
     interaction_id: str
@@ -38,7 +38,7 @@ class Interaction:
 
 
 def outcome_of(answer: Message) -> InteractionOutcome:
-    """How it ended. An answer that could cite nothing of what was found has found nothing."""
+    """The outcome of an answer. Without a single citation it counts as nothing found."""
     if answer.state is MessageState.STOPPED:
         return InteractionOutcome.STOPPED
     if answer.state is MessageState.FAILED:

@@ -1,4 +1,4 @@
-"""What the library tells: progress, changes and notices. Frozen values."""
+"""Events of the library: progress, changes and notices. Frozen values."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -7,7 +7,7 @@ from desktop_rag.core.domain import Document, DocumentState, Source
 
 
 class Stage(StrEnum):
-    """What the indexer is doing now."""
+    """The current activity of the indexer."""
 
     IDLE = "idle"
     SCANNING = "scanning"
@@ -33,33 +33,33 @@ class IndexProgress:
 
 @dataclass(frozen=True, slots=True)
 class DocumentCounts:
-    """How many documents of a source (or of all) are in each state."""
+    """The number of documents in each state, of one source or of all."""
 
     by_state: dict[DocumentState, int] = field(default_factory=dict[DocumentState, int])
 
     @property
     def total(self) -> int:
-        """All known files but those that are gone."""
+        """All known files except those that are gone."""
         return sum(n for state, n in self.by_state.items() if state is not DocumentState.GONE)
 
     @property
     def searchable(self) -> int:
-        """Those that can be found, by words at least."""
+        """Documents that can be found, at least by their words."""
         return sum(n for state, n in self.by_state.items() if state.is_searchable)
 
     @property
     def unread(self) -> int:
-        """Those whose turn to be read is still to come."""
+        """Documents still to be read."""
         return self.of(DocumentState.WAITING) + self.of(DocumentState.READING)
 
     def of(self, state: DocumentState) -> int:
-        """How many are in this state."""
+        """The number of documents in a state."""
         return self.by_state.get(state, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeSummary:
-    """What one look at a source found, in numbers of files."""
+    """The result of one scan of a source, in numbers of files."""
 
     added: int = 0
     changed: int = 0
@@ -69,11 +69,11 @@ class ChangeSummary:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing had changed."""
+        """True when nothing changed."""
         return not (self.added or self.changed or self.moved or self.gone)
 
     def label(self) -> str:
-        """One line: `+3, ~1, −2, 1,198 unchanged`; moved files are named only if there are any."""
+        """One line: `+3, ~1, −2, 1,198 unchanged`; moved files appear only if there are any."""
         moved = f", {self.moved:,} moved" if self.moved else ""
         counts = f"+{self.added:,}, ~{self.changed:,}, −{self.gone:,}"
         return f"{counts}{moved}, {self.unchanged:,} unchanged"
@@ -81,7 +81,7 @@ class ChangeSummary:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Files of a folder that would not be read, and why; a few of their paths as examples."""
+    """Files of a folder that would be skipped, with the reason and a few example paths."""
 
     reason: str
     files: int
@@ -90,10 +90,10 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class FolderPreview:
-    """What adding a folder would mean.
+    """The estimated effect of adding a folder.
 
-    `seconds` is a rough estimate of the time until all of it is searchable by meaning. With
-    `is_complete` False the counting was stopped on the way.
+    `seconds` is a rough estimate until all of it is searchable by meaning. With `is_complete` False
+    counting was stopped early.
     """
 
     files: int
@@ -106,7 +106,7 @@ class FolderPreview:
 
 @dataclass(frozen=True, slots=True)
 class SourceScanned:
-    """A source was compared with the disk (or with the web), and this is what was found."""
+    """A source was compared with the disk or the web, with this result."""
 
     source_id: str
     summary: ChangeSummary
@@ -114,28 +114,28 @@ class SourceScanned:
 
 @dataclass(frozen=True, slots=True)
 class ProgressChanged:
-    """Indexing moved on. Sent a few times a second at most."""
+    """Indexing progressed. Sent a few times a second at most."""
 
     progress: IndexProgress
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentsChanged:
-    """The state of these documents changed (or they are new, or gone: then state is GONE)."""
+    """The state of these documents changed; new ones are included, removed ones have state GONE."""
 
     documents: tuple[Document, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class SourcesChanged:
-    """A source was added, removed, or went offline or came back."""
+    """A source was added, removed, went offline or came back."""
 
     sources: tuple[Source, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Something the person should know that stops nothing: shown until dismissed."""
+    """A message that interrupts nothing and stays until dismissed."""
 
     title: str
     hint: str = ""

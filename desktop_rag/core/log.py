@@ -21,15 +21,15 @@ def redact(text: str) -> str:
 
 
 class RedactingFormatter(logging.Formatter):
-    """Formats a record, traceback included, and removes what looks like a key."""
+    """Formats a record, traceback included, and removes everything that looks like a key."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The finished line; runs on whichever thread logs."""
+        """The finished line; runs on the thread that logs."""
         return redact(super().format(record))
 
 
 def start_logging(folder: Path) -> None:
-    """Write this package's records to a rotating file, warnings and worse of others too."""
+    """Write this package's records, and warnings of other packages, to a rotating file."""
     handler = RotatingFileHandler(
         folder / "desktop-rag.log", maxBytes=2_000_000, backupCount=10, encoding="utf-8"
     )

@@ -1,7 +1,7 @@
-"""What is known of a model at an endpoint, measured or learned from what it refused. Pure.
+"""The capabilities of a model at an endpoint, measured or learned from its errors. Pure.
 
-Every request is shaped by it (`request_shape`); what is not known is None, and then the
-most usual is assumed.
+Every request is shaped by them (`request_shape`). Unknown values are None, and common defaults
+apply.
 """
 
 import dataclasses
@@ -10,23 +10,23 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-# What is counted outside of these is no count of a whole request: some servers leave out what they
-# still know from before.
+# Token ratios outside this range are not counts of a whole request: some servers leave out tokens
+# they have cached.
 LEAST_RATIO, MOST_RATIO = 0.5, 3.0
 
 
 class Thinking(StrEnum):
-    """How a model's thinking comes apart from its answer."""
+    """The way a model separates its reasoning from its answer."""
 
     NONE = "none"
     TAGS = "tags"  # <think>…</think> before the answer
-    END_TAG = "end_tag"  # the server keeps the first tag to itself: only </think> comes
+    END_TAG = "end_tag"  # the server strips the opening tag: only </think> arrives
     REASONING_CONTENT = "reasoning_content"
     REASONING = "reasoning"
 
 
 class LengthField(StrEnum):
-    """What the longest answer is called in a request."""
+    """The request field that limits the length of an answer."""
 
     MAX_TOKENS = "max_tokens"
     MAX_COMPLETION_TOKENS = "max_completion_tokens"
@@ -34,11 +34,13 @@ class LengthField(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ModelProfile:
-    """`examined_at` is 0 while nothing was measured; single facts may be learned all the same.
+    """Measured capabilities of a model.
 
-    `tokens_ratio` is how many tokens the server counts for each one that `core.text` estimates, 0
-    if not known. `context_tokens` is the longest request that was read whole, 0 if not known; with
-    `is_context_open` longer ones were not tried. `stated_tokens` is what the server says of it.
+    `examined_at` is 0 before the examination; single values may have been learned by then.
+    `tokens_ratio` is the server's token count divided by the estimate of `core.text`, 0 if unknown.
+    `context_tokens` is the longest request that was read in full, 0 if unknown; with
+    `is_context_open` longer ones were not tried. `stated_tokens` is the context length that the
+    server reports.
     """
 
     examined_at: float = 0.0
@@ -58,25 +60,29 @@ class ModelProfile:
 
     @property
     def is_examined(self) -> bool:
-        """Whether it was measured, not only learned from."""
+        """True when the model was examined, not only learned about."""
         return self.examined_at > 0
 
     def findings(self) -> tuple[str, ...]:
-        """What was found, in plain sentences, the most important first."""
+        """The findings in plain sentences, the most important first."""
         answers = (
-            self._length_in_words(),
-            _said(self.takes_system, "", "Takes no system message: it is sent with the question."),
-            _said(self.must_alternate, "Wants question and answer in turn: turns are joined.", ""),
-            _said(self.streams, "", "Sends answers whole, not piece by piece."),
+            self._context_sentence(),
+            _sentence(
+                self.takes_system, "", "Takes no system message: it is sent with the question."
+            ),
+            _sentence(
+                self.must_alternate, "Wants question and answer in turn: turns are joined.", ""
+            ),
+            _sentence(self.streams, "", "Sends answers whole, not piece by piece."),
             _THINKING.get(self.thinking, "") if self.thinking else "",
-            _said(self.counts_usage, "", "Does not count tokens: they are estimated."),
-            _said(self.takes_json, "Writes JSON on request.", "Has no JSON mode."),
-            _said(self.takes_images, "Sees images.", "Sees no images."),
-            _said(self.embeds, "Makes vectors too.", ""),
+            _sentence(self.counts_usage, "", "Does not count tokens: they are estimated."),
+            _sentence(self.takes_json, "Writes JSON on request.", "Has no JSON mode."),
+            _sentence(self.takes_images, "Sees images.", "Sees no images."),
+            _sentence(self.embeds, "Makes vectors too.", ""),
         )
         return tuple(answer for answer in answers if answer)
 
-    def _length_in_words(self) -> str:
+    def _context_sentence(self) -> str:
         if not self.context_tokens:
             return ""
         more = " or more" if self.is_context_open else ""
@@ -85,17 +91,17 @@ class ModelProfile:
         return f"{read}; the server states {self.stated_tokens:,}." if is_other else f"{read}."
 
     def to_json(self) -> dict[str, Any]:
-        """What is known, as JSON fields; what is not is left out."""
+        """The known values as JSON fields."""
         empty = ModelProfile()
         fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         return {name: value for name, value in fields.items() if value != getattr(empty, name)}
 
     @classmethod
     def from_json(cls, fields: Mapping[str, object]) -> "ModelProfile":
-        """The inverse of `to_json`; values of the wrong kind count as not known."""
+        """The inverse of `to_json`; values of the wrong type count as unknown."""
         known: dict[str, Any] = {}
         for name, value in fields.items():
-            take = _KINDS.get(name)
+            take = _DECODERS.get(name)
             if take and (taken := take(value)) is not None:
                 known[name] = taken
         return cls(**known)
@@ -103,7 +109,7 @@ class ModelProfile:
 
 @dataclass(frozen=True, slots=True)
 class ExaminationChanged:
-    """The examination of a model began, or ended."""
+    """The examination of a model started or ended."""
 
     base_url: str
     model: str
@@ -118,7 +124,7 @@ _THINKING = {
 }
 
 
-def _said(is_so: bool | None, yes: str, no: str) -> str:
+def _sentence(is_so: bool | None, yes: str, no: str) -> str:
     return "" if is_so is None else yes if is_so else no
 
 
@@ -147,7 +153,7 @@ def _length_field(value: object) -> LengthField | None:
     return LengthField(value) if value in list(LengthField) else None
 
 
-_KINDS = {
+_DECODERS = {
     "examined_at": _moment,
     "context_tokens": _count,
     "stated_tokens": _count,

@@ -1,4 +1,4 @@
-"""What parsing and cutting make of a file: text with its places, and chunks.
+"""Parsed documents and chunks: text with its locations.
 
 Frozen values. Offsets are indices into a document's extracted text, in code points, end exclusive.
 """
@@ -11,7 +11,7 @@ from desktop_rag.core.anchors import Anchor
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """From `offset` on, until the next mark, the text stands at `anchor`."""
+    """The text from `offset` up to the next mark is at `anchor`."""
 
     offset: int
     anchor: Anchor
@@ -19,7 +19,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A heading of the document's outline; its section runs from `offset` (its own line)."""
+    """A heading of the document's outline; its section starts at `offset`, its own line."""
 
     offset: int
     level: int
@@ -28,7 +28,7 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class TableHeader:
-    """The rows in [start, end) stand under this header row, which is embedded with each chunk."""
+    """A header row for the rows in [start, end); it is embedded with each of their chunks."""
 
     start: int
     end: int
@@ -37,10 +37,10 @@ class TableHeader:
 
 @dataclass(frozen=True, slots=True)
 class ParsedPart:
-    """Something inside a file that is a document of its own, such as an attachment.
+    """A document inside a file, such as an attachment.
 
-    `name` is the way to it: `report.pdf`, or `forwarded.eml › report.pdf`. Without a `document`,
-    `refusal` says why there is none.
+    `name` is the path to it: `report.pdf`, or `forwarded.eml › report.pdf`. Without a `document`,
+    `refusal` gives the reason.
     """
 
     name: str
@@ -50,10 +50,10 @@ class ParsedPart:
 
 @dataclass(frozen=True, slots=True)
 class ParsedDocument:
-    """What a parser made of one file.
+    """The result of parsing one file.
 
-    Marks, headings and table headers are in rising order of offset. `language` is a two-letter
-    code, empty where it can't be told.
+    Marks, headings and table headers are sorted by offset. `language` is a two-letter code, empty
+    when it could not be detected.
     """
 
     format: str
@@ -72,11 +72,11 @@ ChunkMethod = Literal["structure", "tokens", "words"]
 
 @dataclass(frozen=True, slots=True)
 class ChunkSettings:
-    """How the documents of a collection are cut.
+    """The chunk settings of a collection.
 
-    `structure` follows headings, paragraphs and sentences; `tokens` counts tokens and looks at
-    words only; `words` makes pieces of up to 1,000 characters. `max_tokens` 0 is what the embedder
-    takes. `overlap_tokens` of a chunk stand in the next one too.
+    `structure` follows headings, paragraphs and sentences; `tokens` counts tokens and respects only
+    word boundaries; `words` makes chunks of up to 1,000 characters. `max_tokens` 0 means the
+    embedder's limit. `overlap_tokens` of a chunk are repeated in the next.
     """
 
     method: ChunkMethod = "structure"
@@ -86,12 +86,12 @@ class ChunkSettings:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A piece of a document that fits the embedder, with where it stands.
+    """A piece of a document that fits the embedder, with its location.
 
-    `text` is exactly document text [start, end); neighbours may overlap. `context` is what stands
-    above the passage when it is embedded: title, heading path and the header row of a table.
-    `content_hash` is the hash of what is embedded, so equal content needs only one vector. The
-    chunks before and after it are those with the `position` before and after.
+    `text` is exactly document text [start, end); neighbours may overlap. `context` is prepended for
+    embedding: title, heading path and the header row of a table. `content_hash` covers the embedded
+    text, so equal content needs only one vector. Chunks are numbered by `position` in reading
+    order.
     """
 
     position: int
@@ -104,10 +104,10 @@ class Chunk:
 
     @property
     def embedded_text(self) -> str:
-        """What the embedder sees: the context gives a short passage its subject."""
+        """The embedder's input: the context gives a short passage its subject."""
         return embedded_text(self.context, self.text)
 
 
 def embedded_text(context: str, text: str) -> str:
-    """The context above the passage; only embedded, never shown as the passage."""
+    """The context followed by the passage; used for embedding only, never shown."""
     return f"{context}\n{text}" if context else text

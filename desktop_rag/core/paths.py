@@ -1,4 +1,4 @@
-"""Where the app keeps its files. Pure: nothing is created until `Home.create`."""
+"""The files and folders of the app. Pure: nothing is created before `Home.create`."""
 
 import os
 from dataclasses import dataclass
@@ -30,12 +30,12 @@ class Home:
 
     @property
     def model_profiles(self) -> Path:
-        """What was measured of chat models, JSON; lost, it is measured again."""
+        """Measured capabilities of chat models, JSON; measured again if lost."""
         return self.root / "models.json"
 
     @property
     def spending(self) -> Path:
-        """What each endpoint cost today, JSON."""
+        """Today's spending per endpoint, JSON."""
         return self.root / "spending.json"
 
     @property
@@ -45,31 +45,31 @@ class Home:
 
     @property
     def backups(self) -> Path:
-        """The only folder the database engine itself may write to besides its own file."""
+        """The only folder the database engine may write to, apart from its own file."""
         return self.root / "backups"
 
     @property
     def pages(self) -> Path:
-        """Where fetched web pages are kept, a folder for each source of links."""
+        """Fetched web pages, one folder per source of links."""
         return self.root / "pages"
 
     @property
     def rewrites(self) -> Path:
-        """Where the person's own answers are kept, as Markdown files; made with the first one."""
+        """Answers written by the person, as Markdown files; created with the first one."""
         return self.root / "rewrites"
 
     @property
     def prompts(self) -> Path:
-        """The prompts the person keeps, as Markdown files; made when they are first looked at."""
+        """The person's saved prompts, as Markdown files; created on first use."""
         return self.root / "prompts"
 
     @property
     def socket(self) -> Path:
-        """Where a running app listens for the verbs of the command line."""
+        """The socket on which a running app answers the command line."""
         return self.root / "app.sock"
 
     def create(self) -> None:
-        """Make the folders, readable by this user only; AppError when that is not possible."""
+        """Create the folders, readable by this user only. Raises AppError when that fails."""
         try:
             for folder in (self.root, self.logs, self.backups, self.pages):
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -84,14 +84,14 @@ class Home:
 
 
 def find_home() -> Home:
-    """DESKTOP_RAG_HOME if set, else the platform's place for user data."""
+    """DESKTOP_RAG_HOME if set, else the platform's folder for user data."""
     if chosen := os.environ.get(HOME_VARIABLE):
         return Home(Path(chosen).expanduser().absolute())
     return Home(Path(platformdirs.user_data_dir(APP_NAME, appauthor=False)))
 
 
 def resources_dir() -> Path:
-    """Models, themes, icons and the demo library: inside the installed package or the checkout."""
+    """Models, themes, icons and the demo library, inside the installed package or the checkout."""
     package = Path(__file__).resolve().parent.parent
     installed = package / "resources"
     return installed if installed.is_dir() else package.parent / "resources"

@@ -1,4 +1,4 @@
-"""The places of a document's text, and how the store keeps them. Pure, any thread."""
+"""Locations of spans in a document's text, and their stored form. Pure, any thread."""
 
 import json
 import re
@@ -12,15 +12,15 @@ from desktop_rag.core.anchors import HEADING_SEPARATOR, Anchor
 from desktop_rag.core.parsed import Heading, Mark, ParsedDocument, TableHeader
 
 _RANGE = re.compile(r"^([A-Z]+)(\d+)(?::([A-Z]+)(\d+))?$")
-# Nobody reads a longer path of headings, and a hostile file could nest them without end.
+# Longer heading paths are of no use, and a hostile file could nest them without end.
 _MAX_DEPTH = 16
 
 
 class Places:
-    """The anchors of a document, by offset."""
+    """Maps offsets of a document's text to anchors."""
 
     def __init__(self, marks: Sequence[Mark], headings: Sequence[Heading]) -> None:
-        """Both in rising order of offset."""
+        """Marks and headings are sorted by offset."""
         self._marks = marks
         self._offsets = [mark.offset for mark in marks]
         self._headings = headings
@@ -28,7 +28,7 @@ class Places:
         self._parents = _parents(headings)
 
     def anchor(self, start: int, end: int) -> Anchor:
-        """The exact place of the text [start, end): where it begins, and all of its cells."""
+        """The location of the text [start, end): where it begins, and all of its cells."""
         index = bisect_right(self._offsets, start) - 1
         first = self._marks[index].anchor if index >= 0 else Anchor()
         if first.cells:
@@ -39,7 +39,7 @@ class Places:
         return first
 
     def path(self, offset: int) -> tuple[str, ...]:
-        """The titles of the headings that the text at `offset` stands under, outermost first."""
+        """The titles of the headings above `offset`, outermost first."""
         path: list[str] = []
         index = bisect_right(self._heading_offsets, offset) - 1
         while index >= 0 and len(path) < _MAX_DEPTH:
@@ -47,8 +47,8 @@ class Places:
             index = self._parents[index]
         return tuple(reversed(path))
 
-    def borders(self) -> Iterator[int]:
-        """Offsets at which another page, slide or sheet begins."""
+    def boundaries(self) -> Iterator[int]:
+        """The offsets at which a new page, slide or sheet begins."""
         for (_, before), (offset, here) in pairwise(zip(self._offsets, self._marks, strict=True)):
             if _leaf(before.anchor) != _leaf(here.anchor):
                 yield offset
@@ -65,19 +65,19 @@ def _leaf(anchor: Anchor) -> tuple[int | None, int | None, str | None]:
 
 
 def _parents(headings: Iterable[Heading]) -> list[int]:
-    """For each heading the index of the one it stands under, -1 for none."""
+    """The index of the enclosing heading for each heading, -1 for none."""
     parents: list[int] = []
-    open_ones: list[tuple[int, int]] = []
+    ancestors: list[tuple[int, int]] = []
     for index, heading in enumerate(headings):
-        while open_ones and open_ones[-1][0] >= heading.level:
-            open_ones.pop()
-        parents.append(open_ones[-1][1] if open_ones else -1)
-        open_ones.append((heading.level, index))
+        while ancestors and ancestors[-1][0] >= heading.level:
+            ancestors.pop()
+        parents.append(ancestors[-1][1] if ancestors else -1)
+        ancestors.append((heading.level, index))
     return parents
 
 
 def join_cells(ranges: Sequence[str]) -> str:
-    """The smallest range that holds all: `A5:D5` and `A9:E9` → `A5:E9`."""
+    """The smallest range that covers all: `A5:D5` and `A9:E9` → `A5:E9`."""
     if len(ranges) == 1:
         return ranges[0]
     columns: list[str] = []
@@ -88,19 +88,19 @@ def join_cells(ranges: Sequence[str]) -> str:
             return ranges[0]
         columns += (match[1], match[3] or match[1])
         rows += (int(match[2]), int(match[4] or match[2]))
-    # Columns compare by length first: Z comes before AA.
+    # Shorter column names sort first: Z precedes AA.
     ordered = sorted(columns, key=lambda column: (len(column), column))
     return f"{ordered[0]}{min(rows)}:{ordered[-1]}{max(rows)}"
 
 
-# In the store a list of marks, headings or table headers is a column for each field that any of
-# them has: {"marks": {"offset": […], "page": […]}, …}. Offsets are kept as their differences;
-# what repeats, such as the name of a sheet, as [values, index of each].
+# The stored form has one column per field: {"marks": {"offset": […], "page": […]}, …}. Offsets are
+# delta-encoded; repetitive values, such as sheet names, are dictionary-encoded as [values, index of
+# each].
 _KINDS = {"marks": "offset", "headings": "offset", "table_headers": "start"}
 
 
 def places_to_json(document: ParsedDocument) -> str:
-    """Marks, headings and table headers as one text, empty when there are none."""
+    """Marks, headings and table headers as one JSON text; "" when there are none."""
     rows: dict[str, list[dict[str, Any]]] = {
         "marks": [{"offset": m.offset, **m.anchor.to_json()} for m in document.marks],
         "headings": [
@@ -118,7 +118,7 @@ def places_to_json(document: ParsedDocument) -> str:
 def places_from_json(
     text: str,
 ) -> tuple[tuple[Mark, ...], tuple[Heading, ...], tuple[TableHeader, ...]]:
-    """The inverse of `places_to_json`; of an empty text nothing."""
+    """The inverse of `places_to_json`; an empty text gives empty tuples."""
     columns: dict[str, dict[str, list[Any]]] = json.loads(text) if text else {}
     rows = {kind: list(_rows(columns.get(kind, {}), order)) for kind, order in _KINDS.items()}
     marks = (Mark(row.pop("offset"), Anchor.from_json(row)) for row in rows["marks"])

@@ -1,4 +1,4 @@
-"""What a person typed to search: the question, phrases, words to leave out, filters. Pure."""
+"""The query syntax: question text, phrases, excluded words and filters. Pure."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -8,24 +8,24 @@ from datetime import date
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.terms import terms
 
-# A straight quotation mark after a letter or a digit is an inch or a mistake.
+# A straight quotation mark after a letter or digit is an inch sign or a typo.
 _QUOTED = r'(?:(?<![0-9A-Za-z])"[^"]*"(?![0-9A-Za-z])|“[^“”„]*”|„[^“”„]*[“”]|”[^“”„]*”|«[^«»]*»)'
 _OPENING = '"“”„«'
 FILTERS = ("file", "type", "folder", "collection", "after", "before")
 DATES = ("after", "before")
 _KEYS = "|".join(FILTERS)
 _PART = re.compile(
-    # In a list that was pasted, a minus at the start of a line is a bullet.
+    # In a pasted list a minus at the start of a line is a bullet.
     rf"(?:\A|(?<=[ \t\xa0]))-(?:(?P<excluded_phrase>{_QUOTED})"
     rf"|(?!(?i:{_KEYS}):)(?P<excluded>[^\W\d_][^\s\"“”„«»]*))"
-    # file:// begins an address, and std::vector has no filter in it.
+    # file:// starts an address, and std::vector contains no filter.
     rf"|(?:\A|(?<=\s))(?P<key>(?i:{_KEYS})):(?!//)(?P<value>{_QUOTED}|[^\s\"“”„«»:][^\s\"“”„«»]*)"
     rf"|(?P<phrase>{_QUOTED})"
 )
-# What ends a sentence or a clause is no part of the name before it.
-_AFTER_WORDS = ".,;:!?"
+# Punctuation at the end of a sentence or clause is not part of the name before it.
+_TRAILING_PUNCTUATION = ".,;:!?"
 _DATE = re.compile(r"([0-9]{4})(?:-([0-9]{1,2})(?:-([0-9]{1,2}))?)?")
-# What people call formats that have another name or several endings.
+# Common names of formats that have another name here, or several file endings.
 _FORMATS = {
     "excel": ("spreadsheet",),
     "powerpoint": ("slides", "ppt", "pps"),
@@ -35,18 +35,18 @@ _FORMATS = {
     "email": ("e-mail", "outlook message"),
     "mail": ("e-mail", "outlook message"),
 }
-_LEAST_PHRASE = 2
+_MIN_PHRASE_WORDS = 2
 _QUESTION_MARKS = ("?", "？", "؟")
-_LONGEST_SEARCH = 20
+_MAX_SEARCH_WORDS = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """Which documents are asked. Items of one kind are alternatives, different kinds all hold.
+    """Document filters. Items of one kind are alternatives; different kinds must all hold.
 
-    `files`, `folders` and `collections` are as typed: a name or a part of a path, in which a star
-    stands for anything. `types` are in small letters without a dot: endings, or what formats are
-    called. `after` is the first day that counts, `before` the first one that doesn't.
+    `files`, `folders` and `collections` are as typed: a name or part of a path, with * as a
+    wildcard. `types` are lower-case file endings without a dot, or names of formats. `after` is the
+    first day included, `before` the first day excluded.
     """
 
     files: tuple[str, ...] = ()
@@ -58,16 +58,16 @@ class Filters:
 
     @property
     def is_empty(self) -> bool:
-        """Every document is asked."""
+        """True when every document may be searched."""
         return self == Filters()
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A parsed query. `text` is what is asked: without filters, excluded words and quotes.
+    """A parsed query. `text` is the question without filters, excluded words and quotes.
 
-    `phrases`, of two words or more, stay in `text` and must occur as they stand; none of the words
-    and phrases `excluded` may occur.
+    `phrases`, of two words or more, stay in `text` and must occur verbatim; none of the `excluded`
+    words and phrases may occur.
     """
 
     text: str
@@ -77,52 +77,51 @@ class Query:
 
     @property
     def has_words(self) -> bool:
-        """There is a letter or a digit to search for."""
+        """True when there is a letter or digit to search for."""
         return any(character.isalnum() for character in self.text)
 
     @property
     def is_only_filters(self) -> bool:
-        """Something is filtered or excluded, and no word is left to be asked."""
+        """True when the query filters or excludes but contains no search word."""
         is_narrowed = bool(self.excluded) or not self.filters.is_empty
         return is_narrowed and not self.has_words
 
 
 def strip_invalid_characters(text: str) -> str:
-    """The text without what neither models nor databases take: NULs, halves of surrogate pairs.
+    """Replace characters that models and databases reject: NULs and lone surrogates.
 
-    Such halves stand for bytes in another encoding on the command line.
+    Lone surrogates come from bytes in another encoding on the command line.
     """
     whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return whole.replace("\0", " ")
 
 
 def parse_query(text: str) -> Query:
-    """Take a query apart.
+    """Parse a query.
 
     Filters are `file:report.pdf`, `type:pdf`, `folder:contracts`, `collection:Work`,
-    `after:2024-01-31` and `before:2024-05`, quoted where the value has a space or a comma in
-    it: `type:pdf,docx` are two types. A star at either end of a name says nothing. `after:` takes
-    in its day, or the first one of its month or year, `before:` does not; of several dates the
-    narrowest hold. `-word` and `-"some words"` leave out what holds them. Whatever is none of
-    these is text: an unclosed quote, `note: this`, an address, `after:all`, -5 and a dash between
-    spaces. In a question that ends as one, or in a long one, quotes are a way of speaking and
-    require nothing.
+    `after:2024-01-31` and `before:2024-05`. A value with a space or comma is quoted;
+    `type:pdf,docx` names two types. A * at either end of a name has no effect. `after:` includes
+    its day, or the first day of its month or year; `before:` excludes it; the narrowest of several
+    dates applies. `-word` and `-"some words"` exclude. Everything else is text: an unclosed quote,
+    `note: this`, an address, `after:all`, -5, and a dash between spaces. In a long query, or one
+    that ends with a question mark, quotation marks are ordinary punctuation and require nothing.
 
-    Raises AppError for what begins as a date and isn't one.
+    Raises AppError for an invalid date.
     """
-    reading = _Reading()
-    left = " ".join("".join(reading.read(strip_invalid_characters(text))).split())
-    is_speech = left.endswith(_QUESTION_MARKS) or len(left.split()) > _LONGEST_SEARCH
+    parser = _QueryParser()
+    remaining = " ".join("".join(parser.read(strip_invalid_characters(text))).split())
+    is_speech = remaining.endswith(_QUESTION_MARKS) or len(remaining.split()) > _MAX_SEARCH_WORDS
     return Query(
-        left,
-        () if is_speech else _different(reading.phrases),
-        _different(reading.excluded),
-        reading.filters(),
+        remaining,
+        () if is_speech else _distinct(parser.phrases),
+        _distinct(parser.excluded),
+        parser.filters(),
     )
 
 
-class _Reading:
-    """What was found in a query so far."""
+class _QueryParser:
+    """Collects the parts of a query."""
 
     def __init__(self) -> None:
         self.phrases: list[str] = []
@@ -132,24 +131,24 @@ class _Reading:
         self._before: list[date] = []
 
     def read(self, text: str) -> Iterator[str]:
-        """What is left of the text, piece by piece."""
+        """The remaining text, piece by piece."""
         done = 0
         for match in _PART.finditer(text):
             yield text[done : match.start()]
-            yield self._left_of(match)
+            yield self._remaining_text(match)
             done = match.end()
         yield text[done:]
 
     def filters(self) -> Filters:
-        """All filters together."""
+        """All filters combined."""
         files, types, folders, collections = (
-            _different(self._names.get(key, ())) for key in ("file", "type", "folder", "collection")
+            _distinct(self._names.get(key, ())) for key in ("file", "type", "folder", "collection")
         )
         after = max(self._after, default=None)
         before = min(self._before, default=None)
         return Filters(files, types, folders, collections, after, before)
 
-    def _left_of(self, match: re.Match[str]) -> str:
+    def _remaining_text(self, match: re.Match[str]) -> str:
         if quoted := match["phrase"]:
             return self._phrase(quoted)
         if match["key"]:
@@ -160,7 +159,7 @@ class _Reading:
 
     def _phrase(self, quoted: str) -> str:
         phrase = _unquoted(quoted)
-        if len(terms(phrase)) >= _LEAST_PHRASE:
+        if len(terms(phrase)) >= _MIN_PHRASE_WORDS:
             self.phrases.append(phrase)
         return phrase
 
@@ -177,14 +176,14 @@ class _Reading:
         if key == "type":
             plain = [value.casefold().lstrip(".") for value in values]
             values = [name for value in plain for name in _FORMATS.get(value, (value,)) if name]
-        # file:https://… is no name of a file.
+        # file:https://… is not a file name.
         if not values or "://" in written:
             return False
         self._names.setdefault(key, []).extend(values)
         return True
 
     def _day(self, key: str, value: str) -> bool:
-        # "What comes after:all that" has no date in it.
+        # "What comes after:all that" contains no date.
         if not value[:1].isdecimal():
             return False
         days = self._after if key == "after" else self._before
@@ -193,7 +192,7 @@ class _Reading:
 
 
 def _values(written: str) -> list[str]:
-    """The names in a filter: `a,b` are two, "a,b" in quotes one; *.pdf is .pdf."""
+    """The names in a filter: `a,b` is two, quoted "a,b" is one; *.pdf becomes .pdf."""
     value = _unquoted(written)
     several = [value] if written[0] in _OPENING else value.split(",")
     return [plain for one in several if (plain := one.strip().strip("*"))]
@@ -202,7 +201,7 @@ def _values(written: str) -> list[str]:
 def _unquoted(written: str) -> str:
     if written[0] in _OPENING:
         return " ".join(written[1:-1].split())
-    return written.rstrip(_AFTER_WORDS)
+    return written.rstrip(_TRAILING_PUNCTUATION)
 
 
 def _first_day(key: str, value: str) -> date:
@@ -216,5 +215,5 @@ def _first_day(key: str, value: str) -> date:
         raise AppError(f"“{value}” is not a date.", hint) from exc
 
 
-def _different(found: Iterable[str]) -> tuple[str, ...]:
+def _distinct(found: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))

@@ -39,7 +39,7 @@ class SearchScope:
 
     @classmethod
     def of_collection(cls, collection_id: str) -> "SearchScope":
-        """One collection; "" for everything."""
+        """A single collection, or everything for ""."""
         return cls((collection_id,) if collection_id else ())
 
 

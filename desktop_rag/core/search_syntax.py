@@ -1,4 +1,4 @@
-"""What can be written into a question to search more exactly, in words for people. Any thread."""
+"""The query syntax explained to people, and filters described in words. Any thread."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -8,20 +8,20 @@ from datetime import date
 from desktop_rag.core.query import DATES, FILTERS, Filters, Query
 
 _LONGEST_ENDING = 5
-# A word that goes on after its colon, and is no address.
-_LIKE_A_FILTER = re.compile(r"(?<!\S)([^\W\d_]{3,11}):(?![/:])[^\s]+")
+# A word with a colon and a value, except an address.
+_FILTER_LIKE = re.compile(r"(?<!\S)([^\W\d_]{3,11}):(?![/:])[^\s]+")
 
 
 @dataclass(frozen=True, slots=True)
 class SyntaxExample:
-    """Something as it is written, and what it does."""
+    """A piece of syntax and its effect."""
 
     written: str
     meaning: str
 
     @property
     def beginning(self) -> str:
-        """What comes before the person's own words: `file:`, `-`, a quotation mark."""
+        """The fixed start of the example: `file:`, `-`, a quotation mark."""
         name, colon, _ = self.written.partition(":")
         return name + colon if colon else self.written[0]
 
@@ -39,15 +39,15 @@ SEARCH_SYNTAX = (
 
 
 def syntax_lines() -> list[str]:
-    """The examples with their meanings, one a line, in columns."""
+    """One line per example, in columns."""
     width = max(len(example.written) for example in SEARCH_SYNTAX) + 2
     return [f"{example.written:<{width}}{example.meaning}" for example in SEARCH_SYNTAX]
 
 
 def limits_in_words(*queries: Query) -> str:
-    """What queries limit a search to: `Only PDF files in the folder “taxes”`; empty if nothing.
+    """A description of all filters: `Only PDF files in the folder “taxes”`; empty without filters.
 
-    All of them hold. Without a full stop.
+    Filters of several queries are combined. There is no full stop.
     """
     each = [[*_document_limits(query.filters), *_passage_limits(query)] for query in queries]
     said = ", and of these only ".join(", ".join(limits) for limits in each if limits)
@@ -55,21 +55,21 @@ def limits_in_words(*queries: Query) -> str:
 
 
 def hints_for(query: Query) -> tuple[str, ...]:
-    """Sentences on what was searched as words but looks like a filter that was mistyped."""
+    """Hints on words that look like mistyped filters."""
     return tuple(_hints(query.text))
 
 
 def _hints(text: str) -> Iterator[str]:
-    for match in _LIKE_A_FILTER.finditer(text):
+    for match in _FILTER_LIKE.finditer(text):
         key = match[1].casefold()
         if key in DATES:
             yield f"{_quoted(match[0])} was searched as words: a date is {key}:2024-01-31."
-        elif meant := next((name for name in FILTERS if _is_nearly(key, name)), ""):
+        elif meant := next((name for name in FILTERS if _is_one_edit_away(key, name)), ""):
             yield f"{_quoted(match[0])} was searched as words: the filter is {meant}:."
 
 
-def _is_nearly(word: str, name: str) -> bool:
-    """A letter after the first is wrong, missing, too many, or two have changed places."""
+def _is_one_edit_away(word: str, name: str) -> bool:
+    """True for one wrong, missing or extra letter after the first, or two swapped ones."""
     if word == name or word[0] != name[0] or abs(len(word) - len(name)) > 1:
         return False
     begins = next((n for n, (a, b) in enumerate(zip(word, name, strict=False)) if a != b), None)
@@ -87,14 +87,16 @@ def _is_nearly(word: str, name: str) -> bool:
 def _document_limits(filters: Filters) -> Iterator[str]:
     if filters.is_empty:
         return
-    said = [f"{_either(list(map(_type, filters.types)))} files" if filters.types else "files"]
+    said = [
+        f"{_joined_with_or(list(map(_type, filters.types)))} files" if filters.types else "files"
+    ]
     for words, names in (
         ("named like", filters.files),
         ("in the folder", filters.folders),
         ("of the collection", filters.collections),
     ):
         if names:
-            said.append(f"{words} {_either(list(map(_quoted, names)))}")
+            said.append(f"{words} {_joined_with_or(list(map(_quoted, names)))}")
     if filters.after:
         said.append(f"changed since {_day(filters.after)}")
     if filters.before:
@@ -106,16 +108,16 @@ def _passage_limits(query: Query) -> Iterator[str]:
     if query.phrases:
         yield f"passages with {' and '.join(map(_quoted, query.phrases))}"
     if query.excluded:
-        without = f"without {_either(list(map(_quoted, query.excluded)))}"
+        without = f"without {_joined_with_or(list(map(_quoted, query.excluded)))}"
         yield without if query.phrases else f"passages {without}"
 
 
-def _either(names: Sequence[str]) -> str:
+def _joined_with_or(names: Sequence[str]) -> str:
     return " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def _type(name: str) -> str:
-    """An ending in capitals, another name as it is: PDF, spreadsheet."""
+    """A file ending in capitals, any other name unchanged: PDF, spreadsheet."""
     return name.upper() if len(name) <= _LONGEST_ENDING else name
 
 

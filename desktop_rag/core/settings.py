@@ -1,7 +1,7 @@
-"""What the person chose, as one frozen value, and its TOML file.
+"""The settings as one frozen value, and their TOML file.
 
-A change makes a new `Settings` that is applied by those concerned; nobody keeps a global one.
-Keys of endpoints are not settings: they live in the keyring (`models/endpoints/keys.py`).
+A change creates a new `Settings`, which is passed to the parts concerned; there is no global
+instance. API keys are not settings: they are in the keyring (`models/endpoints/keys.py`).
 """
 
 import dataclasses
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 
 _Section = TypeVar("_Section", bound="DataclassInstance")
 
-# How much a model reads of which nothing is known.
+# The context length assumed for an unknown model.
 ASSUMED_CONTEXT_TOKENS = 8192
-# So many files are asked one by one without the person having agreed to it.
+# Up to this many files are asked one by one without confirmation.
 FEW_FILES = 25
 
 
 @dataclass(frozen=True, slots=True)
 class EndpointSettings:
-    """An OpenAI-compatible endpoint; with an empty `base_url` answers are excerpts.
+    """An OpenAI-compatible endpoint; an empty `base_url` means excerpts only.
 
-    Its normalised address tells it from others. `context_tokens` 0 is as much as the model was
-    measured to read. Limits are none while they are 0; prices are for a million tokens.
+    The normalised address identifies it. `context_tokens` 0 means the measured context length.
+    Limits of 0 are off; prices are per million tokens.
     """
 
     base_url: str = ""
@@ -50,21 +50,21 @@ class EndpointSettings:
 
     @property
     def label(self) -> str:
-        """What the person calls it, else its host."""
+        """The name given by the person, else the host."""
         return self.name or urlsplit(self.base_url).netloc
 
     @property
     def is_set(self) -> bool:
-        """Whether there is an endpoint to ask."""
+        """True when an endpoint and a model are set."""
         return bool(self.base_url and self.model)
 
 
 @dataclass(frozen=True, slots=True)
 class IndexSettings:
-    """How files are read and embedded. `embedding_threads` 0 is every core.
+    """Settings for reading and embedding files. `embedding_threads` 0 means every core.
 
-    `makes_windows` compares long passages with questions part by part too: found better, at about
-    twice the time of embedding and a tenth more disk.
+    `makes_windows` also embeds parts of long passages: better retrieval at about twice the
+    embedding time and a tenth more disk.
     """
 
     model_folder: str = ""
@@ -77,7 +77,7 @@ class IndexSettings:
 
 
 class LaterSources(StrEnum):
-    """Where the sources of a question come from that is not the first of its conversation."""
+    """The origin of the sources for a follow-up question."""
 
     FRESH = "fresh"
     SAME = "same"
@@ -86,13 +86,13 @@ class LaterSources(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RetrievalSettings:
-    """How passages are found.
+    """Settings for retrieval.
 
-    `lexical_weight` moves hybrid search towards meaning (0) or words (1); 0.5 leaves the balance
-    to each question.
+    `lexical_weight` moves hybrid search towards meaning (0) or words (1); at 0.5 each question gets
+    its own balance.
 
-    An answer has up to `passages` sources of up to `source_tokens` together. Those of a question
-    that goes on from another are `later_sources`.
+    An answer has up to `passages` sources of up to `source_tokens` in total. `later_sources`
+    applies to follow-up questions.
     """
 
     passages: int = 8
@@ -103,14 +103,14 @@ class RetrievalSettings:
 
 @dataclass(frozen=True, slots=True)
 class AnswerSettings:
-    """What is done about an answer once it stands, and when there is none.
+    """Settings for checking and extending an answer.
 
-    `checks_claims` compares its sentences with the sources, on this computer;
-    `checks_with_model` then has the endpoint compare each of them too. `hides_unsupported` hides
-    an answer of which no sentence is supported, until the person wants to see it.
-    `suggests_questions` finds what may be asked next, which takes a short request to the endpoint.
-    `asks_few_files` asks each of up to FEW_FILES by itself when nothing was found among all.
-    `uses_memory` remembers answers, and shows the model those to similar questions as examples.
+    `checks_claims` compares its sentences with the sources, on this computer; `checks_with_model`
+    also asks the endpoint about each of them. `hides_unsupported` hides an answer without a
+    supported sentence until the person asks to see it. `suggests_questions` proposes follow-up
+    questions, with one short request to the endpoint. `asks_few_files` asks each of up to FEW_FILES
+    files when the library search finds nothing. `uses_memory` stores answers and gives the model
+    similar ones as examples.
     """
 
     checks_claims: bool = True
@@ -122,7 +122,7 @@ class AnswerSettings:
 
 
 class AnswerLength(StrEnum):
-    """How long the answers of a model are."""
+    """The desired length of answers."""
 
     BRIEF = "brief"
     NORMAL = "normal"
@@ -131,10 +131,10 @@ class AnswerLength(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PreferenceSettings:
-    """How the person likes answers that a model writes.
+    """The person's preferences for written answers.
 
-    `language` is a name such as `German`, empty for that of the question. `tone` is in the person's
-    own words, empty for none.
+    `language` is a name such as `German`; empty means the language of the question. `tone` is in
+    the person's own words.
     """
 
     language: str = ""
@@ -144,27 +144,27 @@ class PreferenceSettings:
 
 @dataclass(frozen=True, slots=True)
 class AppearanceSettings:
-    """`scheme` is `system`, `light` or `dark`."""
+    """The appearance of the window. `scheme` is `system`, `light` or `dark`."""
 
     scheme: str = "system"
 
 
 @dataclass(frozen=True, slots=True)
 class HelperSettings:
-    """The model for small jobs beside an answer, at one of the endpoints; empty: the same one."""
+    """The model for background tasks at one of the endpoints; empty means the chat model."""
 
     base_url: str = ""
     model: str = ""
 
     @property
     def is_set(self) -> bool:
-        """Whether another model than the one that answers was named."""
+        """True when a separate model is named."""
         return bool(self.base_url and self.model)
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything that can be set. `endpoint` answers questions, `other_endpoints` could."""
+    """All settings. `endpoint` answers questions; `other_endpoints` are the alternatives."""
 
     endpoint: EndpointSettings = field(default_factory=EndpointSettings)
     other_endpoints: tuple[EndpointSettings, ...] = ()
@@ -177,22 +177,22 @@ class Settings:
 
     @property
     def endpoints(self) -> tuple[EndpointSettings, ...]:
-        """All endpoints with an address, by what they are called."""
+        """All endpoints with an address, sorted by label."""
         known = [e for e in (self.endpoint, *self.other_endpoints) if e.base_url]
         return tuple(sorted(known, key=lambda e: (e.label.casefold(), e.base_url)))
 
     @property
     def helping_endpoint(self) -> EndpointSettings:
-        """The endpoint with its model for small jobs; that of the answers unless one is named."""
+        """The endpoint and model for background tasks; by default the chat endpoint."""
         for endpoint in self.endpoints:
             if self.helper.is_set and endpoint.base_url == self.helper.base_url:
                 return replace(endpoint, model=self.helper.model)
         return self.endpoint
 
     def with_endpoint(self, base_url: str, endpoint: EndpointSettings) -> "Settings":
-        """With this in place of the endpoint at an address; added where none is there.
+        """The settings with the endpoint at an address replaced, or added if there is none.
 
-        The first one answers questions. One that has lost its address is left out.
+        The first endpoint answers questions. An endpoint without an address is removed.
         """
         helper = self.helper
         if base_url and helper.base_url == base_url:
@@ -206,14 +206,14 @@ class Settings:
         return replace(self, other_endpoints=kept, helper=helper)
 
     def using(self, base_url: str, model: str = "") -> "Settings":
-        """With the endpoint at this address, and its model, for answers; "" for excerpts."""
+        """The settings with this endpoint and model as the chat model; "" for excerpts."""
         chosen = next((e for e in self.endpoints if e.base_url == base_url), EndpointSettings())
         others = tuple(e for e in self.endpoints if e.base_url != base_url)
         chosen = replace(chosen, model=model or chosen.model)
         return replace(self, endpoint=chosen, other_endpoints=others)
 
     def without(self, base_url: str) -> "Settings":
-        """Without the endpoint at this address; another one does not take its place by itself."""
+        """The settings without this endpoint; no other endpoint takes its place."""
         helper = HelperSettings() if self.helper.base_url == base_url else self.helper
         is_used = self.endpoint.base_url == base_url
         return replace(
@@ -225,9 +225,9 @@ class Settings:
 
 
 def load_settings(path: Path) -> tuple[Settings, list[Notice]]:
-    """Read the file, else its backup, else defaults; the notices say what was wrong.
+    """Read the file, else its backup, else the defaults; the notices report problems.
 
-    A value of the wrong type is replaced by its default, the others stand.
+    A value of the wrong type gets its default; the others are kept.
     """
     if not path.exists():
         return Settings(), []
@@ -244,9 +244,9 @@ def load_settings(path: Path) -> tuple[Settings, list[Notice]]:
 
 
 def save_settings(path: Path, settings: Settings) -> None:
-    """Write the file whole or not at all; keys and comments we do not know survive.
+    """Write the file atomically; unknown keys and comments are preserved.
 
-    AppError when it cannot be written: then the file is as it was.
+    Raises AppError when writing fails; the file is then unchanged.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -310,21 +310,21 @@ def _from_tables(tables: dict[str, Any], path: Path) -> tuple[Settings, list[Not
 
 
 def _from_table(table: object, default: _Section, name: str, wrong: list[str]) -> _Section:
-    """The section as the table has it; names of what is of the wrong kind go to `wrong`."""
+    """Read one section; the names of values with the wrong type are added to `wrong`."""
     if table is not None and not isinstance(table, dict):
         wrong.append(name)
     given = cast("dict[str, Any]", table) if isinstance(table, dict) else {}
     values: dict[str, Any] = {f.name: getattr(default, f.name) for f in dataclasses.fields(default)}
     for field_name, fallback in values.items():
         value = given.get(field_name, fallback)
-        if _is_of_the_kind_of(value, fallback):
+        if _has_type_of(value, fallback):
             values[field_name] = type(fallback)(value)
         else:
             wrong.append(f"{name}.{field_name}")
     return type(default)(**values)
 
 
-def _is_of_the_kind_of(value: object, example: object) -> bool:
+def _has_type_of(value: object, example: object) -> bool:
     if isinstance(example, StrEnum):
         return value in list(type(example))
     if isinstance(example, float):

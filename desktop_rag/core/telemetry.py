@@ -1,9 +1,9 @@
-"""Switches off the usage reports of libraries. Any thread, before the library is imported."""
+"""Switches off the telemetry of libraries. Any thread, before the library is imported."""
 
 import os
 
-# ONNX Runtime reads its switch once, while it is imported: disable_telemetry_events() afterwards
-# is too late, the first host look-ups have happened by then.
+# ONNX Runtime reads its switch once, during import: calling disable_telemetry_events() later is too
+# late, because the first host look-ups have already happened.
 _SWITCHES = {
     "ORT_DISABLE_TELEMETRY": "1",
     "HF_HUB_DISABLE_TELEMETRY": "1",
@@ -12,5 +12,5 @@ _SWITCHES = {
 
 
 def disable_telemetry() -> None:
-    """Set every known switch in the environment of this process and of those it starts."""
+    """Set every known switch in the environment of this process and its children."""
     os.environ.update(_SWITCHES)

@@ -1,6 +1,6 @@
-"""Search terms in any language: the one tokenizer for indexing, search and excerpts. Pure.
+"""The tokenizer for indexing, search and excerpts, for any language. Pure.
 
-Any thread may ask; what was found out about a word is kept for the next time it is met.
+Safe on any thread; the terms of each word are cached.
 """
 
 import re
@@ -14,27 +14,27 @@ from itertools import chain, pairwise
 import regex
 import snowballstemmer
 
-# Raised when the same text gives other terms than before: documents are then cut anew, and until
-# that is done what was indexed earlier is found by the words whose terms stayed the same.
+# Increased when the same text yields different terms. Documents are then rechunked; until that is
+# done, older ones match only on terms that stayed the same.
 TERMS_VERSION = 2
 
-_LONGEST_TERM = 64
-# What is remembered for each language, and the longest run of signs that may come again.
-_MOST_WORDS = 50_000
-_LONGEST_REMEMBERED_RUN = 4
-_LEAST_DIGITS = 4
+_MAX_TERM_CHARS = 64
+# Limits of the cache per language: its size, and the longest unspaced run worth caching.
+_MAX_CACHED_WORDS = 50_000
+_MAX_CACHED_RUN = 4
+_MIN_LONG_DIGITS = 4
 
-# --- where words begin and end -------------------------------------------------------------------
+# --- word boundaries -----------------------------------------------------------------------------
 
 _NUMBER = r"\d++(?:[.,'’]\d++){1,8}+(?![^\W_])"
-# Python's own engine is four times as fast, but ends a word at a vowel sign. It does for text in
-# Latin, Greek, Cyrillic and Armenian letters with all kinds of signs.
-_EASY = re.compile(
+# Python's own regex engine is four times as fast but ends a word at a vowel sign. It is correct for
+# Latin, Greek, Cyrillic and Armenian text with any punctuation.
+_SIMPLE_TEXT = re.compile(
     "[\0-\xac\xae-\u02ff\u0370-\u0482\u048a-\u058f\u1e00-\u200b\u200e-\u20cf\u2100-\u2bff"
     "\ue000-\uf8ff\ufffd\U0001f000-\U0001faff]*"
 )
-_EASY_TOKEN = re.compile(rf"{_NUMBER}|[^\W_]+(?:['’][^\W_]+)*")
-# Scripts that put no space between words (and Korean, whose words end in many ways).
+_SIMPLE_TOKEN = re.compile(rf"{_NUMBER}|[^\W_]+(?:['’][^\W_]+)*")
+# Scripts without spaces between words (and Korean, for its many word endings).
 _UNSPACED = (
     r"[[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}ー]"
     r"&&[\p{L}\p{Nl}]]"
@@ -48,19 +48,19 @@ _TOKEN = regex.compile(
 )
 _IS_UNSPACED = regex.compile(rf"(?V1){_UNSPACED}")
 _GRAPHEME = regex.compile(r"\X")
-_LONG_NUMBER = re.compile(rf"\d{{{_LEAST_DIGITS},}}")
+_LONG_NUMBER = re.compile(rf"\d{{{_MIN_LONG_DIGITS},}}")
 _IS_NUMBER = re.compile(_NUMBER)
 # 1,234.5 and 1'234; 1.234,5 and 1.234.567.
 _THOUSANDS = re.compile(r"\d{1,3}(?:[,'’]\d{3})+(?:\.\d+)?")
 _DOTTED_THOUSANDS = re.compile(r"\d{1,3}(?:(?:\.\d{3})+,\d+|(?:\.\d{3}){2,})")
 _NO_SEPARATORS = str.maketrans("", "", ",'’")
 _DECIMAL_COMMA = str.maketrans({".": "", ",": "."})
-# Soft hyphens and joiners inside words, and marks that writers may leave out: stress in Cyrillic,
-# vowel points in Hebrew and Arabic.
+# Soft hyphens, joiners and optional diacritics: Cyrillic stress marks, Hebrew and Arabic vowel
+# points.
 _OPTIONAL = re.compile("[\u00ad\u200c\u200d\u0300-\u036f\u0591-\u05c7\u0640\u064b-\u065f\u0670]")
 _DOTLESS_I = "\u0131"
-# Two ways to write one thing: apostrophes, and the Cyrillic io, which most print as ie.
-_ONE_OF_TWO = str.maketrans("’\u02bc\u0451", "''\u0435")
+# Spelling variants: apostrophes, and the Cyrillic io, usually printed as ie.
+_SPELLING_VARIANTS = str.maketrans("’\u02bc\u0451", "''\u0435")
 _PLAIN_LETTERS = str.maketrans(
     {"ø": "o", "ł": "l", "đ": "d", "æ": "ae", "œ": "oe", _DOTLESS_I: "i"}
 )
@@ -78,13 +78,13 @@ _ALGORITHMS = {
     "ro": "romanian", "ru": "russian", "sr": "serbian", "st": "sesotho", "sv": "swedish",
     "ta": "tamil", "tr": "turkish", "yi": "yiddish",
 }  # fmt: skip
-# The scripts an algorithm knows, where that is not Latin alone.
+# Scripts of an algorithm, where not Latin only.
 _SCRIPTS = {
     "arabic": {"ARABIC"}, "armenian": {"ARMENIAN"}, "greek": {"GREEK"}, "hindi": {"DEVANAGARI"},
     "nepali": {"DEVANAGARI"}, "persian": {"ARABIC"}, "russian": {"CYRILLIC"},
     "serbian": {"LATIN", "CYRILLIC"}, "tamil": {"TAMIL"}, "yiddish": {"HEBREW"},
 }  # fmt: skip
-# For words in another script than the document's, and where its language has no algorithm.
+# Algorithms for words in another script than the document's, or for unsupported languages.
 _BY_SCRIPT = {
     "ARABIC": "arabic", "ARMENIAN": "armenian", "CYRILLIC": "russian", "DEVANAGARI": "hindi",
     "GREEK": "greek", "LATIN": "english", "TAMIL": "tamil",
@@ -92,31 +92,30 @@ _BY_SCRIPT = {
 
 
 def terms(text: str, language: str = "") -> list[str]:
-    """The search terms of a text in order: folded, stemmed words, or pairs of signs.
+    """The search terms of a text in order: folded, stemmed words, or character bigrams.
 
-    `language` is the two-letter code of the text's language, "" to go by the script of each word.
-    Scripts without spaces give each two signs that stand together, so that any word in them is
-    found. A number is one term, however its thousands are marked; those of four or more digits
-    in it, as the year in a date, are terms too. No word is too common to be a term.
+    `language` is the text's two-letter code; "" chooses by the script of each word. Scripts without
+    spaces yield overlapping bigrams, so that any word in them is found. A number is one term
+    whatever its thousands separators; digit runs of four or more in it, such as the year of a date,
+    are terms too. There is no stop list.
     """
-    found = _found(language)
+    found = _term_cache(language)
     return list(chain.from_iterable(map(found.__getitem__, _tokens(text))))
 
 
 def term_counts(text: str, language: str = "") -> Counter[str]:
-    """How often each search term stands in the text; `language` as for `terms`."""
-    found = _found(language)
+    """The frequency of each search term in the text; `language` as for `terms`."""
+    found = _term_cache(language)
     return Counter(chain.from_iterable(map(found.__getitem__, _tokens(text))))
 
 
 def word_groups(text: str, languages: Iterable[str]) -> list[tuple[str, ...]]:
-    """For a question: each different word as its alternative terms, in the order of the words.
+    """The distinct words of a question as groups of alternative terms, in word order.
 
-    A word has one term for every way in which `languages`, those of the documents, stem it. Each
-    pair of signs of a script without spaces is a group, as is a long number inside a word: the
-    2018 of FY2018.
+    A word has one term per stemming by `languages`, those of the documents. Each bigram of an
+    unspaced script is a group, as is a long number inside a word: the 2018 of FY2018.
     """
-    ways = [*map(_found, dict.fromkeys(languages))] or [_found("")]
+    ways = [*map(_term_cache, dict.fromkeys(languages))] or [_term_cache("")]
     groups: list[tuple[str, ...]] = []
     for token in _tokens(text):
         stemmed = [found[token] for found in ways]
@@ -129,52 +128,51 @@ def word_groups(text: str, languages: Iterable[str]) -> list[tuple[str, ...]]:
 
 
 def holds_phrase(text: str, phrase: str) -> bool:
-    """Whether the words of the phrase stand in the text as they are written, one after another.
+    """True when the words of the phrase occur in the text consecutively, as written.
 
-    Case, accents and what stands between the words make no difference. A phrase without a word is
-    in every text.
+    Case, accents and punctuation are ignored. A phrase without words occurs in every text.
     """
-    return _spelled(phrase) in _spelled(text)
+    return _normalised_words(phrase) in _normalised_words(text)
 
 
 def _tokens(text: str) -> list[str]:
     if text.isascii():
-        return _EASY_TOKEN.findall(text)
+        return _SIMPLE_TOKEN.findall(text)
     text = unicodedata.normalize("NFKC", text)
-    easy = _EASY.match(text)
-    is_easy = easy is not None and easy.end() == len(text)
-    return _EASY_TOKEN.findall(text) if is_easy else _TOKEN.findall(text)
+    simple = _SIMPLE_TEXT.match(text)
+    is_simple = simple is not None and simple.end() == len(text)
+    return _SIMPLE_TOKEN.findall(text) if is_simple else _TOKEN.findall(text)
 
 
 @cache
-def _for_algorithm(algorithm: str) -> "_FoundTerms":
-    return _FoundTerms(algorithm)
+def _for_algorithm(algorithm: str) -> "_TermCache":
+    return _TermCache(algorithm)
 
 
-def _found(language: str) -> "_FoundTerms":
+def _term_cache(language: str) -> "_TermCache":
     return _for_algorithm(_ALGORITHMS.get(language, "english"))
 
 
-class _FoundTerms(dict[str, tuple[str, ...]]):
-    """The terms of every token that was met in texts of a language."""
+class _TermCache(dict[str, tuple[str, ...]]):
+    """Caches the terms of each token for one language."""
 
     def __init__(self, algorithm: str) -> None:
         super().__init__()
         self._algorithm = algorithm
         self._scripts = _SCRIPTS.get(algorithm, {"LATIN"})
-        # A stemmer keeps the word it works on inside itself.
+        # Stemmers are stateful, so they are not shared between threads without a lock.
         self._lock = threading.Lock()
         self._stemmers: dict[str, Callable[[str], str]] = {}
 
     def __missing__(self, token: str) -> tuple[str, ...]:
         if _IS_UNSPACED.match(token):
             found = _pairs(token)
-            longest = _LONGEST_REMEMBERED_RUN
+            longest = _MAX_CACHED_RUN
         else:
             found = self._of_word(token)
-            longest = _LONGEST_TERM
+            longest = _MAX_TERM_CHARS
         if len(token) <= longest:
-            if len(self) >= _MOST_WORDS:
+            if len(self) >= _MAX_CACHED_WORDS:
                 self.clear()
             self[token] = found
         return found
@@ -184,7 +182,7 @@ class _FoundTerms(dict[str, tuple[str, ...]]):
         if _IS_NUMBER.fullmatch(word):
             number = _plain_number(word)
             return tuple(dict.fromkeys((number, *_LONG_NUMBER.findall(number))))
-        return (word[:_LONGEST_TERM] if word.isdigit() else self._stem(word),)
+        return (word[:_MAX_TERM_CHARS] if word.isdigit() else self._stem(word),)
 
     def _stem(self, token: str) -> str:
         script = _script(token)
@@ -192,15 +190,15 @@ class _FoundTerms(dict[str, tuple[str, ...]]):
         if algorithm == "turkish":
             token = token.replace("I", _DOTLESS_I)
         word = _folded(token)
-        if len(word) > _LONGEST_TERM:
-            return word[:_LONGEST_TERM]
+        if len(word) > _MAX_TERM_CHARS:
+            return word[:_MAX_TERM_CHARS]
         if script == "LATIN":
             word = word.removesuffix("'s")
         if algorithm == "english":
             word = _without_accents(word)
         elif algorithm == "catalan":
             word = _CATALAN_ELISION.sub("", word, count=1)
-        # A stemmer may leave nothing, and a word must not be lost.
+        # A stemmer may return nothing, and a word must not be lost.
         stem = self._stemmed(algorithm, word) or word
         return _without_accents(stem) if script in {"LATIN", "GREEK"} else stem
 
@@ -214,20 +212,20 @@ class _FoundTerms(dict[str, tuple[str, ...]]):
 
 
 def _pairs(run: str) -> tuple[str, ...]:
-    # Vowel signs belong to the letter before them.
+    # Vowel signs belong to the preceding letter.
     signs = list(run) if run.isalpha() else _GRAPHEME.findall(run)
     return tuple(one + other for one, other in pairwise(signs)) or (run,)
 
 
 def _plain_number(number: str) -> str:
-    """1,234.5 and 1.234,5 as 1234.5; 3,14 as 3.14; dates, versions and lists as they are."""
+    """Normalise 1,234.5 and 1.234,5 to 1234.5 and 3,14 to 3.14; keep dates, versions and lists."""
     if _THOUSANDS.fullmatch(number):
         number = number.translate(_NO_SEPARATORS)
     elif _DOTTED_THOUSANDS.fullmatch(number):
         number = number.translate(_DECIMAL_COMMA)
     elif number.count(",") == 1 and "." not in number:
         number = number.replace(",", ".")
-    return number[:_LONGEST_TERM]
+    return number[:_MAX_TERM_CHARS]
 
 
 def _script(word: str) -> str:
@@ -239,7 +237,7 @@ def _script(word: str) -> str:
 
 def _folded(token: str) -> str:
     word = unicodedata.normalize("NFC", _OPTIONAL.sub("", token.casefold())) or token
-    return word.translate(_ONE_OF_TWO)
+    return word.translate(_SPELLING_VARIANTS)
 
 
 def _without_accents(word: str) -> str:
@@ -255,12 +253,12 @@ def _ascii_digits(token: str) -> str:
     return "".join(str(unicodedata.decimal(c)) if c.isdecimal() else c for c in token)
 
 
-def _spelled(text: str) -> str:
-    """The words with a space around each; of a script without spaces, the signs."""
-    return " ".join(["", *chain.from_iterable(map(_spelled_token, _tokens(text))), ""])
+def _normalised_words(text: str) -> str:
+    """The words separated by spaces; for unspaced scripts, the characters."""
+    return " ".join(["", *chain.from_iterable(map(_normalised_token, _tokens(text))), ""])
 
 
-def _spelled_token(token: str) -> list[str]:
+def _normalised_token(token: str) -> list[str]:
     if _IS_UNSPACED.match(token):
         return _GRAPHEME.findall(token)
     word = _ascii_digits(token)

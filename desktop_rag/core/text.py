@@ -1,6 +1,6 @@
-"""Sentences, words as written and a rough count of tokens. Pure, any thread.
+"""Sentences, words as written and a rough token count. Pure, any thread.
 
-The terms that search goes by are in `terms`.
+Search terms are in `terms`.
 """
 
 import math
@@ -14,8 +14,8 @@ _LATIN = re.compile(r"[A-Za-z]")
 _IDEOGRAPH = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}]")
 _LATIN_A_TOKEN = 3.5
 _OTHERS_A_TOKEN = 1.5
-# A sentence ends at . ! ? or … with its closing quotes or brackets, before a space and something
-# that can start a sentence; also at a blank line, and before a list item or a table row.
+# A sentence ends at . ! ? or … with its closing quotes or brackets, before a space and a possible
+# sentence start; also at a blank line, and before a list item or a table row.
 _SENTENCE_END = re.compile(
     r"(?:[.!?…]['\"”’)\]]*(?=\s+[\"“‘'(\[]?[^\Wa-z_])|[。！？]|\n\s*\n"
     r"|\n(?=\s*(?:[-*•|#]|\d+[.)])\s|[^\n]* \| ))"
@@ -32,7 +32,7 @@ def words(text: str) -> list[str]:
 
 
 def sentences(text: str) -> list[tuple[int, int]]:
-    """Spans [start, end) of the sentences, without the white space around them."""
+    """Spans [start, end) of the sentences, without surrounding white space."""
     spans: list[tuple[int, int]] = []
     start = 0
     for match in _SENTENCE_END.finditer(text):
@@ -54,10 +54,10 @@ def _append_stripped(spans: list[tuple[int, int]], text: str, start: int, end: i
 
 
 def rough_token_counts(texts: Sequence[str]) -> list[int]:
-    """For when there is no tokenizer to ask: rather too many than too few.
+    """Token estimates without a tokenizer, erring on the high side.
 
-    Tokenizers of chat models have a token for four letters of English, for two of most other
-    scripts, for each Chinese, Japanese or Korean character, and for nearly each digit and mark.
+    Tokenizers of chat models need about one token per four English letters, per two letters of most
+    other scripts, per Chinese, Japanese or Korean character, and per digit and punctuation mark.
     """
     return [math.ceil(_tokens(text)) for text in texts]
 

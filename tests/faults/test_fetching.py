@@ -15,7 +15,7 @@ from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.ingest.web.fetch_limits import WebLimits
 from desktop_rag.ingest.web.fetched_page import FetchedPage
 from desktop_rag.ingest.web.page_address import is_public, parse_links
-from desktop_rag.ingest.web.refusal import Kind, PageRefused
+from desktop_rag.ingest.web.refusal import PageRefused, RefusalKind
 from desktop_rag.ingest.web.web_access import WebAccess
 from tests.servers.web_server import HTML, Served, WebServer, is_home, loopback_access
 
@@ -34,12 +34,12 @@ def site() -> Iterator[WebServer]:
 
 @pytest.fixture
 def fetch() -> Iterator[Fetch]:
-    """Fetches an address with a visitor of its own, by default as the app does."""
+    """Fetches an address with a crawler of its own, by default as the app does."""
     with ExitStack() as stack:
 
         def once(url: str, access: WebAccess | None = None) -> FetchedPage | None:
-            hasty = access or WebAccess(WebLimits(gap_s=0))
-            return stack.enter_context(hasty.visit(threading.Event())).fetch(url)
+            hasty = access or WebAccess(WebLimits(delay_s=0))
+            return stack.enter_context(hasty.crawler(threading.Event())).fetch(url)
 
         yield once
 
@@ -71,7 +71,7 @@ def nowhere(host: str, port: int) -> list[str]:
     ],
 )  # fmt: skip
 def test_n06_odd_addresses_are_refused_before_any_look_up(fetch: Fetch, url: str) -> None:
-    assert refusal(fetch, url, WebAccess(resolve=nowhere)).kind is Kind.BLOCKED
+    assert refusal(fetch, url, WebAccess(resolve=nowhere)).kind is RefusalKind.BLOCKED
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_n06_odd_addresses_are_refused_before_any_look_up(fetch: Fetch, url: str
     ],
 )  # fmt: skip
 def test_n06_private_addresses_are_refused(fetch: Fetch, site: WebServer, host: str) -> None:
-    assert refusal(fetch, f"http://{host}:{site.port}/good").kind is Kind.BLOCKED
+    assert refusal(fetch, f"http://{host}:{site.port}/good").kind is RefusalKind.BLOCKED
     assert site.requests == []
 
 
@@ -109,7 +109,7 @@ def test_n06_a_name_is_judged_by_all_its_addresses(
     fetch: Fetch, site: WebServer, name: str
 ) -> None:
     access = WebAccess(resolve=lambda _host, _port: ["93.184.215.14", "127.0.0.1"])
-    assert refusal(fetch, site.url("/good", name), access).kind is Kind.BLOCKED
+    assert refusal(fetch, site.url("/good", name), access).kind is RefusalKind.BLOCKED
     assert site.requests == []
 
 
@@ -125,7 +125,7 @@ def test_n06_a_name_that_leads_elsewhere_the_second_time_leads_nowhere(
 
     site.pages["/robots.txt"] = Served(status=404, headers={"Connection": "close"})
     access = loopback_access(resolve=resolve)
-    assert refusal(fetch, site.url("/good", "pages.example"), access).kind is Kind.BLOCKED
+    assert refusal(fetch, site.url("/good", "pages.example"), access).kind is RefusalKind.BLOCKED
     assert site.asked == ["/robots.txt"]
 
 
@@ -149,7 +149,7 @@ def test_n06_a_redirect_is_checked_like_an_address(
 ) -> None:
     target = location.format(port=site.port)
     site.pages["/away"] = Served(status=302, headers={"Location": target})
-    assert refusal(fetch, site.url("/away"), loopback_access()).kind is Kind.BLOCKED
+    assert refusal(fetch, site.url("/away"), loopback_access()).kind is RefusalKind.BLOCKED
     assert "/good" not in site.asked
 
 
@@ -159,7 +159,7 @@ def test_n06_the_proxies_of_the_system_are_not_used(
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
         monkeypatch.setenv(name, site.url("/proxy"))
     access = WebAccess(is_allowed=is_public, resolve=lambda _host, _port: ["10.0.0.1"])
-    assert refusal(fetch, "http://pages.example/", access).kind is Kind.BLOCKED
+    assert refusal(fetch, "http://pages.example/", access).kind is RefusalKind.BLOCKED
     assert site.requests == []
 
 
@@ -254,16 +254,17 @@ def no_http(write: Callable[[bytes], object], released: threading.Event) -> None
 @pytest.mark.parametrize(
     ("writes", "kind"),
     [
-        (endless, Kind.UNFIT), (slow, Kind.UNREACHABLE), (slow_headers, Kind.UNREACHABLE),
-        (silent, Kind.UNREACHABLE), (many_headers, Kind.FAILING), (cut, Kind.FAILING),
-        (cut_gzip, Kind.FAILING), (no_http, Kind.FAILING),
+        (endless, RefusalKind.UNFIT), (slow, RefusalKind.UNREACHABLE),
+        (slow_headers, RefusalKind.UNREACHABLE), (silent, RefusalKind.UNREACHABLE),
+        (many_headers, RefusalKind.FAILING), (cut, RefusalKind.FAILING),
+        (cut_gzip, RefusalKind.FAILING), (no_http, RefusalKind.FAILING),
     ],
 )  # fmt: skip
 def test_n07_bad_manners_end_in_a_reason(
     fetch: Fetch,
     site: WebServer,
     writes: Callable[[Callable[[bytes], object], threading.Event], None],
-    kind: Kind,
+    kind: RefusalKind,
 ) -> None:
     site.pages["/bad"] = Served(writes=writes)
     assert refusal(fetch, site.url("/bad"), loopback_access(seconds=1.0)).kind is kind
@@ -275,7 +276,7 @@ def test_n07_a_page_may_be_so_large_and_no_larger(fetch: Fetch, site: WebServer)
     page = fetch(site.url("/most"), loopback_access())
     assert page
     assert len(page.body) == _MEGABYTE
-    assert refusal(fetch, site.url("/more"), loopback_access()).kind is Kind.UNFIT
+    assert refusal(fetch, site.url("/more"), loopback_access()).kind is RefusalKind.UNFIT
 
 
 def test_n07_what_is_packed_counts_unpacked(fetch: Fetch, site: WebServer) -> None:
@@ -285,13 +286,13 @@ def test_n07_what_is_packed_counts_unpacked(fetch: Fetch, site: WebServer) -> No
     assert page
     assert len(page.body) == _MEGABYTE
     assert len(site.pages["/bomb"].payload) < 100_000
-    assert refusal(fetch, site.url("/bomb"), loopback_access()).kind is Kind.UNFIT
+    assert refusal(fetch, site.url("/bomb"), loopback_access()).kind is RefusalKind.UNFIT
 
 
 def test_n07_only_the_packing_that_was_asked_for_is_taken(fetch: Fetch, site: WebServer) -> None:
     for encoding in ("br", "zstd", "gzip, gzip", "deflate"):
         site.pages["/packed"] = Served("abc", headers={"Content-Encoding": encoding})
-        assert refusal(fetch, site.url("/packed"), loopback_access()).kind is Kind.FAILING
+        assert refusal(fetch, site.url("/packed"), loopback_access()).kind is RefusalKind.FAILING
 
 
 def test_n07_redirects_end(fetch: Fetch, site: WebServer) -> None:
@@ -299,9 +300,9 @@ def test_n07_redirects_end(fetch: Fetch, site: WebServer) -> None:
     for number in range(6):
         site.pages[f"/{number}"] = Served(status=301, headers={"Location": f"/{number + 1}"})
     site.page("/6", "The end")
-    assert refusal(fetch, site.url("/loop"), loopback_access()).kind is Kind.FAILING
+    assert refusal(fetch, site.url("/loop"), loopback_access()).kind is RefusalKind.FAILING
     assert site.asked.count("/loop") == 6
-    assert refusal(fetch, site.url("/0"), loopback_access()).kind is Kind.FAILING
+    assert refusal(fetch, site.url("/0"), loopback_access()).kind is RefusalKind.FAILING
     page = fetch(site.url("/1"), loopback_access())
     assert page
     assert page.url == site.url("/6")
@@ -310,15 +311,15 @@ def test_n07_redirects_end(fetch: Fetch, site: WebServer) -> None:
 @pytest.mark.parametrize("kind", ["image/png", "application/zip", "video/mp4", "text/css", ""])
 def test_n07_other_types_are_refused(fetch: Fetch, site: WebServer, kind: str) -> None:
     site.pages["/a"] = Served("abc", kind)
-    assert refusal(fetch, site.url("/a"), loopback_access()).kind is Kind.UNFIT
+    assert refusal(fetch, site.url("/a"), loopback_access()).kind is RefusalKind.UNFIT
 
 
 def test_n07_nothing_but_the_page_is_said_and_kept(fetch: Fetch, site: WebServer) -> None:
     site.pages["/good"] = Served("<h1>Good</h1>", HTML, headers={"Set-Cookie": "a=b"})
-    visitor_access = loopback_access()
-    with visitor_access.visit(threading.Event()) as visitor:
-        visitor.fetch(site.url("/good"))
-        visitor.fetch(site.url("/good"))
+    crawler_access = loopback_access()
+    with crawler_access.crawler(threading.Event()) as crawler:
+        crawler.fetch(site.url("/good"))
+        crawler.fetch(site.url("/good"))
     sent = site.requests[-1].headers
     assert set(sent) == {"host", "user-agent", "accept", "accept-encoding"}
     assert sent["user-agent"].startswith("desktop-rag")
@@ -334,8 +335,8 @@ def test_n07_closing_the_app_ends_a_fetch_at_once(site: WebServer) -> None:
 
     site.pages["/slow"] = Served(writes=wait)
     threading.Thread(target=lambda: (asked.wait(10), cancel.set())).start()
-    with loopback_access().visit(cancel) as visitor, pytest.raises(Cancelled):
-        visitor.fetch(site.url("/slow"))
+    with loopback_access().crawler(cancel) as crawler, pytest.raises(Cancelled):
+        crawler.fetch(site.url("/slow"))
 
 
 def test_n07_a_name_that_takes_too_long_is_given_up(fetch: Fetch) -> None:
@@ -347,7 +348,7 @@ def test_n07_a_name_that_takes_too_long_is_given_up(fetch: Fetch) -> None:
 
     try:
         access = loopback_access(seconds=0.2, resolve=resolve)
-        assert refusal(fetch, "http://pages.example/", access).kind is Kind.UNREACHABLE
+        assert refusal(fetch, "http://pages.example/", access).kind is RefusalKind.UNREACHABLE
     finally:
         released.set()
 

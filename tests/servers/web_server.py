@@ -101,11 +101,11 @@ class WebServer(LoopbackServer):
 
 def loopback_access(
     seconds: float = 20.0,
-    gap_s: float = 0.0,
+    delay_s: float = 0.0,
     resolve: Callable[[str, int], Sequence[str]] | None = None,
 ) -> WebAccess:
     """A way to the web that also leads to 127.0.0.1, and to no other computer."""
-    limits = WebLimits(seconds=seconds, gap_s=gap_s, page_bytes=1 << 20)
+    limits = WebLimits(seconds=seconds, delay_s=delay_s, page_bytes=1 << 20)
     return WebAccess(limits, is_home, resolve)
 
 

@@ -1,4 +1,4 @@
-"""What stands above the chunks when they are embedded: title, headings, header rows. Pure."""
+"""The context prepended to chunks for embedding: title, headings, header rows. Pure."""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
@@ -10,16 +10,16 @@ from desktop_rag.ingest.chunking.text_splitting import (
     CountTokens,
     Span,
     fill_tightly,
-    pieces,
+    split_to_fit,
 )
 
-# Of the embedder's room, the most that title and headings take, and the header of a table.
+# The largest share of the embedder's window for title and headings, and for a table header.
 _SHARE = 0.25
 _SPECIAL_TOKENS = 2
 
 
-class Contexts:
-    """The contexts of one document's sections and tables, and how much room they leave."""
+class ChunkContexts:
+    """The contexts of a document's sections and tables, and the tokens they leave for text."""
 
     def __init__(
         self,
@@ -28,7 +28,7 @@ class Contexts:
         count_tokens: CountTokens,
         max_tokens: int,
     ) -> None:
-        """`paths` are the heading paths that will be asked for."""
+        """`paths` are the heading paths of the sections."""
         self._max_tokens = max_tokens
         self._most = int(max_tokens * _SHARE)
         self._count = count_tokens
@@ -38,7 +38,7 @@ class Contexts:
         self._headers = self._fitting_headers({table.text for table in document.table_headers})
 
     def capacity(self, path: tuple[str, ...], span: Span) -> int:
-        """The tokens a chunk of the section has for its text."""
+        """The token capacity for the text of a chunk in this section."""
         first = max(0, bisect_right(self._table_starts, span[0]) - 1)
         last = bisect_right(self._table_starts, span[1] - 1)
         tables = [table for table in self._tables[first:last] if table.end > span[0]]
@@ -46,23 +46,23 @@ class Contexts:
         return max(1, self._max_tokens - _SPECIAL_TOKENS - self._above[path][1] - header)
 
     def context(self, path: tuple[str, ...], offset: int, text: str) -> str:
-        """What stands above a chunk whose own text begins at `offset`."""
+        """The context of a chunk whose own text begins at `offset`."""
         lines = [self._above[path][0]]
         if table := self.table(offset):
-            # A chunk with the header row in it needs no second one.
+            # A chunk that contains the header row needs no second one.
             is_there = table.text in " ".join(text.split())
             lines += [] if is_there else [self._headers[table.text][0]]
         return "\n".join(line for line in lines if line)
 
     def table(self, offset: int) -> TableHeader | None:
-        """The table whose rows stand at the offset."""
+        """The table with a row at this offset."""
         index = bisect_right(self._table_starts, offset) - 1
         return self._tables[index] if index >= 0 and offset < self._tables[index].end else None
 
     def _fitting_paths(
         self, title: str, paths: Iterable[tuple[str, ...]]
     ) -> dict[tuple[str, ...], tuple[str, int]]:
-        """Title and heading path, the outermost parts dropped until they fit; and their tokens."""
+        """Title and heading path with their token count; outer parts are dropped until they fit."""
         parts = {path: _parts(title, path) for path in paths}
         distinct = list({part for found in parts.values() for part in found})
         [separator, *counts] = self._count([HEADING_SEPARATOR, *distinct])
@@ -80,10 +80,10 @@ class Contexts:
         return fitting
 
     def _fitting_headers(self, texts: Iterable[str]) -> dict[str, tuple[str, int]]:
-        """Header rows, each with as many words as may stand above a chunk; and their tokens."""
+        """Header rows, cut to the words that fit, with their token count."""
         fitting: dict[str, tuple[str, int]] = {}
         for text in texts:
-            [cut] = pieces(text, [((0, len(text)), self._most)], self._count, BY_WORDS)
+            [cut] = split_to_fit(text, [((0, len(text)), self._most)], self._count, BY_WORDS)
             [((start, end), tokens), *_] = [*fill_tightly(cut, self._most), ((0, 0), 0)]
             fitting[text] = text[start:end], tokens
         return fitting

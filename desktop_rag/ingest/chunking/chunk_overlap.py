@@ -1,7 +1,7 @@
-"""How much of what stands before a chunk is in the chunk too. Pure.
+"""Decides how much text neighbouring chunks share. Pure.
 
-It depends on the text before the chunk only, not on where else borders are: an edit far from a
-border changes nothing there.
+The overlap depends only on the text before the chunk, not on other boundaries, so an edit elsewhere
+does not change it.
 """
 
 from collections.abc import Sequence
@@ -11,21 +11,21 @@ from desktop_rag.ingest.chunking.text_splitting import (
     CountTokens,
     Span,
     Split,
-    counted,
+    count_spans,
     split_few_words,
     split_lines,
     split_sentences,
 )
 
-# A token has about four characters; further back than this nothing would fit.
+# A token has about four characters; text further back than this cannot fit.
 _TOKEN_CHARACTERS = 6
 BY_SENTENCES: Sequence[Split] = (split_sentences, split_lines)
 BY_WORDS: Sequence[Split] = (split_few_words,)
 
 
 @dataclass(frozen=True, slots=True)
-class Seam:
-    """Where one chunk's own text began and that of the next begins, which has `room` tokens."""
+class ChunkBoundary:
+    """The boundary between two chunks: the starts of their own texts, and `room` in tokens."""
 
     before: int
     start: int
@@ -33,33 +33,40 @@ class Seam:
 
 
 def shared_starts(
-    text: str, seams: Sequence[Seam], count_tokens: CountTokens, units: Sequence[Split]
+    text: str,
+    boundaries: Sequence[ChunkBoundary],
+    count_tokens: CountTokens,
+    units: Sequence[Split],
 ) -> dict[int, int]:
-    """Where the chunk at each seam starts, by its own start; only those that share something.
+    """The start of each chunk that shares text with the previous one, by its own start.
 
-    Shared are whole units that fit, those of the next kind where none of the first does.
+    Only whole units are shared; the next kind of unit is tried where none of the first fits.
     """
     starts: dict[int, int] = {}
     for split in units:
-        open_seams = [seam for seam in seams if seam.room > 0 and seam.start not in starts]
-        tails = [_tail(text, seam, split) for seam in open_seams]
-        counts = iter(counted(text, [unit for tail in tails for unit in tail], count_tokens))
-        for seam, tail in zip(open_seams, tails, strict=True):
+        open_boundaries = [
+            boundary
+            for boundary in boundaries
+            if boundary.room > 0 and boundary.start not in starts
+        ]
+        tails = [_tail(text, boundary, split) for boundary in open_boundaries]
+        counts = iter(count_spans(text, [unit for tail in tails for unit in tail], count_tokens))
+        for boundary, tail in zip(open_boundaries, tails, strict=True):
             costs = [next(counts) for _ in tail]
-            start = _start(tail, costs, seam)
-            if start < seam.start:
-                starts[seam.start] = start
+            start = _start(tail, costs, boundary)
+            if start < boundary.start:
+                starts[boundary.start] = start
     return starts
 
 
-def _tail(text: str, seam: Seam, split: Split) -> list[Span]:
-    """The units before a seam, without one that is cut, and never all of the chunk before."""
-    low = max(seam.before, seam.start - _TOKEN_CHARACTERS * seam.room)
-    return [unit for unit in split(text, (low, seam.start)) if unit[0] > low]
+def _tail(text: str, boundary: ChunkBoundary, split: Split) -> list[Span]:
+    """The units before a boundary, without a cut one, and never the whole previous chunk."""
+    low = max(boundary.before, boundary.start - _TOKEN_CHARACTERS * boundary.room)
+    return [unit for unit in split(text, (low, boundary.start)) if unit[0] > low]
 
 
-def _start(tail: Sequence[Span], costs: Sequence[int], seam: Seam) -> int:
-    start, room = seam.start, seam.room
+def _start(tail: Sequence[Span], costs: Sequence[int], boundary: ChunkBoundary) -> int:
+    start, room = boundary.start, boundary.room
     for (unit_start, _), cost in zip(reversed(tail), reversed(costs), strict=True):
         room -= cost
         if room < 0:

@@ -1,8 +1,8 @@
-"""Cuts a parsed document into chunks that fit the embedder and know their place. Pure.
+"""Cuts a parsed document into chunks that fit the embedder and know their location. Pure.
 
-A chunk never crosses a page, a slide or a sheet, nor a heading unless the method looks at words
-only, so its anchor is the place of all of it. Inside such a section a chunk begins with the last
-sentences of the one before. What an edit left alone keeps its borders.
+A chunk never crosses a page, slide or sheet, nor a heading unless the method ignores headings, so
+its anchor is valid for all of it. Within such a section a chunk begins with the last sentences of
+the previous one. Text that an edit left unchanged keeps its boundaries.
 """
 
 import hashlib
@@ -21,8 +21,8 @@ from desktop_rag.core.parsed import (
 from desktop_rag.core.places import Places
 from desktop_rag.core.terms import TERMS_VERSION
 from desktop_rag.ingest.chunking import chunk_overlap
-from desktop_rag.ingest.chunking.chunk_context import Contexts
-from desktop_rag.ingest.chunking.gap_merging import Stretch, without_crumbs
+from desktop_rag.ingest.chunking.chunk_context import ChunkContexts
+from desktop_rag.ingest.chunking.gap_merging import SectionPart, merge_small_gaps
 from desktop_rag.ingest.chunking.sections import Section, sections_by_heading, sections_by_place
 from desktop_rag.ingest.chunking.stable_boundaries import stable_spans
 from desktop_rag.ingest.chunking.text_splitting import (
@@ -33,27 +33,27 @@ from desktop_rag.ingest.chunking.text_splitting import (
     Piece,
     Span,
     Split,
-    counted,
+    count_spans,
     fill_characters,
     fill_evenly,
     fill_tightly,
-    pieces,
+    split_to_fit,
     stripped,
 )
 
-# Raised when the same settings make other chunks than before.
+# Increased when the same settings yield different chunks.
 _VERSION = 2
-# What is shared with the chunk before leaves at least this share of the room to the chunk's own.
+# At least this share of a chunk's capacity is for its own text; the rest may be overlap.
 _OWN_SHARE = 2 / 3
 _FindSections = Callable[[ParsedDocument, Places], Iterator[Section]]
 
 
 @dataclass(frozen=True, slots=True)
 class _Method:
-    """How sections are found, cut and filled into chunks, and in which units neighbours overlap."""
+    """A chunking method: how to find sections, split them, fill chunks and overlap."""
 
     sections: _FindSections
-    borders: Sequence[Split]
+    boundaries: Sequence[Split]
     fill: Fill
     shared: Sequence[Split]
 
@@ -76,22 +76,22 @@ def chunk_document(
 ) -> list[Chunk]:
     """The chunks in reading order. `max_tokens` is the embedder's limit, special tokens included.
 
-    `before` are all chunks the document had, cut by the same settings: those whose text is still
-    there stay as they are. `count_tokens` must be (nearly) additive over white space, as that of
-    the embedder is.
+    `before` holds the document's previous chunks under the same settings: those whose text still
+    exists are kept. `count_tokens` must be (nearly) additive over white space, as the embedder's
+    tokenizer is.
     """
-    return _Cutting(document, settings, count_tokens, max_tokens).chunks(before)
+    return _DocumentChunking(document, settings, count_tokens, max_tokens).chunks(before)
 
 
 def chunking_signature(settings: ChunkSettings, max_tokens: int, model_name: str = "") -> str:
-    """Tells one way of cutting and finding the terms from another; kept with each document."""
+    """Identifies the chunk settings and the tokenizer version; stored with each document."""
     shared = settings.overlap_tokens if _METHODS[settings.method].shared else 0
     limit = _limit(settings, max_tokens)
     return f"{settings.method} {limit} {shared} v{_VERSION}.{TERMS_VERSION} {model_name}".strip()
 
 
 def content_hash(context: str, text: str) -> str:
-    """128 bits of what is embedded, as 32 hexadecimal digits."""
+    """A 128-bit hash of the embedded text, as 32 hexadecimal digits."""
     content = embedded_text(context, text).encode("utf-8")
     return hashlib.blake2b(content, digest_size=16).hexdigest()
 
@@ -100,8 +100,8 @@ def _limit(settings: ChunkSettings, max_tokens: int) -> int:
     return min(settings.max_tokens or max_tokens, max_tokens)
 
 
-class _Cutting:
-    """One document on its way to chunks. Tokens are counted for all of it in few calls."""
+class _DocumentChunking:
+    """Chunks one document. Tokens are counted for all of it in few calls."""
 
     def __init__(
         self,
@@ -118,7 +118,7 @@ class _Cutting:
         self._sections = list(self._method.sections(document, self._places))
         paths = {section.path for section in self._sections}
         limit = _limit(settings, max_tokens)
-        self._contexts = Contexts(document, paths, count_tokens, limit)
+        self._contexts = ChunkContexts(document, paths, count_tokens, limit)
         self._capacities = [self._contexts.capacity(s.path, (s.start, s.end))
                             for s in self._sections]  # fmt: skip
 
@@ -137,45 +137,47 @@ class _Cutting:
                 chunks.append(Chunk(len(chunks), start, end, text, anchor, context, digest))
         return chunks
 
-    # --- what each chunk has for itself ----------------------------------------------------------
+    # --- own text of each chunk -------------------------------------------------------------------
 
     def _owned(self, kept: Sequence[Span]) -> list[list[Piece]]:
-        """For each section the spans that are its chunks' own: kept ones, and new ones between."""
-        stretches = [
-            without_crumbs(found, capacity)
-            for found, capacity in zip(self._stretches(kept), self._capacities, strict=True)
+        """The own spans of each section's chunks: stable ones, and new ones in the gaps."""
+        parts = [
+            merge_small_gaps(found, capacity)
+            for found, capacity in zip(self._section_parts(kept), self._capacities, strict=True)
         ]
         gaps = [
-            (stretch.span, capacity)
-            for found, capacity in zip(stretches, self._capacities, strict=True)
-            for stretch in found
-            if not stretch.is_kept
+            (part.span, capacity)
+            for found, capacity in zip(parts, self._capacities, strict=True)
+            for part in found
+            if not part.is_stable
         ]
-        cut = iter(pieces(self._text, gaps, self._count, self._method.borders))
+        cut = iter(split_to_fit(self._text, gaps, self._count, self._method.boundaries))
         return [
             [
                 piece
-                for index, stretch in enumerate(found)
+                for index, part in enumerate(found)
                 for piece in (
-                    [(stretch.span, stretch.tokens)]
-                    if stretch.is_kept
+                    [(part.span, part.tokens)]
+                    if part.is_stable
                     else self._filled(
                         next(cut), capacity, is_first=not index, is_whole=len(found) == 1
                     )
                 )
             ]
-            for found, capacity in zip(stretches, self._capacities, strict=True)
+            for found, capacity in zip(parts, self._capacities, strict=True)
         ]
 
-    def _stretches(self, kept: Sequence[Span]) -> list[list[Stretch]]:
-        """Each section as kept spans and the gaps between them."""
+    def _section_parts(self, kept: Sequence[Span]) -> list[list[SectionPart]]:
+        """Each section as stable spans and the gaps between them."""
         spans = [list(self._in_turn(section, kept)) for section in self._sections]
-        asked = [span for found in spans for span, is_kept in found if is_kept or len(found) > 1]
-        counts = iter(counted(self._text, asked, self._count))
+        asked = [
+            span for found in spans for span, is_stable in found if is_stable or len(found) > 1
+        ]
+        counts = iter(count_spans(self._text, asked, self._count))
         return [
             [
-                Stretch(span, next(counts) if is_kept or len(found) > 1 else 0, is_kept)
-                for span, is_kept in found
+                SectionPart(span, next(counts) if is_stable or len(found) > 1 else 0, is_stable)
+                for span, is_stable in found
             ]
             for found in spans
         ]
@@ -196,31 +198,33 @@ class _Cutting:
     def _filled(
         self, cut: Sequence[Piece], capacity: int, *, is_first: bool, is_whole: bool
     ) -> list[Piece]:
-        """A gap as chunks, with room for what they share unless one chunk does for all of it.
+        """Fill a gap with chunks, leaving room for overlap unless one chunk holds all of it.
 
-        Between kept chunks, one more would cost more than sharing less.
+        Between stable chunks, less overlap is better than an extra chunk.
         """
         if is_first and sum(tokens for _, tokens in cut) <= capacity:
             return list(self._method.fill(cut, capacity))
-        left = capacity - self._most_shared(capacity)
+        left = capacity - self._max_shared(capacity)
         if is_whole or left == capacity:
             return list(self._method.fill(cut, left))
         return list(fill_evenly(cut, left, most=capacity))
 
-    def _most_shared(self, capacity: int) -> int:
+    def _max_shared(self, capacity: int) -> int:
         return min(self._overlap, int(capacity * (1 - _OWN_SHARE)))
 
-    # --- what neighbours share -------------------------------------------------------------------
+    # --- overlap ---------------------------------------------------------------------------------
 
     def _starts(self, owned: Sequence[Sequence[Piece]]) -> dict[int, int]:
-        """Where chunks start that share the end of the one before, by where their own begins."""
+        """The starts of chunks that overlap the previous one, by the start of their own text."""
         if not self._overlap:
             return {}
-        seams = [
-            chunk_overlap.Seam(before, own, min(self._most_shared(capacity), capacity - tokens))
+        boundaries = [
+            chunk_overlap.ChunkBoundary(
+                before, own, min(self._max_shared(capacity), capacity - tokens)
+            )
             for own_spans, capacity in zip(owned, self._capacities, strict=True)
             for ((before, _), _), ((own, _), tokens) in pairwise(own_spans)
-            # The rows of a table share its header.
+            # Rows of a table share its header instead.
             if not self._contexts.table(own)
         ]
-        return chunk_overlap.shared_starts(self._text, seams, self._count, self._method.shared)
+        return chunk_overlap.shared_starts(self._text, boundaries, self._count, self._method.shared)

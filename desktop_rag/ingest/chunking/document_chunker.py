@@ -1,6 +1,6 @@
-"""Cuts parsed documents for one embedder: chunks, the words in them, and how they were cut.
+"""Chunks parsed documents for one embedder and counts their terms.
 
-Pure but for counting tokens; the indexer's thread and the rechunker's use one each.
+Pure except for counting tokens; the indexer's thread and the rechunker's use one instance each.
 """
 
 from collections import Counter
@@ -14,7 +14,7 @@ from desktop_rag.ingest.chunking.chunker import CountTokens, chunk_document, chu
 
 @dataclass(frozen=True, slots=True)
 class ChunkedDocument:
-    """The chunks of a document, the terms of each, and the signature of the way it was cut."""
+    """The chunks of a document, the terms of each, and the chunking signature."""
 
     chunks: tuple[Chunk, ...]
     term_counts: tuple[Counter[str], ...]
@@ -22,10 +22,10 @@ class ChunkedDocument:
 
 
 class DocumentChunker:
-    """`chunk_document` for one tokenizer."""
+    """Applies `chunk_document` with one tokenizer."""
 
     def __init__(self, count_tokens: CountTokens, max_tokens: int, model: str = "") -> None:
-        """`max_tokens` is what the embedder takes, special tokens included; `model` its name."""
+        """`max_tokens` is the embedder's limit, special tokens included; `model` is its name."""
         self._model = model
         self._count_tokens = count_tokens
         self._max_tokens = max_tokens
@@ -33,7 +33,7 @@ class DocumentChunker:
     def cut(
         self, document: ParsedDocument, settings: ChunkSettings, before: Sequence[Chunk] = ()
     ) -> ChunkedDocument:
-        """ChunkedDocument a document; borders from before stay where the text did not change."""
+        """Chunk a document; boundaries of `before` stay where the text is unchanged."""
         chunks = tuple(
             chunk_document(document, settings, self._count_tokens, self._max_tokens, before)
         )
@@ -41,5 +41,5 @@ class DocumentChunker:
         return ChunkedDocument(chunks, counts, self.signature(settings))
 
     def signature(self, settings: ChunkSettings) -> str:
-        """Tells one way of cutting from another."""
+        """Identifies this way of chunking."""
         return chunking_signature(settings, self._max_tokens, self._model)

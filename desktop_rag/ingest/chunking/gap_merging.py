@@ -1,60 +1,60 @@
-"""Which kept spans are given up after all, so that no crumbs are left between them. Pure."""
+"""Merges small gaps with neighbouring stable spans, to avoid tiny chunks. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from desktop_rag.ingest.chunking.text_splitting import Span
 
-# A gap that would fill less than this share of a chunk is cut together with a neighbour.
-_CRUMB_SHARE = 0.25
+# A gap that fills less than this share of a chunk is merged with a neighbour.
+_MIN_GAP_SHARE = 0.25
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
-    """A part of a section: a span that stays a chunk's own, or a gap that is cut anew."""
+class SectionPart:
+    """A part of a section: a stable span that stays a chunk's own text, or a gap to be chunked."""
 
     span: Span
     tokens: int
-    is_kept: bool
+    is_stable: bool
 
 
-def without_crumbs(stretches: Sequence[Stretch], capacity: int) -> list[Stretch]:
-    """The stretches with each gap that is a crumb joined to the smaller of its neighbours.
+def merge_small_gaps(parts: Sequence[SectionPart], capacity: int) -> list[SectionPart]:
+    """The parts, with each small gap joined to its smaller neighbour.
 
-    What is kept but no longer fits the capacity becomes a gap; gaps side by side become one.
+    A stable span that exceeds the capacity becomes a gap; adjacent gaps become one.
     """
-    joined: list[Stretch] = []
-    gives_up_next = False
-    for index, stretch in enumerate(stretches):
-        gives_up = gives_up_next or stretch.tokens > capacity
-        gives_up_next = False
-        if stretch.is_kept and not gives_up:
-            joined.append(stretch)
+    joined: list[SectionPart] = []
+    drops_next = False
+    for index, part in enumerate(parts):
+        is_dropped = drops_next or part.tokens > capacity
+        drops_next = False
+        if part.is_stable and not is_dropped:
+            joined.append(part)
             continue
-        _append_gap(joined, stretch)
-        if joined[-1].tokens < _CRUMB_SHARE * capacity:
-            following = stretches[index + 1] if index + 1 < len(stretches) else None
-            gives_up_next = _join_crumb(joined, following)
+        _append_gap(joined, part)
+        if joined[-1].tokens < _MIN_GAP_SHARE * capacity:
+            following = parts[index + 1] if index + 1 < len(parts) else None
+            drops_next = _join_with_neighbour(joined, following)
     return joined
 
 
-def _append_gap(joined: list[Stretch], stretch: Stretch) -> None:
-    if joined and not joined[-1].is_kept:
-        stretch = _union(joined.pop(), stretch)
-    joined.append(Stretch(stretch.span, stretch.tokens, is_kept=False))
+def _append_gap(joined: list[SectionPart], part: SectionPart) -> None:
+    if joined and not joined[-1].is_stable:
+        part = _union(joined.pop(), part)
+    joined.append(SectionPart(part.span, part.tokens, is_stable=False))
 
 
-def _join_crumb(joined: list[Stretch], following: Stretch | None) -> bool:
-    """Join the last gap to what is kept before it; True if it is to be joined to what follows."""
+def _join_with_neighbour(joined: list[SectionPart], following: SectionPart | None) -> bool:
+    """Join the last gap with the part before it; True to join it with the next part instead."""
     before = joined[-2] if len(joined) > 1 else None
     if before is None or (following is not None and following.tokens < before.tokens):
         return following is not None
-    crumb = joined.pop()
+    gap = joined.pop()
     joined.pop()
-    _append_gap(joined, _union(before, crumb))
+    _append_gap(joined, _union(before, gap))
     return False
 
 
-def _union(first: Stretch, second: Stretch) -> Stretch:
+def _union(first: SectionPart, second: SectionPart) -> SectionPart:
     span = first.span[0], second.span[1]
-    return Stretch(span, first.tokens + second.tokens, is_kept=False)
+    return SectionPart(span, first.tokens + second.tokens, is_stable=False)

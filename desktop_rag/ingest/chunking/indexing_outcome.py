@@ -1,4 +1,4 @@
-"""What a document that was read becomes in the store, with what is inside it. Any one thread."""
+"""Turns a parsed document and its parts into rows and chunks for the store. Any one thread."""
 
 import uuid
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ def indexing_outcome_of(
     chunking: ChunkSettings,
     before: Sequence[Chunk] = (),
 ) -> IndexingOutcome:
-    """The row with its text, chunks and parts; borders of chunks `before` stay where they can."""
+    """The row with its text, chunks and parts; boundaries of `before` stay where possible."""
     names: dict[str, int] = {}
     parts = [_part(document, part, names, cutter, chunking) for part in parsed.parts]
     return replace(_cut(document, parsed, cutter, chunking, before), parts=tuple(parts))
@@ -54,7 +54,7 @@ def _part(
     cutter: DocumentChunker,
     chunking: ChunkSettings,
 ) -> IndexingOutcome:
-    """What is inside a document as one of its own; `names` counts those of the same name."""
+    """A part as a document of its own; `names` counts parts with equal names."""
     count = names[part.name] = names.get(part.name, 0) + 1
     row = replace(
         parent,

@@ -1,7 +1,7 @@
-"""Cuts documents anew from their stored text when the settings changed. Owns one named thread.
+"""Rechunks documents from their stored text when the settings change. Owns one named thread.
 
-One document at a time, and only while nothing else is to be done. The vectors of the new chunks
-are made before they take the place of the old ones, so the old ones answer until then.
+It handles one document at a time, and only while nothing else is pending. New chunks are embedded
+before they replace the old ones, which stay searchable until then.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,7 +19,7 @@ _PAGE = 50
 
 
 class Rechunker:
-    """Finds documents that were cut in another way than their collection says."""
+    """Finds and rechunks documents whose chunking differs from their collection's settings."""
 
     def __init__(
         self,
@@ -33,10 +33,10 @@ class Rechunker:
         changed: Callable[[Sequence[Document]], None],
         stopped: Callable[[AppError], None],
     ) -> None:
-        """`embed` makes the vectors that chunks of a collection lack, False if it had to stop.
+        """`embed` computes missing vectors for chunks of a collection; False if it was interrupted.
 
-        While it `is_held`, by a model that does not answer, nobody waits for what is left to do.
-        `changed` hears of documents with new chunks, `stopped` why the store refused.
+        While `is_held`, because a model does not respond, pending work does not count as busy.
+        `changed` receives documents with new chunks, `stopped` the reason when the store fails.
         """
         self._documents = documents
         self._cutter = cutter
@@ -51,30 +51,30 @@ class Rechunker:
         )  # fmt: skip
 
     def start(self) -> None:
-        """Begin with what an earlier run left."""
+        """Continue with the work left by an earlier run."""
         self._background.start()
 
     def close(self) -> None:
-        """Stop after the document under way; the rest is found again at the next start."""
+        """Stop after the current document; the next start finds the rest."""
         self._background.close()
 
     def wake(self) -> None:
-        """There may be documents to cut anew, or room to work."""
+        """Check for work: documents may be outdated, or the indexer may be idle."""
         self._background.wake()
 
     def request(self) -> None:
-        """The settings changed: look for documents to cut anew."""
+        """The settings changed: look for outdated documents."""
         with self._background.condition:
             self._is_due = True
         self._background.wake()
 
     def set_paused(self, is_paused: bool) -> None:
-        """Hold after the document in work, or go on."""
+        """Pause after the current document, or resume."""
         self._background.set_paused(is_paused)
 
     @property
     def is_idle(self) -> bool:
-        """Nothing is known to be left to cut anew, or not now."""
+        """True when there is nothing to rechunk, or nothing for now."""
         return self._background.is_idle
 
     def _work(self) -> None:
@@ -86,7 +86,7 @@ class Rechunker:
             self._is_due = self._is_due or not is_done
 
     def _recut_collection(self, collection: Collection) -> bool:
-        """False when it had to stop before the end."""
+        """False when interrupted."""
         chunking = self._cutter.signature(collection.chunking)
         while page := self._documents.outdated(collection.collection_id, chunking, _PAGE):
             for document in page:

@@ -1,4 +1,4 @@
-"""The parts of a document that no chunk crosses: between headings, pages, sheets. Pure."""
+"""Splits a document into sections that no chunk crosses: by headings, pages, sheets. Pure."""
 
 import re
 from bisect import bisect_right
@@ -22,7 +22,7 @@ class Section:
 
 
 def sections_by_heading(document: ParsedDocument, places: Places) -> Iterator[Section]:
-    """The text between two headings or page borders, without the heading lines themselves."""
+    """The text between two headings or page boundaries, without the heading lines."""
     text = document.text
     starts: dict[int, tuple[str, ...]] = {0: ()}
     bodies: dict[int, int] = {}
@@ -30,22 +30,22 @@ def sections_by_heading(document: ParsedDocument, places: Places) -> Iterator[Se
         starts[heading.offset] = places.path(heading.offset)
         bodies[heading.offset] = _end_of_heading(text, heading.offset)
     ordered = sorted(starts)
-    for border in places.borders():
-        if border not in starts:
-            starts[border] = starts[ordered[bisect_right(ordered, border) - 1]]
+    for boundary in places.boundaries():
+        if boundary not in starts:
+            starts[boundary] = starts[ordered[bisect_right(ordered, boundary) - 1]]
     for start, end in pairwise([*sorted(starts), len(text)]):
         body = min(bodies.get(start, start), end)
         if _has_text(text, body, end):
             yield Section(body, end, starts[start])
         elif _is_leaf(starts, start, end) and _has_text(text, start, end):
-            # A heading with nothing under it would otherwise be found by no one.
+            # A heading without text below it would otherwise not be searchable.
             yield Section(start, end, starts[start][:-1])
 
 
 def sections_by_place(document: ParsedDocument, places: Places) -> Iterator[Section]:
-    """The text between two page borders, headings and all."""
-    borders = sorted({0, *places.borders()})
-    for start, end in pairwise([*borders, len(document.text)]):
+    """The text between two page boundaries, headings included."""
+    boundaries = sorted({0, *places.boundaries()})
+    for start, end in pairwise([*boundaries, len(document.text)]):
         if _has_text(document.text, start, end):
             yield Section(start, end)
 

@@ -1,8 +1,7 @@
-"""Which spans of a document's chunks stay where they are after an edit. Pure.
+"""Finds the chunk boundaries that survive an edit. Pure.
 
-Borders are placed by what stands around them, so an edit would move those of a whole section. The
-chunks from before tell where borders were: wherever the text between two is still there, they
-stay, and only what lies between is cut anew.
+Filling chunks evenly would move every boundary of an edited section. Wherever the text of a
+previous chunk still exists, its boundaries are kept, and only the text in between is chunked again.
 """
 
 import re
@@ -15,28 +14,28 @@ from desktop_rag.core.parsed import Chunk
 from desktop_rag.ingest.chunking.text_splitting import Span, stripped
 
 _WORD = re.compile(r"\w+")
-# Moved text is looked for by its beginning; shorter texts are found beside their neighbours only.
+# Moved text is found by its beginning; shorter texts only next to their neighbours.
 _KEY_CHARACTERS = 32
-# How many places with the same beginning are looked at. Where there are more, none tells much.
-_MOST_PLACES = 8
+# A beginning with more occurrences than this identifies nothing and is ignored.
+_MAX_PLACES = 8
 
 
 @dataclass(frozen=True, slots=True)
-class _Own:
-    """What a chunk had for itself, without what it shared with the one before it."""
+class _OwnText:
+    """The own text of a previous chunk, without its overlap."""
 
     start: int
     text: str
 
 
 def stable_spans(before: Sequence[Chunk], text: str) -> list[Span]:
-    """Spans of the text that were a chunk's own before, in rising order, without overlaps."""
+    """Spans of the text that were a chunk's own text before, sorted and without overlaps."""
     own = list(_own_texts(before))
     if not own:
         return []
     found: dict[int, int] = {}
     _extend(found, own, text, range(len(own)), 0)
-    # Where all after the edit is as it was, the end of the text tells how far it moved.
+    # If everything after the edit is unchanged, the end of the text shows how far it moved.
     moved_by = len(text.rstrip()) - own[-1].start - len(own[-1].text)
     _extend(found, own, text, range(len(own) - 1, -1, -1), moved_by)
     for index, place in list(_anchors(found, own, text)):
@@ -46,18 +45,18 @@ def stable_spans(before: Sequence[Chunk], text: str) -> list[Span]:
     return list(_in_order(found, own, text))
 
 
-def _own_texts(before: Sequence[Chunk]) -> Iterator[_Own]:
+def _own_texts(before: Sequence[Chunk]) -> Iterator[_OwnText]:
     end = 0
     for chunk in before:
         for start, _ in stripped(chunk.text, (max(0, end - chunk.start), len(chunk.text))):
-            yield _Own(chunk.start + start, chunk.text[start:])
+            yield _OwnText(chunk.start + start, chunk.text[start:])
         end = max(end, chunk.end)
 
 
 def _extend(
-    found: dict[int, int], own: Sequence[_Own], text: str, indices: Iterable[int], moved_by: int
+    found: dict[int, int], own: Sequence[_OwnText], text: str, indices: Iterable[int], moved_by: int
 ) -> None:
-    """Take chunk after chunk as long as the next one stands where it should."""
+    """Match chunk after chunk while each occurs at its expected position."""
     for index in indices:
         place = own[index].start + moved_by
         if index in found or place < 0 or not text.startswith(own[index].text, place):
@@ -65,10 +64,12 @@ def _extend(
         found[index] = place
 
 
-def _anchors(found: dict[int, int], own: Sequence[_Own], text: str) -> Iterator[tuple[int, int]]:
-    """Chunks and their places that can't be mistaken, because each stands in one place only.
+def _anchors(
+    found: dict[int, int], own: Sequence[_OwnText], text: str
+) -> Iterator[tuple[int, int]]:
+    """Lost chunks that occur exactly once in the text, with their positions.
 
-    Of those the most that are in the same order as before, as in a patience diff.
+    Of these, the longest sequence in the original order, as in a patience diff.
     """
     lost = [index for index in range(len(own)) if index not in found]
     if not lost:
@@ -88,7 +89,7 @@ def _anchors(found: dict[int, int], own: Sequence[_Own], text: str) -> Iterator[
 
 
 def _key(text: str) -> tuple[int, str]:
-    """The beginning of a text from its first word on, and how far that is from its start."""
+    """The beginning of a text from its first word, and the offset of that word."""
     match = _WORD.search(text)
     start = match.start() if match else 0
     key = text[start : start + _KEY_CHARACTERS]
@@ -100,13 +101,13 @@ def _places_by_key(keys: set[str], text: str, span: Span) -> dict[str, list[int]
     for match in _WORD.finditer(text, *span):
         start = match.start()
         key = text[start : start + _KEY_CHARACTERS]
-        if key in keys and len(places.setdefault(key, [])) <= _MOST_PLACES:
+        if key in keys and len(places.setdefault(key, [])) <= _MAX_PLACES:
             places[key].append(start)
-    return {key: starts for key, starts in places.items() if len(starts) <= _MOST_PLACES}
+    return {key: starts for key, starts in places.items() if len(starts) <= _MAX_PLACES}
 
 
 def _longest_rising(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The longest run of pairs, in the order given, whose second numbers rise."""
+    """The longest subsequence of pairs with increasing second numbers."""
     tails: list[int] = []
     tail_indices: list[int] = []
     previous: list[int] = []
@@ -123,7 +124,7 @@ def _longest_rising(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     return run[::-1]
 
 
-def _in_order(found: dict[int, int], own: Sequence[_Own], text: str) -> Iterator[Span]:
+def _in_order(found: dict[int, int], own: Sequence[_OwnText], text: str) -> Iterator[Span]:
     cursor = 0
     for index in sorted(found):
         start, end = found[index], found[index] + len(own[index].text)

@@ -1,7 +1,7 @@
-"""Cuts spans of a text into pieces that fit, at the coarsest borders that do, and fills chunks.
+"""Splits spans of text into pieces that fit, at the coarsest possible boundary, and fills chunks.
 
-Pure. What a piece costs is its tokens; counting them must be (nearly) additive over white space,
-as that of the embedder is.
+Pure. The cost of a piece is its token count, which must be (nearly) additive over white space, as
+that of the embedder is.
 """
 
 import re
@@ -12,7 +12,7 @@ from desktop_rag.core.text import sentences
 
 CountTokens = Callable[[Sequence[str]], list[int]]
 Span = tuple[int, int]
-# A span and what it costs in tokens.
+# A span and its token count.
 Piece = tuple[Span, int]
 Split = Callable[[str, Span], Iterator[Span]]
 Fill = Callable[[Sequence[Piece], int], Iterator[Piece]]
@@ -20,31 +20,31 @@ Fill = Callable[[Sequence[Piece], int], Iterator[Piece]]
 _PARAGRAPH = re.compile(r"\n[ \t]*\n\s*")
 _LINE = re.compile(r"\n")
 _WORD_END = re.compile(r"\s+")
-# Counting the tokens of each word alone takes long; of a few together it does not.
+# Counting the tokens of a few words at once is much faster than word by word.
 _FEW_WORDS = re.compile(r"\S(?:.{0,38}\S)?(?!\S)|\S+", re.DOTALL)
-# Even one character can be several tokens; this many characters always fit.
+# A single character can be several tokens; this many characters always fit.
 _ATOM_CHARACTERS = 24
-_MOST_CHARACTERS = 1000
-# A text with more characters for each token that fits is cut without being counted first.
+_MAX_CHARACTERS = 1000
+# A span with more characters per token of capacity is split without counting its tokens.
 _LONG = 6
-# Texts are counted in batches of about so many characters: the counts of all take memory.
+# Texts are counted in batches of this many characters, to bound memory.
 _BATCH_CHARACTERS = 500_000
 
 
-def pieces(
-    text: str, spans: Sequence[Piece], count_tokens: CountTokens, borders: Sequence[Split]
+def split_to_fit(
+    text: str, spans: Sequence[Piece], count_tokens: CountTokens, boundaries: Sequence[Split]
 ) -> list[list[Piece]]:
-    """Cut each span at the coarsest border that makes every piece fit; the pieces of each.
+    """Split each span at the coarsest boundary that makes every piece fit; the pieces per span.
 
-    The spans, in rising order, come with the tokens that a piece of them may have.
+    The spans are sorted and come with the token limit of their pieces.
     """
     done: list[Piece] = []
     waiting = list(spans)
-    for split in borders:
+    for split in boundaries:
         found = [(piece, most) for span, most in waiting for piece in split(text, span)]
         waiting = [(piece, most) for piece, most in found if _is_long(piece, most)]
         short = [(piece, most) for piece, most in found if not _is_long(piece, most)]
-        counts = counted(text, [piece for piece, _ in short], count_tokens)
+        counts = count_spans(text, [piece for piece, _ in short], count_tokens)
         for (piece, most), tokens in zip(short, counts, strict=True):
             if tokens <= most:
                 done.append((piece, tokens))
@@ -60,8 +60,8 @@ def _is_long(span: Span, most: int) -> bool:
     return span[1] - span[0] > max(_ATOM_CHARACTERS, _LONG * most)
 
 
-def counted(text: str, spans: Sequence[Span], count_tokens: CountTokens) -> list[int]:
-    """The tokens of each span, counted in few calls."""
+def count_spans(text: str, spans: Sequence[Span], count_tokens: CountTokens) -> list[int]:
+    """The token count of each span, with few calls."""
     counts: list[int] = []
     batch: list[str] = []
     characters = 0
@@ -75,17 +75,17 @@ def counted(text: str, spans: Sequence[Span], count_tokens: CountTokens) -> list
 
 
 def fill_evenly(cut: Sequence[Piece], capacity: int, most: int | None = None) -> Iterator[Piece]:
-    """Join pieces to spans of about equal token count, as few as the capacity allows.
+    """Join pieces into spans of about equal token count, as few as the capacity allows.
 
-    None is above `most`, which may be a little more than the capacity, so that large pieces don't
-    make one span more than there need be.
+    No span exceeds `most`, which may be slightly above the capacity, so that large pieces do not
+    cause an extra span.
     """
     left = sum(tokens for _, tokens in cut)
     target = left / max(1, -(-left // capacity))
     start: int | None = None
     end = packed = 0
     for (piece_start, piece_end), tokens in cut:
-        # Close the chunk where the running total comes nearest to its fair share.
+        # Close the chunk where the running total is closest to its fair share.
         is_full = packed + tokens > (most or capacity) or packed + tokens / 2 > target
         if start is not None and is_full:
             yield (start, end), packed
@@ -101,13 +101,13 @@ def fill_evenly(cut: Sequence[Piece], capacity: int, most: int | None = None) ->
 
 
 def fill_tightly(cut: Sequence[Piece], capacity: int) -> Iterator[Piece]:
-    """Join pieces to spans, each as large as it can be."""
+    """Join pieces into spans that are each as large as possible."""
     return _filled(cut, capacity, None)
 
 
 def fill_characters(cut: Sequence[Piece], capacity: int) -> Iterator[Piece]:
-    """Join pieces to spans of up to 1,000 characters, as long as those fit the capacity too."""
-    return _filled(cut, capacity, _MOST_CHARACTERS)
+    """Join pieces into spans of up to 1,000 characters that also fit the capacity."""
+    return _filled(cut, capacity, _MAX_CHARACTERS)
 
 
 def _filled(cut: Sequence[Piece], capacity: int, most_characters: int | None) -> Iterator[Piece]:
@@ -128,7 +128,7 @@ def _filled(cut: Sequence[Piece], capacity: int, most_characters: int | None) ->
 
 
 def stripped(text: str, span: Span) -> Iterator[Span]:
-    """The span without white space around it; nothing if that is all there is."""
+    """The span without surrounding white space; nothing when it is blank."""
     start, end = span
     while start < end and text[start].isspace():
         start += 1
@@ -157,7 +157,7 @@ def split_sentences(text: str, span: Span) -> Iterator[Span]:
 
 
 def split_few_words(text: str, span: Span) -> Iterator[Span]:
-    """A few words each, up to 40 characters; a longer word alone."""
+    """A few words at a time, up to 40 characters; a longer word alone."""
     return (match.span() for match in _FEW_WORDS.finditer(text, *span))
 
 

@@ -1,7 +1,7 @@
-"""The parent's hold on one parser process: starting it, its pipes, watching it, ending it.
+"""The parent's end of one parser process: starts it, reads its pipes, monitors and ends it.
 
-Used by the thread that asks. Another one, which ends with the process, takes in the frames: a
-thread and a queue work alike on every system, where waiting on several pipes does not.
+Used by the thread that asks. A second thread, which ends with the process, receives the frames: a
+thread and a queue work the same on every system, unlike waiting on several pipes.
 """
 
 import contextlib
@@ -28,12 +28,12 @@ log = logging.getLogger(__name__)
 
 _POLL_S = 0.2
 _END_S = 10.0
-# When they are not fetched the child has to wait with the next one.
+# When this many frames are pending, the child blocks.
 _WAITING_FRAMES = 32
 
 
 class ChildLostError(Exception):
-    """The process is gone or was ended, and why. `started` is the format it was reading."""
+    """The process ended or was ended; `started` is the format it was reading."""
 
     def __init__(self, reason: Reason, title: str, hint: str = "") -> None:
         super().__init__(f"{title} {hint}")
@@ -47,7 +47,7 @@ class ChildLink:
     """One running parser process."""
 
     def __init__(self, command: Sequence[str], memory_bytes: int) -> None:
-        """Start it. Raises OSError if that is impossible."""
+        """Start the process. Raises OSError on failure."""
         self._memory_bytes = memory_bytes
         self._frames: queue.Queue[bytes | None] = queue.Queue(_WAITING_FRAMES)
         self._process = subprocess.Popen(
@@ -57,7 +57,7 @@ class ChildLink:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             env=_environment(),
-            # A group of its own, so that ending it ends what it may have started.
+            # A separate process group, so that ending it also ends its children.
             start_new_session=sys.platform != "win32",
             creationflags=_NO_WINDOW,
         )
@@ -72,18 +72,18 @@ class ChildLink:
 
     @property
     def is_running(self) -> bool:
-        """Whether it has not ended by itself."""
+        """True until the process has ended."""
         return self._process.poll() is None
 
     def send(self, line: bytes) -> None:
-        """Hand over one request. Raises ChildLostError if the process is gone."""
+        """Send one request. Raises ChildLostError when the process has ended."""
         try:
             _pipe(self._process.stdin).write(line + b"\n")
         except OSError as exc:
             raise self._crashed() from exc
 
     def receive(self, deadline: float, cancel: threading.Event | None) -> bytes:
-        """The next frame. Raises ChildLostError or Cancelled; after that the process has ended.
+        """The next frame. Raises ChildLostError or Cancelled, after ending the process.
 
         `deadline` is in the time of `time.monotonic`.
         """
@@ -105,7 +105,7 @@ class ChildLink:
             return frame
 
     def end(self) -> None:
-        """End the process and all it started, at once. Harmless when it has ended before."""
+        """End the process and its children at once. Does nothing if it has already ended."""
         if self._has_ended:
             return
         self._has_ended = True
@@ -113,12 +113,12 @@ class ChildLink:
         try:
             self._process.wait(_END_S)
         except subprocess.TimeoutExpired:
-            # It hangs inside the system, on a dead network drive for example.
+            # It is blocked in a system call, on a dead network drive for example.
             log.warning("the parser process %s can't be ended", self._process.pid)
             return
         deadline = time.monotonic() + _END_S
         while self._reader.is_alive() and time.monotonic() < deadline:
-            # It may be waiting for room.
+            # The reader thread may be blocked on a full queue.
             with contextlib.suppress(queue.Empty):
                 self._frames.get_nowait()
             self._reader.join(_POLL_S / 10)
@@ -127,12 +127,12 @@ class ChildLink:
             _pipe(self._process.stdout).close()
 
     def _take_in(self) -> None:
-        """Frames into the queue, None at the end. Runs on the reader thread."""
+        """Queue the frames, and None at the end. Runs on the reader thread."""
         pipe = _pipe(self._process.stdout)
         while length_bytes := _exactly(pipe, LENGTH_BYTES):
             length = int.from_bytes(length_bytes, "big")
             if not 0 < length <= MAX_FRAME_BYTES:
-                # No frame at all, which whoever decodes it will notice.
+                # Not a frame; the decoder reports it.
                 self._frames.put(b"")
                 return
             body = _exactly(pipe, length)
@@ -145,13 +145,13 @@ class ChildLink:
         try:
             used_bytes = psutil.Process(self._process.pid).memory_info().rss
         except psutil.Error:
-            return  # It is ending; the pipe will tell.
+            return  # It is ending; the pipe shows that.
         if used_bytes > self._memory_bytes:
             self.end()
             raise ChildLostError("too large", "Reading the file takes too much memory")
 
     def _crashed(self) -> ChildLostError:
-        # Its own end, if it is about to come, tells more than ours.
+        # If it is about to exit by itself, its own exit code is more informative.
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(_POLL_S)
         self.end()
@@ -166,13 +166,13 @@ _NO_WINDOW: int = getattr(subprocess, "CREATE_NO_WINDOW", 0)
 
 
 def _environment() -> dict[str, str]:
-    """Ours, with this package importable and no module taken from the working directory."""
+    """The environment with this package importable and no modules from the working directory."""
     root = str(Path(desktop_rag.__file__ or "").resolve().parent.parent)
     paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
     return os.environ | {
         "PYTHONPATH": os.pathsep.join(paths),
         "PYTHONSAFEPATH": "1",
-        # Each thread of a library would reserve address space of its own, which is limited.
+        # Every library thread would reserve address space, which is limited.
         "MALLOC_ARENA_MAX": "2",
         "OPENBLAS_NUM_THREADS": "1",
     }
@@ -184,7 +184,7 @@ def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
 
 
 def _exactly(pipe: IO[bytes], size: int) -> bytes:
-    """So many bytes, or none if the pipe ends before."""
+    """Exactly this many bytes, or none if the pipe ends earlier."""
     pieces: list[bytes] = []
     left = size
     while left and (piece := pipe.read(left)):

@@ -1,4 +1,4 @@
-"""Putting the frames of the parser process together, trusting nothing in them.
+"""Assembles the frames of the parser process into a document or view and validates them all.
 
 Pure; runs in the parent, on the thread that asked.
 """
@@ -32,9 +32,9 @@ _NUMBER_FIELDS = {"page", "slide", "line"}
 
 
 class Assembly:
-    """Puts the frames of one answer together.
+    """Assembles the frames of one answer.
 
-    The limits hold for the whole answer: a document with all its parts, or a view.
+    The limits apply to the whole answer: a document with all its parts, or a view.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -50,9 +50,9 @@ class Assembly:
         self._items = 0
 
     def add(self, body: bytes) -> dict[str, Any]:
-        """Take in one frame; returns it so that the caller sees `started`, `done` or `error`.
+        """Add one frame and return it, so that the caller sees `started`, `done` or `error`.
 
-        Raises ProtocolError for anything but a frame of the answer to this request.
+        Raises ProtocolError for anything but a frame of this answer.
         """
         self._bytes += len(body)
         if self._bytes > self._limits.answer_bytes:
@@ -67,7 +67,7 @@ class Assembly:
         return message
 
     def document(self, done: Mapping[str, Any]) -> ParsedDocument:
-        """The finished document. Raises ProtocolError if `done` is not what it should be."""
+        """The finished document. Raises ProtocolError when `done` is invalid."""
         if self._part is not None:
             raise ProtocolError("a part has no end")
         try:
@@ -76,7 +76,7 @@ class Assembly:
             raise ProtocolError(f"the end makes no sense: {exc}") from exc
 
     def view(self, fields: Mapping[str, Any]) -> PageView:
-        """The finished view. Raises ProtocolError if it is not what it should be."""
+        """The finished view. Raises ProtocolError when it is invalid."""
         try:
             width_px, height_px = fields["size_px"]
             _check(0 < _number(width_px) <= MAX_VIEW_PX, "its width")
@@ -134,10 +134,10 @@ class Assembly:
 
 
 class _Content:
-    """The text and the places of one document while they come in.
+    """The text and locations of one document as they arrive.
 
-    The length of the text is known at its end only, so offsets are checked to rise as they come
-    and against the text when it is finished.
+    The length of the text is known only at the end, so offsets are checked to increase on arrival
+    and compared with the text in `finish`.
     """
 
     def __init__(self) -> None:
@@ -148,7 +148,7 @@ class _Content:
         self._fields: dict[str, Any] = {}
 
     def take(self, message: Mapping[str, Any]) -> None:
-        """Add what the message holds; TypeError, KeyError or ValueError if it makes no sense."""
+        """Add the contents of a message; TypeError, KeyError or ValueError if it is invalid."""
         if "text" in message:
             self._pieces.append(clean_text(message["text"]))
         for offset, changes in message.get("marks", ()):
@@ -165,7 +165,7 @@ class _Content:
             self._table_headers.append(TableHeader(start, end, clean_text(text)))
 
     def finish(self, done: Mapping[str, Any], parts: tuple[ParsedPart, ...]) -> ParsedDocument:
-        """The document; TypeError, KeyError or ValueError if `done` makes no sense."""
+        """The document. Raises TypeError, KeyError or ValueError when `done` is invalid."""
         text = "".join(self._pieces)
         last = max(
             self._marks[-1].offset if self._marks else 0,
@@ -189,12 +189,12 @@ class _Content:
 
 
 def clean_text(value: object) -> str:
-    """A text as a database takes it; anything else is a TypeError."""
+    """A string that databases accept; any other value raises TypeError."""
     if not isinstance(value, str):
         raise TypeError("not a text")
     if value.isascii() and "\0" not in value:
         return value
-    # JSON can spell NULs and lone surrogates, which no database takes.
+    # JSON can encode NULs and lone surrogates, which databases reject.
     return value.replace("\0", "\ufffd").encode("utf-8", "replace").decode("utf-8")
 
 

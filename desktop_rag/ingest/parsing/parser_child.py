@@ -1,8 +1,8 @@
-"""The parser process: reads one file after another and answers with what is in them.
+"""The parser process: reads one file after another and sends back its contents.
 
-It runs foreign bytes through native code, so it first gives up what it doesn't need: the network,
-other programs, more memory. Its main thread reads files; a second one waits for requests and ends
-the process when the parent is gone.
+It runs untrusted bytes through native code, so it first drops the privileges it does not need: the
+network, other programs, more memory. Its main thread reads files; a second one waits for requests
+and ends the process when the parent is gone.
 """
 
 import logging
@@ -43,18 +43,18 @@ _FORBIDDEN_EVENTS = (
     "socket.", "subprocess.", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "os.fork",
     "os.startfile", "webbrowser.", "urllib.Request", "ftplib.", "smtplib.", "winreg.",
 )  # fmt: skip
-# Enough for Python to cache its own byte code, and for the language model, which is unpacked into
-# a temporary file.
+# Enough for Python to cache its bytecode, and for the language model, which is unpacked into a
+# temporary file.
 _MAX_WRITTEN_BYTES = 128 * 1024 * 1024
 _READ_BYTES = 64 * 1024
-# What is read to see whether the process is well.
+# The content of the health probe.
 _PROBE = SourceFile(Path("probe.txt"), b"The reader is well.")
 _OFFSET = attrgetter("offset")
 _START = attrgetter("start")
 
 
 def main() -> int:
-    """Serve until the parent closes our standard input."""
+    """Serve requests until the parent closes standard input."""
     answers = _claim_stdout()
     _forbid()
     requests = _start_listening()
@@ -66,19 +66,21 @@ def main() -> int:
         if request.ocr and ocr is None:
             ocr = Ocr(request.limits.ocr_threads)
         if ocr is not None:
-            ocr.start_file(request.limits.ocr_pages, partial(_go_on, answers, request.limits))
+            ocr.start_file(
+                request.limits.ocr_pages, partial(_grant_page_time, answers, request.limits)
+            )
         try:
             for frame in _answer(request, ocr if request.ocr else None):
                 _send(answers, frame)
         except MemoryError:
-            # What is left of the memory may be in pieces; the next file gets a new process.
+            # The remaining memory may be fragmented; the next file gets a new process.
             needs_more = Unreadable("too large", "Reading the file takes too much memory")
             _send(answers, _error_frame(needs_more, is_last=True))
             return 0
 
 
 def _claim_stdout() -> BinaryIO:
-    """Keep the way to the parent to ourselves: what libraries print goes to standard error."""
+    """Reserve the pipe to the parent: anything libraries print goes to standard error."""
     kept = os.dup(1)
     os.dup2(2, 1)
     if sys.platform == "win32":
@@ -92,7 +94,7 @@ def _send(answers: BinaryIO, frame: bytes) -> None:
 
 
 def _forbid() -> None:
-    """Refuse the network and other programs, for good."""
+    """Block the network and other programs for the rest of the process."""
 
     def refuse(event: str, _arguments: tuple[Any, ...]) -> None:
         if event.startswith(_FORBIDDEN_EVENTS):
@@ -102,12 +104,12 @@ def _forbid() -> None:
 
 
 def _start_listening() -> queue.SimpleQueue[bytes]:
-    """The requests as they come in. The end of standard input means that the parent is gone."""
+    """The incoming requests. The end of standard input means that the parent is gone."""
     requests: queue.SimpleQueue[bytes] = queue.SimpleQueue()
 
     def listen() -> NoReturn:
         pending = b""
-        # Not through sys.stdin, whose lock would be held while the process ends.
+        # Not through sys.stdin, because its lock would be held while the process ends.
         while received := os.read(0, _READ_BYTES):
             *lines, pending = (pending + received).split(b"\n")
             for line in lines:
@@ -119,7 +121,7 @@ def _start_listening() -> queue.SimpleQueue[bytes]:
 
 
 def _limit(limits: Limits) -> None:
-    """Let the system end or refuse what goes too far, even when the parent no longer watches."""
+    """Set operating system limits, which hold even if the parent stops monitoring."""
     if sys.platform == "win32":
         return
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -131,7 +133,7 @@ def _limit(limits: Limits) -> None:
 
 
 def _allow_seconds(seconds: float) -> None:
-    """From now on the process may compute for so long."""
+    """Allow this much CPU time from now on."""
     if sys.platform == "win32":
         return
     usage = resource.getrusage(resource.RUSAGE_SELF)
@@ -140,8 +142,8 @@ def _allow_seconds(seconds: float) -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (limit_s, hard_s))
 
 
-def _go_on(answers: BinaryIO, limits: Limits) -> None:
-    """A page was read from its picture: the parent and the system grant time for the next."""
+def _grant_page_time(answers: BinaryIO, limits: Limits) -> None:
+    """A page was read by OCR: extend both time limits for the next one."""
     _send(answers, encode_frame({"page_read": True}))
     _allow_seconds(limits.seconds_for(limits.file_bytes) + limits.ocr_page_s * limits.ocr_threads)
 
@@ -161,7 +163,7 @@ def _answer(request: Request, ocr: Ocr | None) -> Iterator[bytes]:
                 is_web_page=request.web_page,
                 ocr=ocr,
             )
-            yield from encode_document(_within(document, limits.text_chars))
+            yield from encode_document(_within_limits(document, limits.text_chars))
         elif format_name == PDF:
             yield from encode_view(view_page(source, request.view))
         else:
@@ -171,15 +173,15 @@ def _answer(request: Request, ocr: Ocr | None) -> Iterator[bytes]:
     except (MemoryError, GeneratorExit):
         raise
     except BaseException as exc:
-        # A library may raise anything about a damaged file, and those written in Rust raise what
-        # is no Exception. The person sees what it said.
+        # Libraries raise arbitrary exceptions for damaged files, and Rust extensions raise some
+        # outside Exception. The person sees the message.
         log.exception("reading failed")
         hint = f"{type(exc).__name__}: {exc}"
         yield _error_frame(Unreadable("damaged", "The file can't be read", hint))
 
 
-def _within(document: ParsedDocument, max_chars: int) -> ParsedDocument:
-    """The document with places inside its text, in order, and as many parts as fit the answer."""
+def _within_limits(document: ParsedDocument, max_chars: int) -> ParsedDocument:
+    """The document with valid, sorted locations, and as many parts as fit the answer."""
     room_chars = max_chars - len(document.text)
     room_items = MAX_ITEMS - _items(document)
     parts: list[ParsedPart] = []
@@ -201,7 +203,7 @@ def _items(document: ParsedDocument) -> int:
 
 
 def _in_order(document: ParsedDocument) -> ParsedDocument:
-    """Text may be cut before a place that a reader had noted; the parent takes no such place."""
+    """Drop locations beyond a truncated text, and sort the rest; the parent refuses any other."""
     end = len(document.text)
     return replace(
         document,

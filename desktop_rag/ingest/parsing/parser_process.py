@@ -1,4 +1,4 @@
-"""Reads files in the parser process and trusts nothing it says.
+"""Reads files in a separate parser process and validates everything it returns.
 
 Used by one thread at a time, the indexer's.
 """
@@ -23,18 +23,18 @@ from desktop_rag.ingest.read.foundation.read_limits import MAX_VIEW_PX, PageView
 
 log = logging.getLogger(__name__)
 
-# Libraries keep some of the memory they take, so a process serves only so many files.
+# Libraries leak memory, so a process is replaced after this many files.
 FILES_PER_PROCESS = 200
 CRASHES_BEFORE_PROBE = 3
 _MAX_SHOWN_CHARS = 300
 
 T = TypeVar("T")
-# How what has come in is finished, from what came last.
-Made = Callable[[Assembly, Mapping[str, Any]], T]
+# Finishes an assembled answer, given its last frame.
+Finish = Callable[[Assembly, Mapping[str, Any]], T]
 
 
 class ParseFailed(AppError):  # noqa: N818  the file's failure, not the program's
-    """A file has no text for us. `reason` is for decisions, title and hint are for people."""
+    """A file yields no text. `reason` is for decisions, title and hint are for people."""
 
     def __init__(self, reason: Reason, title: str, hint: str = "") -> None:
         super().__init__(title, hint)
@@ -49,18 +49,18 @@ def worker_command() -> list[str]:
 
 
 class ParserUnavailable(AppError):  # noqa: N818  it says how the parser is
-    """Files keep ending the parser process, and it fails without them too. Nothing is read."""
+    """The parser keeps crashing, even on a known good file. Nothing can be read."""
 
     def __init__(self, hint: str) -> None:
         super().__init__("Reading files keeps failing.", hint)
 
 
 class ParserProcess:
-    """Parses files, one at a time, in a process that may hang, crash or lie.
+    """Parses files one at a time in a process that may hang, crash or send garbage.
 
-    The process is started at the first file, replaced after FILES_PER_PROCESS of them and after
-    each mishap. When CRASHES_BEFORE_PROBE files in a row end it, it is asked whether it is well
-    without them: bad files may well stand side by side.
+    The process starts with the first file and is replaced after FILES_PER_PROCESS files and after
+    each failure. When CRASHES_BEFORE_PROBE files in a row crash it, a health probe decides if the
+    files or the parser are at fault: bad files often sit side by side.
     """
 
     def __init__(
@@ -70,23 +70,23 @@ class ParserProcess:
         *,
         uses_ocr: bool = True,
     ) -> None:
-        """With `uses_ocr` text in pictures is read, where the extra for it is installed."""
+        """With `uses_ocr` text in images is read, if the optional dependency is installed."""
         self.uses_ocr = uses_ocr
         self._command = list(command or worker_command())
         self._limits = limits or Limits()
         self._child: ChildLink | None = None
         self._files = 0
-        self._deadly: set[Path] = set()
+        self._crashing_files: set[Path] = set()
 
     @property
     def consecutive_crashes(self) -> int:
-        """How many files ended the process since one was last answered for."""
-        return len(self._deadly)
+        """The number of files that crashed the process since the last successful answer."""
+        return len(self._crashing_files)
 
     def parse(
         self, path: Path, *, is_web_page: bool = False, cancel: threading.Event | None = None
     ) -> ParsedDocument:
-        """The text of a file with its places. A web page is one that the app fetched.
+        """The text of a file with its locations. `is_web_page` marks a page fetched by the app.
 
         Raises ParseFailed when the file yields no text, Cancelled soon after `cancel` is set,
         ParserUnavailable when the parser itself is at fault, and AppError when the process cannot
@@ -96,13 +96,13 @@ class ParserProcess:
         try:
             document = self._parse(request, cancel)
         except ParseFailed:
-            self._deadly.clear()
+            self._crashing_files.clear()
             raise
         except ChildLostError as exc:
-            self._deadly.add(path)
+            self._crashing_files.add(path)
             self._check_health(cancel)
             raise ParseFailed(exc.reason, exc.title, exc.hint) from exc
-        self._deadly.clear()
+        self._crashing_files.clear()
         return document
 
     def view_page(
@@ -114,19 +114,22 @@ class ParserProcess:
         *,
         cancel: threading.Event | None = None,
     ) -> PageView:
-        """A picture of a PDF's page (from 1), at most MAX_VIEW_PX wide, and where the quote stands.
+        """An image of a PDF page (from 1), at most MAX_VIEW_PX wide, with the position of the
+        quote.
 
-        Raises as `parse` does. A document that is being parsed elsewhere is waited for by nobody:
-        use a second ParserProcess for views.
+        Raises as `parse` does. Use a second ParserProcess for views, so that they do not wait for a
+        document that is being parsed.
         """
-        wish = PageViewRequest(page, quote, max(1, min(width_px, MAX_VIEW_PX)))
+        view_request = PageViewRequest(page, quote, max(1, min(width_px, MAX_VIEW_PX)))
         try:
-            return self._attempt(Request(path, self._limits, view=wish), cancel, Assembly.view)
+            return self._attempt(
+                Request(path, self._limits, view=view_request), cancel, Assembly.view
+            )
         except ChildLostError as exc:
             raise ParseFailed(exc.reason, exc.title, exc.hint) from exc
 
     def close(self) -> None:
-        """End the process. The next `parse` would start a new one."""
+        """End the process. The next `parse` starts a new one."""
         if self._child is not None:
             self._child.end()
             self._child = None
@@ -141,30 +144,30 @@ class ParserProcess:
         return self._attempt(replace(request, is_safe=True), cancel, Assembly.document)
 
     def _check_health(self, cancel: threading.Event | None) -> None:
-        """Raise ParserUnavailable if the process fails with nothing foreign to read."""
-        if len(self._deadly) < CRASHES_BEFORE_PROBE:
+        """Raise ParserUnavailable if the process fails on the built-in probe too."""
+        if len(self._crashing_files) < CRASHES_BEFORE_PROBE:
             return
-        self._deadly.clear()
+        self._crashing_files.clear()
         try:
             self._attempt(Request(None, self._limits), cancel, Assembly.document)
         except (ChildLostError, ParseFailed) as exc:
             raise ParserUnavailable(f"{exc.title}. {exc.hint}".strip()) from exc
 
-    def _attempt(self, request: Request, cancel: threading.Event | None, made: Made[T]) -> T:
+    def _attempt(self, request: Request, cancel: threading.Event | None, finish: Finish[T]) -> T:
         child = self._ready_child(cancel)
         seconds = self._limits.seconds_for(_size(request.path))
         try:
             child.send(request.to_line())
-            return self._receive(child, time.monotonic() + seconds, cancel, made)
+            return self._receive(child, time.monotonic() + seconds, cancel, finish)
         except ParseFailed:
             raise
         except BaseException:
-            # Whatever is left of the answer must not be taken for the next one.
+            # Leftover frames must not be taken for the next answer.
             self.close()
             raise
 
     def _receive(
-        self, child: ChildLink, deadline: float, cancel: threading.Event | None, made: Made[T]
+        self, child: ChildLink, deadline: float, cancel: threading.Event | None, finish: Finish[T]
     ) -> T:
         assembly = Assembly(self._limits)
         started, pages_read = "", 0
@@ -178,7 +181,7 @@ class ParserProcess:
                 if "error" in message:
                     raise self._failure(message)
                 if "done" in message:
-                    return made(assembly, message["done"])
+                    return finish(assembly, message["done"])
         except ProtocolError as exc:
             lost = ChildLostError("crashed", "The file crashes its reader", f"It says: {exc}")
             lost.started = started
@@ -231,4 +234,4 @@ def _size(path: Path | None) -> int:
     try:
         return path.stat().st_size if path else 0
     except OSError:
-        return 0  # The child will say what is wrong with it.
+        return 0  # The child reports the problem.

@@ -1,8 +1,8 @@
-"""What the parser process and its parent say to each other, and the limits both keep.
+"""The protocol between the parser process and its parent, and the limits both enforce.
 
 A request is one line of JSON. An answer is a series of frames: four bytes of length (big endian),
-then a JSON object no longer than MAX_FRAME_BYTES, so that decoding one never holds the parent up.
-Nothing but JSON is ever decoded. Pure; how answers are put together: `frame_assembly`.
+then a JSON object of at most MAX_FRAME_BYTES, so that decoding one never blocks the parent for
+long. Nothing but JSON is decoded. Pure; answers are assembled in `frame_assembly`.
 """
 
 import base64
@@ -18,29 +18,29 @@ from desktop_rag.ingest.read.foundation.read_limits import MAX_BOXES, PageViewRe
 
 MAX_FRAME_BYTES = 256 * 1024
 LENGTH_BYTES = 4
-# Marks, headings and table headers of a document with its parts.
+# Marks, headings and table headers of a document including its parts.
 MAX_ITEMS = 1_000_000
 MAX_PARTS = 1000
 MAX_NAME_CHARS = 1000
-# JSON takes six bytes for a control character at worst, so a piece always fits a frame.
+# JSON takes up to six bytes per control character, so a piece always fits a frame.
 _PIECE_CHARS = MAX_FRAME_BYTES // 6 - 100
 _PACK_BYTES = MAX_FRAME_BYTES - 1024
-# Base64 makes four characters of three bytes.
+# Base64 encodes three bytes as four characters.
 _PNG_PIECE_BYTES = MAX_FRAME_BYTES // 4 * 3 - 3 * 1024
-# A document below both of these goes out in a single frame.
+# A document below both limits is sent as a single frame.
 _SMALL_CHARS = _PIECE_CHARS // 2
 _SMALL_ITEMS = 50
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What reading one file may cost. The parent watches time, answer size and resident memory.
+    """Limits for reading one file. The parent enforces time, answer size and resident memory.
 
-    `address_space_bytes` is enforced by the system, on Linux only, so that no allocation gets far
-    enough to disturb anyone. It counts what is mapped, not what is used: 100-200 MB of libraries
-    and reserved arenas come on top of `memory_bytes`, and room for what was freed in pieces.
-    `text_chars` is for a file with all that is in it. Pages that are read from their picture, of
-    which there are `ocr_pages` at most, may each take `ocr_page_s`.
+    `address_space_bytes` is enforced by the operating system, on Linux only, so that no allocation
+    grows large enough to disturb other programs. It counts mapped rather than used memory:
+    libraries and reserved arenas add 100-200 MB to `memory_bytes`, and fragmentation needs some
+    room. `text_chars` covers a file with all its parts. Up to `ocr_pages` pages are read by OCR,
+    each within `ocr_page_s`.
     """
 
     file_bytes: int = 200 * 1024 * 1024
@@ -56,7 +56,7 @@ class Limits:
     ocr_threads: int = 2
 
     def seconds_for(self, size_bytes: int) -> float:
-        """Wall time for a file of this size."""
+        """The wall time for a file of this size."""
         return self.base_s + self.seconds_per_mb * min(size_bytes, self.file_bytes) / 1e6
 
     def to_json(self) -> dict[str, Any]:
@@ -71,11 +71,11 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What the parent asks for: the text of a file, or a view of one of its pages.
+    """A request of the parent: the text of a file, or a view of one page.
 
-    With `is_safe` no native code is to run on the file's bytes if there is a choice; a `web_page`
-    is one that the app fetched; with `ocr` pages without text are read from their pictures. A
-    request without a path is a question whether the process is well.
+    With `is_safe` native code is avoided where there is a choice; `web_page` marks a page fetched
+    by the app; with `ocr` pages without text are read from their images. A request without a path
+    is a health probe.
     """
 
     path: Path | None
@@ -86,7 +86,7 @@ class Request:
     view: PageViewRequest | None = None
 
     def to_line(self) -> bytes:
-        """The request as it is sent, without the line's end."""
+        """The request as it is sent, without the newline."""
         fields: dict[str, Any] = {
             "path": "" if self.path is None else str(self.path),
             "limits": self.limits.to_json(),
@@ -111,20 +111,20 @@ class Request:
 
 
 class ProtocolError(Exception):
-    """The other side said something that is not an answer."""
+    """The other side sent something that is not a valid answer."""
 
 
 def encode_frame(message: Mapping[str, Any]) -> bytes:
-    """One message with its length before it."""
+    """A message preceded by its length."""
     body = json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
     return len(body).to_bytes(LENGTH_BYTES, "big") + body
 
 
 def encode_document(document: ParsedDocument) -> Iterator[bytes]:
-    """The frames of a whole answer; a small document is one frame.
+    """The frames of a complete answer; a small document is one frame.
 
-    What the file holds comes first: each part begins with `part` and, if it has a document, ends
-    with `part_done`. Parts of parts are not sent.
+    Parts come first: each starts with `part` and, if it has a document, ends with `part_done`.
+    Nested parts are not sent.
     """
     for part in document.parts[:MAX_PARTS]:
         name = part.name[:MAX_NAME_CHARS] or "part"
@@ -154,7 +154,7 @@ def _encode_one(start: dict[str, Any], document: ParsedDocument, end: str) -> It
 
 
 def encode_view(view: PageView) -> Iterator[bytes]:
-    """The frames of a view of a page: the picture in pieces, then what is on it."""
+    """The frames of a page view: the image in pieces, then its metadata."""
     for start in range(0, len(view.png), _PNG_PIECE_BYTES):
         piece = base64.b64encode(view.png[start : start + _PNG_PIECE_BYTES])
         yield encode_frame({"png": piece.decode("ascii")})
@@ -164,7 +164,7 @@ def encode_view(view: PageView) -> Iterator[bytes]:
 
 
 def _contents(document: ParsedDocument) -> Iterator[dict[str, Any]]:
-    """Messages, each small enough for a frame; what there is none of is left out."""
+    """Messages that each fit a frame; empty ones are left out."""
     for start in range(0, len(document.text), _PIECE_CHARS):
         yield {"text": document.text[start : start + _PIECE_CHARS]}
     for name, items in (
@@ -194,7 +194,9 @@ def _table_header_item(header: TableHeader) -> list[Any]:
 
 
 def _mark_items(marks: Iterable[Mark]) -> Iterator[list[Any]]:
-    """[offset, fields that differ from the mark before]: a hundred thousand rows stay small."""
+    """[offset, fields that differ from the previous mark], which keeps a hundred thousand rows
+    small.
+    """
     before: dict[str, Any] = {}
     for mark in marks:
         fields = mark.anchor.to_json()
@@ -209,7 +211,7 @@ def _packed(items: Iterable[Any]) -> Iterator[list[Any]]:
     pack: list[Any] = []
     size_bytes = 0
     for item in items:
-        # Six bytes a character at worst, as for text.
+        # Up to six bytes per character, as for text.
         item_bytes = 6 * len(json.dumps(item, ensure_ascii=False)) + 1
         if pack and size_bytes + item_bytes > _PACK_BYTES:
             yield pack

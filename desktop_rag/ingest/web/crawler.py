@@ -1,5 +1,5 @@
-"""Visits pages as a polite guest: robots.txt first, a pause between requests, and no more of them
-when a site does not answer. Runs on the thread that asks.
+"""Fetches pages politely: robots.txt first, a delay between requests, and no further requests to a
+failing site. Runs on the thread that asks.
 """
 
 import threading
@@ -10,16 +10,16 @@ from dataclasses import dataclass
 
 from desktop_rag.core.errors import Cancelled
 from desktop_rag.ingest.web.fetch_limits import AGENT, USER_AGENT, WebLimits
-from desktop_rag.ingest.web.fetched_page import FetchedPage, Stamp
+from desktop_rag.ingest.web.fetched_page import CacheValidators, FetchedPage
 from desktop_rag.ingest.web.page_address import joined, normalise, origin_of, target_of
 from desktop_rag.ingest.web.page_type import in_utf8, refuse_other_types, suffix_of
-from desktop_rag.ingest.web.refusal import Kind, PageRefused
+from desktop_rag.ingest.web.refusal import PageRefused, RefusalKind
 from desktop_rag.ingest.web.robots import NO_RULES, RobotsRules, parse_robots
-from desktop_rag.ingest.web.transport import Answer, WebTransport
+from desktop_rag.ingest.web.transport import WebResponse, WebTransport
 
 _ROBOTS_BYTES = 512 * 1024
-# So many failures in a row, and the site is left alone for the rest of the visit.
-_STRIKES = 2
+# After this many failures in a row the site is skipped for the rest of the refresh.
+_MAX_FAILURES = 2
 _HEADERS = {
     "User-Agent": USER_AGENT,
     "Accept": (
@@ -38,23 +38,23 @@ _MAX_STAMP_CHARS = 500
 
 @dataclass(slots=True)
 class _Site:
-    """What was learned of one origin. `rules` is None until its robots.txt was asked for."""
+    """The state of one origin. `rules` is None until its robots.txt was requested."""
 
     rules: RobotsRules | None = None
     next_at: float = 0.0
-    strikes: int = 0
+    failures: int = 0
     closed: PageRefused | None = None
 
 
 @dataclass(slots=True)
 class _Budget:
-    """The seconds that answers may still take, redirects included."""
+    """The remaining seconds for responses, redirects included."""
 
     left_s: float
 
 
 class Crawler:
-    """Fetches pages for one refresh of a source; what it learns of sites lasts as long."""
+    """Fetches pages during one refresh of a source and remembers the state of each site."""
 
     def __init__(
         self, transport: WebTransport, cancel: threading.Event, limits: WebLimits | None = None
@@ -68,28 +68,30 @@ class Crawler:
 
     @property
     def is_offline(self) -> bool:
-        """Whether servers were asked and not one of them answered."""
+        """True when servers were asked and none answered."""
         return self._has_failure and not self._has_answer
 
-    def fetch(self, url: str, stamp: Stamp | None = None) -> FetchedPage | None:
-        """The page at an address, or None if it still is as the stamp says.
+    def fetch(self, url: str, validators: CacheValidators | None = None) -> FetchedPage | None:
+        """The page at an address, or None when the validators show that it is unchanged.
 
         Raises:
-            PageRefused: when it can't be had.
+            PageRefused: when the page is not available.
             Cancelled: soon after the cancel event was set.
         """
         budget = _Budget(self.limits.seconds)
-        headers = {**_HEADERS, **(stamp.headers() if stamp else {})}
+        headers = {**_HEADERS, **(validators.headers() if validators else {})}
         here = normalise(url)
         for _ in range(self.limits.redirects + 1):
-            self._heed_robots(here)
-            with self._ask(here, headers, budget) as answer:
+            self._check_robots(here)
+            with self._request(here, headers, budget) as answer:
                 if not _is_redirect(answer):
-                    return self._page(answer, may_be_known=stamp is not None)
+                    return self._page(answer, may_be_known=validators is not None)
                 here = joined(here, answer.headers["location"])
-        raise PageRefused(Kind.FAILING, "The address points from one page to the next, endlessly.")
+        raise PageRefused(
+            RefusalKind.FAILING, "The address points from one page to the next, endlessly."
+        )
 
-    def _page(self, answer: Answer, *, may_be_known: bool) -> FetchedPage | None:
+    def _page(self, answer: WebResponse, *, may_be_known: bool) -> FetchedPage | None:
         if answer.status == _NOT_MODIFIED and may_be_known:
             return None
         if answer.status != _OK:
@@ -97,28 +99,28 @@ class Crawler:
         refuse_other_types(answer.headers)
         body = answer.read(self.limits.page_bytes)
         if not body.strip():
-            raise PageRefused(Kind.UNFIT, "The page is empty.")
+            raise PageRefused(RefusalKind.UNFIT, "The page is empty.")
         suffix = suffix_of(answer.headers, answer.url, body)
         return FetchedPage(
-            answer.url, suffix, in_utf8(answer.headers, suffix, body), _stamp(answer.headers)
+            answer.url, suffix, in_utf8(answer.headers, suffix, body), _validators(answer.headers)
         )
 
-    def _heed_robots(self, url: str) -> None:
+    def _check_robots(self, url: str) -> None:
         site = self._site(url)
         if site.rules is None:
-            site.rules = self._read_robots(site, url)
+            site.rules = self._fetch_robots(site, url)
         if not site.rules.allows(target_of(url)):
             raise PageRefused(
-                Kind.CLOSED, "The site asks programs not to read this page (robots.txt)."
+                RefusalKind.CLOSED, "The site asks programs not to read this page (robots.txt)."
             )
 
-    def _read_robots(self, site: _Site, url: str) -> RobotsRules:
-        """The site's rules; a site that says none has none, one that fails to say is left alone."""
+    def _fetch_robots(self, site: _Site, url: str) -> RobotsRules:
+        """The site's rules: none without a robots.txt; a site that fails to send it is skipped."""
         budget = _Budget(self.limits.seconds)
         here = f"{origin_of(url)}/robots.txt"
         try:
             for _ in range(self.limits.redirects + 1):
-                with self._ask(here, _HEADERS, budget) as answer:
+                with self._request(here, _HEADERS, budget) as answer:
                     if _is_redirect(answer):
                         here = joined(here, answer.headers["location"])
                         continue
@@ -127,17 +129,19 @@ class Crawler:
                         raise site.closed
                     if answer.status != _OK:
                         return NO_RULES
-                    text = answer.read(_ROBOTS_BYTES, is_cut=True).decode("utf-8", "replace")
+                    text = answer.read(_ROBOTS_BYTES, truncates=True).decode("utf-8", "replace")
                     return parse_robots(text, AGENT)
         except PageRefused as refused:
-            is_final = refused.kind is Kind.BLOCKED and origin_of(here) == origin_of(url)
-            if is_final or refused.kind in (Kind.UNREACHABLE, Kind.FAILING):
+            is_final = refused.kind is RefusalKind.BLOCKED and origin_of(here) == origin_of(url)
+            if is_final or refused.kind in (RefusalKind.UNREACHABLE, RefusalKind.FAILING):
                 raise
         return NO_RULES
 
     @contextmanager
-    def _ask(self, url: str, headers: Mapping[str, str], budget: _Budget) -> Generator[Answer]:
-        """One request when it is the site's turn; what comes of it is noted."""
+    def _request(
+        self, url: str, headers: Mapping[str, str], budget: _Budget
+    ) -> Generator[WebResponse]:
+        """Send one request after the site's delay and record the outcome."""
         site = self._site(url)
         if site.closed:
             raise site.closed
@@ -150,54 +154,56 @@ class Crawler:
                 if answer.status in _BUSY:
                     site.closed = _refused_by(answer.status)
                 yield answer
-                site.strikes = 0
+                site.failures = 0
         except PageRefused as refused:
-            is_unreachable = refused.kind is Kind.UNREACHABLE
+            is_unreachable = refused.kind is RefusalKind.UNREACHABLE
             self._has_failure |= is_unreachable
-            site.strikes += is_unreachable
-            if site.strikes >= _STRIKES:
+            site.failures += is_unreachable
+            if site.failures >= _MAX_FAILURES:
                 site.closed = refused
             raise
         finally:
-            site.next_at = time.monotonic() + self._gap_s(site)
+            site.next_at = time.monotonic() + self._delay_s(site)
             budget.left_s -= time.monotonic() - began_at
 
-    def _gap_s(self, site: _Site) -> float:
+    def _delay_s(self, site: _Site) -> float:
         asked_s = site.rules.delay_s if site.rules else 0.0
-        return max(self.limits.gap_s, min(asked_s, self.limits.longest_gap_s))
+        return max(self.limits.delay_s, min(asked_s, self.limits.max_delay_s))
 
     def _site(self, url: str) -> _Site:
         return self._sites.setdefault(origin_of(url), _Site())
 
 
-def _is_redirect(answer: Answer) -> bool:
+def _is_redirect(answer: WebResponse) -> bool:
     return answer.status in _REDIRECTS and "location" in answer.headers
 
 
 def _refused_by(status: int) -> PageRefused:
     if status in _GONE:
-        return PageRefused(Kind.GONE, f"There is no page at this address ({status}).")
+        return PageRefused(RefusalKind.GONE, f"There is no page at this address ({status}).")
     if status in _LOGIN:
         return PageRefused(
-            Kind.FAILING, f"The site does not show this page to everybody ({status}).",
+            RefusalKind.FAILING, f"The site does not show this page to everybody ({status}).",
             "Pages behind a login can't be fetched: save them as files.",
         )  # fmt: skip
     if status in _BUSY:
-        return PageRefused(Kind.FAILING, f"The site asks to come back later ({status}).")
+        return PageRefused(RefusalKind.FAILING, f"The site asks to come back later ({status}).")
     if status >= _SERVER_ERROR:
-        return PageRefused(Kind.FAILING, f"The site failed to send the page ({status}).")
-    return PageRefused(Kind.FAILING, f"The site did not send the page ({status}).")
+        return PageRefused(RefusalKind.FAILING, f"The site failed to send the page ({status}).")
+    return PageRefused(RefusalKind.FAILING, f"The site did not send the page ({status}).")
 
 
 def _robots_failed(status: int) -> PageRefused:
     return PageRefused(
-        Kind.FAILING, f"The site failed to say what may be read ({status} for robots.txt).",
+        RefusalKind.FAILING, f"The site failed to say what may be read ({status} for robots.txt).",
         "Its pages are left alone until it does.",
     )  # fmt: skip
 
 
-def _stamp(headers: Mapping[str, str]) -> Stamp:
-    return Stamp(_sendable(headers.get("etag", "")), _sendable(headers.get("last-modified", "")))
+def _validators(headers: Mapping[str, str]) -> CacheValidators:
+    return CacheValidators(
+        _sendable(headers.get("etag", "")), _sendable(headers.get("last-modified", ""))
+    )
 
 
 def _sendable(value: str) -> str:

@@ -1,26 +1,26 @@
-"""A page as it came from the web. Values only."""
+"""A fetched web page and its cache validators. Values only."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Stamp:
-    """What a server said of one state of a page, to ask whether it still is in that state."""
+class CacheValidators:
+    """The ETag and Last-Modified of a response, for a conditional request."""
 
     etag: str = ""
     last_modified: str = ""
 
     def headers(self) -> dict[str, str]:
-        """The question as request headers."""
+        """The headers of a conditional request."""
         named = {"If-None-Match": self.etag, "If-Modified-Since": self.last_modified}
         return {name: value for name, value in named.items() if value}
 
 
 @dataclass(frozen=True, slots=True)
 class FetchedPage:
-    """A page as it came: `suffix` says what it is, `url` where it stood in the end."""
+    """A fetched page: `suffix` gives its format, `url` its address after redirects."""
 
     url: str
     suffix: str
     body: bytes
-    stamp: Stamp
+    validators: CacheValidators

@@ -1,6 +1,6 @@
-"""Keeps web links up to date: fetches their pages on demand and on a schedule.
+"""Keeps web links up to date: fetches their pages on request and on a schedule.
 
-Owns one named thread for all that touches the web, and a ticker that looks at the schedule.
+Owns one named thread for all web access, and a ticker that checks the schedule.
 """
 
 import logging
@@ -26,12 +26,12 @@ log = logging.getLogger(__name__)
 
 _HOUR_S = 3600.0
 _CHECK_S = 30.0
-# After nothing could be reached: much sooner than the schedule says.
+# The retry delay when nothing was reachable, much shorter than the schedule.
 _RETRY_S = 900.0
 
 
 class LinkRefresher:
-    """A queue of sources whose pages are to be fetched, and the thread that fetches them."""
+    """A queue of sources to refresh, and the thread that refreshes them."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class LinkRefresher:
         web: WebAccess | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """`folder` holds the folders of all sources of links; `clock` is the wall clock."""
+        """`folder` holds one folder per source of links; `clock` is the wall clock."""
         self._documents = documents
         self._sources = sources
         self._pages = pages
@@ -60,47 +60,47 @@ class LinkRefresher:
         self._current = ""
         self._is_sweep_due = False
         self._retry_at: dict[str, float] = {}
-        self._told_missed: dict[str, frozenset[str]] = {}
+        self._reported_missed: dict[str, frozenset[str]] = {}
         self._background = BackgroundThread(
             "web-links", self._work, has_work=lambda: bool(self._queue) or self._is_sweep_due,
             stopped=listeners.stopped, rested=listeners.rested,
         )  # fmt: skip
         self._ticker = Ticker("web-schedule", _CHECK_S, self.check_schedule)
 
-    # --- life ------------------------------------------------------------------------------
+    # --- lifetime --------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Take up pages that wait to be read, and fetch what is due."""
+        """Queue fetched pages that were not read yet, and refresh the sources that are due."""
         self._is_sweep_due = True
         self.check_schedule()
         self._background.start()
         self._ticker.start()
 
     def close(self) -> None:
-        """Stop at once; what was not fetched is due again at the next start. Idempotent."""
+        """Stop at once; unfinished refreshes are due again at the next start. Idempotent."""
         self._ticker.close()
         self._background.close()
 
     def set_paused(self, is_paused: bool) -> None:
-        """Hold after the page under way, or go on."""
+        """Pause after the current page, or resume."""
         self._background.set_paused(is_paused)
 
     @property
     def is_idle(self) -> bool:
-        """Nothing is to be fetched now and nothing is being fetched."""
+        """True when nothing is queued and nothing is being fetched."""
         return self._background.is_idle
 
-    # --- what is to be done ------------------------------------------------------------------
+    # --- requests ----------------------------------------------------------------------------
 
     def request(self, source: Source) -> None:
-        """Fetch the pages of a source of links now."""
+        """Refresh a source of links now."""
         assert source.links is not None, "a source of links"
         with self._background.condition:
             self._queue[source.source_id] = source
         self._background.wake()
 
     def forget(self, source_id: str) -> None:
-        """Drop what was kept of a source that the store no longer knows, and stop fetching it."""
+        """Delete the files of a removed source and stop fetching it."""
         with self._background.condition:
             self._queue.pop(source_id, None)
             self._forgotten.add(source_id)
@@ -108,7 +108,7 @@ class LinkRefresher:
         self._background.wake()
 
     def check_schedule(self) -> None:
-        """Request the sources that are due. A store that fails is left for the next time."""
+        """Queue the sources that are due. If the store fails, the next check tries again."""
         try:
             due = [source for source in self._sources.sources() if self._is_due(source)]
         except AppError as error:
@@ -157,28 +157,32 @@ class LinkRefresher:
                 self._queue.setdefault(source.source_id, source)
 
     def _refresh(self, source: Source) -> bool:
-        """Fetch the pages of a source; False when it was to stop on the way."""
+        """Fetch the pages of a source; False when interrupted."""
         assert source.links is not None, "a source of links"
 
         def may_go_on() -> bool:
             return self._background.may_go_on() and source.source_id not in self._forgotten
 
-        shelf = SourcePages(source, self._stores, self._clock)
-        with self._web.visit(self._background.closing) as visitor:
-            refresh = RefreshPass(source.links, visitor, shelf, may_go_on)
+        pages = SourcePages(source, self._stores, self._clock)
+        with self._web.crawler(self._background.closing) as crawler:
+            refresh = RefreshPass(source.links, crawler, pages, may_go_on)
             if not refresh.run():
                 return False
-            is_offline = visitor.is_offline
+            is_offline = crawler.is_offline
         if is_offline:
             self._retry_at[source.source_id] = self._clock() + _RETRY_S
         else:
             self._retry_at.pop(source.source_id, None)
             self._pages.purge()
             self._sources.set_refreshed(source.source_id, self._clock())
-        self._tell(source, shelf.findings, is_offline=is_offline, is_cut=refresh.is_cut)
+        self._report(
+            source, pages.findings, is_offline=is_offline, is_truncated=refresh.is_truncated
+        )
         return True
 
-    def _tell(self, source: Source, findings: Findings, *, is_offline: bool, is_cut: bool) -> None:
+    def _report(
+        self, source: Source, findings: Findings, *, is_offline: bool, is_truncated: bool
+    ) -> None:
         summary = findings.summary
         log.info(
             "links: +%d ~%d -%d unchanged %d, of these not reached %d",
@@ -188,16 +192,16 @@ class LinkRefresher:
         self._listeners.scanned(source, summary)
         if is_offline:
             return
-        if is_cut and not source.refreshed_at:
-            self._listeners.told(_cut_notice(source))
-        before = self._told_missed.get(source.source_id, frozenset())
+        if is_truncated and not source.refreshed_at:
+            self._listeners.told(_truncated_notice(source))
+        before = self._reported_missed.get(source.source_id, frozenset())
         missed = frozenset(findings.missed)
-        self._told_missed[source.source_id] = missed
+        self._reported_missed[source.source_id] = missed
         if missed - before:
             self._listeners.told(_missed_notice(findings.missed))
 
     def _sweep(self) -> None:
-        """Drop what no source needs any more; take up what waits of the others."""
+        """Delete files without a source, and queue pages that are still to be read."""
         with self._background.condition:
             self._is_sweep_due = False
         sources = self._sources.sources()
@@ -219,7 +223,7 @@ def _missed_notice(missed: dict[str, str]) -> Notice:
     )
 
 
-def _cut_notice(source: Source) -> Notice:
+def _truncated_notice(source: Source) -> Notice:
     assert source.links is not None, "a source of links"
     limit = f"{source.links.page_limit:,} pages"
     return Notice(

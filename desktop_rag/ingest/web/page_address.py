@@ -1,7 +1,7 @@
-"""Addresses of web pages: brought into one form, and the computers that may be asked. Pure.
+"""Normalises web addresses and decides which hosts may be contacted. Pure.
 
-Nothing here connects. What a name leads to is known only when the connection is made, so
-`is_public` is asked there, of the very address that is connected to.
+Nothing here connects. A host name is resolved only when the connection is made, so `is_public` is
+called there, with the very address that is connected to.
 """
 
 import ipaddress
@@ -9,13 +9,13 @@ import re
 from urllib.parse import SplitResult, quote, urljoin, urlsplit
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.ingest.web.refusal import Kind, PageRefused
+from desktop_rag.ingest.web.refusal import PageRefused, RefusalKind
 
 _EXAMPLE = "Write it like https://example.org/guide, one a line."
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _FIRST_FREE_PORT = 1024
-# Ports of other services, which may take a request for a page as an order of theirs: those that
-# browsers refuse, and databases.
+# Ports of other services, which might take an HTTP request for a command: those that browsers
+# block, and databases.
 _REFUSED_PORTS = frozenset(
     {
         1719, 1720, 1723, 2049, 2375, 3306, 3659, 4045, 4190, 5060, 5061, 5432, 6000, 6379, 6566,
@@ -25,28 +25,28 @@ _REFUSED_PORTS = frozenset(
 _HOST = re.compile(r"[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*")
 _MAX_HOST_CHARS = 253
 _MAX_URL_CHARS = 4000
-# Older spellings of a number are taken for an address by some systems and for a name by others.
+# Some systems read legacy number spellings as an IP address, others as a host name.
 _NUMBER = re.compile(r"\d+|0x[0-9a-f]*")
 _NAMED_HOST = re.compile(r"[^/?#:]+\.[^/?#:.]{2,}")
 _UNSAFE = re.compile(r"[\s\x00-\x1f\x7f\\]")
-_PATH_SIGNS = "/%:@!$&'()*+,;=~-._"
-_QUERY_SIGNS = _PATH_SIGNS + "?[]"
+_PATH_CHARACTERS = "/%:@!$&'()*+,;=~-._"
+_QUERY_CHARACTERS = _PATH_CHARACTERS + "?[]"
 
 _UNICAST = ipaddress.IPv6Network("2000::/3")
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 _NOT_PUBLIC = (
-    ipaddress.IPv4Network("192.88.99.0/24"),  # relays of 6to4
-    ipaddress.IPv6Network("2001::/23"),  # protocols, tunnels among them
-    ipaddress.IPv6Network("3fff::/20"),  # for examples; Python does not know it yet
+    ipaddress.IPv4Network("192.88.99.0/24"),  # 6to4 relays
+    ipaddress.IPv6Network("2001::/23"),  # protocol assignments, including tunnels
+    ipaddress.IPv6Network("3fff::/20"),  # documentation; unknown to Python's ipaddress so far
 )
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 def is_public(address: Address) -> bool:
-    """Whether an address is of a computer on the open internet.
+    """True for an address on the public internet.
 
-    An IPv4 address inside an IPv6 one is judged itself: it is where the packets go.
+    An IPv4 address embedded in an IPv6 one is checked itself, because packets go there.
     """
     if isinstance(address, ipaddress.IPv6Address):
         carried = address.ipv4_mapped or address.sixtofour
@@ -62,12 +62,12 @@ def is_public(address: Address) -> bool:
 
 
 def parse_links(text: str) -> tuple[str, ...]:
-    """The addresses in a text, one a line or between commas, each once and in one form.
+    """The addresses in a text, one per line or separated by commas, normalised and unique.
 
     An address without a scheme gets https.
 
     Raises:
-        AppError: when there is none, or naming the piece that is none.
+        AppError: when there is none, or naming the piece that is not an address.
     """
     urls: dict[str, None] = {}
     for piece in _pieces(text):
@@ -83,31 +83,31 @@ def parse_links(text: str) -> tuple[str, ...]:
 
 
 def normalise(url: str) -> str:
-    """The address in one form: ASCII, lower-case host, no fragment, no port that goes unsaid.
+    """The address in normal form: ASCII, lower-case host, no fragment, no default port.
 
     Raises:
-        PageRefused: for an address that nothing is fetched from, wherever it may lead.
+        PageRefused: for an address that is never fetched, whatever it leads to.
     """
     parts = _split(url)
     scheme = parts.scheme.lower()
     if scheme not in _DEFAULT_PORTS:
-        raise PageRefused(Kind.BLOCKED, "Only http and https addresses are fetched.")
+        raise PageRefused(RefusalKind.BLOCKED, "Only http and https addresses are fetched.")
     if "@" in parts.netloc:
         raise PageRefused(
-            Kind.BLOCKED,
+            RefusalKind.BLOCKED,
             "The address holds a name or a password.",
             "Remove what stands before the @: pages that want a login can't be fetched.",
         )
     host = _host(parts.hostname or "")
     port = "" if parts.port in (None, _DEFAULT_PORTS[scheme]) else f":{_port(parts.port)}"
     shown = f"[{host}]" if ":" in host else host
-    path = quote(parts.path or "/", safe=_PATH_SIGNS)
-    query = f"?{quote(parts.query, safe=_QUERY_SIGNS)}" if parts.query else ""
+    path = quote(parts.path or "/", safe=_PATH_CHARACTERS)
+    query = f"?{quote(parts.query, safe=_QUERY_CHARACTERS)}" if parts.query else ""
     return f"{scheme}://{shown}{port}{path}{query}"
 
 
 def joined(url: str, location: str) -> str:
-    """Where a page at a normalised address points to. Raises PageRefused as `normalise` does."""
+    """The target of a link or redirect on a page. Raises PageRefused as `normalise` does."""
     if _UNSAFE.search(location.strip()):
         raise _malformed()
     try:
@@ -128,13 +128,13 @@ def host_of(url: str) -> str:
 
 
 def port_of(url: str) -> int:
-    """The port of a normalised address, also one that goes unsaid."""
+    """The port of a normalised address, explicit or default."""
     parts = urlsplit(url)
     return parts.port or _DEFAULT_PORTS[parts.scheme]
 
 
 def target_of(url: str) -> str:
-    """What a server is asked for: path and query of a normalised address."""
+    """The request target: path and query of a normalised address."""
     return url[len(origin_of(url)) :]
 
 
@@ -142,7 +142,7 @@ def _pieces(text: str) -> list[str]:
     pieces: list[str] = []
     for token in re.split(r"[\s]+|,(?=\s|https?://)", text):
         start = token.split("://", 1)[-1]
-        # A comma in a path belongs to it; between hosts it divides.
+        # A comma in a path belongs to it; between hosts it is a separator.
         pieces += [token] if "/" in start else token.split(",")
     return [piece.strip(",") for piece in pieces if piece.strip(",")]
 
@@ -153,7 +153,7 @@ def _split(url: str) -> SplitResult:
     try:
         parts = urlsplit(url)
         _ = parts.port
-    except ValueError as exc:  # a broken IPv6 address or port
+    except ValueError as exc:  # invalid IPv6 address or port
         raise _malformed() from exc
     return parts
 
@@ -175,7 +175,7 @@ def _host(host: str) -> str:
             return str(ipaddress.IPv4Address(name))
         except ValueError as exc:
             raise PageRefused(
-                Kind.BLOCKED, "The address is a number that no browser shows.",
+                RefusalKind.BLOCKED, "The address is a number that no browser shows.",
                 "Write its host as a name, or as four numbers between dots.",
             ) from exc  # fmt: skip
     return name
@@ -185,12 +185,12 @@ def _port(port: int | None) -> int:
     if not port or port in _REFUSED_PORTS or (
         port < _FIRST_FREE_PORT and port not in _DEFAULT_PORTS.values()
     ):  # fmt: skip
-        raise PageRefused(Kind.BLOCKED, f"Port {port} is not one of web pages.")
+        raise PageRefused(RefusalKind.BLOCKED, f"Port {port} is not one of web pages.")
     return port
 
 
 def _malformed() -> PageRefused:
-    return PageRefused(Kind.BLOCKED, "This is not the address of a web page.")
+    return PageRefused(RefusalKind.BLOCKED, "This is not the address of a web page.")
 
 
 def _no_address(piece: str) -> AppError:

@@ -1,4 +1,4 @@
-"""The copies of web pages that the app keeps and reads. Runs on the thread of the links."""
+"""The stored copies of web pages. Runs on the thread of the link refresher."""
 
 import contextlib
 import hashlib
@@ -17,13 +17,13 @@ _FOLDER = re.compile(r"[0-9a-f]{32}")
 
 
 def page_path(folder: Path, url: str, suffix: str = HTML) -> Path:
-    """Where the copy of a page is kept: the same name for the same address, always."""
+    """The path of a page's copy; the same address always gets the same name."""
     digest = hashlib.sha256(url.encode()).hexdigest()
     return folder / f"{digest[:_NAME_CHARS]}{suffix}"
 
 
 def stat_of(path: Path) -> FileStat | None:
-    """Size, time and inode of a copy; None when it is not there."""
+    """Size, time and inode of a copy; None when it is missing."""
     try:
         found = path.stat()
     except OSError:
@@ -32,7 +32,7 @@ def stat_of(path: Path) -> FileStat | None:
 
 
 def is_kept(path: Path, stat: FileStat, body: bytes) -> bool:
-    """Whether the copy is the one that was read, and holds these very bytes."""
+    """True when the copy is unchanged since it was read and contains exactly these bytes."""
     if stat_of(path) != stat or stat.size_bytes != len(body):
         return False
     try:
@@ -42,7 +42,7 @@ def is_kept(path: Path, stat: FileStat, body: bytes) -> bool:
 
 
 def save(path: Path, body: bytes) -> FileStat:
-    """Put the copy in place only once all of it is on disk; AppError when that fails."""
+    """Write the copy atomically. Raises AppError on failure."""
     temporary = path.with_name(f".{path.name}.new")
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -58,13 +58,13 @@ def save(path: Path, body: bytes) -> FileStat:
 
 
 def drop(path: Path) -> None:
-    """Delete a copy, if it is there."""
+    """Delete a copy if it exists."""
     with contextlib.suppress(OSError):
         path.unlink(missing_ok=True)
 
 
 def drop_folders_but(pages: Path, kept: Collection[str]) -> None:
-    """Delete the folders of sources that are not known any more; what else lies there stays."""
+    """Delete the folders of removed sources; anything else there stays."""
     if not pages.is_dir():
         return
     for folder in pages.iterdir():

@@ -1,14 +1,14 @@
-"""What a server's answer is, by what it says and by how it begins. Pure."""
+"""Detects the format of a response from its headers and first bytes. Pure."""
 
 import codecs
 import re
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-from desktop_rag.ingest.web.refusal import Kind, PageRefused
+from desktop_rag.ingest.web.refusal import PageRefused, RefusalKind
 
 HTML, PDF, TEXT, MARKDOWN = ".html", ".pdf", ".txt", ".md"
-# Not a page: a list of pages, if anything.
+# Not a page; possibly a sitemap.
 XML = ".xml"
 
 _SUFFIX_OF_TYPE = {
@@ -23,7 +23,7 @@ _SUFFIX_OF_TYPE = {
     "application/gzip": XML,
     "application/x-gzip": XML,
 }
-# Says nothing: the beginning decides.
+# Unspecific types: the content decides.
 _VAGUE = {"", "application/octet-stream", "binary/octet-stream"}
 _MARKDOWN_NAME = re.compile(r"\.(?:md|markdown)$", re.IGNORECASE)
 _HTML_START = re.compile(
@@ -32,20 +32,20 @@ _HTML_START = re.compile(
 _XML_START = re.compile(rb"\s*<\?xml\b|\x1f\x8b")
 _PEEK_BYTES = 4096
 _MAX_SHOWN_CHARS = 60
-# Codecs of Python that are no encodings of pages.
+# Python codecs that are not character encodings of pages.
 _NO_ENCODINGS = {"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"}
 _CHARSET = re.compile(r"charset\s*=\s*[\"']?([\w.:-]+)", re.IGNORECASE)
 
 
 def refuse_other_types(headers: Mapping[str, str]) -> None:
-    """Raise PageRefused for a type that no page has, before any of it is read."""
+    """Raise PageRefused for an unsupported media type, before the body is read."""
     media_type = _media_type(headers)
     if media_type not in _SUFFIX_OF_TYPE and media_type not in _VAGUE:
         raise _unfit(media_type)
 
 
 def suffix_of(headers: Mapping[str, str], url: str, body: bytes) -> str:
-    """The suffix for the file of a page, XML for what is none; PageRefused if it is neither."""
+    """The file suffix for a page, XML for a possible sitemap; PageRefused for anything else."""
     media_type = _media_type(headers)
     if media_type in _VAGUE:
         return _suffix_by_content(body)
@@ -56,9 +56,9 @@ def suffix_of(headers: Mapping[str, str], url: str, body: bytes) -> str:
 
 
 def in_utf8(headers: Mapping[str, str], suffix: str, body: bytes) -> bytes:
-    """The body of a page, in UTF-8 where only the server said in which encoding it is.
+    """The body, converted to UTF-8 when only the header names the encoding.
 
-    A file has no headers: what they say of the encoding would be lost.
+    The stored file has no headers, so their charset would be lost.
     """
     match = _CHARSET.search(headers.get("content-type", ""))
     if not match or suffix in (PDF, XML) or body.startswith(codecs.BOM_UTF8):
@@ -68,7 +68,7 @@ def in_utf8(headers: Mapping[str, str], suffix: str, body: bytes) -> bytes:
         if encoding == "utf-8" or encoding.replace("_", "-") in _NO_ENCODINGS:
             return body
         return codecs.BOM_UTF8 + body.decode(encoding).encode()
-    except (LookupError, ValueError):  # no such encoding, or it isn't this one
+    except (LookupError, ValueError):  # unknown encoding, or the body is not in it
         return body
 
 
@@ -92,4 +92,4 @@ def _unfit(media_type: str) -> PageRefused:
         if media_type
         else "The server does not say what it is."
     )
-    return PageRefused(Kind.UNFIT, "Not a page that can be read.", what)
+    return PageRefused(RefusalKind.UNFIT, "Not a page that can be read.", what)

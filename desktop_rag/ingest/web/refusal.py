@@ -1,35 +1,37 @@
-"""Why a page of the web was not had. Pure."""
+"""Reasons for not getting a web page. Pure."""
 
 from enum import Enum, auto
 
 from desktop_rag.core.errors import AppError
 
 
-class Kind(Enum):
-    """What a refusal means for a page that was read before."""
+class RefusalKind(Enum):
+    """The consequence of a refusal for a page that was read before."""
 
     UNREACHABLE = auto()
-    """Nothing answered: no such name, no connection, no time. It is kept."""
+    """No response: unknown host, no connection, or a timeout. The page is kept."""
     FAILING = auto()
-    """The server answered, with an error that may pass. It is kept."""
+    """The server answered with an error that may be temporary. The page is kept."""
     BLOCKED = auto()
-    """The address is none the app connects to. It is kept: networks redirect to themselves."""
+    """The app does not connect to this address. The page is kept: networks may redirect to
+    themselves.
+    """
     GONE = auto()
-    """The server says that the page is no longer there. It goes."""
+    """The server says that the page no longer exists. The page is removed."""
     CLOSED = auto()
-    """The site asks programs not to read it. It goes."""
+    """The site forbids robots to read it. The page is removed."""
     UNFIT = auto()
-    """What is there now is no page that can be read. It goes."""
+    """The address no longer holds a readable page. The page is removed."""
 
 
 class PageRefused(AppError):  # noqa: N818  the page's failure, not the program's
-    """A page can't be had. `kind` is for decisions, title and hint are for people."""
+    """A page is not available. `kind` is for decisions, title and hint are for people."""
 
-    def __init__(self, kind: Kind, title: str, hint: str = "") -> None:
+    def __init__(self, kind: RefusalKind, title: str, hint: str = "") -> None:
         super().__init__(title, hint)
         self.kind = kind
 
     @property
     def reason(self) -> str:
-        """Title and hint as the reason of a document."""
+        """Title and hint, as the reason shown for the document."""
         return f"{self.title} {self.hint}".strip()

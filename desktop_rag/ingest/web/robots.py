@@ -1,7 +1,7 @@
-"""What a site asks of programs in its robots.txt, read as RFC 9309 says. Pure.
+"""Parses robots.txt according to RFC 9309. Pure.
 
-The standard library's reader knows no wildcards and takes the first rule that fits instead of
-the longest one, so it would read pages that a site excludes.
+The standard library's parser supports no wildcards and applies the first matching rule instead of
+the longest, so it would allow pages that a site excludes.
 """
 
 import re
@@ -10,7 +10,7 @@ from urllib.parse import quote, unquote_to_bytes
 
 _MAX_LINES = 20_000
 _LINE = re.compile(r"\s*([A-Za-z-]+)\s*:\s*([^#]*)")
-_SIGNS = "/?&=*$@:!'()+,;~-._"
+_SAFE_CHARACTERS = "/?&=*$@:!'()+,;~-._"
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,14 +21,14 @@ class _Rule:
 
 @dataclass(frozen=True, slots=True)
 class RobotsRules:
-    """Which paths may be read, and how many seconds to leave between two requests."""
+    """The rules for one agent: allowed paths, and the delay between two requests."""
 
     rules: tuple[_Rule, ...] = ()
     delay_s: float = 0.0
 
     def allows(self, target: str) -> bool:
-        """Whether path and query may be read: the longest rule that fits decides."""
-        asked = _plain(target)
+        """True when path and query may be read: the longest matching rule decides."""
+        asked = _normalised(target)
         if asked == "/robots.txt":
             return True
         fitting = [rule for rule in self.rules if _fits(rule.pattern, asked)]
@@ -41,7 +41,7 @@ NO_RULES = RobotsRules()
 
 
 def parse_robots(text: str, agent: str) -> RobotsRules:
-    """The rules for `agent`, else those for everybody, of a robots.txt."""
+    """The rules of a robots.txt for `agent`, else those for all agents."""
     named: list[tuple[str, str]] = []
     general: list[tuple[str, str]] = []
     agents: list[str] = []
@@ -66,7 +66,7 @@ def parse_robots(text: str, agent: str) -> RobotsRules:
 
 def _rules(lines: list[tuple[str, str]]) -> RobotsRules:
     rules = tuple(
-        _Rule(_plain(value), key == "allow")
+        _Rule(_normalised(value), key == "allow")
         for key, value in lines
         if key != "crawl-delay" and value
     )
@@ -75,22 +75,22 @@ def _rules(lines: list[tuple[str, str]]) -> RobotsRules:
 
 
 def _token(value: str) -> str:
-    """The name of a program without its version, as it stands in the file."""
+    """The agent name without its version, in lower case."""
     return re.split(r"[/\s]", value, maxsplit=1)[0].lower()
 
 
 def _seconds(value: str) -> float:
-    # Not float(): it takes "nan" and "inf" for numbers.
+    # float() would accept "nan" and "inf".
     return float(value) if re.fullmatch(r"\d{1,9}(\.\d{0,9})?", value) else 0.0
 
 
-def _plain(target: str) -> str:
-    """One spelling for what can be percent-encoded in several ways."""
-    return quote(unquote_to_bytes(target), safe=_SIGNS)
+def _normalised(target: str) -> str:
+    """A canonical percent-encoding."""
+    return quote(unquote_to_bytes(target), safe=_SAFE_CHARACTERS)
 
 
 def _fits(pattern: str, target: str) -> bool:
-    """Whether a pattern with `*` and a final `$` fits the beginning; in linear time a piece."""
+    """Match a pattern with `*` and a final `$` against the start of the target, in linear time."""
     is_whole = pattern.endswith("$")
     first, *pieces = pattern.removesuffix("$").split("*")
     if not target.startswith(first):

@@ -1,7 +1,7 @@
-"""The pages that a sitemap lists, or the sitemaps that a sitemap index lists. Pure.
+"""Parses sitemaps and sitemap indexes. Pure.
 
-Foreign XML: only the parser of the standard library reads it, without any DTD, so nothing in it
-can expand, and nothing outside it is asked for.
+The XML is untrusted: it is read by the standard library's parser, and any DTD is refused, so
+nothing can expand and no external resource is loaded.
 """
 
 import re
@@ -21,19 +21,19 @@ _MAX_URL_CHARS = 4000
 
 
 class SitemapError(ValueError):
-    """It begins like a sitemap and can't be read as one."""
+    """The data starts like a sitemap but cannot be parsed as one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sitemap:
-    """The addresses in their order, as they stand there; of sitemaps if it `is_index`."""
+    """The listed addresses in order; with `is_index` they are sitemaps."""
 
     urls: tuple[str, ...]
     is_index: bool
 
 
 def unpacked(data: bytes, max_bytes: int) -> bytes:
-    """The content of a gzip file, other data as it is.
+    """The decompressed gzip data; other data unchanged.
 
     Raises SitemapError when it is damaged or longer than `max_bytes`.
     """
@@ -52,38 +52,38 @@ def unpacked(data: bytes, max_bytes: int) -> bytes:
 
 
 def is_sitemap(data: bytes) -> bool:
-    """Whether unpacked data begins like a sitemap."""
+    """True when decompressed data starts like a sitemap."""
     return _START.match(data[:_PEEK_BYTES]) is not None
 
 
 def parse_sitemap(data: bytes, limit: int) -> Sitemap:
     """The first `limit` addresses of a sitemap. Raises SitemapError."""
-    reading = _Reading(limit)
+    handler = _SitemapHandler(limit)
     parser = expat.ParserCreate(namespace_separator=" ")
     parser.buffer_text = True
     parser.StartDoctypeDeclHandler = _refuse_doctype
-    parser.StartElementHandler = reading.start
-    parser.EndElementHandler = reading.end
-    parser.CharacterDataHandler = reading.text
+    parser.StartElementHandler = handler.start
+    parser.EndElementHandler = handler.end
+    parser.CharacterDataHandler = handler.text
     try:
         parser.Parse(data, True)
-    except _Enough:
+    except _LimitReached:
         pass
     except expat.ExpatError as exc:
         raise SitemapError(f"it is damaged: {exc}") from exc
-    return Sitemap(tuple(reading.urls), reading.is_index)
+    return Sitemap(tuple(handler.urls), handler.is_index)
 
 
-class _Enough(Exception):  # noqa: N818  it ends the parsing early, it reports no failure
-    """As many addresses as wanted."""
+class _LimitReached(Exception):  # noqa: N818  it ends the parsing early, it reports no failure
+    """The limit of addresses is reached."""
 
 
 def _refuse_doctype(*_: object) -> None:
     raise SitemapError("it has a document type of its own")
 
 
-class _Reading:
-    """Collects `<loc>` of `<url>` and `<sitemap>`, whatever else stands there."""
+class _SitemapHandler:
+    """Collects `<loc>` of `<url>` and `<sitemap>` and ignores everything else."""
 
     def __init__(self, limit: int) -> None:
         self.urls: list[str] = []
@@ -108,7 +108,7 @@ class _Reading:
         self._path.pop()
         self._pieces.clear()
         if len(self.urls) >= self._limit:
-            raise _Enough
+            raise _LimitReached
 
     def text(self, text: str) -> None:
         if self._is_in_address:

@@ -1,4 +1,4 @@
-"""Follows sitemaps to the pages they list. Runs on the thread of the links."""
+"""Follows sitemaps to the pages they list. Runs on the thread of the link refresher."""
 
 import logging
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from desktop_rag.ingest.web.fetched_page import FetchedPage
 from desktop_rag.ingest.web.page_address import host_of, joined
 from desktop_rag.ingest.web.page_type import PDF, XML
-from desktop_rag.ingest.web.refusal import Kind, PageRefused
+from desktop_rag.ingest.web.refusal import PageRefused, RefusalKind
 from desktop_rag.ingest.web.sitemap import (
     Sitemap,
     SitemapError,
@@ -22,26 +22,26 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-# A sitemap that lists sitemaps that list sitemaps.
+# A sitemap of sitemaps of sitemaps.
 _MAX_DEPTH = 3
 _MAX_SITEMAPS = 50
 _MAX_ENTRIES = 50_000
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
-    """The addresses in their order, each once. Not `is_complete`: some list could not be read.
-    `is_cut`: there are more than were wanted.
+class SitemapPages:
+    """Unique page addresses in order. Without `is_complete` a list was unreadable; with
+    `is_truncated` the limit cut the list off.
     """
 
     urls: tuple[str, ...]
     is_complete: bool
-    is_cut: bool
+    is_truncated: bool
 
 
 @dataclass(frozen=True, slots=True)
 class FoundSitemap:
-    """A sitemap with the hosts whose pages it may list: its own, before and after redirects."""
+    """A sitemap and the hosts it may list: its own, before and after redirects."""
 
     sitemap: Sitemap
     url: str
@@ -50,9 +50,9 @@ class FoundSitemap:
 
 
 def sitemap_in(asked_url: str, page: FetchedPage, max_bytes: int) -> FoundSitemap | None:
-    """The sitemap that came in place of a page, None if it is a page.
+    """The sitemap received in place of a page; None when it is a page.
 
-    Raises PageRefused for what is neither.
+    Raises PageRefused when it is neither.
     """
     if page.suffix == PDF:
         return None
@@ -62,40 +62,42 @@ def sitemap_in(asked_url: str, page: FetchedPage, max_bytes: int) -> FoundSitema
             hosts = frozenset({host_of(asked_url), host_of(page.url)})
             return FoundSitemap(parse_sitemap(content, _MAX_ENTRIES), page.url, hosts)
     except SitemapError as exc:
-        raise PageRefused(Kind.UNFIT, f"The sitemap can't be read: {exc}.") from exc
+        raise PageRefused(RefusalKind.UNFIT, f"The sitemap can't be read: {exc}.") from exc
     refuse_list(page)
     return None
 
 
 def refuse_list(page: FetchedPage) -> None:
-    """Raise PageRefused for what may be a list of pages, but is none itself."""
+    """Raise PageRefused for data that may be a list of pages but is not a page."""
     if page.suffix == XML:
-        raise PageRefused(Kind.UNFIT, "Not a page that can be read.", "It is XML, or packed.")
+        raise PageRefused(
+            RefusalKind.UNFIT, "Not a page that can be read.", "It is XML, or packed."
+        )
 
 
 class SitemapWalk:
-    """Collects up to `limit` pages from sitemaps, in the order they stand there."""
+    """Collects up to `limit` pages from sitemaps, in order."""
 
-    def __init__(self, visitor: "Crawler", limit: int, may_go_on: Callable[[], bool]) -> None:
-        """`may_go_on` is asked before each request: once it says no, nothing more is asked for."""
-        self._visitor = visitor
+    def __init__(self, crawler: "Crawler", limit: int, may_go_on: Callable[[], bool]) -> None:
+        """`may_go_on` is called before each request; on False no further request is sent."""
+        self._crawler = crawler
         self._limit = limit
         self._may_go_on = may_go_on
         self._urls: dict[str, None] = {}
         self._is_complete = True
-        self._is_cut = False
+        self._is_truncated = False
         self._fetched: set[str] = set()
 
-    def pages(self, roots: list[FoundSitemap]) -> Listing:
-        """The pages that these sitemaps list, themselves or through others."""
+    def pages(self, roots: list[FoundSitemap]) -> SitemapPages:
+        """The pages that these sitemaps list, directly or through other sitemaps."""
         self._fetched.update(root.url for root in roots)
         for root in roots:
             self._collect(root)
-        return Listing(tuple(self._urls), self._is_complete, self._is_cut)
+        return SitemapPages(tuple(self._urls), self._is_complete, self._is_truncated)
 
     def _collect(self, found: FoundSitemap) -> None:
         for entry in found.sitemap.urls:
-            if self._is_cut:
+            if self._is_truncated:
                 return
             url = _inside(entry, found)
             if url is None:
@@ -111,7 +113,7 @@ class SitemapWalk:
         if len(self._urls) < self._limit:
             self._urls[url] = None
         else:
-            self._is_cut = True
+            self._is_truncated = True
 
     def _fetch(self, url: str, parent: FoundSitemap) -> FoundSitemap | None:
         if url in self._fetched:
@@ -122,8 +124,8 @@ class SitemapWalk:
             self._is_complete = False
             return None
         try:
-            page = self._visitor.fetch(url)
-            found = sitemap_in(url, page, self._visitor.limits.page_bytes) if page else None
+            page = self._crawler.fetch(url)
+            found = sitemap_in(url, page, self._crawler.limits.page_bytes) if page else None
         except PageRefused as refused:
             log.info("a sitemap could not be read: %s", refused.title)
             self._is_complete = False
@@ -134,7 +136,7 @@ class SitemapWalk:
 
 
 def _inside(entry: str, found: FoundSitemap) -> str | None:
-    """The address of an entry in one form; None if it is none or leads to another host."""
+    """The normalised address of an entry; None when it is invalid or on another host."""
     try:
         url = joined(found.url, entry)
     except PageRefused:

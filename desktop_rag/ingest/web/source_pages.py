@@ -1,6 +1,6 @@
-"""The rows and copies of a source's pages: what a fetched or a refused page makes of them.
+"""Stores the pages of a source, and the reasons for pages that are not available.
 
-Runs on the thread of the links. Each page is stored for itself, when it comes.
+Runs on the thread of the link refresher. Each page is stored as soon as it arrives.
 """
 
 import uuid
@@ -10,24 +10,24 @@ from dataclasses import dataclass, field, replace
 from desktop_rag.core.domain import Document, DocumentState, FileStat, Source
 from desktop_rag.core.library_events import ChangeSummary
 from desktop_rag.ingest.indexing.indexer import Indexer
-from desktop_rag.ingest.web.fetched_page import FetchedPage, Stamp
+from desktop_rag.ingest.web.fetched_page import CacheValidators, FetchedPage
 from desktop_rag.ingest.web.page_files import drop, is_kept, page_path, save, stat_of
-from desktop_rag.ingest.web.refusal import Kind, PageRefused
+from desktop_rag.ingest.web.refusal import PageRefused, RefusalKind
 from desktop_rag.store.contract.documents import DocumentStore
 from desktop_rag.store.contract.sources import WebPage, WebPageStore
 
 _NO_FILE = FileStat(0, 0, 0)
-# What is kept of a page that was read before: it may be had again.
-_KEPT = {Kind.UNREACHABLE, Kind.FAILING, Kind.BLOCKED}
-# Refusals that trying again is unlikely to change: listed as skipped, not as failed.
-_SKIPPED = {Kind.BLOCKED, Kind.CLOSED, Kind.UNFIT}
+# After these refusals a page read before is kept, because it may come back.
+_KEPT = {RefusalKind.UNREACHABLE, RefusalKind.FAILING, RefusalKind.BLOCKED}
+# Refusals that a retry is unlikely to change: listed as skipped, not as failed.
+_SKIPPED = {RefusalKind.BLOCKED, RefusalKind.CLOSED, RefusalKind.UNFIT}
 _REFUSED_STATES = {DocumentState.FAILED, DocumentState.SKIPPED}
 
 
 @dataclass
 class Findings:
-    """What a refresh came to. `missed` are pages, with the reason, that were read before and
-    could not be had again.
+    """The result of a refresh. `missed` maps pages that were read before but could not be fetched
+    again to the reason.
     """
 
     added: int = 0
@@ -38,13 +38,13 @@ class Findings:
 
     @property
     def summary(self) -> ChangeSummary:
-        """The numbers."""
+        """The counts."""
         return ChangeSummary(self.added, self.changed, 0, self.gone, self.unchanged)
 
 
 @dataclass(frozen=True, slots=True)
 class Stores:
-    """Where pages go: their rows, what servers said of them, the queue of what is to be read."""
+    """The stores a page goes to: documents, cache validators, and the indexing queue."""
 
     documents: DocumentStore
     pages: WebPageStore
@@ -62,20 +62,20 @@ class SourcePages:
         self._now = now
         rows = stores.documents.documents(source.source_id)
         self._known = {d.url: d for d in rows if not d.parent_id}
-        self._said = stores.pages.get([d.document_id for d in self._known.values()])
+        self._stored_validators = stores.pages.get([d.document_id for d in self._known.values()])
         self._settled: set[str] = set()
 
     @property
     def unsettled(self) -> list[str]:
-        """The addresses of known pages that nothing was heard of yet."""
+        """Known pages that this refresh has not processed yet."""
         return [url for url in self._known if url not in self._settled]
 
     def is_settled(self, url: str) -> bool:
-        """Whether this page was dealt with."""
+        """True when this refresh has processed the page."""
         return url in self._settled
 
     def was_read(self, url: str) -> bool:
-        """Whether the page is searchable, or a copy of it was read or is about to be."""
+        """True when the page is searchable, or its copy was read or is about to be."""
         row = self._known.get(url)
         if row is None:
             return False
@@ -83,16 +83,16 @@ class SourcePages:
         has_copy = stat_of(row.path) is not None
         return row.chunk_count > 0 or (has_copy and (is_waiting or bool(row.content_hash)))
 
-    def stamp_of(self, url: str) -> Stamp | None:
-        """What to ask the server with, if the state it speaks of is the one that is kept."""
+    def validators_of(self, url: str) -> CacheValidators | None:
+        """The validators for a conditional request, if they describe the stored copy."""
         row = self._known.get(url)
         if row is None or stat_of(row.path) != row.stat:
             return None
-        said = self._said.get(row.document_id)
-        return Stamp(said.etag, said.last_modified) if said else None
+        stored = self._stored_validators.get(row.document_id)
+        return CacheValidators(stored.etag, stored.last_modified) if stored else None
 
     def take(self, url: str, page: FetchedPage | None) -> None:
-        """Store a page as it came; None for one that is still as it was. AppError when it fails."""
+        """Store a fetched page; None means unchanged. Raises AppError on failure."""
         self._settled.add(url)
         row = self._known.get(url)
         if page is None or (row and is_kept(row.path, row.stat, page.body)):
@@ -100,21 +100,21 @@ class SourcePages:
         else:
             row = self._store(url, page, row)
         if page is not None and row is not None:
-            self._remember(row.document_id, page.stamp)
+            self._remember(row.document_id, page.validators)
 
     def refuse(self, url: str, refused: PageRefused, *, is_link: bool = False) -> None:
-        """Note that a page can't be had. A link that the person gave stays listed with it."""
+        """Record that a page is not available. A person's own link stays listed with the reason."""
         self._settled.add(url)
         if self.was_read(url) and refused.kind in _KEPT:
             self.findings.missed[url] = refused.reason
             self.findings.unchanged += 1
             return
         row = self._known.get(url)
-        if row and refused.kind is Kind.UNREACHABLE and row.state in _REFUSED_STATES:
-            # Perhaps it is this computer that is offline: the reason that is known says more.
+        if row and refused.kind is RefusalKind.UNREACHABLE and row.state in _REFUSED_STATES:
+            # This computer may be offline: the known reason is more helpful.
             self.findings.unchanged += 1
             return
-        is_gone = refused.kind is Kind.GONE
+        is_gone = refused.kind is RefusalKind.GONE
         if row and is_gone and (self.was_read(url) or not is_link):
             self._remove([row])
             row = None
@@ -122,7 +122,7 @@ class SourcePages:
             self._list(url, refused, row)
 
     def remove_unsettled(self) -> None:
-        """Forget known pages that nothing was heard of: no list names them any more."""
+        """Remove known pages that no list names any more."""
         self._remove([self._known[url] for url in self.unsettled])
 
     # --- rows and copies -----------------------------------------------------------------------
@@ -149,7 +149,7 @@ class SourcePages:
         return row
 
     def _list(self, url: str, refused: PageRefused, row: Document | None) -> None:
-        """A row without a text that says why there is none."""
+        """Add or update a row without text that states the reason."""
         state = DocumentState.SKIPPED if refused.kind in _SKIPPED else DocumentState.FAILED
         if row is None:
             self.findings.added += 1
@@ -194,11 +194,14 @@ class SourcePages:
         if stored:
             stores.changed(stored)
 
-    def _remember(self, document_id: str, stamp: Stamp) -> None:
-        before = self._said.get(document_id)
-        if before and (before.etag, before.last_modified) == (stamp.etag, stamp.last_modified):
+    def _remember(self, document_id: str, validators: CacheValidators) -> None:
+        before = self._stored_validators.get(document_id)
+        if before and (before.etag, before.last_modified) == (
+            validators.etag,
+            validators.last_modified,
+        ):
             return
-        page = WebPage(stamp.etag, stamp.last_modified, self._now())
+        page = WebPage(validators.etag, validators.last_modified, self._now())
         self._stores.pages.put(document_id, page)
 
 

@@ -1,11 +1,11 @@
-"""The one way to the web: it connects to public addresses only. Runs on the thread that asks.
+"""The only way to the web; it connects to public addresses only. Runs on the thread that asks.
 
-A name is looked up once for each connection. Every address it has must be allowed, and the
-connection is made to one of these very addresses: a name that leads elsewhere a moment later
-leads nowhere. Redirects are not followed here: each is a request of its own, checked the same way.
+A host name is resolved once per connection. All of its addresses must be allowed, and the
+connection goes to one of exactly these, so a name that changes a moment later (DNS rebinding) gains
+nothing. Redirects are not followed here: each is a new request with the same checks.
 
-Proxies of the system are not used. A proxy looks names up itself, so what it connects to could not
-be checked. Cookies are neither kept nor sent.
+System proxies are not used: a proxy resolves names itself, so its target could not be checked.
+Cookies are neither stored nor sent.
 """
 
 import ipaddress
@@ -23,7 +23,7 @@ import httpcore2
 
 from desktop_rag.core.errors import Cancelled
 from desktop_rag.ingest.web.page_address import Address, host_of, is_public, port_of, target_of
-from desktop_rag.ingest.web.refusal import Kind, PageRefused
+from desktop_rag.ingest.web.refusal import PageRefused, RefusalKind
 from desktop_rag.models.endpoints.client.interruptible_sockets import (
     POLL_S,
     InterruptibleBackend,
@@ -37,27 +37,27 @@ _GZIP_WINDOW = 31
 _ONLINE_HINT = "Check the address, and whether this computer is online."
 
 IsAllowed = Callable[[Address], bool]
-# (host, port) → its addresses, as text; OSError when there is none.
+# (host, port) → its addresses as text; OSError when there are none.
 Resolve = Callable[[str, int], Sequence[str]]
 
 
-def look_up(host: str, port: int) -> list[str]:
-    """The addresses that the system knows for a host; OSError when there is none."""
+def resolve_host(host: str, port: int) -> list[str]:
+    """The addresses of a host from the system resolver; OSError when there are none."""
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(address[0]) for *_, address in found))
 
 
 class WebTransport:
-    """Connections to the web, kept open for a few seconds. Used by one thread; must be closed."""
+    """Connections to the web with a short keep-alive. Used by one thread; must be closed."""
 
     def __init__(
         self,
         cancel: threading.Event,
         *,
         is_allowed: IsAllowed = is_public,
-        resolve: Resolve = look_up,
+        resolve: Resolve = resolve_host,
     ) -> None:
-        """Setting `cancel` ends a request under way with Cancelled."""
+        """Setting `cancel` ends a running request with Cancelled."""
         self._cancel = cancel
         self._interruption = Interruption()
         self._pool = httpcore2.ConnectionPool(
@@ -69,13 +69,13 @@ class WebTransport:
         )
 
     @contextmanager
-    def get(self, url: str, headers: Mapping[str, str], seconds: float) -> Generator["Answer"]:
-        """Ask for a normalised address; within, the body of the answer can be read.
+    def get(self, url: str, headers: Mapping[str, str], seconds: float) -> Generator["WebResponse"]:
+        """Request a normalised address; the body can be read inside the context.
 
-        All of it, the reading too, may take so many seconds.
+        `seconds` covers everything, including the body.
 
         Raises:
-            PageRefused: when the address is not allowed, or nothing usable comes.
+            PageRefused: when the address is not allowed, or the response is unusable.
             Cancelled: soon after `cancel` was set.
         """
         host = host_of(url)
@@ -91,7 +91,7 @@ class WebTransport:
         ):
             response = self._pool.handle_request(request)
             try:
-                yield Answer(url, response.status, _header_texts(response), response)
+                yield WebResponse(url, response.status, _header_texts(response), response)
             finally:
                 response.close()
 
@@ -113,23 +113,23 @@ class WebTransport:
             raise _no_connection(host, exc) from exc
         except (httpcore2.NetworkError, httpcore2.ProtocolError) as exc:
             raise PageRefused(
-                Kind.FAILING, f"{host} ended the connection in the middle of its answer."
+                RefusalKind.FAILING, f"{host} ended the connection in the middle of its answer."
             ) from exc
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What a server says before the body; header names in lower case."""
+class WebResponse:
+    """A response before its body; header names are lower case."""
 
     url: str
     status: int
     headers: Mapping[str, str]
     response: httpcore2.Response
 
-    def read(self, max_bytes: int, *, is_cut: bool = False) -> bytes:
-        """The body, unpacked. Longer than `max_bytes` it is refused, or cut there if `is_cut`.
+    def read(self, max_bytes: int, *, truncates: bool = False) -> bytes:
+        """The decompressed body. Beyond `max_bytes` it is refused, or truncated if `truncates`.
 
-        Raises PageRefused, also for a body that ends before its end.
+        Raises PageRefused, also for an incomplete body.
         """
         pieces: list[bytes] = []
         size = 0
@@ -138,8 +138,10 @@ class Answer:
             size += len(piece)
             if size > max_bytes:
                 break
-        if size > max_bytes and not is_cut:
-            raise PageRefused(Kind.UNFIT, f"The page is larger than {_shown_size(max_bytes)}.")
+        if size > max_bytes and not truncates:
+            raise PageRefused(
+                RefusalKind.UNFIT, f"The page is larger than {_shown_size(max_bytes)}."
+            )
         return b"".join(pieces)[:max_bytes]
 
     def _unpacked(self, max_bytes: int) -> Iterator[bytes]:
@@ -149,11 +151,13 @@ class Answer:
             return received
         if encoding in {"gzip", "x-gzip"}:
             return _inflated(received, max_bytes)
-        raise PageRefused(Kind.FAILING, "The page comes packed in a way that was not asked for.")
+        raise PageRefused(
+            RefusalKind.FAILING, "The page comes packed in a way that was not asked for."
+        )
 
 
 class _GuardedBackend(httpcore2.NetworkBackend):
-    """Opens sockets to allowed addresses only; whatever asks for a connection passes here."""
+    """Opens sockets to allowed addresses only; every connection passes through here."""
 
     def __init__(self, interruption: Interruption, is_allowed: IsAllowed, resolve: Resolve) -> None:
         self._interruption = interruption
@@ -169,13 +173,13 @@ class _GuardedBackend(httpcore2.NetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> SocketStream:
-        """Connect to the first of the host's addresses that answers; all share the timeout."""
+        """Connect to the first address of the host that answers; all share the timeout."""
         addresses = self._addresses(host, port)
         if not addresses:
             raise httpcore2.ConnectError(socket.gaierror("no address"))
         if not all(map(self._is_allowed, addresses)):
             raise PageRefused(
-                Kind.BLOCKED,
+                RefusalKind.BLOCKED,
                 f"{host} is not on the public internet.",
                 "Pages are fetched from public addresses only.",
             )
@@ -192,14 +196,14 @@ class _GuardedBackend(httpcore2.NetworkBackend):
         try:
             return [ipaddress.ip_address(host)]
         except ValueError:
-            found = self._look_up(host, port)
+            found = self._resolve_host(host, port)
         try:
             return [ipaddress.ip_address(text) for text in found]
         except ValueError as exc:
             raise httpcore2.ConnectError(exc) from exc
 
-    def _look_up(self, host: str, port: int) -> Sequence[str]:
-        """Ask on a thread of its own: a system that waits for a name can't be told to stop."""
+    def _resolve_host(self, host: str, port: int) -> Sequence[str]:
+        """Resolve on a separate thread, because a blocked resolver cannot be interrupted."""
         answer: SimpleQueue[Sequence[str] | Exception] = SimpleQueue()
 
         def ask() -> None:
@@ -221,7 +225,7 @@ class _GuardedBackend(httpcore2.NetworkBackend):
 
 
 def _inflated(pieces: Iterable[bytes], max_bytes: int) -> Iterator[bytes]:
-    """Unpack gzip in bounded steps: a few bytes can stand for gigabytes."""
+    """Decompress gzip in bounded steps: a few bytes can expand to gigabytes."""
     inflater = zlib.decompressobj(_GZIP_WINDOW)
     try:
         for received in pieces:
@@ -233,10 +237,10 @@ def _inflated(pieces: Iterable[bytes], max_bytes: int) -> Iterator[bytes]:
                 data = inflater.unused_data if inflater.eof else inflater.unconsumed_tail
     except zlib.error as exc:
         raise PageRefused(
-            Kind.FAILING, "The page comes packed, and the packing is damaged."
+            RefusalKind.FAILING, "The page comes packed, and the packing is damaged."
         ) from exc
     if not inflater.eof:
-        raise PageRefused(Kind.FAILING, "The page was cut off on its way.")
+        raise PageRefused(RefusalKind.FAILING, "The page was cut off on its way.")
 
 
 def _core_url(url: str) -> httpcore2.URL:
@@ -268,7 +272,7 @@ def _header_texts(response: httpcore2.Response) -> dict[str, str]:
 
 
 def _text(value: bytes) -> str:
-    # By the book a header is ASCII; what is not is UTF-8 nowadays.
+    # Headers should be ASCII; in practice others are UTF-8.
     try:
         return value.decode()
     except UnicodeDecodeError:
@@ -276,18 +280,20 @@ def _text(value: bytes) -> str:
 
 
 def _too_slow(host: str) -> PageRefused:
-    return PageRefused(Kind.UNREACHABLE, f"{host} did not send the whole page in time.")
+    return PageRefused(RefusalKind.UNREACHABLE, f"{host} did not send the whole page in time.")
 
 
 def _no_connection(host: str, exc: httpcore2.ConnectError) -> PageRefused:
     cause = exc.args[0] if exc.args else None
     if isinstance(cause, socket.gaierror | UnicodeError):
-        return PageRefused(Kind.UNREACHABLE, f"{host} was not found.", _ONLINE_HINT)
+        return PageRefused(RefusalKind.UNREACHABLE, f"{host} was not found.", _ONLINE_HINT)
     if isinstance(cause, ssl.SSLError):
         return PageRefused(
-            Kind.UNREACHABLE, f"{host} offers no encryption that can be trusted.", str(cause.reason)
+            RefusalKind.UNREACHABLE,
+            f"{host} offers no encryption that can be trusted.",
+            str(cause.reason),
         )
-    return PageRefused(Kind.UNREACHABLE, f"{host} can't be reached.", _ONLINE_HINT)
+    return PageRefused(RefusalKind.UNREACHABLE, f"{host} can't be reached.", _ONLINE_HINT)
 
 
 def _shown_size(size_bytes: int) -> str:

@@ -1,4 +1,4 @@
-"""How the app reaches the web: opened for one refresh at a time. Any thread may hold one."""
+"""Access to the web, opened for one refresh at a time. Any thread."""
 
 import threading
 from collections.abc import Callable, Generator, Sequence
@@ -15,10 +15,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class WebAccess:
-    """Which computers may be asked, and how much.
+    """The hosts that may be contacted, and the limits.
 
-    `is_allowed` says of an address whether it may be connected to, `resolve` gives the addresses
-    of a host and port in place of the system.
+    `is_allowed` decides if an address may be connected to; `resolve` replaces the system resolver.
     """
 
     limits: WebLimits = field(default_factory=WebLimits)
@@ -26,14 +25,14 @@ class WebAccess:
     resolve: Callable[[str, int], Sequence[str]] | None = None
 
     @contextmanager
-    def visit(self, cancel: threading.Event) -> Generator["Crawler"]:
-        """A visitor for the thread that asks; its connections are closed at the end."""
-        # The network libraries take a while to import; the window shows without them.
+    def crawler(self, cancel: threading.Event) -> Generator["Crawler"]:
+        """A crawler for the calling thread; its connections are closed at the end."""
+        # Importing the network libraries takes a while; the window opens without them.
         from desktop_rag.ingest.web.crawler import Crawler  # noqa: PLC0415
-        from desktop_rag.ingest.web.transport import WebTransport, look_up  # noqa: PLC0415
+        from desktop_rag.ingest.web.transport import WebTransport, resolve_host  # noqa: PLC0415
 
         transport = WebTransport(
-            cancel, is_allowed=self.is_allowed, resolve=self.resolve or look_up
+            cancel, is_allowed=self.is_allowed, resolve=self.resolve or resolve_host
         )
         try:
             yield Crawler(transport, cancel, self.limits)

@@ -107,7 +107,7 @@ def test_what_waited_when_the_app_closed_is_read_at_the_next_start(
 
 
 def test_a_site_is_not_hurried(build: Build, site: WebServer) -> None:
-    room = build(loopback_access(gap_s=0.15))
+    room = build(loopback_access(delay_s=0.15))
     room.start()
     room.add(*(site.page(f"/{n}", f"Page {n}") for n in range(3)))
     room.settle()

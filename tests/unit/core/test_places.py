@@ -115,4 +115,4 @@ def test_borders_are_where_a_page_slide_or_sheet_begins() -> None:
         Mark(30, Anchor(sheet="Fees", cells="A1")),
         Mark(40, Anchor(sheet="Fees", cells="A2")),
     ]
-    assert list(Places(marks, []).borders()) == [10, 30]
+    assert list(Places(marks, []).boundaries()) == [10, 30]

@@ -191,5 +191,5 @@ def test_threads_do_not_mix_up_stems() -> None:
 
 
 def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_MOST_WORDS", 3)
+    monkeypatch.setattr(module, "_MAX_CACHED_WORDS", 3)
     assert terms("one two three four five one", "nl") == terms("one two three four five one", "nl")

@@ -249,7 +249,7 @@ def test_with_overlap_nothing_is_lost_and_every_chunk_still_fits(
     found = chunks_of(text, limit, ChunkSettings(method, overlap_tokens=9))
     assert all(text[c.start : c.end] == c.text for c in found)
     assert all(a.start < b.start and a.end < b.end for a, b in pairwise(found))
-    borders = [0, *(c.end for c in found)]
-    assert not any(text[end : c.start].strip() for end, c in zip(borders, found, strict=False))
-    assert not text[borders[-1] :].strip()
+    boundaries = [0, *(c.end for c in found)]
+    assert not any(text[end : c.start].strip() for end, c in zip(boundaries, found, strict=False))
+    assert not text[boundaries[-1] :].strip()
     assert all(count <= limit - 2 for count in count_words([c.text for c in found]))

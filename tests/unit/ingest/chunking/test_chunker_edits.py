@@ -208,7 +208,7 @@ def test_after_any_edit_nothing_is_lost_and_every_chunk_fits(
     after = chunk_document(ParsedDocument("", "", text), way, count_words, limit, before)
     assert all(c.text == text[c.start : c.end] for c in after)
     assert all(a.start < b.start and a.end < b.end for a, b in pairwise(after))
-    borders = [0, *(c.end for c in after)]
-    assert not any(text[a : c.start].strip() for a, c in zip(borders, after, strict=False))
-    assert not text[borders[-1] :].strip()
+    boundaries = [0, *(c.end for c in after)]
+    assert not any(text[a : c.start].strip() for a, c in zip(boundaries, after, strict=False))
+    assert not text[boundaries[-1] :].strip()
     assert all(count <= limit - 2 for count in count_words([c.text for c in after]))

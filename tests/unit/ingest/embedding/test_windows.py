@@ -26,6 +26,6 @@ def test_scripts_without_spaces_are_cut_by_their_signs() -> None:
 @given(st.text(max_size=800))
 def test_windows_lie_in_the_text_in_order(text: str) -> None:
     found = windows(text)
-    borders = [border for span in found for border in span]
-    assert borders == sorted(borders)
+    boundaries = [border for span in found for border in span]
+    assert boundaries == sorted(boundaries)
     assert all(text[start:end].strip() for start, end in found)
