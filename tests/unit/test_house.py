@@ -159,3 +159,29 @@ def test_the_architecture_names_every_room() -> None:
     rooms = {path.parent.relative_to(package) for path in package.rglob("*.py")} - {Path()}
     unnamed = [str(r) for r in sorted(rooms) if not re.search(rf"\b{re.escape(r.name)}\b", page)]
     assert unnamed == []
+
+
+def documents() -> list[Path]:
+    """The Markdown documents at the root and in docs/."""
+    return [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def test_every_module_that_a_document_mentions_exists() -> None:
+    known = {f"/{shown(path)}" for path in modules()}
+    missing = [
+        f"{shown(document)}: {mentioned}"
+        for document in documents()
+        for mentioned in re.findall(r"[\w/]*\w\.py\b", document.read_text("utf-8"))
+        if not any(path.endswith(f"/{mentioned}") for path in known)
+    ]
+    assert missing == []
+
+
+def test_every_local_link_in_a_document_leads_to_a_file() -> None:
+    missing = [
+        f"{shown(document)}: {target}"
+        for document in documents()
+        for target in re.findall(r"\]\(([^)#:]+)\)", document.read_text("utf-8"))
+        if not (document.parent / target).exists()
+    ]
+    assert missing == []
