@@ -1,10 +1,10 @@
-# Every way in. Plain `make` builds .venv in the checkout; that needs Python 3.11 or newer with pip
+# All entry points. Plain `make` builds .venv in the checkout; that needs Python 3.11 or newer with pip
 # and venv, and nothing else. With uv instead of make, the same two commands are:
 #
 #     make demo    uv run desktop-rag demo
 #     make test    uv run --extra dev pytest -n logical --dist worksteal
 #
-# PYTHON=/path/to/python chooses the interpreter, ARGS="-k words -x" goes on to pytest,
+# PYTHON=/path/to/python chooses the interpreter, ARGS="-k words -x" is passed to pytest,
 # WORKERS=1 runs the tests one after the other.
 
 VENV := .venv
@@ -16,10 +16,10 @@ UV := uv==0.13.8
 WORKERS := logical
 PYTEST = $(OFFSCREEN) $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
-# Without a display Qt draws into memory.
+# Without a display Qt renders offscreen.
 OFFSCREEN := $(if $(QT_QPA_PLATFORM)$(DISPLAY)$(WAYLAND_DISPLAY),,QT_QPA_PLATFORM=offscreen)
 
-# What Qt needs from a bare Debian or Ubuntu; the second line only where there is a display.
+# Qt's system packages on a minimal Debian or Ubuntu; the second line only with a display.
 QT_PACKAGES := libegl1 libgl1 libxkbcommon0 libdbus-1-3 libfontconfig1 libglib2.0-0 libgssapi-krb5-2
 XCB_PACKAGES := libxcb-cursor0 libxcb-icccm4 libxcb-image0 libxcb-keysyms1 libxcb-randr0 \
   libxcb-render-util0 libxcb-shape0 libxcb-xkb1 libxkbcommon-x11-0
@@ -41,10 +41,10 @@ demo: $(READY) $(if $(DISPLAY)$(WAYLAND_DISPLAY),need-qt) ## index the demo docu
 test: $(READY) need-qt ## run all tests
 	$(PYTEST) $(ARGS)
 
-test-deep: $(READY) need-qt ## run all tests, with whole measuring sets and more random examples
+test-deep: $(READY) need-qt ## run all tests with full evaluation sets and more random examples
 	$(PYTEST) --deep --hypothesis-profile=deep $(ARGS)
 
-stories: $(READY) need-qt ## run the user stories on the real window only
+stories: $(READY) need-qt ## run only the user stories, in the real window
 	$(PYTEST) tests/stories $(ARGS)
 
 check: $(READY) ## format, lint, types, imports
@@ -53,7 +53,7 @@ check: $(READY) ## format, lint, types, imports
 	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/lint-imports --no-cache --no-logo
 
-lock: ## write requirements.lock anew; UPGRADE=--upgrade raises the versions
+lock: ## regenerate requirements.lock; UPGRADE=--upgrade updates the versions
 	@python=$$($(MAKE) -s find-python) && $$python -m venv build/lock
 	build/lock/bin/python -m pip install --quiet $(UV)
 	build/lock/bin/uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 \
@@ -63,7 +63,7 @@ bench: $(READY) ## run the benchmarks; installs torch for the comparison
 	$(BIN)/python -m pip install --quiet --editable '.[bench]'
 	for script in benchmarks/*.py; do $(BIN)/python $$script || exit 1; done
 
-clean: ## remove what was built here
+clean: ## remove everything that was built
 	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage htmlcov
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -74,7 +74,7 @@ $(READY): pyproject.toml requirements.lock
 	$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
-# Prints the interpreter to build with, or what is missing.
+# Prints the interpreter to build with, or the missing requirement.
 find-python:
 	@for python in $(PYTHON) python3.13 python3.12 python3.11 python3 python; do \
 	  $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || continue; \

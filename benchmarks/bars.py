@@ -1,4 +1,4 @@
-"""One figure of a benchmark beside the limit it is held to, and how a run shows them. No script."""
+"""Figures of a benchmark with their limits, and their display. Not a script."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -7,10 +7,10 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A figure and the limit it was held to.
+    """A figure and its limit.
 
-    `limit` is its text (`≥ .912`), "" for a figure that is only reported; `figure` is None when
-    it was not measured; `is_met` None when there is nothing to meet.
+    `limit` is its text (`≥ .912`), "" for a figure without one; `figure` is None when it was not
+    measured; `is_met` None when there is no limit.
     """
 
     name: str
@@ -19,27 +19,27 @@ class Bar:
     is_met: bool | None
 
     def to_json(self) -> dict[str, Any]:
-        """The fields as they are."""
+        """The fields as JSON."""
         return asdict(self)
 
 
 def at_least(name: str, limit: float, figure: float | None) -> Bar:
-    """A bar that is met from `limit` up; a figure that is missing misses it."""
+    """A bar met from `limit` up; a missing figure misses it."""
     return Bar(name, f"≥ {limit:g}", figure, figure is not None and figure >= limit)
 
 
 def at_most(name: str, limit: float, figure: float | None) -> Bar:
-    """A bar that is met up to `limit`; a figure that is missing misses it."""
+    """A bar met up to `limit`; a missing figure misses it."""
     return Bar(name, f"≤ {limit:g}", figure, figure is not None and figure <= limit)
 
 
 def reported(name: str, figure: float | None) -> Bar:
-    """A figure that nothing is asked of."""
+    """A figure without a limit."""
     return Bar(name, "", figure, None)
 
 
 def table(bars: Sequence[Bar]) -> list[str]:
-    """The bars as lines: name, limit, figure, and whether it is met."""
+    """The bars as lines: name, limit, figure, and result."""
     width = max((len(bar.name) for bar in bars), default=0)
     words = {True: "met", False: "MISSED", None: ""}
     lines = [f"{'bar':<{width}}  {'limit':>10}  {'figure':>10}"]

@@ -1,11 +1,11 @@
-"""Is every citation that is shown right? Hundreds of scripted answers, real files, real HTTP.
+"""Checks every displayed citation: hundreds of scripted answers, real files, real HTTP.
 
-    python benchmarks/citations.py [--answers N] [--documents FOLDER]
+python benchmarks/citations.py [--answers N] [--documents FOLDER]
 
-A folder is indexed, questions are asked of it, and a server answers as bad models do: sentences of
-the documents and others, with right, wrong, missing and odd markers. Counted is, over all answers
-as they are stored and shown: markers of sources that were not sent, and cited words that do not
-stand in the text of their file at their place.
+A folder is indexed, questions are asked, and a server answers like bad models do: sentences of the
+documents and others, with right, wrong, missing and odd markers. Counts, over all answers as stored
+and shown, markers of sources that were not sent, and cited words that do not occur in their file at
+their location.
 """
 
 import argparse
@@ -46,7 +46,7 @@ _INVENTED = (
 
 @dataclass
 class Counts:
-    """What was seen over all answers."""
+    """The counts over all answers."""
 
     answers: int = 0
     shown: int = 0
@@ -134,7 +134,7 @@ def _count(services: app.Services, message: Message, sent: int, counts: Counts) 
 
 
 def _scripted(texts: list[str], said: str, chance: random.Random) -> str:
-    """Some sentences, of what was asked for, of other documents or invented, with any marker."""
+    """Some sentences of the sources, of other documents or invented, with any marker."""
     parts: list[str] = []
     for _ in range(chance.randint(1, 7)):
         kind = chance.random()

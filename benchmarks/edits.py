@@ -1,8 +1,8 @@
-"""What an edit costs: passages embedded anew after one paragraph of a long document changed.
+"""The cost of an edit: passages embedded after one paragraph of a long document changed.
 
 Through the real library with the bundled model: a text of 300 pages is indexed, one paragraph in
-its middle is changed, then lengthened, removed and put in, each time counting what is embedded.
-Bar: 3 passages at most. Run: python benchmarks/edits.py
+its middle is changed, then extended, removed and inserted, each time counting the embedded
+passages. Bar: 3 passages at most. Run: python benchmarks/edits.py
 """
 
 import random
@@ -36,7 +36,7 @@ _EDITS: dict[str, Edit] = {
 
 
 def main() -> int:
-    """Print a line for each edit; 1 when one of them costs too much."""
+    """Print a line per edit; 1 when one of them costs too much."""
     rnd = random.Random(7)
     paragraphs = [_paragraph(rnd, n) for n in range(_PAGES * _PARAGRAPHS_A_PAGE)]
     worst = 0

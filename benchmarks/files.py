@@ -82,7 +82,7 @@ def main() -> int:
 
 
 class watched_logs(logging.Handler):  # noqa: N801  a context manager that reads like one
-    """What the parent process has to say about errors of its own, as one line each."""
+    """Error records of the parent process, as one line each."""
 
     def __init__(self) -> None:
         super().__init__(logging.ERROR)
@@ -108,7 +108,7 @@ class watched_logs(logging.Handler):  # noqa: N801  a context manager that reads
 
 @dataclass
 class Run:
-    """One indexing: the open services, and what was seen on the way."""
+    """One indexing run: the open services and the observations."""
 
     services: app.Services
     seconds: float = 0.0
@@ -117,11 +117,11 @@ class Run:
 
     @property
     def library(self) -> Library:
-        """The face of ingest."""
+        """The library."""
         return self.services.library
 
     def files(self, root: Path) -> list[Document]:
-        """The rows of the files below a folder, without those of what is inside them."""
+        """The rows of the files below a folder, without their parts."""
         return [
             document
             for document in self.library.documents()
@@ -129,7 +129,7 @@ class Run:
         ]
 
     def text(self, document: Document) -> str:
-        """The text of a file with that of everything inside it."""
+        """The text of a file with that of all its parts."""
         parts = (d for d in self.library.documents() if d.parent_id == document.document_id)
         return "\n".join(self.library.text(d.document_id) for d in (document, *parts))
 
@@ -137,7 +137,7 @@ class Run:
 def index(home: Home, roots: Iterable[Path]) -> Run:
     """Index the folders; the services stay open."""
     home.create()
-    # No model, so that only reading is measured.
+    # No model: only reading is measured.
     no_model = IndexSettings(model_folder=str(home.root / "no model"))
     save_settings(home.settings, replace(Settings(), index=no_model))
     run = Run(app.build_services(home))
@@ -158,7 +158,7 @@ def index(home: Home, roots: Iterable[Path]) -> Run:
 
 
 def sample(run: Run, is_done: threading.Event) -> None:
-    """Look at the memory of the parser process and at which file is read, again and again."""
+    """Sample the memory of the parser process and the current file."""
     parent = psutil.Process()
     before = time.monotonic()
     while not is_done.wait(_SAMPLE_S):
@@ -177,7 +177,7 @@ def sample(run: Run, is_done: threading.Event) -> None:
 
 
 class Report:
-    """Prints figures against their bars and remembers what was missed."""
+    """Prints figures with their bars and remembers the missed ones."""
 
     def __init__(self) -> None:
         self.missed: list[str] = []
@@ -232,7 +232,7 @@ class Report:
             print(f"    {suffix}: {shown}", *(f"[{count}× {reason}]" for reason, count in why))
 
     def recall(self, run: Run, folder: Path) -> None:
-        """Words of the reference texts that were extracted."""
+        """Word recall against the reference texts."""
         known = {document.path: document for document in run.files(folder)}
         of_format: dict[str, list[tuple[float, str]]] = defaultdict(list)
         for line in (folder / "truth.jsonl").read_text("utf-8").splitlines():
@@ -275,7 +275,7 @@ class Report:
         self.say("financebench evidence on its page", shown, "≥ .95", is_met=is_met)
 
     def hostile(self, run: Run, folder: Path, scratch: Path) -> None:
-        """What must happen with each hostile file, and with the good one after it."""
+        """The expected result of each hostile file, and of the good one after it."""
         known = {document.path.name: document for document in run.files(folder)}
         wrong: list[str] = []
         for path in sorted(folder.iterdir()):
@@ -293,7 +293,7 @@ class Report:
 
 
 def pages_of(library: Library, document: Document) -> dict[int, Page]:
-    """Each page (from 1), put together from its chunks, which overlap."""
+    """Each page (from 1), joined from its overlapping chunks."""
     text = library.text(document.document_id)
     spans: dict[int, list[tuple[int, int]]] = defaultdict(list)
     for chunk in library.chunks(document.document_id):
@@ -310,7 +310,7 @@ def pages_of(library: Library, document: Document) -> dict[int, Page]:
 
 
 def is_on_page(wanted: Counter[str], pages: dict[int, Page], page: int) -> bool:
-    """Whether the page holds nearly all of the words, and no other page holds more of them."""
+    """True when the page holds nearly all of the words, and no other page holds more of them."""
     shares = {number: found.share_of(wanted) for number, found in pages.items()}
     here = shares.get(page, 0.0)
     return here >= _PAGE_RECALL and here == max(shares.values())

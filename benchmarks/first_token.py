@@ -1,11 +1,11 @@
-"""How long does it take from the endpoint's first token to the first word on the screen?
+"""The time from the endpoint's first token to the first word on the screen.
 
-    QT_QPA_PLATFORM=offscreen python benchmarks/first_token.py [--answers N]
+QT_QPA_PLATFORM=offscreen python benchmarks/first_token.py [--answers N]
 
 The real window over a library of its own asks a real server on this computer, over HTTP, which
-begins its answers after a pause as a model does. Taken is the time from the server's writing of the
-first piece to the moment the window has painted it. Prints a table and, on the last line, JSON;
-exit code 1 when a bar is missed.
+starts to answer after a pause, like a model. The time is taken from the server's first write until
+the window has painted the piece. Prints a table and, on the last line, JSON; exit code 1 when a bar
+is missed.
 """
 
 import argparse
@@ -42,7 +42,7 @@ def main() -> None:
         server.pause_s = _PAUSE_S
         home = Home(Path(scratch) / "home")
         home.root.mkdir()
-        # Nothing else is asked of the server, which tells one time only.
+        # Nothing else may use the server, which records a single time.
         after = AnswerSettings(suggests_questions=False)
         settings = Settings(endpoint=server.endpoint(), answers=after)
         save_settings(home.settings, settings)
@@ -57,7 +57,7 @@ def main() -> None:
 
 
 def bars_of(times_ms: list[float]) -> list[Bar]:
-    """The figures beside their limit."""
+    """The figures with their limit."""
     return [
         reported("first word shown after, median ms", times_ms[len(times_ms) // 2]),
         at_most("first word shown after, slowest ms", _LIMIT_MS, times_ms[-1]),
@@ -65,7 +65,7 @@ def bars_of(times_ms: list[float]) -> list[Bar]:
 
 
 def measure(home: Home, folder: Path, server: ChatServer, answers: int) -> list[float]:
-    """Milliseconds from the first piece sent to the first word painted, one an answer."""
+    """Milliseconds from the first piece sent to the first word painted, one per answer."""
     from PySide6.QtWidgets import QApplication
 
     from desktop_rag.app import WindowApp
@@ -76,7 +76,7 @@ def measure(home: Home, folder: Path, server: ChatServer, answers: int) -> list[
     opened.open()
     opened.services.library.add_source(folder)
     assert opened.services.library.wait_until_quiet(_WAIT_S)
-    # The endpoint is examined when it is first used, once for good: not what is measured here.
+    # The endpoint is examined once, on first use; that is not measured.
     opened.services.chat.models.examine(server.endpoint())
     page = opened.window.chat_page
 
@@ -85,7 +85,7 @@ def measure(home: Home, folder: Path, server: ChatServer, answers: int) -> list[
         while not is_so():
             assert time.monotonic() < give_up_at, "the window does not get on"
             qt.processEvents()
-            time.sleep(_LOOK_EVERY_S)  # the interpreter is everybody's
+            time.sleep(_LOOK_EVERY_S)  # the interpreter is shared
 
     def has_words() -> bool:
         views = page.findChildren(SegmentView)

@@ -1,4 +1,4 @@
-"""What must happen with each hostile file: the expectations behind `files.py`."""
+"""The expected result of each hostile file, for `files.py`."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -34,7 +34,7 @@ Check = Callable[[str, DocumentState], bool]
 
 
 def anything(_text: str, state: DocumentState) -> bool:
-    """For a file of which only an end is asked for."""
+    """For a file that only has to reach a final state."""
     return state in FINAL
 
 

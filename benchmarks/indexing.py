@@ -59,7 +59,7 @@ def main() -> None:
 
 
 def copy_sample(documents: Path, folder: Path, count: int) -> None:
-    """Copy some files, chosen by a fixed seed, so that a run takes minutes."""
+    """Copy some files, selected with a fixed seed, so that a run takes minutes."""
     files = sorted(path for path in documents.rglob("*") if path.is_file())
     random.Random(7).shuffle(files)
     for path in files[:count]:
@@ -106,7 +106,7 @@ def compare_with_torch(passages: Sequence[str], embedder: OnnxEmbedder) -> dict[
 
 
 def load_torch(max_tokens: int) -> Callable[[Sequence[str]], object]:
-    """The same weights in sentence-transformers, as its users run them."""
+    """The same weights in sentence-transformers, in its usual configuration."""
     from importlib.metadata import files
 
     from sentence_transformers import SentenceTransformer
@@ -122,7 +122,7 @@ def load_torch(max_tokens: int) -> Callable[[Sequence[str]], object]:
 def passages_per_second(
     passages: Sequence[str], embed: Callable[[Sequence[str]], object], batch: int
 ) -> float:
-    """Rate of the bare loop over batches sorted by length, after one batch to warm up."""
+    """The rate of the bare loop over batches sorted by length, after a warm-up batch."""
     ordered = sorted(passages, key=len)
     embed(ordered[:batch])
     began_at = time.perf_counter()

@@ -1,10 +1,9 @@
-"""What looking at known files costs: a restart, a moved subtree, a burst of events.
+"""The cost of checking known files: a restart, a moved subtree, a burst of events.
 
-Through the real library, one machine, one run. The 50,000 small files of the first part are put
-into the store without being read; what is timed is everything from the request to look until the
-result is told, beside a bare walk with `os.scandir` and `stat` over the same tree. Bars: 3 times
-the walk at most; 0 passages embedded for 1,000 files in a renamed folder.
-Run: python benchmarks/reconcile.py [--files N]
+Through the real library, one machine, one run. The 50,000 small files of the first part are stored
+without being read; the time is taken from the request for a scan until its result, beside a bare
+walk with `os.scandir` and `stat` over the same tree. Bars: 3 times the walk at most; 0 passages
+embedded for 1,000 files in a renamed folder. Run: python benchmarks/reconcile.py [--files N]
 """
 
 import argparse
@@ -55,7 +54,7 @@ def main() -> int:
 
 
 def reconcile(scratch: Path, count: int) -> dict[str, float]:
-    """Time looks at a tree that is as the store remembers it, each right after a bare walk."""
+    """Time scans of an unchanged tree, each right after a bare walk."""
     folder = scratch / "documents"
     write_tree(folder, count)
     services = build_services(Home(scratch / "home"))
@@ -86,7 +85,7 @@ def reconcile(scratch: Path, count: int) -> dict[str, float]:
 
 
 def write_tree(folder: Path, count: int) -> None:
-    """So many files of a few words, spread over 500 folders."""
+    """Files of a few words, spread over 500 folders."""
     for number in range(min(_FOLDERS, count)):
         (folder / f"folder {number:03d}").mkdir(parents=True)
     for number in range(count):
@@ -117,7 +116,7 @@ def row_of(path: Path, source_id: str) -> Document:
 
 
 def walk(folder: Path) -> int:
-    """The bare walk: every folder listed, every file's status asked for."""
+    """The bare walk: list every folder and stat every file."""
     found = 0
     folders = [str(folder)]
     while folders:
@@ -132,7 +131,7 @@ def walk(folder: Path) -> int:
 
 
 def look(library: Library, ask: Callable[[], object], count: int) -> None:
-    """Ask for a look and wait until it is told that nothing changed."""
+    """Request a scan and wait until it reports no changes."""
     told: list[ChangeSummary] = []
     is_told = threading.Event()
 
@@ -159,7 +158,7 @@ def timed(work: Callable[[], object]) -> float:
 
 
 def move(scratch: Path) -> dict[str, float]:
-    """Index 1,000 small files, rename the folder they are in, and count what is embedded."""
+    """Index 1,000 small files, rename their folder, and count the embedded passages."""
     folder = scratch / "documents"
     (folder / "before").mkdir(parents=True)
     for number in range(_MOVED):
@@ -193,9 +192,9 @@ def move(scratch: Path) -> dict[str, float]:
 
 
 def burst(root: Path, count: int) -> dict[str, float]:
-    """Write so many files below a watched folder; how long until the watcher has told of all.
+    """Write files below a watched folder and time until the watcher has reported all of them.
 
-    The last word of the watcher is a look at the whole, or at every file of the end of the burst.
+    The watcher's last report is a scan of everything, or of every file at the end of the burst.
     """
     root.mkdir()
     told = threading.Condition()

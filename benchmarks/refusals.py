@@ -1,6 +1,6 @@
-"""Does search say so when nothing in a library is relevant, and only then? Questions of one set are
-asked in the library of another, beside the library's own questions and such for a name that stands
-in one text. No script: part of retrieval.py.
+"""Search must report that nothing is relevant, and only then. Questions of one set are asked in the
+library of another, beside the library's own questions and questions for a name that occurs in one
+text. Not a script: part of retrieval.py.
 """
 
 import re
@@ -16,7 +16,7 @@ from desktop_rag.answer.search.fusion import IRRELEVANT_BELOW
 from desktop_rag.core.settings import RetrievalSettings
 from desktop_rag.evaluate.query_sets import RetrievalSet, load_set
 
-# An answer chooses its sources among so many times as many passages.
+# An answer selects its sources from this many times as many passages.
 _DEPTH = 3
 _NAMES = 40
 _FORMS = ("Who is Mr {}?", "What is {}?", "Tell me about {}.", "What did {} do in 2014?")
@@ -32,7 +32,7 @@ FOREIGN = {
 
 
 def measure(sets: Path, library: str, own: RetrievalSet, chat: Chat) -> list[Bar]:
-    """Shares of refused questions in the library of a set, for each kind; [] without others."""
+    """The share of refused questions in a set's library, by kind; [] without foreign questions."""
     foreign = sets / FOREIGN.get(library, "")
     if library not in FOREIGN or not (foreign / "queries.jsonl").is_file():
         return []
@@ -48,12 +48,12 @@ def measure(sets: Path, library: str, own: RetrievalSet, chat: Chat) -> list[Bar
 
 
 def to_json(bars: Sequence[Bar]) -> dict[str, Any]:
-    """The shares by name, with the threshold they depend on."""
+    """The shares by name, with their threshold."""
     return {"irrelevant_below": IRRELEVANT_BELOW, "shares": {bar.name: bar.figure for bar in bars}}
 
 
 def _for_names(texts: Sequence[str]) -> list[str]:
-    """Questions for words with a capital inside a sentence, which no other text has."""
+    """Questions for capitalised words inside a sentence that no other text contains."""
     seen = Counter(word for text in texts for word in set(_WORD.findall(text.lower())))
     names = dict.fromkeys(name for text in texts for name in _NAME.findall(text))
     single = [name for name in names if seen[name.lower()] == 1]
@@ -68,6 +68,6 @@ def _share(questions: Sequence[str], chat: Chat) -> float | None:
 
 
 def _is_refused(text: str, chat: Chat) -> bool:
-    """As an answer decides it: not one of the passages it may rest on is relevant enough."""
+    """The decision of an answer: none of its possible passages is relevant enough."""
     found = chat.search(text, limit=_DEPTH * RetrievalSettings().passages)
     return all(passage.relevance < IRRELEVANT_BELOW for passage in found)

@@ -1,11 +1,11 @@
-"""Does the window stay fluid while it indexes and streams an answer? Measures the Qt event loop.
+"""Event loop delays of the window while it indexes and streams an answer.
 
-    python benchmarks/responsiveness.py [--documents FOLDER] [--seconds S]
+python benchmarks/responsiveness.py [--documents FOLDER] [--seconds S]
 
 The real window over real services indexes a folder while answers stream in, one after the other,
-from a server in a process of its own over real HTTP. A timer in the Qt thread is due every 5 ms;
-how late it comes is how long the loop was held up by one thing, that is what a person would feel.
-Prints stalls against the limits (p99 under 20 ms, none above 100 ms). Runs offscreen as well.
+from a server in a separate process over real HTTP. A timer in the Qt thread is due every 5 ms; its
+lateness is the time the loop was blocked, which is what a person would notice. Prints the delays
+against the limits (p99 under 20 ms, none above 100 ms). Also runs offscreen.
 """
 
 import argparse
@@ -59,7 +59,7 @@ def main() -> None:
 
 @contextmanager
 def chat_server() -> Generator[str]:
-    """An endpoint in another process, so that it takes no time from this one's threads."""
+    """An endpoint in another process, so that it does not compete with this one's threads."""
     command = [sys.executable, "-c", _SERVER]
     root = Path(__file__).parents[1]
     with subprocess.Popen(
@@ -72,7 +72,7 @@ def chat_server() -> Generator[str]:
 
 
 def measure(home: Home, documents: Path, seconds: float) -> dict[str, float | int | bool]:
-    """Run the window for so long; the stalls of its event loop in ms."""
+    """Run the window for some seconds; the delays of its event loop in ms."""
     from PySide6.QtCore import Qt, QTimer
     from PySide6.QtWidgets import QApplication
 
@@ -117,7 +117,7 @@ def measure(home: Home, documents: Path, seconds: float) -> dict[str, float | in
 
 
 def report(late_ms: list[float]) -> dict[str, float | int | bool]:
-    """The stalls against their limits."""
+    """The delays against their limits."""
     p99, longest = percentile(late_ms, 0.99), max(late_ms)
     return {
         "ticks": len(late_ms),

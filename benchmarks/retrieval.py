@@ -39,7 +39,7 @@ from desktop_rag.evaluate.spans import SpanResult
 _SHARED = Path(__file__).parents[2] / "shared"
 _SECTIONS = ("quality", "spans", "pdfs", "scale")
 _LIMITS = {"squad": 0.912, "chunk_eval": 0.905, "pubmedqa": 0.985, "lfqa_docs": 0.68}
-# How far above the app's own BM25.
+# The required lead over the app's own BM25.
 _ABOVE_WORDS = {
     "wice_retrieval": 0.02,
     "xquad/de": 0.0,
@@ -48,9 +48,9 @@ _ABOVE_WORDS = {
     "xquad/zh": 0.0,
 }
 _BELOW_BETTER = -0.01
-# Words mislead there so much that its own limit is all that is asked.
+# Words mislead so much there that only its own limit applies.
 _UNBOUND = "lfqa_docs"
-# Their passages together are embedded for the recall of the candidate scan.
+# Their combined passages are embedded for the recall of the candidate scan.
 _RECALL_SETS = ("squad", "wice_retrieval")
 _SPAN_RECALL = 0.90
 _PAGE_SHARE = 0.45
@@ -61,7 +61,7 @@ Ranking = dict[SearchMode, float]
 
 @dataclass
 class Report:
-    """What was measured so far."""
+    """The results so far."""
 
     bars: list[Bar] = field(default_factory=list[Bar])
     document: dict[str, Any] = field(default_factory=dict[str, Any])
@@ -95,7 +95,7 @@ def main() -> int:
 
 
 def quality(folder: Path, report: Report) -> None:
-    """Every set below the folder, those without a limit too."""
+    """Every set below the folder, including those without a limit."""
     found = {p.parent.relative_to(folder).as_posix() for p in folder.rglob("corpus.jsonl")}
     rankings: dict[str, Ranking] = {}
     refused: list[Bar] = []
@@ -110,7 +110,7 @@ def quality(folder: Path, report: Report) -> None:
 
 
 def measure_set(folder: Path, name: str) -> tuple[Ranking, list[Bar], list[dict[str, Any]]]:
-    """nDCG@10 by mode, what was refused, and the objects that the command line would print."""
+    """nDCG@10 by mode, the refusals, and the objects that the command line would print."""
     retrieval_set = query_sets.load_set(folder / name)
 
     def measure(services: app.Services) -> tuple[Measurements, list[Bar]]:
@@ -128,7 +128,7 @@ def measure_set(folder: Path, name: str) -> tuple[Ranking, list[Bar], list[dict[
 
 
 def ranking_bars(rankings: dict[str, Ranking]) -> list[Bar]:
-    """The limits of single query_sets, then the one that holds for all."""
+    """The limits of single sets, then the one that applies to all."""
     bars = [
         at_least(f"{name}: hybrid nDCG@10", limit, rankings.get(name, {}).get("hybrid"))
         for name, limit in _LIMITS.items()
@@ -151,7 +151,7 @@ def ranking_bars(rankings: dict[str, Ranking]) -> list[Bar]:
 
 
 def _above(ranking: Ranking | None, modes: Sequence[SearchMode]) -> float | None:
-    """By how much hybrid is above the better of these modes."""
+    """The lead of hybrid search over the better of these modes."""
     return ranking["hybrid"] - max(ranking[mode] for mode in modes) if ranking else None
 
 
@@ -159,7 +159,7 @@ def _above(ranking: Ranking | None, modes: Sequence[SearchMode]) -> float | None
 
 
 def by_spans(folder: Path, report: Report) -> None:
-    """Whole documents, cut by the app's chunker."""
+    """Whole documents, chunked by the app."""
     names = ("recall@5 of gold characters", "recall@5 of all gold characters together")
     if not query_sets.has_spans(folder):
         report.bars += [at_least(f"spans: {name}", _SPAN_RECALL, None) for name in names]

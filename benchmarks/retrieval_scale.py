@@ -1,9 +1,9 @@
-"""Search over a million passages: how fast, how exact, and what editing costs. See retrieval.py.
+"""Search over a million passages: speed, accuracy and the cost of edits. See retrieval.py.
 
-    python benchmarks/retrieval_scale.py [--passages N] [--keep FOLDER]
+python benchmarks/retrieval_scale.py [--passages N] [--keep FOLDER]
 
-A made-up library (synthetic_library.py) is searched by the app's own retriever. Speed is held
-against one float32 matrix-vector product of NumPy over vectors of the same number, in the same run.
+A synthetic library (synthetic_library.py) is searched by the app's own retriever. Speed is compared
+with one float32 matrix-vector product of NumPy over the same number of vectors, in the same run.
 Recall of the candidate scan is measured on real embeddings of real paragraphs.
 """
 
@@ -36,7 +36,7 @@ from desktop_rag.store.opening import duckdb_of, open_duckdb
 
 _PASSAGES = 1_000_000
 _QUESTIONS = 40
-# Questions and products are timed in turn, so many at a time; the first products only warm up.
+# Questions and products alternate in batches of this size; the first products are warm-up.
 _IN_TURN = 10
 _WARMING = 3
 _RECALL_AT = 10
@@ -44,12 +44,12 @@ _RECALL_QUERIES = 200
 _EMBED_BATCH = 32
 _REWRITES = 10
 _SMALL = 20_000
-# So long questions are asked while so many files of 20 passages are indexed.
+# The duration of the questions while files of 20 passages are indexed, and their number.
 _INDEXING_S = 60.0
 _FILES = 60
-# Nobody asks without a pause; indexing, which lets questions go first, would come to a halt.
+# Nobody asks without pauses; indexing, which yields to questions, would stall.
 _PAUSE_S = 0.25
-# As the window sets it: how long a thread that computes may keep the others waiting.
+# The switch interval that the window sets for computing threads.
 _SWITCH_S = 0.001
 _SUBJECTS = 2_000
 _MS = 1000.0
@@ -75,10 +75,10 @@ def measure(scratch: Path, passages: int = _PASSAGES, keep: Path | None = None) 
 
 
 def speed(home: Home, passages: int) -> list[Bar]:
-    """Times of hybrid search in the large library, at rest and while it grows; of replacing."""
+    """Times of hybrid search in the large library, idle and while it grows; of replacing."""
     services = app.build_services(home)
     try:
-        # A library in use, and none of the questions that are timed.
+        # Simulates a library in use, without the questions that are timed.
         for question in _questions(_QUESTIONS, seed=6):
             services.chat.search(question)
         questions = _questions(_QUESTIONS)
@@ -108,7 +108,7 @@ def speed(home: Home, passages: int) -> list[Bar]:
 def _while_indexing(
     services: app.Services, folder: Path, questions: Sequence[str]
 ) -> tuple[list[float], int]:
-    """Times of questions while files are read, cut, stored and embedded; passages embedded."""
+    """Times of questions while files are read, chunked, stored and embedded; passages embedded."""
     _write_files(folder)
     library = services.library
     sys.setswitchinterval(_SWITCH_S)
@@ -128,7 +128,7 @@ def _while_indexing(
 
 
 def _write_files(folder: Path) -> None:
-    """Texts of made-up words, more than can be indexed while they are looked at."""
+    """Texts of random words, more than can be indexed during the measurement."""
     folder.mkdir(exist_ok=True)
     made, words = Generator(), Generator().words()
     for number in range(_FILES):
@@ -149,7 +149,7 @@ def _memory_mb(database: Database) -> float:
 
 
 def growth(folder: Path) -> list[Bar]:
-    """The size of the file after a fifth of a library was rewritten ten times."""
+    """The file size after a fifth of a library was rewritten ten times."""
     home = Home(folder)
     _fill(home, _SMALL)
     before = home.database.stat().st_size
@@ -173,7 +173,7 @@ def growth(folder: Path) -> list[Bar]:
 
 
 def recall(texts: Sequence[str], queries: Sequence[str], folder: Path) -> list[Bar]:
-    """Recall@10 of the candidate scan against the exact order, over embeddings of these texts."""
+    """Recall@10 of the candidate scan against exact search, over embeddings of these texts."""
     home = Home(folder)
     home.create()
     embedder = OnnxEmbedder(app.model_folder(Settings().index))
@@ -225,7 +225,7 @@ def _model() -> str:
 
 
 def _questions(count: int, seed: int = 5) -> list[str]:
-    """Three words of one subject among four that are as frequent as words are."""
+    """Three words of one subject among four of ordinary frequency."""
     made, random = Generator(), np.random.default_rng(seed)
     common = np.cumsum(1 / np.arange(1, 400_001))
     questions: list[str] = []
@@ -240,9 +240,9 @@ def _questions(count: int, seed: int = 5) -> list[str]:
 def _beside_product(
     services: app.Services, questions: Sequence[str], passages: int
 ) -> tuple[list[float], float]:
-    """Times of questions in turn with those of the product, of which the median.
+    """Times of questions alternating with the product; the medians.
 
-    What else the machine does at a time falls upon both.
+    Other load on the machine affects both.
     """
     matrix = np.random.default_rng(0).standard_normal((passages, DIMENSIONS), dtype=np.float32)
     vector = matrix[0].copy()
@@ -265,7 +265,7 @@ def _times_ms(work: Callable[[int], object], count: int) -> list[float]:
 
 
 def _replace_ms(engine: Engine) -> float:
-    """Of storing a document anew, until it is on disk."""
+    """The time to store a changed document, until it is on disk."""
     ids = [f"document{number}" for number in range(100, 6_100, 100)]
     outcomes = changed(engine, engine.documents.get(ids), 99)
     return statistics.median(

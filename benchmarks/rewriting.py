@@ -1,8 +1,7 @@
-"""What editing a made-up library costs: replacing a document, and the file's size. No script.
+"""The cost of edits in a synthetic library: replacing documents, and file size. Not a script.
 
-Documents get another text as the indexer stores it, a batch in one transaction, then their vectors
-and windows as they are embedded. Documents in all parts of the tables change, which is the worst
-that can happen to them.
+Documents get new text as the indexer stores it, a batch per transaction, then their vectors and
+windows as they are embedded. Documents all over the tables change, which is the worst case.
 """
 
 from collections.abc import Sequence
@@ -17,13 +16,13 @@ from desktop_rag.store.contract.documents import IndexingOutcome
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.vectors import VectorStore
 
-# As the indexer and the embedding queue group their writes, for documents of 20 passages.
+# Batch sizes of the indexer and the embedding queue, for documents of 20 passages.
 _DOCUMENTS = 20
 _PASSAGES = 64
 
 
 def rewrite(engine: Engine, vectors: VectorStore, documents: Sequence[Document], turn: int) -> None:
-    """Store another text in the place of each document's, with its vectors, and tidy up."""
+    """Replace the text of each document, with its vectors, and run the maintenance."""
     for first in range(0, len(documents), _DOCUMENTS):
         batch = documents[first : first + _DOCUMENTS]
         outcomes = changed(engine, batch, turn)
@@ -42,7 +41,7 @@ def rewrite(engine: Engine, vectors: VectorStore, documents: Sequence[Document],
 
 
 def changed(engine: Engine, documents: Sequence[Document], turn: int) -> list[IndexingOutcome]:
-    """The documents of one source with another text, which their rows now wait for."""
+    """The documents of one source with new text, waiting to be stored."""
     outcomes = [_with_another_text(engine, document, turn) for document in documents]
     waiting = {
         d.document_id: lambda row: replace(row, state=DocumentState.WAITING) for d in documents

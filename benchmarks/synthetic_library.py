@@ -1,8 +1,8 @@
-"""A library of any size whose words and vectors are made up, in the app's own tables. No script.
+"""A synthetic library of any size, in the app's own tables. Not a script.
 
-Words follow Zipf's law with exponent 1, as words of real texts about do; a passage has 130 of them,
-a fifth from a subject of its own. Vectors lie in 2,000 clusters of different size around a common
-direction, as those of sentence models do: passages of one cluster have a similarity of about .5.
+Words follow Zipf's law with exponent 1, roughly like real texts; a passage has 130 of them, a fifth
+from a subject of its own. Vectors form 2,000 clusters of different size around a common direction,
+as those of sentence models do: passages of one cluster have a similarity of about .5.
 """
 
 import time
@@ -37,12 +37,12 @@ _WINDOWS = 3
 
 @dataclass(frozen=True)
 class Generator:
-    """Makes the same passages every time."""
+    """Generates the same passages every time."""
 
     seed: int = 11
 
     def word(self, number: int) -> str:
-        """A made-up word; small numbers are frequent."""
+        """A made-up word; low numbers are frequent."""
         letters = "etaonirshdlu"
         text = ""
         number += 20
@@ -67,7 +67,7 @@ class Generator:
         return _unit(0.6 * self.centres()[subjects] + 0.25 * common + 0.75 * noise)
 
     def subjects(self, batch: int, count: int) -> NDArray[np.int64]:
-        """Which subject each passage is about; some have many more than others."""
+        """The subject of each passage; some subjects are far more frequent than others."""
         random = np.random.default_rng((self.seed, batch, 2))
         return (random.random(count) ** 2 * _SUBJECTS).astype(np.int64)
 
@@ -83,7 +83,7 @@ class Generator:
 
 
 def build(database: Database, model: str, passages: int, folder: Path) -> VectorStore:
-    """Fill an empty store; returns its vectors. Uses the tables as indexing fills them."""
+    """Fill an empty store as indexing would; returns its vectors."""
     made = Generator()
     sources = SourceStore(database)
     collection = sources.default_collection("Made up")
@@ -105,7 +105,7 @@ def build(database: Database, model: str, passages: int, folder: Path) -> Vector
 
 
 def windows_like(units: NDArray[np.float32]) -> list[NDArray[np.float32]]:
-    """For each passage the vectors of some windows, as varied as those of the passages."""
+    """For each passage the vectors of some windows, with the same variance as the passages."""
     around = np.concatenate((units, units[:_WINDOWS]))
     return [around[n : n + _WINDOWS] for n in range(len(units))]
 

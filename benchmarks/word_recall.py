@@ -1,4 +1,4 @@
-"""How much of a reference text is in another: the measure behind `files.py`."""
+"""The share of a reference text found in another: the measure of `files.py`."""
 
 import html
 import re
@@ -12,18 +12,18 @@ _MARKUP = re.compile(r"<!--.*?-->|</?[a-z][^<>]*>|(?<=\])\([^()\s]*\)", re.DOTAL
 _FORMULA = re.compile(r"\$[^$\n]*\$")
 _COMMAND = re.compile(r"\\[A-Za-z]+")
 _MIDNIGHT = re.compile(r"(\d{4}-\d\d-\d\d)[ T]00:00:00\b")
-# Words run together by whoever took down the reference, such as `netoftaxexpenseof`.
+# Words joined by mistake in the reference, such as `netoftaxexpenseof`.
 _MIN_JOINED_CHARS = 6
 _ESCAPED = re.compile(r"\\([\\`*_{}\[\]()#+.!|~>-])")
 
 
 def words(text: str) -> Counter[str]:
-    """How often each word occurs."""
+    """The frequency of each word."""
     return Counter(_WORD.findall(unicodedata.normalize("NFKC", text).casefold()))
 
 
 def share_found(wanted: Counter[str], found: Counter[str]) -> float:
-    """The share of the occurrences in `wanted` that are in `found` as well."""
+    """The share of the occurrences in `wanted` that are also in `found`."""
     return (wanted & found).total() / wanted.total()
 
 
@@ -41,7 +41,7 @@ class Page:
         return cls(words(text), "".join(_WORD.findall(folded)))
 
     def share_of(self, wanted: Counter[str]) -> float:
-        """As `share_found`; a long word counts too if only the spaces in it are missing."""
+        """As `share_found`, but a long word also counts if only its spaces are missing."""
         missing = wanted - self.words
         joined = sum(n for word, n in missing.items() if self._holds_joined(word))
         return 1 - (missing.total() - joined) / wanted.total()
@@ -58,7 +58,7 @@ def without_markup(markdown: str) -> str:
 
 
 def without_copies(lines: Iterable[str]) -> Iterator[str]:
-    """The lines, in those of tables no cell that repeats the one before or above it."""
+    """The lines, without table cells that repeat the one before or above."""
     above: list[str] = []
     for line in lines:
         cells = [cell.strip() for cell in line.split("|")] if line.startswith("|") else []

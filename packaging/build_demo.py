@@ -14,7 +14,7 @@ SOURCES = Path(__file__).parent / "demo_sources"
 DOCUMENTS = Path(__file__).parents[1] / "resources" / "demo" / "documents"
 AUTHOR = "Marram Head Lighthouse Cooperative"
 
-# Where each file belongs. Markdown, HTML, CSV and TXT documents are their own source.
+# The target of each file. Markdown, HTML, CSV and TXT documents are their own source.
 TARGETS = (
     "handbook/volunteer-handbook-2026.pdf",
     "records/lantern-survey-2025.pdf",
@@ -25,7 +25,7 @@ TARGETS = (
 
 
 def build(folder: Path) -> list[Path]:
-    """Write every built document below `folder`; returns the paths."""
+    """Write every generated document below `folder`; returns the paths."""
     return [_build_one(folder / target) for target in TARGETS]
 
 

@@ -27,7 +27,8 @@ ROOT = Path(__file__).resolve().parent.parent
 NAME = "all-MiniLM-L6-v2"
 FOLDER = ROOT / "resources" / "models" / NAME
 BENCH = ROOT.parent / "shared" / "bench" / "retrieval"
-# What decides the bytes of the result. numpy rounds the weights, protobuf writes the file.
+# The tools that determine the bytes of the result: numpy rounds the weights, protobuf writes the
+# file.
 TOOLS = ("torch", "transformers", "safetensors", "onnx", "onnxruntime", "numpy", "protobuf")
 LOADED_FILES = ("model.onnx", "tokenizer.json")
 
@@ -67,7 +68,7 @@ weights_sha256 = "{weights_sha256}"
 
 
 def installed_tools() -> dict[str, str]:
-    """Versions of the tools that decide the bytes, without local parts such as `+cpu`.
+    """Versions of the tools that determine the bytes, without local parts such as `+cpu`.
 
     Raises BuildError when one is missing.
     """
@@ -82,7 +83,7 @@ def installed_tools() -> dict[str, str]:
 
 
 def warn_of_other_tools(tools: dict[str, str]) -> None:
-    """Says on stderr which installed tools differ from those that made the committed files."""
+    """Reports on stderr which installed tools differ from those that built the committed files."""
     manifest = FOLDER / "model.toml"
     if not manifest.is_file():
         return
@@ -133,7 +134,7 @@ def manifest_text(folder: Path, tools: dict[str, str]) -> str:
 
 
 def differences(built: Path, committed: Path) -> list[str]:
-    """One line a difference between two folders; none when they are identical byte for byte."""
+    """One line per difference between two folders; none when they are identical byte for byte."""
     names = {path.name for folder in (built, committed) for path in folder.glob("*")}
     lines: list[str] = []
     for name in sorted(names):
@@ -148,7 +149,7 @@ def differences(built: Path, committed: Path) -> list[str]:
 
 
 def _details(new: Path, old: Path) -> list[str]:
-    """What differs inside one file, built against committed."""
+    """The differences inside one file, built against committed."""
     if new.suffix == ".toml":
         before, after = (path.read_text(encoding="utf-8").splitlines() for path in (old, new))
         changes = difflib.unified_diff(before, after, n=0, lineterm="")
@@ -162,7 +163,7 @@ def _details(new: Path, old: Path) -> list[str]:
 
 
 def _graph_details(new: Path, old: Path) -> list[str]:
-    """Which nodes and weights of two ONNX files differ."""
+    """The nodes and weights that differ between two ONNX files."""
     import onnx
     from google.protobuf.message import DecodeError
 
@@ -184,7 +185,7 @@ def _graph_details(new: Path, old: Path) -> list[str]:
 
 
 def compare(built: Path) -> int:
-    """Prints whether the committed folder is what was built; the exit code."""
+    """Prints the result of the comparison with the committed folder; the exit code."""
     lines = differences(built, FOLDER)
     print("\n".join(lines) if lines else f"identical: {FOLDER.relative_to(ROOT)}")
     return 1 if lines else 0
@@ -202,7 +203,7 @@ def replace_committed(built: Path) -> int:
 
 
 def run_verification(bench: Path) -> int:
-    """Holds the committed model against fp32 made afresh from the weights; the exit code."""
+    """Compares the committed model with a freshly built fp32 model; the exit code."""
     if not (FOLDER / "model.onnx").is_file():
         msg = f"no model in {FOLDER}: build it first (--write)"
         raise BuildError(msg)

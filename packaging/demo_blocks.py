@@ -12,7 +12,7 @@ from markdown_it.token import Token
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A stretch of text in one weight."""
+    """A run of text in one weight."""
 
     text: str
     is_bold: bool = False
@@ -60,7 +60,7 @@ Block: TypeAlias = Heading | Paragraph | Items | Table | PageBreak
 
 
 def plain(text: Text) -> str:
-    """The words without their weight."""
+    """The text without formatting."""
     return "".join(run.text for run in text)
 
 

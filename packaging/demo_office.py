@@ -15,7 +15,7 @@ from docx.text.paragraph import Paragraph as Line
 
 WRITTEN_AT = datetime.datetime(2026, 3, 28, 9, 0, 0)
 ZIP_DATE = (1980, 1, 1, 0, 0, 0)
-HEADER_ROW = 3  # counted from 0: title, note and an empty row come before it
+HEADER_ROW = 3  # zero-based: title, note and an empty row precede it
 SEA, RED, PALE = "#1F3F57", "#9C2F24", "#EEF2F4"
 
 
@@ -23,7 +23,7 @@ def write_docx(path: Path, blocks: list[Block], author: str) -> None:
     """Write `blocks` to `path` with Word's own heading and list styles.
 
     Raises:
-        ValueError: if there is more than one numbered list (Word would go on counting).
+        ValueError: if there is more than one numbered list (Word would continue the numbering).
     """
     if sum(isinstance(block, Items) and block.is_numbered for block in blocks) > 1:
         raise ValueError(f"{path.name}: one numbered list at most")
@@ -130,10 +130,10 @@ def _add_sheet(book: xlsxwriter.Workbook, sheet: dict[str, Any], looks: dict[str
 
 
 def _rewrite_zip(written: io.BytesIO, path: Path) -> None:
-    """Copy a zip file member by member, so that no date of today is left in it."""
+    """Copy a zip file member by member, without the current date."""
     with zipfile.ZipFile(written) as old, zipfile.ZipFile(path, "w") as new:
         for name in old.namelist():
             member = zipfile.ZipInfo(name, ZIP_DATE)
             member.compress_type = zipfile.ZIP_DEFLATED
-            member.create_system = 0  # or the file would tell on which system it was written
+            member.create_system = 0  # otherwise the file would reveal the operating system
             new.writestr(member, old.read(name))

@@ -1,6 +1,6 @@
 """Writes blocks as a PDF with a title band, page numbers and an outline, for build_demo.py.
 
-Streams are left uncompressed: the bytes then depend on reportlab alone, and a diff can be read.
+Streams are uncompressed: the bytes then depend on reportlab alone, and a diff is readable.
 """
 
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ BOTTOM = 23 * mm
 BAND_HEIGHT = 52 * mm
 TITLE_WIDTH = 112 * mm
 COLUMN = WIDTH - 2 * MARGIN
-MOST_OF_A_COLUMN = 0.62  # how much of the width the longest column of a table may take
+MOST_OF_A_COLUMN = 0.62  # the maximum share of the width for the longest column of a table
 
 BODY = ParagraphStyle(
     "body", fontName="Times-Roman", fontSize=12, leading=16.5, spaceAfter=6, textColor=INK
@@ -48,7 +48,7 @@ HEADINGS = {
 
 
 class _Document(BaseDocTemplate):
-    """A document that puts its headings into the outline as they land on a page."""
+    """A document that adds its headings to the outline when they are placed on a page."""
 
     def afterFlowable(self, flowable: Flowable) -> None:  # noqa: N802 (reportlab's name)
         """Add a heading to the outline."""
@@ -81,7 +81,7 @@ def write_pdf(path: Path, blocks: list[Block], author: str) -> None:
         Frame(MARGIN, BOTTOM, COLUMN, HEIGHT - top - BOTTOM, 0, 0, 0, 0)
         for top in (BAND_HEIGHT + 8 * mm, BOTTOM)
     ]
-    # The foot is drawn after the text, so that it also comes last when the text is taken out.
+    # The footer is drawn after the text, so that it also comes last in extracted text.
     document.addPageTemplates([
         PageTemplate("cover", frames[0], onPage=cover, onPageEnd=foot),
         PageTemplate("later", frames[1], onPageEnd=foot),
@@ -159,7 +159,7 @@ def _draw_band(canvas: Canvas, title: str, subtitle: str) -> None:
 
 
 def _draw_lighthouse(canvas: Canvas, x: float, bottom: float) -> None:
-    """A white tower with one red band, its light on, standing on the lower edge of the band."""
+    """A white tower with one red band and a lit lamp, on the lower edge of the title band."""
 
     def polygon(points: list[tuple[float, float]]) -> None:
         path = canvas.beginPath()

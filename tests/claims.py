@@ -1,8 +1,8 @@
-"""Claims as tests need them."""
+"""Claims for tests."""
 
 from desktop_rag.core.claims import CheckedClaim, Verdict
 
 
 def unchecked(sentence: str) -> CheckedClaim:
-    """A claim on which the checker has no verdict."""
+    """A claim without a verdict."""
     return CheckedClaim(sentence, Verdict.NOT_CHECKED, 0.0, None, (), "")

@@ -1,7 +1,7 @@
-"""The command line as other programs call it: arguments, an exit code, one JSON document.
+"""The command line as other programs use it: arguments, an exit code, one JSON document.
 
-`run` calls it in this process, which saves the start of another one; `run_process` is for what a
-process of its own is about: locks, signals, another process that answers.
+`run` calls it in this process, which saves a start; `run_process` is for tests that need a separate
+process: locks, signals, another process that answers.
 """
 
 import io
@@ -19,7 +19,7 @@ Done = subprocess.CompletedProcess[str]
 
 
 def run(*arguments: str) -> Done:
-    """What became of `desktop-rag` with these arguments."""
+    """The result of `desktop-rag` with these arguments."""
     out, err = io.StringIO(), io.StringIO()
     with logging_of_its_own(), redirect_stdout(out), redirect_stderr(err):
         try:
@@ -30,25 +30,25 @@ def run(*arguments: str) -> Done:
 
 
 def run_process(*arguments: str) -> Done:
-    """The same in a process of its own."""
+    """The same in a separate process."""
     command = [sys.executable, "-m", "desktop_rag", *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=50)
 
 
 def run_json(*arguments: str) -> Any:
-    """The document that it printed."""
+    """The JSON document it printed."""
     return document_of(run(*arguments, "--json"))
 
 
 def document_of(done: Done) -> Any:
-    """The document in the output of a run that went well."""
+    """The document in the output of a successful run."""
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
 
 @contextmanager
 def logging_of_its_own() -> Iterator[None]:
-    """Log handlers as in a new process, and afterwards those of the test again."""
+    """Log handlers as in a new process; the test's own are restored at the end."""
     root, ours = logging.getLogger(), logging.getLogger("desktop_rag")
     before, levels = root.handlers[:], (root.level, ours.level)
     root.handlers.clear()

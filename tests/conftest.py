@@ -1,4 +1,4 @@
-"""What all tests share: a home of their own, real services, and no stray warnings or threads."""
+"""Fixtures for all tests: a home of their own, real services, no stray warnings or threads."""
 
 import copy
 import functools
@@ -77,7 +77,7 @@ def services_over(folder: Path) -> Iterator[app.Services]:
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
-    """An empty home folder, also for processes the test starts."""
+    """An empty home folder, also for child processes."""
     monkeypatch.setenv(HOME_VARIABLE, str(tmp_path / "home"))
     monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")
     monkeypatch.delenv("DESKTOP_RAG_API_KEY", raising=False)
@@ -86,7 +86,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
 
 @pytest.fixture
 def build_services(home: Home) -> Iterator[Callable[[], app.Services]]:
-    """Builds real services over the home, as often as the app is started; closes what is open."""
+    """Builds real services over the home, once per simulated start of the app, and closes them."""
     built: list[app.Services] = []
 
     def build() -> app.Services:
@@ -107,7 +107,7 @@ def services(build_services: Callable[[], app.Services]) -> app.Services:
 
 @pytest.fixture(autouse=True)
 def no_warnings(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
-    """A test fails on a record of WARNING or worse."""
+    """Fails a test on a log record of WARNING or worse."""
     yield
     records = [*caplog.get_records("setup"), *caplog.get_records("call")]
     wrong = [record.getMessage() for record in records if record.levelno >= logging.WARNING]
@@ -116,7 +116,7 @@ def no_warnings(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def no_stray_threads() -> Iterator[None]:
-    """A test fails when a thread of ours outlives it."""
+    """Fails a test that leaves one of the app's threads running."""
     before = set(threading.enumerate())
     yield
     left = [t for t in threading.enumerate() if t not in before and t.is_alive()]

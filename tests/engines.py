@@ -1,4 +1,4 @@
-"""The engines that the suite of the store's contract runs against: tests/unit/store/contract."""
+"""The engines that the contract tests of the store run against: tests/unit/store/contract."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +13,7 @@ def duckdb_in(folder: Path) -> Engine:
     return open_duckdb(folder / "library.duckdb", memory_mb=256, backups=folder / "backups")
 
 
-# Each opens the library of a folder: the same one when it is opened again.
+# Each opens the library of a folder, the same one when opened again.
 ENGINES: dict[str, Open] = {
     "duckdb": duckdb_in,
 }

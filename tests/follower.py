@@ -1,4 +1,4 @@
-"""What tests of watching stand on: a watcher of real folders, and who listens to it."""
+"""A watcher of real folders with a listener, for the tests of watching."""
 
 import contextlib
 import threading
@@ -20,7 +20,7 @@ FAST = WatchTimes(quiet_s=0.05, storm_s=1.0, probe_s=0.1, poll_s=0.1)
 
 
 class Listener(Protocol):
-    """Hears what a watcher says."""
+    """Records the watcher's reports."""
 
     def on_dirty(self, root: Path, places: frozenset[Path], /) -> None: ...
     def on_polling(self, root: Path, reason: str, /) -> None: ...
@@ -34,7 +34,7 @@ def watching(
     is_remote: Callable[[Path], bool] = mounts.is_remote,
     wall_clock: Callable[[], float] = time.time,
 ) -> Iterator[FolderWatcher]:
-    """A watcher that tells the listener, closed at the end."""
+    """A watcher connected to the listener, closed at the end."""
     watcher = FolderWatcher(
         listener.on_dirty, listener.on_polling, RULES, times, is_remote, wall_clock
     )
@@ -45,7 +45,7 @@ def watching(
 
 
 def write_docs(folder: Path) -> Path:
-    """A folder `docs` of three files, two of them further down."""
+    """A folder `docs` with three files, two of them in subfolders."""
     root = folder / "docs"
     for name in ("a.md", "sub/b.md", "sub/deep/c.md"):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
@@ -54,7 +54,7 @@ def write_docs(folder: Path) -> Path:
 
 
 class Follower:
-    """Knows what a library would know: it rescans the places it is told of, and no others."""
+    """Mirrors a library: it rescans the reported places, and no others."""
 
     def __init__(self) -> None:
         self.changed = threading.Condition()
@@ -95,7 +95,7 @@ class Follower:
             assert self.changed.wait_for(is_so, WAIT_S), (self.places[-20:], self.known)
 
     def wait_until_right(self, root: Path) -> None:
-        """Wait until what is known is what is on disk now."""
+        """Wait until the mirror equals the disk."""
         disk = {file.location: file.stat for file in scan(root, RULES, threading.Event())}
         self.wait_until(
             lambda: disk == {name: file.stat for name, file in self.known.get(root, {}).items()}

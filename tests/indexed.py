@@ -1,4 +1,4 @@
-"""A library in which all files of a folder are already searchable, for tests that ask it."""
+"""A library in which all files of a folder are already searchable."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,7 +9,7 @@ _WAIT_S = 30
 
 
 def index(services: Services, folder: Path) -> Services:
-    """Add the folder and wait until nothing is left to do; returns the services."""
+    """Add the folder and wait until everything is indexed; returns the services."""
     services.library.add_source(folder)
     services.library.start(watch=False)
     assert services.library.wait_until_quiet(_WAIT_S)
@@ -17,7 +17,7 @@ def index(services: Services, folder: Path) -> Services:
 
 
 def index_texts(services: Services, folder: Path, texts: Mapping[str, str]) -> Services:
-    """Make the folder of these texts by file name, and index it."""
+    """Create a folder from texts by file name, and index it."""
     folder.mkdir()
     for name, text in texts.items():
         (folder / name).write_text(text)

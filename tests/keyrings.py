@@ -1,11 +1,11 @@
-"""A keyring for tests, so that they never touch the person's own."""
+"""A keyring for tests, so that they never touch the person's own keyring."""
 
 from keyring.backend import KeyringBackend
 from keyring.errors import PasswordDeleteError
 
 
 class MemoryKeyring(KeyringBackend):
-    """A keyring that works."""
+    """A working keyring."""
 
     priority = 5.0  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride]
 

@@ -24,7 +24,7 @@ _EXTERNAL = 1
 
 
 def vectors_of_words(seed: int = 0) -> NDArray[np.float32]:
-    """One row a word of WORDS, 4 wide; that of [PAD] would spoil any pooling."""
+    """One row per word of WORDS, 4 wide; the row of [PAD] would distort any pooling."""
     made = np.random.default_rng(seed).normal(size=(len(WORDS), 4)).astype(np.float32)
     made[0] = 1000.0
     return made
@@ -78,7 +78,7 @@ def _tokenizer() -> Tokenizer:
     return tokenizer
 
 
-# --- ONNX, written by hand: protobuf fields by their numbers -------------------------------------
+# --- ONNX written by hand: protobuf fields by number ------------------------------------------
 
 
 def _model(

@@ -36,13 +36,13 @@ _MOST_ROWS = 200
 
 
 class _Reader(QTextDocument):
-    """Reads HTML as a tooltip does, and notes what it would have opened."""
+    """Renders HTML like a tooltip, and records the resources it would have opened."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
         self.opened: list[str] = []
         self.setHtml(text)
-        self.size()  # laid out, as what is shown is
+        self.size()  # laid out like displayed text
 
     def loadResource(self, _kind: int, name: QUrl | str) -> QImage:  # noqa: N802
         self.opened.append(name if isinstance(name, str) else name.toString())
@@ -50,7 +50,7 @@ class _Reader(QTextDocument):
 
 
 def markup_risks(mark: str) -> list[str]:
-    """Where a text with the mark in it would be taken for HTML, or no longer says what it says."""
+    """The places where a text with the mark is parsed as HTML or loses content."""
     return [
         f"{kind} {owner}: {text}"
         for owner, kind, text, is_guessed in _texts()
@@ -59,7 +59,7 @@ def markup_risks(mark: str) -> list[str]:
 
 
 def kinds_that_show(mark: str) -> set[str]:
-    """The kinds of places that show the mark now."""
+    """The kinds of widgets that show the mark."""
     return {
         kind
         for _owner, kind, text, is_guessed in _texts()
@@ -68,7 +68,7 @@ def kinds_that_show(mark: str) -> set[str]:
 
 
 def _is_safe(text: str, mark: str) -> bool:
-    """Whether what Qt makes of a text it guesses about reads nothing and still shows the mark."""
+    """True when Qt's rendering of a guessed format loads nothing and still shows the mark."""
     if not QtOfText.mightBeRichText(text):
         return True
     reader = _Reader(text)
@@ -88,7 +88,7 @@ def _readers_of_files() -> Iterator[str]:
 
 
 def _texts() -> Iterator[tuple[str, str, str, bool]]:
-    """Owner, kind of place, text, and whether Qt guesses what it is."""
+    """Owner, kind of widget, text, and True when Qt guesses its format."""
     for widget in QApplication.allWidgets():
         owner = f"{type(widget).__name__} {widget.objectName() or widget.accessibleName()}".strip()
         yield owner, "tooltip", widget.toolTip(), True

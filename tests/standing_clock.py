@@ -1,4 +1,4 @@
-"""A clock for what depends on the time."""
+"""A manual clock."""
 
 
 class Clock:

@@ -1,4 +1,4 @@
-"""Documents for tests of a store, put there and found again as the app does it."""
+"""Stores and finds documents in tests the way the app does."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,14 +17,14 @@ _ALL = 100_000
 
 
 def document(name: str, source_id: str = "") -> Document:
-    """The row of a file that waits to be read; its id is its name."""
+    """The row of a file waiting to be read; its id is its name."""
     path = Path("/docs") / name
     stat = FileStat(10, 20, 2**63 + 5)
     return Document(name, source_id, path, name, "text", stat, "", DocumentState.WAITING)
 
 
 def indexed(row: Document, *texts: str) -> IndexingOutcome:
-    """What reading a file comes to that has a chunk for each of the texts."""
+    """The indexing outcome of a file with a chunk for each text."""
     chunks = tuple(
         Chunk(n, 10 * n, 10 * n + len(text), text, Anchor(line=n), "", content_hash("", text))
         for n, text in enumerate(texts)
@@ -35,7 +35,7 @@ def indexed(row: Document, *texts: str) -> IndexingOutcome:
 
 
 def add_source(engine: Engine, name: str, collection: str = "Papers") -> str:
-    """The id of a new source in the collection of this name, made if there is none."""
+    """The id of a new source in the collection of this name, created if necessary."""
     known = {c.name: c for c in engine.sources.collections()}
     chosen = known.get(collection) or engine.sources.add_collection(collection)
     return engine.sources.add_source(Path("/docs") / name, chosen.collection_id).source_id
@@ -46,7 +46,7 @@ def collection_id(engine: Engine, name: str) -> str:
 
 
 def add(engine: Engine, *rows: Document) -> None:
-    """Rows of files that wait, each in a source of its own unless it names one."""
+    """Rows of waiting files, each in a source of its own unless it names one."""
     for row in rows:
         source_id = row.source_id or add_source(engine, row.document_id)
         fresh = replace(row, source_id=source_id)
@@ -54,7 +54,7 @@ def add(engine: Engine, *rows: Document) -> None:
 
 
 def put(engine: Engine, name: str, *texts: str, collection: str = "Papers") -> Document:
-    """A document of these chunks, searchable by words; its row."""
+    """A document with these chunks, searchable by words; its row."""
     row = document(name, add_source(engine, name, collection))
     add(engine, row)
     [stored] = engine.documents.settle([indexed(row, *texts)])
@@ -62,13 +62,13 @@ def put(engine: Engine, name: str, *texts: str, collection: str = "Papers") -> D
 
 
 def remove(engine: Engine, *document_ids: str) -> None:
-    """What a scan does with files that are gone."""
+    """The effect of a scan on files that are gone."""
     for row in engine.documents.get(document_ids):
         engine.documents.apply_changes(row.source_id, [], {}, [row.document_id])
 
 
 def wait_again(engine: Engine, document_id: str) -> None:
-    """What a scan does with a file that changed."""
+    """The effect of a scan on a changed file."""
     [now] = engine.documents.get([document_id])
     change = {document_id: lambda d: replace(d, state=DocumentState.WAITING)}
     assert engine.documents.apply_changes(now.source_id, [], change, [])
@@ -89,6 +89,6 @@ def found(engine: Engine, term: str, scope: Scope = EVERYWHERE) -> list[str]:
 
 
 def ids(engine: Engine, term: str) -> dict[str, int]:
-    """Text → chunk id of the chunks that hold the term, in the order of ids."""
+    """Text → chunk id of the chunks that contain the term, in the order of ids."""
     passages = engine.lexical.passages(dict(engine.lexical.best([(term,)], _ALL)))
     return {p.text: p.chunk_id for p in sorted(passages, key=lambda p: p.chunk_id)}

@@ -1,6 +1,6 @@
-"""Finds parts of a window that were shown before they stood in it.
+"""Detects parts of a window that were shown before they had a parent.
 
-Each is a window of its own for a moment: it flashes, and takes the focus with it.
+Each is a top-level window for a moment: it flashes and takes the focus.
 """
 
 from PySide6.QtCore import QEvent, QObject
@@ -10,7 +10,7 @@ _PARTS = (QAbstractButton, QFrame, QLabel)
 
 
 class StrayWindows(QObject):
-    """Listens to an application while it is installed on it."""
+    """An event filter for the application."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -19,7 +19,7 @@ class StrayWindows(QObject):
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() is QEvent.Type.Show and isinstance(watched, QWidget):
             is_part = isinstance(watched, _PARTS) and not isinstance(watched, QMenu)
-            # A list that opens below a field is a window by intent.
+            # The drop-down list of a field is a window by design.
             is_by_intent = watched.windowType() is not watched.windowType().Window
             if watched.isWindow() and is_part and not is_by_intent:
                 self.found.append(type(watched).__name__)

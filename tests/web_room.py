@@ -1,4 +1,4 @@
-"""Web links with all they stand on: the real store, indexer and parser process."""
+"""Web links with everything they need: the real store, indexer and parser process."""
 
 import threading
 import time
@@ -30,7 +30,7 @@ SKIPPED, FAILED = DocumentState.SKIPPED, DocumentState.FAILED
 
 @dataclass
 class Heard:
-    """What the links told."""
+    """Notifications from the links."""
 
     changed: list[Document] = field(default_factory=list[Document])
     scanned: list[ChangeSummary] = field(default_factory=list[ChangeSummary])
@@ -40,7 +40,7 @@ class Heard:
 
 
 class Room:
-    """The links with all they stand on, over one home; may be closed and built again."""
+    """The links over one home; can be closed and built again."""
 
     def __init__(self, home: Home, access: WebAccess, now: float = 1000.0) -> None:
         home.create()
@@ -83,7 +83,7 @@ class Room:
         return source
 
     def settle(self) -> None:
-        """Wait until all is fetched and read."""
+        """Wait until everything is fetched and read."""
         until(lambda: self.links.is_idle and self.indexer.is_idle)
         assert not self.heard.stopped
 

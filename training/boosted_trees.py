@@ -1,9 +1,9 @@
-"""Boosted trees that keep to directions: a feature that may only lower a score never raises it.
+"""Gradient-boosted trees with monotonic constraints.
 
 Gradient boosting of the logistic loss with second derivatives (Friedman, 2001, "Greedy Function
-Approximation"; Chen and Guestrin, 2016, "XGBoost", whose way to keep to a direction this takes: no
-split against it is made, and what grows below a split stays on its side of the middle). For small
-sets: numpy, one core.
+Approximation"; Chen and Guestrin, 2016, "XGBoost", whose handling of monotonic constraints is used:
+no split that violates one is made, and subtrees stay on their side of the midpoint). For small
+sets: NumPy, one core.
 """
 
 from collections.abc import Sequence
@@ -20,25 +20,25 @@ _INNER = 2**DEPTH - 1
 _BINS = 32
 _RATE = 0.1
 _RIDGE = 5.0
-# The least second derivative on either side of a split, and the least that it must gain.
+# The minimum second derivative on either side of a split, and its minimum gain.
 _LEAST_HESSIAN = 15.0
 _LEAST_GAIN = 1e-3
 _SHARE_OF_FEATURES = 0.4
 _FURTHEST = 9.0
-# What is never reached: all go left.
+# An unreachable threshold: every row goes left.
 NEVER = 1e9
 
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """A whole binary tree: node n goes on to 2n + 1 where a feature is at most its cut."""
+    """A complete binary tree: node n goes to 2n + 1 if a feature is at most its threshold."""
 
     features: list[int]
     cuts: list[float]
     values: list[float]
 
     def __call__(self, rows: Floats) -> Floats:
-        """What it adds to each row."""
+        """The contribution to each row."""
         node = np.zeros(len(rows), np.intp)
         features, cuts = np.asarray(self.features), np.asarray(self.cuts)
         everyone = np.arange(len(rows))
@@ -48,7 +48,7 @@ class Tree:
 
 
 def score(trees: Sequence[Tree], rows: Floats) -> Floats:
-    """The sum of all trees, a log odds a row."""
+    """The sum of all trees, as log odds per row."""
     total = np.zeros(len(rows))
     for tree in trees:
         total += tree(rows)
@@ -65,7 +65,7 @@ class _Split:
 
 
 class Grower:
-    """Grows trees on rows with labels (0 or 1), weights, and the direction of each feature."""
+    """Grows trees on rows with labels (0 or 1), weights, and the constraint of each feature."""
 
     def __init__(
         self, rows: Floats, labels: Floats, weights: Floats, directions: Sequence[int], seed: int
@@ -78,7 +78,7 @@ class Grower:
         self._scores = np.zeros(len(rows))
 
     def grow(self, count: int) -> list[Tree]:
-        """So many trees, each on what those before left over."""
+        """A number of trees, each fitted to the residuals of the previous ones."""
         return [self._next() for _ in range(count)]
 
     def _next(self) -> Tree:
@@ -138,12 +138,14 @@ class Grower:
 
 
 def _worth(gradient: Floats, hessian: Floats, bounds: tuple[float, float]) -> tuple[Floats, Floats]:
-    """The best value within the bounds, and how much it lowers the loss."""
+    """The best value within the bounds, and the reduction of the loss."""
     value = np.clip(gradient / (hessian + _RIDGE), *bounds)
     return value, gradient * value - (hessian + _RIDGE) * value * value / 2
 
 
 def _cuts(column: Floats) -> Floats:
-    """Where a feature may be split: between its quantiles, rounded so that the file holds them."""
+    """Candidate thresholds of a feature: between its quantiles, rounded to the precision of the
+    file.
+    """
     quantiles = np.quantile(column, np.linspace(0, 1, _BINS + 1)[1:-1])
     return np.unique(np.round(quantiles, 4))

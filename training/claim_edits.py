@@ -1,10 +1,10 @@
-"""Claims made from passages by careful edits: what the passages say, and what they don't.
+"""Claims made from passages by careful edits, supported and unsupported.
 
-A claim is made of a sentence, or of two, in other words. It is supported where the passage still
-has the sentence; it is not where the sentence was taken out, or where the claim says something else
-in one place: another number, name or degree, a negation, a condition more. Edits that
-are wider change what shares of words hardly tell, too: they drop a condition or a caution, and
-exchange two things around what one does to the other.
+A claim is a paraphrase of one or two sentences. It is supported while the passage contains the
+sentence; it is unsupported if the sentence was removed, or if the claim differs in one place:
+another number, name or degree, a negation, an added condition. Wider edits make changes that word
+statistics hardly reveal: they drop a condition or a caveat, or exchange the two sides of a
+relation.
 """
 
 import random
@@ -47,7 +47,7 @@ _RELATION = re.compile(
     r"|causes?|leads? to|increases?|reduces?|produces?|contains?|uses?|requires?|supports?|followed"
     r"|preceded|defeated|influenced) (?P<other>(?:the |a |an )?[A-Za-z]+(?: [A-Za-z]+)?)\b"
 )
-# What is said with caution, and without.
+# Cautious phrases and their plain forms.
 _CAUTIONS = """
 may will | might will | could does | possibly certainly | probably certainly | sometimes always
 often always | usually always | generally always | suggest prove | suggests proves
@@ -83,7 +83,7 @@ male female | new old | public private | strong weak | positive negative
 
 @dataclass(frozen=True, slots=True)
 class MadeClaim:
-    """A claim, its source, and whether the source says it; `passage` is the number of its text."""
+    """A claim, its source, and its label; `passage` is the number of its text."""
 
     passage: int
     source: str
@@ -94,7 +94,7 @@ class MadeClaim:
 def make_claims(
     passages: Sequence[str], count: int, seed: int, *, is_wider: bool = False
 ) -> list[MadeClaim]:
-    """Claims about the passages in a random order, about `count`; the same for the same seed."""
+    """About `count` claims on the passages in random order; deterministic for a seed."""
     maker = _Maker(random.Random(seed), is_wider=is_wider)
     shuffled = list(passages)
     maker.random.shuffle(shuffled)
@@ -121,7 +121,7 @@ class _Maker:
             self._edits += (self._caution, self._condition, self._relation)
 
     def claims(self, number: int, passage: str, other: str) -> list[MadeClaim]:
-        """Some of either label; `other` is a passage to take strange words from."""
+        """Some claims of each label; `other` is a passage to take unrelated words from."""
         found = [passage[start:end] for start, end in sentences(passage)]
         usable = [text for text in found if _SHORTEST < len(text) < _LONGEST]
         if len(usable) < _LEAST_SENTENCES:
@@ -147,7 +147,7 @@ class _Maker:
             return sentence
         return f"{sentence.rstrip('.')}, and {_lower_first(second)}"
 
-    # --- the same in other words -----------------------------------------------------------------
+    # --- paraphrases -----------------------------------------------------------------------------
 
     def _reworded(self, sentence: str) -> str:
         strength = self.random.choice((0.1, 0.4, 0.8))
@@ -181,7 +181,7 @@ class _Maker:
         dropped = set(self.random.sample(small, min(len(small), 2)))
         return " ".join(word for place, word in enumerate(words) if place not in dropped)
 
-    # --- something else --------------------------------------------------------------------------
+    # --- changed facts ---------------------------------------------------------------------------
 
     def _edited(self, claim: str, passage: str, other: str) -> str | None:
         for _ in range(_TRIES):
@@ -259,13 +259,13 @@ class _Maker:
         return either.sub(lambda match: two if match[0] == one else one, claim)
 
     def _crossing(self, claim: str, passage: str, other: str) -> str | None:
-        """What it is about, with what another sentence of the passage says of something else."""
+        """The subject of a sentence with the statement of another sentence of the passage."""
         del other
         found = _AUXILIARY.search(claim)
         texts = [passage[start:end] for start, end in sentences(passage)]
         rests = [text[match.end() :] for text in texts if (match := _AUXILIARY.search(text))]
         known = set(_WORD.findall(claim))
-        # Not what the claim goes on with anyway.
+        # Not the text that follows the claim anyway.
         rests = [rest for rest in rests if not _is_mostly(_WORD.findall(rest), known)]
         if not found or not rests:
             return None
@@ -280,7 +280,7 @@ class _Maker:
         return re.sub(rf"\b{old}\b", self._cautions[old], claim, count=1)
 
     def _condition(self, claim: str, passage: str, other: str) -> str | None:
-        """Without what it is bound to."""
+        """Drops the condition."""
         del passage, other
         found = _CONDITION.search(claim)
         if not found or len(claim) - len(found[0]) < _SHORTEST:
@@ -289,7 +289,7 @@ class _Maker:
         return rest[0].upper() + rest[1:]
 
     def _relation(self, claim: str, passage: str, other: str) -> str | None:
-        """The one in the other's place."""
+        """Exchanges the two."""
         del passage, other
         found = _RELATION.search(claim)
         if not found:

@@ -1,8 +1,8 @@
-"""Pairs of a claim and its evidence for a cross-encoder: what train_checker.py reads. No script.
+"""Pairs of a claim and its evidence, to train a cross-encoder (train_checker.py). Not a script.
 
-Claims are made of passages by edits (claim_edits.py). The evidence of a claim is not the whole
-source, which would be slow to read, but up to three of its sentences: those that have most of the
-claim's words, and the one before them when there is room.
+Claims are made from passages by edits (claim_edits.py). The evidence of a claim is not the whole
+source, which would be slow to read, but up to three of its sentences: those with most of the
+claim's words, and the preceding one if there is room.
 """
 
 import re
@@ -17,7 +17,7 @@ from desktop_rag.answer.checking.claims.source_index import SourceIndex
 from desktop_rag.answer.checking.claims.tokens import tokenize_claim
 from desktop_rag.evaluate.query_sets import load_set
 
-# No set of claims is about these.
+# No set of claims uses these.
 PASSAGE_SETS = ("squad", "squad2_unanswerable", "pubmedqa", "chunk_eval")
 _MOST_SENTENCES = 3
 _MOST_CHARACTERS = 900
@@ -27,7 +27,7 @@ _SPACE = re.compile(r"\s+")
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A claim, the sentences to hold it against, and whether its source says it."""
+    """A claim, its evidence sentences, and its label."""
 
     claim: str
     evidence: str
@@ -35,13 +35,13 @@ class Pair:
 
 
 def load_passages(folder: Path) -> list[str]:
-    """The texts of PASSAGE_SETS, folders in BEIR's layout, each once."""
+    """The unique texts of PASSAGE_SETS, folders in BEIR format."""
     texts = (row["text"] for name in PASSAGE_SETS for row in load_set(folder / name).corpus)
     return list(dict.fromkeys(_SPACE.sub(" ", text).strip() for text in texts))
 
 
 def make_pairs(passages: Sequence[str], seed: int) -> Iterator[Pair]:
-    """Pairs without an end: the passages are gone through again and again, and edited anew."""
+    """An endless stream of pairs: the passages are repeated with new edits."""
     turn = seed
     while True:
         for made in make_claims(passages, 4 * len(passages), turn, is_wider=True):
@@ -50,7 +50,7 @@ def make_pairs(passages: Sequence[str], seed: int) -> Iterator[Pair]:
 
 
 def gather_evidence(claim: str, source: str) -> str:
-    """The sentences of a source to hold a claim against, as they stand there."""
+    """The evidence sentences of a source, in their original order."""
     index = _index(source)
     chosen = _most_telling(claim, index)
     first = min(chosen, default=0)
@@ -61,14 +61,14 @@ def gather_evidence(claim: str, source: str) -> str:
         window = index.window(sentence, sentence + 1)
         if window.tokens:
             start, end = window.span
-            texts[sentence] = source[start : end + 1].strip()  # with the sign that ends it
+            texts[sentence] = source[start : end + 1].strip()  # including its final punctuation
         if sum(map(len, texts.values())) > _MOST_CHARACTERS:
             break
     return " ".join(texts[sentence] for sentence in sorted(texts))
 
 
 def _most_telling(claim: str, index: SourceIndex) -> list[int]:
-    """Sentences one after another, each with the most of what those before leave out."""
+    """Sentences chosen one by one, each covering most of what the previous ones lack."""
     left = {token.stem: token.weight for token in tokenize_claim(claim) if token.is_content}
     stems = [index.window(n, n + 1).stems for n in range(index.count)]
     chosen: list[int] = []

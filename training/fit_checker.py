@@ -1,13 +1,13 @@
-"""Fits the numbers in resources/claims/checker.toml on claims that people judged.
+"""Fits the numbers in resources/claims/checker.toml to claims labelled by people.
 
-    python training/fit_checker.py GROUNDING PASSAGES [--write]
+python training/fit_checker.py GROUNDING PASSAGES [--write]
 
-GROUNDING holds the sets of SETS, files of rows {source, claim, label}; PASSAGES holds folders in
-BEIR's layout, of whose passages further claims are made by edits (claim_edits.py). Prints for each
-set the balanced accuracy at the one threshold and the AUC of three fits: on all; on all but a fifth
-of each set's sources in turn, which are then judged; and without the whole set. The figures of the
-first are on what was fitted, the second tell of further claims of that kind, the third of other
-kinds.
+GROUNDING contains the sets of SETS, files of rows {source, claim, label}; PASSAGES contains folders
+in BEIR format, from whose passages further claims are made by edits (claim_edits.py). Prints for
+each set the balanced accuracy at the single threshold and the AUC of three fits: on everything;
+without a fifth of each set's sources in turn, which are then judged; and without the whole set. The
+first shows the quality on training data, the second on further claims of that kind, the third on
+other kinds.
 """
 
 import argparse
@@ -37,18 +37,18 @@ SETS = {
     "wice": "pairs_oracle.jsonl",
     "qags": "pairs.jsonl",
 }
-# Looked at only, and of other kinds: whole articles, whole answers, whether a figure is right.
+# For evaluation only, and of other kinds: whole articles, whole answers, correctness of figures.
 OTHERS = ("wice/pairs.jsonl", "summedits/pairs_answer.jsonl", "financebench_answers/pairs.jsonl")
 PASSAGE_SETS = ("squad", "pubmedqa")
 MADE = "made"
-# What each set counts: those whose bars are harder to reach count more.
+# The weight of each set: higher where the target is harder to reach.
 WEIGHTS = {"lfqa_verification": 5.0, "summedits": 1.5, "wice": 1.0, "qags": 1.3, MADE: 4.0}
 _MADE_CLAIMS = 12_000
 _PARTS = 5
 _SEED = 7
 DIRECTIONS = tuple(FEATURES.values())
 _TREES = 240
-# A set weighs as much as so many claims, times its weight, half of it on either label.
+# The number of claims that a set counts as, times its weight, half of them for each label.
 _WEIGHT_OF_ONE = 1000.0
 _THRESHOLD = 0.5
 _SUPPORTED_FROM = 0.6
@@ -58,7 +58,7 @@ _DIGITS = 4
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A set's claims, a row of features each; labels; and in which of the parts each source is."""
+    """A set's claims as feature rows, with labels and the fold of each source."""
 
     claims: Sequence[LabelledClaim]
     rows: Floats
@@ -66,17 +66,17 @@ class Judged:
     parts: Bins
 
     def only(self, chosen: NDArray[np.bool_]) -> "Judged":
-        """The chosen claims."""
+        """The selected claims."""
         claims = [self.claims[place] for place in np.flatnonzero(chosen).tolist()]
         return Judged(claims, self.rows[chosen], self.labels[chosen], self.parts[chosen])
 
     def beside(self, column: Floats) -> "Judged":
-        """The same with a feature more."""
+        """The same with an additional feature."""
         return replace(self, rows=np.column_stack([self.rows, column]))
 
 
 def main() -> None:
-    """Measure, fit, print, and with --write replace the file."""
+    """Measure, fit and print; with --write replace the file."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("grounding", type=Path)
     parser.add_argument("passages", type=Path)
@@ -100,7 +100,7 @@ def main() -> None:
 
 
 def made_claims(folder: Path) -> list[LabelledClaim]:
-    """Claims made by edits, of passages that no set of claims is about."""
+    """Claims made by edits from passages that no set of claims uses."""
     corpora = [load_set(folder / name).corpus for name in PASSAGE_SETS]
     passages = [row["text"] for corpus in corpora for row in corpus]
     return [
@@ -110,7 +110,7 @@ def made_claims(folder: Path) -> list[LabelledClaim]:
 
 
 def judged(claims: Sequence[LabelledClaim]) -> Judged:
-    """The features of a set; claims of one source, and equal claims, are in one part."""
+    """The features of a set; claims with a common source, and equal claims, share a fold."""
     rows = [features(claim) for claim in claims]
     known = [place for place, row in enumerate(rows) if row]
     groups: dict[str, int] = {}
@@ -129,7 +129,7 @@ def judged(claims: Sequence[LabelledClaim]) -> Judged:
 
 
 def features(labelled: LabelledClaim) -> list[float]:
-    """The features in their order; none of what can't be checked."""
+    """The features in order, without uncheckable claims."""
     claim, index = tokenize_claim(labelled.claim), SourceIndex(labelled.source)
     if not index.tokens or not any(token.is_content for token in claim):
         return []
@@ -138,7 +138,7 @@ def features(labelled: LabelledClaim) -> list[float]:
 
 
 def fit(sets: Mapping[str, Judged], directions: Sequence[int] = DIRECTIONS) -> list[Tree]:
-    """Trees for all the sets, whose features may do what their directions say."""
+    """Trees for all sets, with the monotonic constraints of the features."""
     weights = [weights_of(of.labels) * WEIGHTS[name] for name, of in sets.items()]
     return Grower(
         np.vstack([of.rows for of in sets.values()]),
@@ -150,7 +150,7 @@ def fit(sets: Mapping[str, Judged], directions: Sequence[int] = DIRECTIONS) -> l
 
 
 def weights_of(labels: Floats) -> Floats:
-    """Of each claim, so that either label weighs the same."""
+    """A weight per claim that balances the labels."""
     supported = labels > 0
     shares = np.where(supported, 0.5 / supported.sum(), 0.5 / (~supported).sum())
     return _WEIGHT_OF_ONE * shares
@@ -162,7 +162,7 @@ Scored = tuple[Floats, Floats]
 def crossed(
     sets: Mapping[str, Judged], directions: Sequence[int] = DIRECTIONS
 ) -> dict[str, Scored]:
-    """Scores of each part of every set, from fits without that part."""
+    """Scores of each fold of every set, from fits without that fold."""
     scores = {name: np.zeros(len(sets[name].labels)) for name in SETS}
     for part in range(_PARTS):
         kept = {
@@ -178,13 +178,13 @@ def crossed(
 def without(
     sets: Mapping[str, Judged], name: str, directions: Sequence[int] = DIRECTIONS
 ) -> Scored:
-    """Scores of a set from a fit that never saw it."""
+    """Scores of a set from a fit without it."""
     trees = fit({other: of for other, of in sets.items() if other != name}, directions)
     return score(trees, sets[name].rows), sets[name].labels
 
 
 def report(heading: str, scored: Mapping[str, Scored]) -> None:
-    """A line a set: balanced accuracy at the threshold, and AUC."""
+    """One line per set: balanced accuracy at the threshold, and AUC."""
     limit = math.log(_THRESHOLD / (1 - _THRESHOLD))
     for name, (scores, labels) in scored.items():
         kinds = [label > 0 for label in labels.tolist()]
@@ -194,10 +194,10 @@ def report(heading: str, scored: Mapping[str, Scored]) -> None:
 
 
 def as_toml(trees: Sequence[Tree]) -> str:
-    """The file, rounded as it is read."""
+    """The file contents, with the rounding used at load time."""
     lines = [
-        "# How likely a source says what a claim says. Written by training/fit_checker.py, which",
-        "# tells what it was fitted on. Read by desktop_rag/answer/checking/claims/model.py.",
+        "# The model of a source's support for a claim. Written by training/fit_checker.py, which",
+        "# describes its training data. Read by desktop_rag/answer/checking/claims/model.py.",
         "",
         f"threshold = {_THRESHOLD}",
         f"supported_from = {_SUPPORTED_FROM}",

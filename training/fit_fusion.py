@@ -1,14 +1,13 @@
 """Fits the numbers in resources/retrieval/fusion.toml on retrieval sets.
 
-    python training/fit_fusion.py SETS --scratch FOLDER [--write]
+python training/fit_fusion.py SETS --scratch FOLDER [--write]
 
-SETS holds folders in BEIR's layout. Each set is indexed once by the app itself into SCRATCH, every
-question's passages in the race are scored and ranked with every weight of a grid, and the logistic
-functions that give each question its weights are searched for (fusion_search.py) so that the mean
-nDCG@10 over the sets is highest, with less than a set's limit punished. Then the same with each
-group of sets left out in turn: what those would have got from numbers that never saw them. The
-relevance of a passage is a logistic regression on questions of a set against questions of other
-sets.
+SETS contains folders in BEIR format. The app indexes each set once into SCRATCH; each question's
+candidates are scored and ranked with every weight of a grid, and the logistic functions that weigh
+each question are optimised (fusion_search.py) for the highest mean nDCG@10 over the sets, with a
+penalty for falling below a set's limit. The same is repeated without each group of sets in turn, to
+measure the numbers on held-out sets. The relevance of a passage is a logistic regression of a set's
+own questions against questions of other sets.
 """
 
 import argparse
@@ -45,8 +44,8 @@ from desktop_rag.store.contract.scope import Scope
 
 Floats = NDArray[np.float64]
 
-# Sets of the same questions or documents are left out together, and not asked about each other:
-# XQuAD is a part of SQuAD in several languages.
+# Sets with the same questions or documents are held out together, and not used as foreign questions
+# for each other: XQuAD is a part of SQuAD in several languages.
 GROUPS = {
     "squad": "SQuAD", "xquad/de": "SQuAD", "xquad/en": "SQuAD", "xquad/ru": "SQuAD",
     "xquad/zh": "SQuAD",
@@ -57,19 +56,19 @@ SETS = (
 )  # fmt: skip
 WEIGHT_SIGNALS = ("cohesion", "closeness", "match", "standout", "singularity")
 COMPANY_SIGNALS = ("cohesion", "closeness", "match", "standout")
-# What a set is to reach; others what the best fixed weights get, less what a set may lack.
+# Targets of single sets; the others use the best fixed weights minus a tolerance.
 LIMITS = {"squad": 0.914, "chunk_eval": 0.906, "pubmedqa": 0.987, "lfqa_docs": 0.684}
 _MAY_LACK = 0.01
 _DEPTH = 10
 _OFF_TOPIC = 25
-# The lead of a passage by words makes good for meaning only where it is plain.
+# The lexical lead makes up for missing similarity only when it is clear.
 _STRICT = 15.0
 assert COMPANIES[-1] == MOST_COMPANY, "the grid ends where the app does"
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question: nDCG@10 at each point of the grid, signals, values of the best passage."""
+    """A question: nDCG@10 at each grid point, signals, values of the best passage."""
 
     gains: Floats
     signals: dict[str, float]
@@ -82,7 +81,7 @@ Scale = dict[str, tuple[float, float]]
 
 
 def main() -> None:
-    """Collect, fit, print, and with --write replace the file."""
+    """Collect, fit and print; with --write replace the file."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sets", type=Path)
     parser.add_argument("--scratch", type=Path, required=True)
@@ -114,7 +113,7 @@ def main() -> None:
 
 
 def collect_all(sets: Path, scratch: Path) -> tuple[Questions, Questions]:
-    """The sets' own questions and those of others, asked once and kept in `scratch`."""
+    """Each set's own and foreign questions, searched once and cached in `scratch`."""
     kept = scratch / f"questions-{code_digest()}.pickle"
     if kept.exists():
         return pickle.loads(kept.read_bytes())
@@ -129,21 +128,21 @@ def collect_all(sets: Path, scratch: Path) -> tuple[Questions, Questions]:
 
 
 def code_digest() -> str:
-    """Tells the code that ranks: what was asked with other code is asked again."""
+    """A hash of the ranking code: results of other code are not reused."""
     package = Path(answer.__path__[0]).parent
     files = [p for room in ("core", "store", "answer") for p in (package / room).rglob("*.py")]
     return sha256(b"".join(p.read_bytes() for p in sorted(files))).hexdigest()[:12]
 
 
 def group_of(name: str) -> str:
-    """Sets of one group are left out together."""
+    """Sets of one group are held out together."""
     return GROUPS.get(name, name)
 
 
 def collect(
     name: str, asked: dict[str, RetrievalSet], scratch: Path
 ) -> tuple[list[Question], list[Question]]:
-    """The set's own questions, and some of every other group, asked of its library."""
+    """The set's own questions, and some of every other group, searched in its library."""
     folder = scratch / "corpus" / name.replace("/", "_")
     if folder.exists():
         ids = json.loads(folder.with_suffix(".json").read_text(encoding="utf-8"))
@@ -177,7 +176,7 @@ def collect(
 def pool_of(
     retriever: Retriever, text: str, grades: dict[str, int], ids: dict[str, str]
 ) -> Question:
-    """What the app knows of the question before it fuses."""
+    """The information that the app has about the question before fusion."""
     wanted = Wanted(text, lambda: retriever.reader.read(Query(text)))
     pool = retriever.pools.gather(wanted, Scope())
     assert pool is not None, "the bundled model answers"
@@ -197,7 +196,7 @@ def pool_of(
 
 
 def gains_of(pool: Candidates, documents: Sequence[str], grades: dict[str, int]) -> Floats:
-    """nDCG@10 at each point of the grid, shape (weights, companies)."""
+    """nDCG@10 at each grid point, shape (weights, cluster weights)."""
     gains = np.empty((len(WEIGHTS), len(COMPANIES)))
     for i, weight in enumerate(WEIGHTS):
         fused = fuse(pool.lexical, pool.near, weight)
@@ -223,7 +222,7 @@ def scaled(own: Questions) -> Scale:
 
 
 def fusion_set(name: str, own: Questions, scale: Scale) -> FusionSet:
-    """A set as it is searched over. Sets of one group share the weight of one."""
+    """A set for the optimiser. Sets of one group share the weight of one."""
 
     def signals(names: Sequence[str]) -> Floats:
         rows = [[(q.signals[s] - scale[s][0]) / scale[s][1] for s in names] for q in own[name]]
@@ -242,7 +241,7 @@ def fusion_set(name: str, own: Questions, scale: Scale) -> FusionSet:
 
 
 def report(title: str, sets: dict[str, FusionSet], numbers: Numbers, names: Sequence[str]) -> None:
-    """Print what the numbers get on these sets, beside the best fixed weights."""
+    """Print the results of the numbers on these sets, beside the best fixed weights."""
     print(f"{title}: " + " ".join(f"{n:.2f}" for n in (*numbers.weight, *numbers.company)))
     for name in names:
         fixed = sets[name].gains.mean(axis=0)
@@ -259,10 +258,10 @@ def report(title: str, sets: dict[str, FusionSet], numbers: Numbers, names: Sequ
 def regression(
     own: Questions, foreign: Questions, names: Sequence[str], strict: float = 1.0
 ) -> dict[str, object]:
-    """A logistic regression: is the best passage of a set's own question, or of a stranger?
+    """A logistic regression: own questions of a set against foreign ones, by their best passage.
 
-    Every set weighs the same, and so do both kinds, or strangers `strict` times as much. Newton's
-    method.
+    Every set has the same weight, and so have both classes, or foreign questions `strict` times as
+    much. Newton's method.
     """
     rows, labels, weights = [], [], []
     for label, share, groups in ((1.0, 1.0, own), (0.0, strict, foreign)):
@@ -289,7 +288,7 @@ def regression(
 
 
 def table(numbers: Floats, names: Sequence[str], scale: Scale) -> dict[str, object]:
-    """A logistic function as it stands in the file."""
+    """A logistic function in the format of the file."""
     return {
         "intercept": round(float(numbers[0]), 3),
         "coefficients": {n: round(float(v), 3) for n, v in zip(names, numbers[1:], strict=True)},
@@ -299,9 +298,9 @@ def table(numbers: Floats, names: Sequence[str], scale: Scale) -> dict[str, obje
 
 
 def as_toml(tables: dict[str, dict[str, object]]) -> str:
-    """The file, one inline table a line."""
+    """The file contents, one inline table per line."""
     lines = [
-        "# How retrieval weighs words and meaning, and tells what is relevant: see",
+        "# The weights of words and meaning in retrieval, and the relevance model: see",
         "# desktop_rag/answer/search/fusion.py. Written by training/fit_fusion.py and reviewed.",
     ]
     for name, values in tables.items():

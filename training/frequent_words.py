@@ -1,9 +1,9 @@
-"""Writes resources/claims/frequent_words.txt: frequent English words, the most frequent first.
+"""Writes resources/claims/frequent_words.txt: frequent English words, most frequent first.
 
-    python training/frequent_words.py
+python training/frequent_words.py
 
-They are the whole words in the vocabulary of the bundled model (Apache-2.0), which is ordered by
-how often a piece stands in the Wikipedia and books that it was made from.
+The list contains the whole words in the vocabulary of the bundled model (Apache-2.0), which is
+sorted by frequency in its training data of Wikipedia and books.
 """
 
 import json
@@ -20,7 +20,7 @@ def main() -> None:
     """Write the list."""
     path = resources_dir() / "models" / _MODEL / "tokenizer.json"
     vocabulary: dict[str, int] = json.loads(path.read_text(encoding="utf-8"))["model"]["vocab"]
-    # What stands before the first word are signs and letters, in the order of Unicode.
+    # The entries before the first word are punctuation and letters in Unicode order.
     first = vocabulary["the"]
     pieces = sorted(vocabulary, key=vocabulary.__getitem__)[first:]
     words = [piece for piece in pieces if _WORD.fullmatch(piece)][:WORDS]

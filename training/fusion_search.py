@@ -1,9 +1,9 @@
-"""Searches for the numbers of fusion by an evolution strategy. See fit_fusion.py.
+"""Optimises the numbers of fusion with an evolution strategy. See fit_fusion.py.
 
-What a question gets is known at every point of a grid of weights (of the words, of company) and
-read off between the points. Each of both weights is a logistic function of the question's signals.
-The mean over the sets is climbed by CMA-ES (Hansen, 2016, "The CMA Evolution Strategy: A
-Tutorial"), because it is rugged: gradients end in the nearest of many hills. Seeded.
+The result of a question is known at every point of a grid of weights (lexical, cluster) and
+interpolated in between. Both weights are logistic functions of the question's signals. The mean
+over the sets is maximised by CMA-ES (Hansen, 2016, "The CMA Evolution Strategy: A Tutorial"),
+because it has many local optima where gradients end. Seeded.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-# The grid. Company is tried in every kind of question, words up to nearly all.
+# The grid. Cluster weights cover all useful values, lexical weights go up to nearly all.
 WEIGHTS = np.array([0.02, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.92])
 COMPANIES = np.array([0.0, 0.1, 0.25, 0.5, 1.0, 1.5])
-# What a set lacks to its limit counts so many times more.
+# The penalty factor for a set below its limit.
 _LACK = 100.0
 _SHRINKAGE = 1e-4
 _STARTS = 2
@@ -28,9 +28,9 @@ _FIRST_COMPANY = -1.0
 
 @dataclass(frozen=True, slots=True)
 class FusionSet:
-    """A set of questions: gains (questions, weights, companies) and their standardised signals.
+    """A set of questions: gains (questions, lexical, cluster weights) and standardised signals.
 
-    `limit` is what the set is to reach, `share` how much it counts among all sets.
+    `limit` is the target of the set, `share` its weight among all sets.
     """
 
     gains: Floats
@@ -49,7 +49,7 @@ class Numbers:
 
 
 def weights_of(questions: FusionSet, numbers: Numbers) -> tuple[Floats, Floats]:
-    """(weight of the words, weight of company) of each question."""
+    """(lexical weight, cluster weight) of each question."""
     words = _logistic(questions.weight_signals, numbers.weight)
     company = _logistic(questions.company_signals, numbers.company)
     return WEIGHTS[0] + (WEIGHTS[-1] - WEIGHTS[0]) * words, COMPANIES[-1] * company
@@ -61,7 +61,7 @@ def gain_of(questions: FusionSet, numbers: Numbers) -> float:
 
 
 def search(sets: Sequence[FusionSet]) -> Numbers:
-    """The numbers with the highest mean over the sets, less what they lack to their limits."""
+    """The numbers with the highest mean over the sets, minus the penalties."""
     split = sets[0].weight_signals.shape[1] + 1
     start = np.zeros(split + sets[0].company_signals.shape[1] + 1)
     start[split] = _FIRST_COMPANY
@@ -124,7 +124,7 @@ def _logistic(signals: Floats, numbers: Floats) -> Floats:
 
 
 def _read(gains: Floats, words: Floats, company: Floats) -> Floats:
-    """Gains between the points of the grid."""
+    """Gains interpolated between the grid points."""
     i, part = _between(WEIGHTS, words)
     j, other = _between(COMPANIES, company)
     rows = np.arange(len(words))
@@ -134,6 +134,6 @@ def _read(gains: Floats, words: Floats, company: Floats) -> Floats:
 
 
 def _between(grid: Floats, values: Floats) -> tuple[NDArray[np.intp], Floats]:
-    """(point before, part of the way to the next)."""
+    """(lower grid point, fraction of the way to the next)."""
     place = np.clip(np.searchsorted(grid, values) - 1, 0, len(grid) - 2)
     return place, (values - grid[place]) / (grid[place + 1] - grid[place])

@@ -1,13 +1,13 @@
-"""Trains a small cross-encoder that tells whether evidence says what a claim says, and judges it.
+"""Trains and evaluates a small cross-encoder that decides if evidence supports a claim.
 
-    python training/train_checker.py GROUNDING PASSAGES [--pairs N]
+python training/train_checker.py GROUNDING PASSAGES [--pairs N]
 
-Needs the [model] extra. The bundled encoder, its words left as they are, learns from N pairs that
-are made of PASSAGES by edits (claim_pairs.py); it never sees the sets in GROUNDING. Prints its AUC
-on each of them, alone, and then the figures of fit_checker.py with its score as a further feature
-of the trees. Nothing is written: what came of it stands in docs/decisions/027-claim-checks.md.
-Seeded; another number of cores or other versions of the tools may change the last digits. Some 70
-pairs a second on two cores that multiply in bfloat16.
+Needs the [model] extra. The bundled encoder, with frozen word embeddings, learns from N pairs made
+from PASSAGES by edits (claim_pairs.py); it never sees the sets in GROUNDING. Prints its AUC on each
+of them, alone, and then the figures of fit_checker.py with its score as an additional feature of
+the trees. Nothing is written: the results are in docs/decisions/027-claim-checks.md. Seeded;
+another number of cores or other tool versions may change the last digits. About 70 pairs a second
+on two cores with bfloat16.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ if TYPE_CHECKING:
 
 _TOKENIZER = Path("models") / "all-MiniLM-L6-v2" / "tokenizer.json"
 _MOST_TOKENS = 144
-# A long claim leaves room for its evidence.
+# Limits a long claim, to leave room for its evidence.
 _MOST_CLAIM_CHARACTERS = 450
 _PAIRS = 64_000
 _SEED = 1000
 _BATCH = 32
-# Pairs of like length go together; lengths are rounded up, since each new one is compiled for.
+# Pairs of similar length are batched; lengths are rounded up, since each new one is compiled.
 _SORTED_TOGETHER = 64 * _BATCH
 _ROUNDED_TO = 16
 _RATE, _RATE_OF_HEAD = 5e-5, 1e-3
@@ -60,7 +60,7 @@ _DECAY = 0.01
 _WARMING_STEPS = 150
 _LEAST_RATE = 0.02
 _REPORTED_STEPS = 200
-# So much of the mean of the loss is that of the last step.
+# The weight of the last step in the running mean of the loss.
 _LATEST = 0.01
 
 Encoded = tuple[list[int], list[int]]
@@ -100,10 +100,10 @@ def _joined(name: str, of: Judged, checker: CrossEncoder) -> Judged:
 
 
 class CrossEncoder:
-    """The encoder with a head that looks at the claim's tokens: at their mean and their greatest.
+    """The encoder with a head on the mean and the maximum of the claim's tokens.
 
-    The greatest, because one wrong word makes a claim wrong. Without dropout: no pair comes twice,
-    and drawing its numbers takes a third of the time.
+    The maximum, because a single wrong word makes a claim wrong. Without dropout: no pair is
+    repeated, and drawing the random numbers takes a third of the time.
     """
 
     def __init__(self) -> None:
@@ -118,7 +118,7 @@ class CrossEncoder:
         torch.nn.init.normal_(self._head.weight, std=0.02)
 
     def train(self, passages: Sequence[str], count: int) -> None:
-        """Learn from so many pairs of the passages, each seen once."""
+        """Learn from a number of pairs, each seen once."""
         import torch
 
         steps = count // _BATCH
@@ -146,7 +146,7 @@ class CrossEncoder:
                 print(f"{step * _BATCH} pairs, loss {mean:.3f}", file=sys.stderr, flush=True)
 
     def scores(self, pairs: Sequence[Pair]) -> Floats:
-        """A log odds a pair, in their order."""
+        """Log odds per pair, in order."""
         import torch
 
         encoded = [self._encoded(pair) for pair in pairs]

@@ -1,4 +1,4 @@
-"""The real parser process, and a way to give it a poison file and then a good one."""
+"""The real parser process, and fixtures that give it a poison file and then a good one."""
 
 import threading
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from tests.faults.outcomes import LIMIT_S, Read, read_one
 
 @pytest.fixture(scope="module")
 def parser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ParserProcess]:
-    """One process for all that should not cost it its life."""
+    """One process for all files that should not crash it."""
     process = ParserProcess(limits=Limits(base_s=LIMIT_S))
     first = tmp_path_factory.mktemp("first") / "first.txt"
     first.write_text("first words")
@@ -25,7 +25,7 @@ def parser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ParserProcess]:
 
 @pytest.fixture
 def read(parser: ParserProcess, tmp_path: Path) -> Iterator[Read]:
-    """Reads a poison file, then a good one in the same parser; returns the first's outcome."""
+    """Reads a poison file, then a good one in the same parser; returns the first outcome."""
     known = set(threading.enumerate())
     yield partial(read_one, parser, tmp_path)
     if set(threading.enumerate()) - known:
@@ -34,7 +34,7 @@ def read(parser: ParserProcess, tmp_path: Path) -> Iterator[Read]:
 
 @pytest.fixture
 def read_alone(tmp_path: Path) -> Iterator[Read]:
-    """The same with a process of its own, which it may cost."""
+    """The same with a process of its own, which may crash."""
     process = ParserProcess(limits=Limits(base_s=LIMIT_S))
     yield partial(read_one, process, tmp_path)
     process.close()

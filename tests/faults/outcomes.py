@@ -1,4 +1,4 @@
-"""What the parser process makes of a file, and what may be asked of that."""
+"""The parser's outcome for a file, and the general requirements on it."""
 
 import time
 from collections.abc import Callable
@@ -43,8 +43,8 @@ def text(outcome: Outcome) -> str:
 
 
 def is_ended(outcome: Outcome) -> bool:
-    """Whether there is a text or a reason that is true until the file changes."""
-    # Not for want of a module of ours.
+    """True when there is a text, or a reason that holds until the file changes."""
+    # Not because of a missing module.
     assert not (isinstance(outcome, ParseFailed) and "ModuleNotFound" in outcome.hint)
     lasting = {"unsupported", "encrypted", "empty", "damaged", "too large", "no text"}
     return bool(text(outcome).strip()) or reason(outcome) in lasting

@@ -1,4 +1,4 @@
-"""Faults N-06 and N-07: where a fetch may lead, and what a server may send."""
+"""Faults N-06 and N-07: forbidden addresses, and hostile responses."""
 
 import ast
 import gzip
@@ -34,7 +34,7 @@ def site() -> Iterator[WebServer]:
 
 @pytest.fixture
 def fetch() -> Iterator[Fetch]:
-    """Fetches an address with a crawler of its own, by default as the app does."""
+    """Fetches an address with a new crawler, by default with the app's settings."""
     with ExitStack() as stack:
 
         def once(url: str, access: WebAccess | None = None) -> FetchedPage | None:
@@ -55,7 +55,7 @@ def nowhere(host: str, port: int) -> list[str]:
     raise AssertionError(f"{host} was looked up")
 
 
-# --- N-06: where it may lead ---------------------------------------------------------------------
+# --- N-06: forbidden addresses ------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ def test_n06_nothing_else_in_ingest_can_connect() -> None:
 
 
 def imported(path: Path) -> set[str]:
-    """The packages that a module imports, also inside functions."""
+    """The packages that a module imports, including those inside functions."""
     names: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
@@ -207,7 +207,7 @@ def imported(path: Path) -> set[str]:
     return names
 
 
-# --- N-07: what it may send ----------------------------------------------------------------------
+# --- N-07: hostile responses ----------------------------------------------------------------------
 
 
 def endless(write: Callable[[bytes], object], released: threading.Event) -> None:

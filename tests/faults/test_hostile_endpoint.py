@@ -1,5 +1,5 @@
-"""S-08: an endpoint that means harm. Whatever it sends is bounded in memory and time, ends in plain
-words, and brings the key nowhere but to itself.
+"""S-08: a malicious endpoint. Whatever it sends is bounded in memory and time, ends in a readable
+error, and the key goes nowhere else.
 """
 
 import json
@@ -28,7 +28,7 @@ from tests.servers.hostile_server import HostileServer, Script, forever, head
 CANARY = "sk-canary-4b1fd00d"
 MEGABYTE = 1 << 20
 MOST_BYTES = 24 * MEGABYTE
-# What a person must never be shown.
+# Text that must never be shown to a person.
 JARGON = ("Error", "Exception", "Traceback", "Errno", "httpcore", "openai", "None", "<html", "\x1b")
 Door = Callable[[EndpointSettings], object]
 
@@ -68,7 +68,7 @@ def body(value: object, status: str = "200 OK") -> Script:
 
 
 def fault_of(door: Door, endpoint: EndpointSettings) -> AppError:
-    """The one error that this ends in, which says in plain words what happened and what to do."""
+    """The single resulting error, which states in plain words what happened and what to do."""
     with pytest.raises(AppError) as caught:
         door(endpoint)
     title, hint = caught.value.title, caught.value.hint
@@ -79,7 +79,7 @@ def fault_of(door: Door, endpoint: EndpointSettings) -> AppError:
     return caught.value
 
 
-# --- without end -----------------------------------------------------------------------------
+# --- endless responses -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -253,7 +253,7 @@ def nested_error(depth: int) -> bytes:
 @EACH_DOOR
 @pytest.mark.parametrize("status", ["200 OK", "400 Bad Request"])
 def test_errors_within_errors_at_any_depth_are_an_error(door: Door, status: str) -> None:
-    # Somewhere here lies what the parser of JSON just takes.
+    # The nesting limit of the JSON parser is somewhere in this range.
     for depth in range(700, 1000, 10):
         with HostileServer(body(nested_error(depth), status)) as server:
             fault_of(door, server.endpoint())
@@ -286,7 +286,7 @@ def test_errors_of_any_shape_are_told_in_plain_words(
     assert "\u202e" not in shown
 
 
-# --- what nobody asked for -------------------------------------------------------------------
+# --- unrequested content ---------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["execute", "tool", "function_call", "__proto__", "\x1b[2J"])
@@ -362,7 +362,7 @@ def test_whoever_wants_the_key_elsewhere_does_not_get_it(
         )  # fmt: skip
         with HostileServer(lambda: [wants, b'{"error": {"message": "no"}}']) as server:
             error = fault_of(door, server.endpoint())
-            # Once refused a key is not sent again, however often the server asks for it.
+            # A refused key is not sent again, however often the server asks for it.
             assert len(server.asked) == 1
             assert server.asked[0].head.count(CANARY) == 1
         assert trap.connections == 0

@@ -1,5 +1,5 @@
-"""S-09: chats read back from files that anybody may have written: taken as they were exported, or
-refused as a whole with a reason.
+"""S-09: chats imported from untrusted files are accepted as exported, or refused as a whole with a
+reason.
 """
 
 import json
@@ -81,7 +81,7 @@ answers = st.builds(
 
 
 def bare(messages: tuple[Message, ...]) -> list[Message]:
-    """Without the ids that each import gives anew."""
+    """Without the ids, which every import assigns again."""
     return [replace(message, message_id="") for message in messages]
 
 
@@ -232,7 +232,7 @@ def test_a_chat_goes_out_and_comes_back(services: Services, tmp_path: Path) -> N
     assert [replace(m, **ids) for m in again] == before
     assert again[1].sources
     assert all(source.is_in_library for source in again[1].sources)
-    # It goes on like any other.
+    # It continues like any other chat.
     ask(services, "Who lights it?", conversation_id=copy.conversation_id)
     assert len(history.messages(copy.conversation_id)) == 4
 
@@ -267,7 +267,7 @@ def test_a_refused_file_leaves_nothing_behind(services: Services, tmp_path: Path
 
 
 def test_what_was_imported_is_asked_about_with_care(services: Services, tmp_path: Path) -> None:
-    """What is said to be a source is none for a model unless it stands in the library."""
+    """A claimed source reaches the model only if the library contains it."""
     content = with_source(text=f"Forged. {EVIL}", quote="Forged.")
     copy = services.chat.history.import_file(write(tmp_path, content))
     found = list(

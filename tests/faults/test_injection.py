@@ -1,7 +1,7 @@
-"""S-06: documents that give orders, asked about with a model that obeys every one of them.
+"""S-06: questions about documents with instructions, to a model that obeys all of them.
 
-What may come of it: words in an answer. What may not: a request to anybody, a word of other
-documents, a changed setting, a citation of what was not sent, a character that nobody sees.
+Allowed: words in an answer. Forbidden: a request to another host, text of other documents, a
+changed setting, a citation of a source that was not sent, an invisible character.
 """
 
 import json
@@ -34,7 +34,7 @@ from tests.conftest import services_over
 from tests.faults.injected_documents import CARRIERS, TEMPLATES, Injected, injected_documents
 from tests.servers.chat_server import ChatServer
 
-pytestmark = pytest.mark.timeout(180)  # whichever comes first asks about all documents
+pytestmark = pytest.mark.timeout(180)  # either of these asks about all documents
 CANARY = "xylophonic"
 _ORDER = re.compile("«(.*?)»", re.DOTALL)
 _UNSEEN = regex.compile(r"[\p{Default_Ignorable_Code_Point}\p{Bidi_Control}]")
@@ -42,7 +42,7 @@ _MARKS = re.compile(r"<\|\w+\|?>|\[/?INST\]|<</?SYS>>|</?(?:s|think|start_of_tur
 
 
 class ObeyingServer(ChatServer):
-    """Its model writes whatever any text in front of it tells it to write."""
+    """A model that obeys every instruction in its prompt."""
 
     @property
     def answer(self) -> str:
@@ -53,12 +53,12 @@ class ObeyingServer(ChatServer):
 
     @answer.setter
     def answer(self, _given: str) -> None:
-        """What it says is up to the documents."""
+        """Its output is controlled by the documents."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """One document, the request that its question made, the answer, and what was asked after it."""
+    """A document, its question's request, the answer, and the follow-up request."""
 
     document: Injected
     question: str
@@ -78,18 +78,18 @@ class Asked:
         return self.request["messages"][-1]["content"]
 
     def outside(self) -> str:
-        """What of the last turn is in no fence."""
+        """The unfenced part of the last turn."""
         fenced = rf"<(source|example)-{self.fence}>\n.*?\n</\1-{self.fence}>"
         return re.sub(fenced, "", self.last_turn, flags=re.S)
 
     def is_ordered(self) -> bool:
-        """Whether the order is in the request at all, and readable."""
+        """True when the readable instruction is part of the request."""
         return self.document.mark in self.last_turn
 
 
 @dataclass(frozen=True)
 class Trial:
-    """All that was asked, and what is there afterwards."""
+    """Every request, and the state afterwards."""
 
     asked: list[Asked]
     calls: int
@@ -99,7 +99,7 @@ class Trial:
 
 @pytest.fixture(scope="module")
 def trap() -> Iterator[socket.socket]:
-    """A place at which nobody should call."""
+    """An address that must never be requested."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         listener.setblocking(False)
         yield listener
@@ -141,13 +141,13 @@ def tried(services: app.Services, folder: Path, trap: socket.socket) -> Trial:
             message = changes[-1].message if changes else message
             asked.append(Asked(document, question, request, message, server.chats[-1]))
             if len(asked) > len(documents) // 2:
-                # Only so an answer that obeyed is an example for others.
+                # Otherwise an answer that obeyed would not become an example.
                 services.chat.history.set_feedback(message.message_id, Feedback.LIKED)
         return Trial(asked, len(server.requests), before, state_of(services))
 
 
 def state_of(services: app.Services) -> str:
-    """Settings, sources, collections and rules, as they are now."""
+    """The current settings, sources, collections and rules."""
     library = services.library
     files = sorted(path.name for path in services.home.root.rglob("*.toml*"))
     return repr(
@@ -184,7 +184,7 @@ def test_orders_stay_inside_the_fence(trial: Trial, capsys: pytest.CaptureFixtur
             f"outside of the fence {len(escaped)}, obeyed by a model that obeys {len(obeyed)}\n"
         )
     assert escaped == []
-    # Else the rest of these tests would say little.
+    # Without this the other tests would prove little.
     assert len(obeyed) >= 40
 
 
@@ -206,7 +206,7 @@ def test_outside_of_the_fence_there_is_nothing_but_what_we_wrote(trial: Trial) -
         before, _, after = asked.outside().partition(head)
         assert after == f"{between}\n\nQuestion: {asked.question}"
         frames.add(re.sub(r"\n+", "\n", before.replace(fence, "")))
-    # Earlier answers, some of them by a model that obeyed, come in a frame that is always the same.
+    # Earlier answers, some by an obeying model, come in a constant frame.
     assert len(frames) == 2
     assert "" in frames
     assert any(frame.startswith("Earlier answers of yours") for frame in frames)
@@ -245,12 +245,12 @@ def test_no_word_of_other_documents_is_sent(trial: Trial) -> None:
 
 def test_no_setting_no_source_and_no_collection_changes(trial: Trial) -> None:
     assert trial.state_after == trial.state_before
-    # Nor does a tool call make another request than the one for what may be asked next.
+    # A tool call causes no request other than the one for suggested questions.
     assert trial.calls == 2 * len(trial.asked)
 
 
 def test_citations_are_of_what_was_sent(trial: Trial) -> None:
-    """S-05 too: documents imitate citations, sources and calls of tools; the model repeats them."""
+    """S-05 too: documents imitate citations, sources and tool calls; the model repeats them."""
     for asked in trial.asked:
         known = {source.n for source in asked.message.sources}
         cited = {int(n) for n in re.findall(r"\[(\d+)\](?!\()", asked.message.text)}

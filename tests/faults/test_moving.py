@@ -1,4 +1,4 @@
-"""Series W through the real library: what is moved, pulled or replaced while it is watched."""
+"""Series W through the real library: files moved, removed or replaced while it watches."""
 
 import shutil
 import threading
@@ -40,7 +40,7 @@ def quiet(services: Services) -> None:
 
 
 def look(services: Services) -> ChangeSummary:
-    """Compare everything with the disk; what was found at the first source."""
+    """Compare everything with the disk; the scan result of the first source."""
     services.library.rescan()
     quiet(services)
     return services.library.last_scans[services.library.sources()[0].source_id]
@@ -206,7 +206,7 @@ def test_w10_an_odd_name_goes_through_the_store_and_back(
 
 
 def heard(library: Library, name: str, state: DocumentState) -> Callable[[], bool]:
-    """Begin to listen; what comes back waits until the document was in that state."""
+    """Start listening; the returned function waits until the document had that state."""
     is_so = threading.Event()
 
     def listen(event: object) -> None:
@@ -232,7 +232,7 @@ def test_a_gitignore_file_that_changes_is_heeded(services: Services, folder: Pat
 
 
 class Meddler(ParserProcess):
-    """A parser during whose first file somebody writes to it."""
+    """A parser whose first file is modified while it is read."""
 
     def __init__(self, meddle: Callable[[Path], object]) -> None:
         super().__init__()

@@ -1,7 +1,7 @@
-"""P-01 to P-06: containers that unpack to too much, lie, or reach for other files.
+"""P-01 to P-06: containers that decompress to too much, lie, or reference other files.
 
-Each goes to the real parser process, which has to end in time with a text or a reason, and has to
-read the good file that comes next.
+Each goes to the real parser process, which must finish in time with a text or a reason, and must
+read the good file that follows.
 """
 
 import io
@@ -26,7 +26,7 @@ REFUSED = {"too large", "damaged"}
 
 
 def with_part(container: bytes, name: str, content: str | bytes) -> bytes:
-    """The container with one of its parts replaced."""
+    """The container with one part replaced."""
     files: dict[str, str | bytes] = {}
     with zipfile.ZipFile(io.BytesIO(container)) as archive:
         files = {part: archive.read(part) for part in archive.namelist()}
@@ -87,7 +87,7 @@ def test_p02_a_document_that_unpacks_to_too_much_is_refused(read: Read) -> None:
 
 
 def lying(container: bytes, name: bytes) -> bytes:
-    """The container with a part whose headers say that it is small."""
+    """The container with a part whose header understates its size."""
     data = bytearray(container)
     for magic, name_at, size_at in ((b"PK\3\4", 30, 22), (b"PK\1\2", 46, 24)):
         at = data.find(magic)
@@ -134,7 +134,7 @@ LAUGHS = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10 if n else "ha"}">' for n i
 
 
 def poisoned_xml(kind: str, declared: str, entity: str) -> bytes:
-    """A file of a kind with a document type and an entity where its text is."""
+    """A file of a format with a document type, and an entity in place of its text."""
     start = f"<!DOCTYPE x [{declared}]>"
     match kind:
         case "docx":

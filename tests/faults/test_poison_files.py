@@ -1,6 +1,6 @@
-"""P-11 to P-16: texts, mail and pictures that are deep, odd, empty, locked or lying.
+"""P-11 to P-16: texts, mail and images that are deep, odd, empty, locked or lying.
 
-The parser process itself is put to the test by P-09 and P-10 in `unit/ingest/test_worker.py`.
+P-09 and P-10 test the parser process itself, in `unit/ingest/parsing/test_parser_process.py`.
 """
 
 import io
@@ -100,7 +100,7 @@ def test_p14_odd_bytes_become_text_or_a_reason(
 ) -> None:
     outcome = read(name, content)
     assert shown in text(outcome) or reason(outcome) == shown
-    # What a database would refuse.
+    # Characters that a database would reject.
     assert text(outcome).encode("utf-8").count(b"\0") == 0
 
 
@@ -123,7 +123,7 @@ def test_p15_a_file_with_a_password_says_so(read: Read) -> None:
 
 
 def png(width: int, height: int) -> bytes:
-    """A picture that says it is this large and holds one line."""
+    """An image that claims this size and contains one line."""
     header = width.to_bytes(4, "big") + height.to_bytes(4, "big") + b"\x08\0\0\0\0"
 
     def chunk(kind: bytes, data: bytes) -> bytes:

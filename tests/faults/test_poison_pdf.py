@@ -13,7 +13,7 @@ from tests.unit.ingest.read.samples import make_pdf
 
 
 def pdf_with(page: str, objects: str, trailer: str = "") -> bytes:
-    """A PDF with one page that somebody wrote by hand; its table of objects is missing."""
+    """A hand-written PDF with one page and without a cross-reference table."""
     return (
         "%PDF-1.7\n1 0 obj\n<< /Type /Catalog /Pages 2 0 R /Outlines 4 0 R >>\nendobj\n"
         f"2 0 obj\n<< /Type /Pages /Kids [3 0 R] /Count 1 >>\nendobj\n3 0 obj\n{page}\nendobj\n"

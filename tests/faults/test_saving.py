@@ -1,4 +1,4 @@
-"""Series W: files that are saved, copied or deleted, with clocks of our own instead of waiting."""
+"""Series W: files saved, copied or deleted, with a manual clock instead of waiting."""
 
 import os
 import threading
@@ -17,7 +17,7 @@ START_S = 1_700_000_000.0
 
 
 class Desk:
-    """A real folder that is looked at as the scanner does, while the time is ours."""
+    """A real folder scanned as by the scanner, with a manual clock."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -59,13 +59,13 @@ class Desk:
         self.look(frozenset({self.root / name}))
 
     def wait(self, seconds: float) -> None:
-        """Let time go by, half a second at a time."""
+        """Advance the clock, half a second at a time."""
         for _ in range(int(seconds / 0.5)):
             self.now_s += 0.5
             self.looks.check()
 
     def states(self) -> set[bool]:
-        """Whether files are searchable: True for those that are not gone."""
+        """True for each file that is not gone."""
         return {not file.gone_at for file in self.known.values()}
 
 

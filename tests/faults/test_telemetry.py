@@ -1,5 +1,5 @@
-"""S-12: no library reports home. Every way into the app is run under strace, which sees what
-native code looks up, connects to and writes.
+"""S-12: no telemetry. Every way into the app runs under strace, which sees what native code
+resolves, connects to and writes.
 """
 
 import contextlib
@@ -26,9 +26,9 @@ pytestmark = [
 ]
 
 _CALLS = "connect,sendto,sendmsg,sendmmsg,open,openat,creat,mkdir,mkdirat,rename,renameat,renameat2"
-# Kernel interfaces that are no connection: routes and interfaces of this machine, its devices.
+# Kernel interfaces that are not connections: routes, network interfaces, devices.
 _LOCAL_FAMILY = "AF_NETLINK"
-# In the test's folder: the app's own home, temporary files, byte code. The user's home is not ours.
+# Allowed inside the test's folder: the app's home, temporary files, bytecode. Not the user's home.
 _OUR_FOLDERS = ("home", "temporary", "bytecode")
 _DEVICES = ("/dev/", "/proc/")
 _WRITES = re.compile(r"O_CREAT|O_WRONLY|O_RDWR")
@@ -46,34 +46,34 @@ MODEL = Path(__file__).parents[2] / "resources" / "models" / "all-MiniLM-L6-v2"
 
 
 class Trace:
-    """What one process and its children asked of the system."""
+    """The system calls of a process and its children."""
 
     def __init__(self, room: Path) -> None:
         self._room = room
         self._log = room / "strace.log"
 
     def command(self, arguments: Sequence[str]) -> list[str]:
-        """The command that runs Python with these arguments, watched."""
+        """The traced command that runs Python with these arguments."""
         watching = ["-f", "--seccomp-bpf", "-y", "-qq", "-e", f"trace={_CALLS}"]
         return ["strace", *watching, "-o", str(self._log), sys.executable, *arguments]
 
     def lines(self) -> list[str]:
-        """One call a line."""
+        """One call per line."""
         return self._log.read_text(errors="replace").splitlines()
 
     def connections(self) -> list[str]:
-        """Every attempt to talk to somebody: hosts, resolvers, sockets of other programs."""
+        """Every attempt to communicate: hosts, resolvers, sockets of other programs."""
         spoken = [line for line in self.lines() if _DIALOGUE.search(line)]
         return [c for c in spoken if _LOCAL_FAMILY not in c and str(self._room) not in c]
 
     def foreign_files(self) -> list[str]:
-        """Every file and folder made or written outside the test's folder."""
+        """Every file and folder created or written outside the test's folder."""
         made = [line for line in self.lines() if _WRITES.search(line) or " mkdir" in line]
         made = [line for line in made if "= -1" not in line]
         return [line for line in made if not self._is_ours(line)]
 
     def _is_ours(self, line: str) -> bool:
-        # With -y the result of an open call is followed by the path it led to.
+        # With -y the result of an open call is followed by its path.
         where = re.findall(r"= \d+<([^>]*)>|\"([^\"]+)\"", line)
         path = [a or b for a, b in where][-1]
         ours = (str(self._room / folder) for folder in _OUR_FOLDERS)
@@ -82,7 +82,7 @@ class Trace:
 
 @pytest.fixture
 def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder that holds a user's whole world, with a document and a picture in it."""
+    """A separate home folder with a document and an image."""
     documents = tmp_path / "documents"
     documents.mkdir()
     (documents / "lamp.md").write_text("# Lamp\n\nThe lamp is lit at dusk.", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Series W: odd things in a watched folder: links, names, devices, files of a cloud."""
+"""Series W: unusual things in a watched folder: links, names, devices, cloud files."""
 
 import os
 import socket
@@ -28,7 +28,7 @@ def docs(tmp_path: Path) -> Path:
 
 
 def found(root: Path, *parts: Path) -> dict[str, str]:
-    """Reasons by location below the root."""
+    """Reasons by path below the root."""
     files = list(scan(root, RULES, threading.Event(), frozenset(parts) or None))
     reasons = {file.location.removeprefix(f"{root}{os.sep}"): file.reason for file in files}
     assert len(reasons) == len(files)
@@ -36,7 +36,7 @@ def found(root: Path, *parts: Path) -> dict[str, str]:
 
 
 class Library:
-    """Remembers what looks at a folder come to."""
+    """Records scan results."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -178,12 +178,12 @@ def test_w10_a_rename_of_letter_case_is_a_move(
     monkeypatch.setattr(scan_module, "_FOLDS_NAMES", True)
     monkeypatch.setattr(os, "lstat", folding)
     library.look(*parts)
-    if parts == ("a.md",):  # the other half of the rename is told of too, or found by the rescan
+    if parts == ("a.md",):  # the other half of the rename is reported too, or found by the rescan
         library.look()
     assert set(library.reasons()) == {"A.MD", "sub/b.md"}
 
 
-# --- what is no file ------------------------------------------------------------------------------
+# --- special files --------------------------------------------------------------------------------
 
 
 def test_w11_pipes_and_sockets_are_not_opened(docs: Path, monkeypatch: pytest.MonkeyPatch) -> None:

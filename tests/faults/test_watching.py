@@ -1,4 +1,4 @@
-"""Series W: what a watched folder may do, and what is known of it afterwards."""
+"""Series W: changes in a watched folder, and the library's knowledge afterwards."""
 
 import shutil
 import threading

@@ -1,4 +1,4 @@
-"""Series W: what the kernel can refuse or drop, put in at watchdog's own door to inotify."""
+"""Series W: kernel limits and dropped events, injected into watchdog's inotify calls."""
 
 import ctypes
 import errno
@@ -20,7 +20,7 @@ OVERFLOW = struct.pack("iIII", -1, inotify_c.InotifyConstants.IN_Q_OVERFLOW, 0, 
 
 
 class Places:
-    """What the watcher says."""
+    """The watcher's reports."""
 
     def __init__(self) -> None:
         self.changed = threading.Condition()
@@ -74,7 +74,7 @@ def docs(tmp_path: Path) -> Path:
 
 
 class LossyKernel:
-    """Stands for `os` in watchdog's inotify; while `drops` is set, events overflow the queue."""
+    """Replaces `os` in watchdog's inotify; while `drops` is set, events overflow the queue."""
 
     def __init__(self) -> None:
         self.drops = threading.Event()
@@ -91,7 +91,7 @@ def test_w03_after_an_overflow_the_whole_root_is_looked_through(
     docs: Path, places: Places, watcher: FolderWatcher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("watchdog.observers.inotify", "watchdog.observers.inotify_c"):
-        monkeypatch.setattr(logging.getLogger(name), "disabled", True)  # it warns, as it should
+        monkeypatch.setattr(logging.getLogger(name), "disabled", True)  # it warns, as expected
     kernel = LossyKernel()
     monkeypatch.setattr(inotify_c, "os", kernel)
     watcher.watch(docs)
@@ -103,12 +103,12 @@ def test_w03_after_an_overflow_the_whole_root_is_looked_through(
     places.wait_for(docs)
     kernel.drops.clear()
     (docs / "unseen" / "deep" / "c.md").write_text("c")
-    # A read may have overflowed after the root was told: then it is told once more.
+    # A read may have overflowed after the root was reported: then it is reported once more.
     places.wait_for_any(docs / "unseen" / "deep" / "c.md", docs)
 
 
 def limited(watches: int) -> Callable[[int, bytes, int], int]:
-    """inotify_add_watch on a system that allows so many watches."""
+    """inotify_add_watch on a system with this limit."""
     add_watch = inotify_c.inotify_add_watch
     paths: set[bytes] = set()
 
@@ -239,7 +239,7 @@ def test_a_folder_that_comes_up_in_the_listing_and_as_an_event(
 def test_folders_of_one_name_thrown_away_one_after_the_other(
     docs: Path, places: Places, watcher: FolderWatcher, tmp_path: Path
 ) -> None:
-    """Watchdog 7.1 loses its reading thread here when the bin is emptied."""
+    """Watchdog 7.1 loses its reader thread here when the queue is emptied."""
     watcher.watch(docs)
     for name in ("first", "second"):
         (docs / "again").mkdir()

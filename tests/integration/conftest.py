@@ -12,7 +12,7 @@ from tests.web_room import Build, Room
 
 @pytest.fixture
 def build(home: Home) -> Iterator[Build]:
-    """Builds rooms over the home, as often as the app is started; closes them all."""
+    """Builds rooms over the home, once per simulated start, and closes them all."""
     built: list[Room] = []
 
     def make(access: WebAccess | None = None, now: float = 1000.0) -> Room:
@@ -27,7 +27,7 @@ def build(home: Home) -> Iterator[Build]:
 
 @pytest.fixture
 def room(build: Build) -> Room:
-    """The library, with its threads at work."""
+    """The library with its threads running."""
     made = build()
     made.start()
     return made

@@ -24,31 +24,31 @@ from tests.servers.model_dialects import Dialect
 
 Mode = Literal[
     "answer",  # the answer, streamed in pieces
-    "whole",  # as one JSON body, though a stream was asked for
+    "whole",  # one JSON body although a stream was requested
     "think_tags",  # `thinking` in <think> tags before the answer
     "think_end",  # `thinking`, and only </think> before the answer
     "think_fields",  # `thinking` in reasoning_content
-    "silence",  # takes the request and never says anything
+    "silence",  # accepts the request and never answers
     "stall",  # half of the answer, then silence
     "no_done",  # the whole answer, then silence in place of [DONE]
     "lingers",  # the whole answer with [DONE], but the connection stays open
     "cut",  # half of the answer, then the connection ends
-    "close",  # ends the connection without any answer
-    "unfinished",  # an orderly end in the middle of the answer, without a finish reason
-    "length",  # stops for reaching the longest answer
-    "filter",  # stops for its content
-    "tools",  # calls a tool nobody offered, without text
+    "close",  # closes the connection without an answer
+    "unfinished",  # ends the stream properly in the middle of the answer, without a finish reason
+    "length",  # finish reason: maximum length
+    "filter",  # finish reason: content filter
+    "tools",  # calls a tool that was not offered, without text
     "empty",  # finishes without any text
     "events",  # comments, unknown events and odd chunks among the pieces of the answer
     "error_event",  # half of the answer, then an error in the stream
-    "bad_utf8",  # bytes that are no UTF-8 inside the answer
+    "bad_utf8",  # invalid UTF-8 inside the answer
     "garbage",  # events that are not JSON
     "deep",  # an event of a hundred thousand brackets
-    "giant_line",  # one line that does not end
-    "endless",  # an answer that does not end
+    "giant_line",  # one endless line
+    "endless",  # an endless answer
     "gzip",  # claims to be compressed
     "html",  # a web page
-    "not_http",  # something that is no HTTP
+    "not_http",  # not HTTP
     "redirect",  # to `redirect_to`
     "status",  # `status` with `error` as its body
 ]
@@ -64,11 +64,11 @@ class Request:
     path: str
     headers: dict[str, str]
     body: dict[str, Any] = field(default_factory=dict)
-    client_port: int = 0  # tells one connection from another
+    client_port: int = 0  # identifies the connection
 
 
 class ChatServer(LoopbackServer):
-    """Listens between `__enter__` and `__exit__`; its attributes say how it behaves."""
+    """Listens between `__enter__` and `__exit__`; its attributes control its behaviour."""
 
     def __init__(
         self,
@@ -78,16 +78,16 @@ class ChatServer(LoopbackServer):
         certificate: Path | None = None,
     ) -> None:
         self.answer = answer
-        self.first_answers: list[str] = []  # to the first requests, before `answer`
-        self.answer_to: Callable[[str], str] | None = None  # a prompt, in place of `answer`
+        self.first_answers: list[str] = []  # for the first requests, before `answer`
+        self.answer_to: Callable[[str], str] | None = None  # takes the prompt; replaces `answer`
         self.mode: Mode = mode
         self.dialect = Dialect(counts_usage=False)
         self.models: tuple[str, ...] = ("test-model",)
-        # In these modes the list of models misbehaves like the chat.
+        # In these modes the list of models fails like the chat.
         self.modes_of_list: set[Mode] = {"html", "redirect", "silence", "close", "not_http"}
         self.has_model_list = True
         self.model_list: object = None  # the whole body, in place of one made of `models`
-        self.wanted_key = ""  # any key is good while this is empty
+        self.wanted_key = ""  # any key is accepted while this is empty
         self.is_echoing_key = False  # in the message of the 401
         self.piece_chars = 4
         self.pause_s = 0.0  # before each piece
@@ -95,12 +95,12 @@ class ChatServer(LoopbackServer):
         self.error: object = {"error": {"message": "Something broke."}}
         self.headers: dict[str, str] = {}  # of a "status" or "redirect" answer
         self.redirect_to = ""
-        self.misbehaves_times: int | None = None  # after so many chats the mode is "answer"
+        self.misbehaves_times: int | None = None  # after this many chats the mode is "answer"
         self.requests: list[Request] = []
         self.has_asked = threading.Event()  # a chat request came in
-        self.has_sent = threading.Event()  # the first pieces went out
-        self.first_sent_at = 0.0  # when those of the last answer did, by time.monotonic()
-        self.has_lost_client = threading.Event()  # the client closed while we were not finished
+        self.has_sent = threading.Event()  # the first pieces were sent
+        self.first_sent_at = 0.0  # the time of the last answer's first pieces, by time.monotonic()
+        self.has_lost_client = threading.Event()  # the client closed the connection early
         self._is_tls = certificate is not None
         super().__init__(_Handler, tls_context(certificate) if certificate else None)
 
@@ -221,7 +221,7 @@ class _Handler(LoopbackHandler):
         self.close_connection = True
 
     def _wait_for_client(self) -> None:
-        """Say nothing until the client has gone or the test is over."""
+        """Stay silent until the client has gone or the test is over."""
         while not self.script.released.wait(0.01):
             if select.select([self.connection], [], [], 0)[0]:
                 self.script.has_lost_client.set()
@@ -229,7 +229,7 @@ class _Handler(LoopbackHandler):
         self.close_connection = True
 
     def _stream(self, events: Iterable[bytes]) -> None:
-        """The events as a chunked body; what is not whole at the end stays so."""
+        """The events as a chunked body; an incomplete one is not terminated."""
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
         self.send_header("Transfer-Encoding", "chunked")

@@ -18,7 +18,7 @@ from tests.servers.chat_server import ChatServer
 
 
 class EmbeddingServer(ChatServer):
-    """Texts that share words have similar vectors."""
+    """Texts with common words get similar vectors."""
 
     def __init__(self, *, dimensions: int = 32, is_base64: bool = False) -> None:
         super().__init__()
@@ -39,7 +39,7 @@ class EmbeddingServer(ChatServer):
             {"object": "embedding", "index": n, "embedding": self._shown(self.vector(text))}
             for n, text in enumerate(texts)
         ]
-        # Servers need not answer in order.
+        # Servers may answer in any order.
         return {"object": "list", "data": rows[::-1], "model": "tiny-embed"}
 
     def vector(self, text: str) -> NDArray[np.float32]:

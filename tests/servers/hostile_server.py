@@ -29,7 +29,7 @@ class Asked:
 
 
 class HostileServer:
-    """Answers each request on a connection of its own with what `script` yields, then closes it."""
+    """Answers each request on a new connection with the parts of `script`, then closes it."""
 
     def __init__(self, script: Script) -> None:
         self.script = script
@@ -80,10 +80,10 @@ class HostileServer:
                 if self._hear(connection):
                     self._speak(connection)
             except OSError:
-                return  # the client has gone, as it should
+                return  # the client has gone, as expected
 
     def _hear(self, connection: socket.socket) -> bool:
-        """Take in one request; False when there is none."""
+        """Read one request; False when there is none."""
         heard = b""
         while _END_OF_HEAD not in heard:
             if not (part := self._receive(connection)):
@@ -123,13 +123,13 @@ class HostileServer:
 
 
 def head(status: str = "200 OK", kind: str = "text/event-stream", **fields: str) -> bytes:
-    """The head of an answer whose body ends with the connection; `_` in a name stands for `-`."""
+    """The head of a response that ends with the connection; `_` in a name stands for `-`."""
     lines = [f"HTTP/1.1 {status}", f"Content-Type: {kind}", "Connection: close"]
     lines += [f"{name.replace('_', '-')}: {value}" for name, value in fields.items()]
     return ("\r\n".join(lines) + "\r\n\r\n").encode()
 
 
 def forever(part: bytes) -> Iterator[bytes]:
-    """The same again and again."""
+    """Endless repetition."""
     while True:
         yield part

@@ -20,9 +20,9 @@ MODEL = "tiny"
 
 
 class LlamaServer:
-    """Listens between `__enter__` and `__exit__`. `ends`: whether its answers do.
+    """Listens between `__enter__` and `__exit__`. With `ends` False its answers never end.
 
-    `options` are parameters of llama.cpp, `key` is wanted from every caller.
+    `options` are parameters of llama.cpp; every request must carry `key`.
     """
 
     def __init__(
@@ -54,11 +54,11 @@ class LlamaServer:
         self._process.communicate(timeout=20)
 
     def kill(self) -> None:
-        """End it as a crash does."""
+        """Kill it, as in a crash."""
         self._process.kill()
 
     def slots(self) -> list[dict[str, Any]]:
-        """What each of its slots is doing."""
+        """The state of each of its slots."""
         url = self.base_url.removesuffix("/v1") + "/slots"
         request = urllib.request.Request(url, headers={"Authorization": f"Bearer {self._key}"})
         with urllib.request.urlopen(request, timeout=10) as answer:
@@ -66,8 +66,8 @@ class LlamaServer:
 
 
 def serve(model: str, options: dict[str, Any]) -> None:
-    """Print the address, and serve until nobody holds the other end of standard input."""
-    xllamacpp: Any = importlib.import_module("xllamacpp")  # without types, and not everywhere
+    """Print the address, and serve until standard input is closed."""
+    xllamacpp: Any = importlib.import_module("xllamacpp")  # untyped, and not available everywhere
     parameters = xllamacpp.CommonParams()
     parameters.model.path = model
     parameters.model_alias = {MODEL}

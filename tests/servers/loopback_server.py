@@ -1,4 +1,4 @@
-"""What the HTTP servers for tests share: a thread of their own, and an end to what is open."""
+"""The base of the test HTTP servers: a thread of their own, and a clean shutdown."""
 
 import socket
 import ssl
@@ -10,14 +10,14 @@ from typing import Any, Self
 
 
 def tls_context(certificate: Path) -> ssl.SSLContext:
-    """For a server with this certificate and its key."""
+    """An SSL context for a server with this certificate and key."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate)
     return context
 
 
 class LoopbackServer:
-    """Listens on 127.0.0.1 between `__enter__` and `__exit__`; `released` is set when it ends."""
+    """Listens on 127.0.0.1 between `__enter__` and `__exit__`; `released` is set at the end."""
 
     def __init__(
         self, handler: type["LoopbackHandler"], context: ssl.SSLContext | None = None
@@ -39,7 +39,7 @@ class LoopbackServer:
             try:
                 connection.shutdown(socket.SHUT_RDWR)
             except OSError:
-                continue  # it is closed already
+                continue  # already closed
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -69,7 +69,7 @@ class LoopbackHandler(BaseHTTPRequestHandler):
         super().finish()
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-        """Nothing: tests read `requests`."""
+        """No log: tests read `requests`."""
 
 
 class _Server(ThreadingHTTPServer):
@@ -82,6 +82,6 @@ class _Server(ThreadingHTTPServer):
         self.owner = owner
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Clients go away in most of the tests; anything else is a fault of this server."""
+        """Most tests drop the connection; any other error is a fault of this server."""
         if not isinstance(sys.exception(), OSError):
             super().handle_error(request, client_address)

@@ -1,4 +1,4 @@
-"""What servers and their models take and give beside plain answers, for the scripted server."""
+"""The dialects of servers and models for the scripted server, apart from plain answers."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -7,22 +7,22 @@ from typing import Any, Literal
 
 @dataclass
 class Dialect:
-    """Everything is taken and counted unless said otherwise; a word is a token."""
+    """By default everything is accepted and counted; a word is a token."""
 
-    refuses_system: str = ""  # the message of the refusal
+    refuses_system: str = ""  # the error message
     ignores_system: bool = False
-    refuses_order: str = ""  # when two turns of one role follow each other
-    refuses_usage: bool = False  # does not know stream_options
+    refuses_order: str = ""  # when two consecutive turns have the same role
+    refuses_usage: bool = False  # rejects stream_options
     counts_usage: bool = True
     length_field: str = "max_tokens"
     has_json: bool = True
     sees_images: bool = True
     embeds: bool = False
-    context_tokens: int = 0  # without a limit while 0
+    context_tokens: int = 0  # 0 means no limit
     when_too_long: Literal["says", "refuses", "cuts"] = "says"
 
     def refusal(self, body: dict[str, Any]) -> str:
-        """What the server says against the request; empty when it takes it."""
+        """The server's objection to the request; empty when it accepts it."""
         roles = [turn["role"] for turn in body.get("messages", [])]
         others = {"max_tokens", "max_completion_tokens"} - {self.length_field}
         tokens = self.tokens(body)
@@ -44,19 +44,19 @@ class Dialect:
         return ""
 
     def tokens(self, body: dict[str, Any]) -> int:
-        """The words of the turns that are read."""
+        """The words of the turns within the context."""
         turns = body.get("messages", [])
         read = [t for t in turns if not (self.ignores_system and t["role"] == "system")]
         return sum(len(str(turn["content"]).split()) for turn in read)
 
     def vectors(self, texts: list[str]) -> dict[str, Any]:
-        """The body for a request of vectors."""
+        """The body of an embeddings response."""
         if self.embeds:
             return {"data": [{"embedding": [0.6, 0.8]} for _ in texts]}
         return {"error": {"message": f"No vectors here for {len(texts)} texts."}}
 
     def usage_events(self, body: dict[str, Any], answer: str) -> list[dict[str, Any]]:
-        """The counts before the end of the stream, if they were asked for and are kept."""
+        """The usage event at the end of the stream, if requested and supported."""
         if not self.counts_usage or "stream_options" not in body:
             return []
         asked, answered = self.tokens(body), len(answer.split())
@@ -66,7 +66,7 @@ class Dialect:
         return [{"choices": [], "usage": usage}]
 
     def answer(self, body: dict[str, Any], answer: str) -> str:
-        """What the model says to this request."""
+        """The model's answer to this request."""
         if "response_format" in body:
             return '{"ok": true}'
         return "Red." if "image_url" in str(body) else answer

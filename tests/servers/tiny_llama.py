@@ -1,7 +1,7 @@
 """A language model of a few kilobytes with random weights, in the file format of llama.cpp.
 
-What it writes means nothing, but a real server loads it, speaks and embeds with it.
-Format: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
+Its output is meaningless, but a real server loads it, generates and embeds with it. Format:
+https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
 """
 
 import math
@@ -18,14 +18,16 @@ CONTEXT = 8192
 DIMENSIONS = 32
 _HIDDEN, _HEADS, _LAYERS = 64, 4, 2
 _ALIGNMENT = 32
-_END = 2  # the number of the token that ends an answer
+_END = 2  # the token that ends an answer
 _U32, _F32, _STRING, _ARRAY, _I32 = 4, 6, 8, 9, 5
 _UNKNOWN, _CONTROL, _NORMAL, _BYTE = 2, 3, 1, 6
 _TEMPLATE = "{% for m in messages %}{{ m['content'] }} {% endfor %}"
 
 
 def write_model(path: Path, *, ends: bool = True) -> None:
-    """Write the model. It speaks in WORDS until it says the last; with `ends` False it goes on."""
+    """Write the model. It generates WORDS in order up to the last; with `ends` False it never
+    stops.
+    """
     tokens = ["<unk>", "<s>", "</s>", *(f"<0x{n:02X}>" for n in range(256))]
     kinds = [_UNKNOWN, _CONTROL, _CONTROL, *[_BYTE] * 256, *[_NORMAL] * len(WORDS)]
     tokens += [f"\u2581{word}" for word in WORDS]
@@ -53,14 +55,14 @@ def write_model(path: Path, *, ends: bool = True) -> None:
 
 
 def _weights(vocabulary: int, *, ends: bool) -> dict[str, Array]:
-    """Random, but for the first dimension: nothing ever changes it, so that it is a bias."""
+    """Random except the first dimension, which nothing changes, so that it acts as a bias."""
     random = np.random.default_rng(7)
 
     def some(rows: int, columns: int) -> Array:
         return (random.standard_normal((rows, columns)) / np.sqrt(columns)).astype(np.float32)
 
     def faint(matrix: Array) -> Array:
-        """What a layer adds: little, so that each token stays what it is, and no bias."""
+        """A layer's contribution: small, so that each token keeps its identity, and no bias."""
         matrix[0] = 0
         return matrix * np.float32(0.3)
 
@@ -70,7 +72,7 @@ def _weights(vocabulary: int, *, ends: bool) -> dict[str, Array]:
     output = np.zeros((vocabulary, size), np.float32)
     output[-len(WORDS) :] = some(len(WORDS), size)
     output[-len(WORDS) :, 0] = 2
-    # The end comes after the last of the words, so that it never comes first.
+    # The end token follows the last word, so that it never comes first.
     output[_END] = words[-1] * 0.8
     output[_END, 0] = 1 if ends else -20
     ones = np.ones(size, np.float32)
@@ -96,7 +98,7 @@ def _file(fields: dict[str, object], tensors: dict[str, Array]) -> bytes:
     head += b"".join(_string(name) + _typed(value) for name, value in fields.items())
     data = b""
     for name, tensor in tensors.items():
-        # Its order of dimensions is the other way round; type 0 is float32.
+        # Dimensions are in reverse order; type 0 is float32.
         shape = tensor.shape[::-1]
         head += _string(name) + struct.pack(f"<I{len(shape)}QIQ", len(shape), *shape, 0, len(data))
         data += _padded(tensor.tobytes())

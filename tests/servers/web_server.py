@@ -23,7 +23,7 @@ from desktop_rag.ingest.web.web_access import WebAccess
 from tests.servers.loopback_server import LoopbackHandler, LoopbackServer, tls_context
 
 HTML = "text/html; charset=utf-8"
-# Enough for what looks for the main text of a page.
+# Enough text for main text extraction.
 _PARAGRAPH = (
     "The keeper of the light writes down the weather four times a day, and reads it out to the"
     " boats in the evening. In winter the path is closed, so the book is brought by the ferry."
@@ -33,7 +33,7 @@ Writer = Callable[[Callable[[bytes], object], threading.Event], None]
 
 @dataclass(frozen=True)
 class Served:
-    """What one address answers. `writes` takes the whole connection for an answer of its own."""
+    """The response of one address. `writes` takes over the connection for a custom response."""
 
     body: str | bytes = ""
     content_type: str = HTML
@@ -68,7 +68,7 @@ class WebServer(LoopbackServer):
     def __init__(self, certificate: Path | None = None) -> None:
         self.pages: dict[str, Served] = {}
         self.requests: list[Asked] = []
-        self.names: list[str | None] = []  # what TLS clients say whom they want
+        self.names: list[str | None] = []  # the SNI host names of TLS clients
         context = tls_context(certificate) if certificate else None
         if context is not None:
             context.sni_callback = lambda _socket, name, _context: self.names.append(name)
@@ -104,7 +104,7 @@ def loopback_access(
     delay_s: float = 0.0,
     resolve: Callable[[str, int], Sequence[str]] | None = None,
 ) -> WebAccess:
-    """A way to the web that also leads to 127.0.0.1, and to no other computer."""
+    """Web access that also allows 127.0.0.1, and no other private address."""
     limits = WebLimits(seconds=seconds, delay_s=delay_s, page_bytes=1 << 20)
     return WebAccess(limits, is_home, resolve)
 

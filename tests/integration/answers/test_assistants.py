@@ -1,4 +1,4 @@
-"""Assistants: who answers, from what, and how, down to what the endpoint is sent."""
+"""Assistants: model, scope and style, down to the request sent to the endpoint."""
 
 import threading
 from collections.abc import Iterator
@@ -76,7 +76,7 @@ def told(server: ChatServer) -> str:
     return server.chats[-1]["messages"][0]["content"]
 
 
-# --- who answers, and how ----------------------------------------------------------------------
+# --- model and style -------------------------------------------------------------------------
 
 
 def test_its_instructions_come_after_the_rules(indexed: Services, server: ChatServer) -> None:
@@ -116,7 +116,7 @@ def test_its_own_model_answers_and_does_the_small_jobs(
     assert later.model == "tiny"
     assert not server.chats, "documents of a local assistant never go to another endpoint"
     assert {body["model"] for body in other.chats} == {"tiny"}
-    assert len(other.chats) == 4  # the answer, what to ask next, the question anew, its answer
+    assert len(other.chats) == 4  # the answer, suggested questions, the question again, its answer
 
     helping = replace(settings, helper=HelperSettings(server.base_url, "small"))
     indexed.chat.apply(helping)
@@ -130,7 +130,7 @@ def test_its_settings_for_finding_passages_hold(indexed: Services, server: ChatS
     assert len(ask(indexed, QUESTION).sources) > 1
 
 
-# --- from what ---------------------------------------------------------------------------------
+# --- scope -----------------------------------------------------------------------------------
 
 
 def test_it_asks_its_collections_only(indexed: Services, server: ChatServer) -> None:
@@ -241,7 +241,7 @@ def test_nothing_relevant_in_several_collections_is_told_so(indexed: Services) -
     assert message.text.startswith("Nothing in these collections seems to be about")
 
 
-# --- what is gone ------------------------------------------------------------------------------
+# --- missing parts -----------------------------------------------------------------------------
 
 
 def test_a_chat_goes_on_without_its_deleted_assistant(
@@ -307,7 +307,7 @@ def test_collections_that_are_gone_are_told_and_never_widened_to_all(
     assert len(server.chats) == 1
 
 
-# --- keeping them ------------------------------------------------------------------------------
+# --- storing ---------------------------------------------------------------------------------
 
 
 def test_names_differ(services: Services) -> None:

@@ -294,7 +294,7 @@ def test_what_is_known_of_a_model_tells_before_anything_is_sent(
     assert library.chat.models.profile(server.endpoint()) == ModelProfile()
 
 
-# --- what is done with the answer -------------------------------------------------------------
+# --- after the answer ---------------------------------------------------------------------------
 
 
 def test_what_may_be_asked_next_is_looked_up_in_what_is_attached(

@@ -81,7 +81,7 @@ def test_nothing_found_while_files_wait_says_so(services: Services) -> None:
 
 
 def far(search: Callable[..., RetrievalResult]) -> Callable[..., RetrievalResult]:
-    """The search, knowing of everything it finds that it is about something else."""
+    """A search that treats all results as irrelevant."""
 
     def find(*asked: str, **how: Any) -> RetrievalResult:
         found = search(*asked, **how)
@@ -93,7 +93,7 @@ def far(search: Callable[..., RetrievalResult]) -> Callable[..., RetrievalResult
 
 @pytest.fixture
 def far_together(indexed: Services, monkeypatch: pytest.MonkeyPatch) -> Services:
-    """Nothing seems to be about a question among all passages."""
+    """Among all passages nothing seems relevant."""
     monkeypatch.setattr(indexed.retriever, "search", far(indexed.retriever.search))
     return indexed
 

@@ -1,4 +1,4 @@
-"""The sentences of an answer are checked against its sources once it stands."""
+"""The sentences of a finished answer are checked against its sources."""
 
 import threading
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The first thing a person tries is a handful of files: what is meant comes first there too."""
+"""New users start with a handful of files: the right passage must come first there too."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What may be asked next is found once an answer stands: answerable, new, and out of the way."""
+"""Suggested questions after an answer are answerable, new, and never in the way."""
 
 import threading
 from collections.abc import Iterator

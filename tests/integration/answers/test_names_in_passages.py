@@ -1,4 +1,4 @@
-"""A name says little to a model of meaning; who asks for it wants the passage that has it."""
+"""Names mean little to an embedding model; a question for one needs the passage with it."""
 
 from collections.abc import Iterator
 
@@ -33,7 +33,7 @@ def line(name: int, duty: int, title: str = "") -> str:
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[app.Services]:
-    """Each seventh text speaks of a Mr, not always or more than once; one of Mr Quibblesworth."""
+    """Every seventh text mentions a Mr, sometimes more than once; one mentions Mr Quibblesworth."""
     texts: list[str] = []
     for n in range(2 * FEW):
         titles = n // 7 % (LINES + 1) if n % 7 == 0 else 0

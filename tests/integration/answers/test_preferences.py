@@ -1,4 +1,4 @@
-"""Language, length and tone reach the model in the part of the prompt that stays the same."""
+"""Language, length and tone reach the model in the constant part of the prompt."""
 
 import threading
 from dataclasses import replace

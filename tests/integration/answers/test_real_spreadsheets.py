@@ -1,4 +1,4 @@
-"""Tables of real spreadsheets: every cell is that of the format's own library, at its place."""
+"""Tables of real spreadsheets: every cell equals that of the format's own library."""
 
 import csv
 import datetime
@@ -19,7 +19,7 @@ from tests.conftest import SHARED
 
 FILES = SHARED / "files"
 POI = "poi/files/spreadsheet"
-# A file, the rows of its largest table, and the kinds of some of its columns.
+# A file, the row count of its largest table, and the types of some columns.
 TABLES = [
     (f"{POI}/Excel_file_with_trash_item.xlsx", 679,
      {"Date": "DATE", "Team1": "VARCHAR", "Goals Scored": "BIGINT"}),
@@ -49,7 +49,7 @@ def parser() -> Iterator[ParserProcess]:
 
 
 def tables_of(blocks: list[RowBlock], title: str) -> list[SheetTable]:
-    """All tables that can be asked, each once."""
+    """All tables that can be queried, each once."""
     found: list[SheetTable] = []
     for block in blocks:
         table = table_at(blocks, block.rows[0].start, block.rows[-1].end, title)
@@ -59,7 +59,7 @@ def tables_of(blocks: list[RowBlock], title: str) -> list[SheetTable]:
 
 
 def read_by_others(path: Path) -> dict[str | None, list[list[object]]]:
-    """The cells of each sheet from its first row and column on."""
+    """The cells of each sheet from its first used row and column."""
     if path.suffix == ".csv":
         delimiter = ";" if "semicolon" in path.name else ","
         with path.open(encoding="utf-8-sig", newline="") as file:
@@ -98,7 +98,7 @@ def test_cells_stand_where_the_file_has_them(
             first = next(c.column for c in table.columns if c.column >= 0)
             for n, cell in enumerate(placed.row.cells, first):
                 value = sheets[placed.sheet][placed.row.number - 1][n]
-                # What a merged cell says is said for each row and column that it covers.
+                # The value of a merged cell applies to every row and column it covers.
                 assert value == "" or is_same(cell, value), (placed.row.number, n, cell, value)
                 compared += bool(cell)
         with TableQueries().open((table.query_table(),)) as opened:

@@ -49,7 +49,7 @@ def asked(services: Services, question: str) -> tuple[Message, list[FileAsked]]:
 
 
 def said_of(prompt: str) -> str:
-    """What a model says of a part, and of all parts together."""
+    """The model's output for a part, and for all parts together."""
     if "<found-" in prompt:
         return "It is about lights [1] and their keepers [2][99]."
     return next(f"About the {name} one [1]." for name in LIGHTS if f"the {name} light" in prompt)

@@ -28,7 +28,7 @@ ASKED_FOR_A_QUERY = "You write one DuckDB SELECT statement"
 
 
 class Model:
-    """What the endpoint answers: queries in their turn, and one answer to everything else."""
+    """The endpoint's answers: queries in turn, and one answer to everything else."""
 
     def __init__(self, *queries: str, answer: str = ANSWER) -> None:
         self.queries = list(queries)

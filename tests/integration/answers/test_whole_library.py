@@ -1,4 +1,4 @@
-"""Every file is asked by itself: each says what it has, and it is put together."""
+"""Every file is asked by itself, and the findings are combined."""
 
 import json
 import threading
@@ -48,7 +48,7 @@ def asked_of_all(
 
 
 def said_by_files(prompt: str) -> str:
-    """What a model makes of each file, and of all together."""
+    """The model's output for each file, and for all together."""
     if "<found-" in prompt:
         return "All are lit: by Ada [1] and by Bo [2], says [7]."
     if "north light" in prompt:
@@ -165,7 +165,7 @@ def test_files_are_not_asked_by_themselves_when_that_is_switched_off(
 
 
 def test_without_a_model_they_are_not_asked_by_themselves(indexed: Services) -> None:
-    """It takes one to tell what only shares words with the question."""
+    """Only a model can recognise files that merely share words with the question."""
     events = list(indexed.chat.ask(NOWHERE, cancel=threading.Event()))
     assert not any(isinstance(event, FileAsked) for event in events)
 
@@ -180,7 +180,7 @@ def test_an_answer_says_how_many_files_matched_and_how_many_were_read(indexed: S
 
 
 def test_where_nothing_was_asked_no_file_is(indexed: Services, tmp_path: Path) -> None:
-    """A chat from elsewhere may begin with an answer, and end with it."""
+    """An imported chat may begin and end with an answer."""
     answer = ask(indexed, QUESTION)
     told = json.loads(indexed.chat.history.export(answer.conversation_id, ".json"))
     told["messages"] = [one for one in told["messages"] if one["role"] == "assistant"]

@@ -1,4 +1,4 @@
-"""`desktop-rag collection`: which model each collection has, and choosing another one."""
+"""`desktop-rag collection`: listing and choosing the model of each collection."""
 
 import os
 from collections.abc import Iterator

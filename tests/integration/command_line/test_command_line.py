@@ -1,4 +1,4 @@
-"""The verbs as other programs call them: a process, its exit code, one JSON document."""
+"""The commands as other programs use them: a process, its exit code, one JSON document."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Models in use are examined by themselves: once, beside everything else, and never in the way."""
+"""Models in use are examined automatically: once, in the background, and never in the way."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -22,7 +22,7 @@ def server() -> Iterator[ChatServer]:
 
 
 def use(services: Services, server: ChatServer) -> Event:
-    """Use the endpoint as the window does; the event is set once an examination has ended."""
+    """Use the endpoint as the window does; the event is set after an examination."""
     ended = Event()
 
     def hear(event: ExaminationChanged) -> None:

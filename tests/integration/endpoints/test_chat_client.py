@@ -1,4 +1,4 @@
-"""The chat client against a real server that answers, misbehaves, or is not there."""
+"""The chat client against a real server that answers, misbehaves, or is not running."""
 
 import logging
 import subprocess
@@ -22,7 +22,7 @@ from tests.servers.chat_server import THINKING, ChatServer, Mode
 
 CANARY = "sk-canary-9d41c7e0"
 TURNS = (ChatTurn("system", "Be brief."), ChatTurn("user", "When is the lamp lit?"))
-CERTIFICATE = Path(__file__).parent / "localhost.pem"  # for this test only, good for 100 years
+CERTIFICATE = Path(__file__).parent / "localhost.pem"  # for this test only, valid for 100 years
 ANSWER = "The lamp is lit at dusk [1]."
 
 
@@ -33,7 +33,7 @@ def server() -> Iterator[ChatServer]:
 
 
 def ask(endpoint: EndpointSettings, key: str = CANARY) -> tuple[str, str]:
-    """The whole answer and the thinking."""
+    """The whole answer and the reasoning."""
     with closing(ChatClient(endpoint, key)) as client:
         deltas = list(client.stream(TURNS, Event()))
     text = "".join(delta.text for delta in deltas if not delta.is_thinking)
@@ -310,7 +310,7 @@ def test_a_redirect_is_not_followed(server: ChatServer) -> None:
 
 
 def cancelled_when(server: ChatServer, seen: Event) -> float:
-    """Ask, cancel once `seen` is set, and give the seconds from then to the end."""
+    """Ask, cancel once `seen` is set, and return the seconds from then to the end."""
     cancel = Event()
     cancelled_at: list[float] = []
 

@@ -1,4 +1,4 @@
-"""Trying an endpoint out: what the report says of good and bad servers."""
+"""Testing an endpoint: the report on good and bad servers."""
 
 from collections.abc import Iterator
 from dataclasses import replace

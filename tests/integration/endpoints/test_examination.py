@@ -1,4 +1,4 @@
-"""Examining a model: every dialect of the scripted server is found, with few requests."""
+"""Examining a model: every dialect of the scripted server is recognised with few requests."""
 
 import threading
 from collections.abc import Iterator
@@ -48,7 +48,7 @@ def test_a_model_that_takes_everything(server: ChatServer) -> None:
         embeds=True,
     )
     assert found.findings()[0] == "Reads 5,000 tokens; the server states 131,072."
-    # An answer, the order, JSON, a picture, vectors, and the lengths 2,048, 4,096 and 8,192.
+    # An answer, the order, JSON, an image, embeddings, and the lengths 2,048, 4,096 and 8,192.
     assert len(server.chats) == 8
     assert sum(body.get("max_tokens", 0) == 1 for body in server.chats) == 4
 

@@ -1,4 +1,4 @@
-"""Limits of an endpoint as a question meets them, and trying again."""
+"""Endpoint limits as a question experiences them, and retries."""
 
 import threading
 from collections.abc import Callable, Iterator

@@ -1,6 +1,6 @@
-"""A server that others wrote: llama.cpp's, with a tiny model, behind the real client.
+"""An independent server: llama.cpp's, with a tiny model, behind the real client.
 
-It needs the package xllamacpp, which is there for Linux on x86-64.
+It needs the package xllamacpp, available for Linux on x86-64.
 """
 
 import importlib.util
@@ -110,8 +110,8 @@ def test_a_stop_frees_its_slot(endless: LlamaServer, services: Services, tmp_pat
             assert event.message.state is MessageState.STOPPED
             assert event.message.text
     while endless.slots()[0]["is_processing"]:
-        pass  # until it has noticed, or the test's time is over
-    # It stopped for us, not for want of room.
+        pass  # until the server has noticed, or the test times out
+    # It stopped because of the client, not for lack of space.
     assert endless.slots()[0]["next_token"][0]["n_decoded"] < CONTEXT / 2
     assert list_models(endpoint(endless)) == (MODEL,)
 

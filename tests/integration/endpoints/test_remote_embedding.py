@@ -1,4 +1,4 @@
-"""The embedder behind an endpoint, against a real server on this computer."""
+"""The embedder for endpoints, against a real server on this computer."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -68,7 +68,7 @@ def test_many_texts_go_in_several_requests_and_none_of_them_is_empty(
 
 
 def _mean(server: EmbeddingServer, parts: Sequence[str]) -> NDArray[np.float32]:
-    """What a text in these parts is to get: their mean by length, of unit length."""
+    """The expected vector of a text in these parts: their mean weighted by length, normalised."""
     vectors = np.stack([server.vector(part) for part in parts])
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     mean = np.asarray([len(part) for part in parts], np.float32) @ vectors
@@ -110,7 +110,7 @@ def test_a_server_that_finds_everything_too_long_is_a_clear_error(
     server.longest_chars = 5
     with pytest.raises(EmbedderFaultError, match="too long for the embedding model"):
         embedder.embed_passages(["漢字 " * 1000])
-    # It does answer: the next question asks it.
+    # It answers again: the next question reaches it.
     assert embedder.embed_query("lamp").shape == (32,)
 
 

@@ -1,4 +1,4 @@
-"""Questions to models with manners of their own: what they refuse is learned and kept."""
+"""Questions to models with special requirements: refusals are learned and remembered."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -126,7 +126,7 @@ def test_a_request_that_was_too_long_teaches_how_much_it_reads(
 
 
 def counted(server: ChatServer, book: ProfileBook, text: str) -> float:
-    """The ratio that is known after the server has counted a request with this text."""
+    """The known ratio after the server has counted a request with this text."""
     server.dialect.counts_usage = True
     book.learn(server.base_url, "test-model", counts_usage=True)
     with closing(ChatClient(server.endpoint(), "", book)) as client:

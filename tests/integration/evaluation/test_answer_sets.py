@@ -1,4 +1,4 @@
-"""`eval answers`: questions of a set asked as a person asks, measured, and nothing of it kept."""
+"""`eval answers`: the questions of a set are asked like a person's, measured, and not stored."""
 
 import json
 from dataclasses import replace
@@ -45,7 +45,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def answer_to(prompt: str) -> str:
-    """Answers, and judges: the lamp well, the ferry wrongly."""
+    """Answers, and judges: the lamp correctly, the ferry wrongly."""
     if "the expected answer" in prompt:
         return "Correct." if "dusk" in prompt.rpartition("<answer-")[2] else "wrong"
     if "Question: When is the lamp" in prompt:
@@ -61,7 +61,7 @@ def test_a_set_with_documents_is_asked_and_kept_as_a_run(
         server.dialect.counts_usage = True
         home.create()
         save_settings(home.settings, replace(Settings(), endpoint=server.endpoint()))
-        # What is known of the person's model holds in the library made for the set, too.
+        # The known model profile also applies in the library made for the set.
         ProfileBook(home.model_profiles).learn(server.base_url, "test-model", counts_usage=True)
         per_query = tmp_path / "answers.jsonl"
         told = run_json("answers", str(folder), "--per-query", str(per_query))

@@ -1,4 +1,4 @@
-"""The verbs that measure quality: as a process over small query_sets, and what is kept of a run."""
+"""The evaluation commands: as a process over small sets, and the stored results of a run."""
 
 import json
 import shutil
@@ -34,7 +34,7 @@ def write(path: Path, rows: Iterable[dict[str, Any]]) -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A set of two passages and two questions, with gold spans in a document of its own."""
+    """A set of two passages and two questions, with gold spans in a separate document."""
     made = tmp_path / "harbour"
     (made / "documents").mkdir(parents=True)
     passages = [("a", "Lamp", LAMP), ("b", "Ferry", FERRY)]

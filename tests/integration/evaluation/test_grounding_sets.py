@@ -1,4 +1,4 @@
-"""The committed checker reaches, on the sets it was fitted on, what decision 027 says."""
+"""The committed checker reaches the figures of decision 027 on its training sets."""
 
 import re
 from pathlib import Path

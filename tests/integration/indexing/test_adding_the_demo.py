@@ -1,4 +1,4 @@
-"""The demo library is there once, wherever the app that adds it lies."""
+"""The demo library exists once, wherever the app that adds it is installed."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The windows of passages: made, dropped and made again by a setting, while the app runs."""
+"""The windows of passages: created, dropped and created again by a setting at run time."""
 
 import threading
 from collections.abc import Callable
@@ -32,7 +32,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def windows(services: Services) -> tuple[int, int]:
-    """(passages with a vector, those without windows) of the one model that answers."""
+    """(passages with a vector, passages without windows) of the single answering model."""
     [row] = services.engine.models.answering().values()
     return services.engine.models.vectors(row.name, row.dimensions).window_counts()
 

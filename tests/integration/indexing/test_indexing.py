@@ -45,7 +45,7 @@ def states(services: Services) -> dict[str, DocumentState]:
 
 
 def wait_for(services: Services, name: str, state: DocumentState) -> Callable[[], None]:
-    """Call what comes back after making the change that leads to this state."""
+    """Call the returned function after the change that leads to this state."""
     seen = threading.Event()
 
     def listen(event: object) -> None:
@@ -215,7 +215,7 @@ def test_killed_in_the_middle_it_goes_on_where_it_was(
     command = [sys.executable, "-m", "desktop_rag", "index", str(folder)]
     child = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
     assert child.stderr is not None
-    # Vectors are stored 128 at a time, so some are on disk once more than that are told of.
+    # Vectors are stored 128 at a time, so some are on disk once more than that are reported.
     embedded = 0
     while embedded <= 130:
         line = child.stderr.readline()

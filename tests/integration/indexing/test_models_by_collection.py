@@ -1,4 +1,4 @@
-"""A collection with a model of its own: embedded behind the old one, never mixed, kept at quits."""
+"""A collection with its own model: embedded while the old one answers, and never mixed."""
 
 import shutil
 from collections.abc import Callable, Iterator
@@ -24,7 +24,7 @@ BILLS = "\n\n".join(f"In year {n} the harbour paid bill {n} for coal and ropes."
 
 @pytest.fixture
 def folders(tmp_path: Path) -> dict[str, Path]:
-    """One folder for each of two collections, which share a file."""
+    """One folder for each of two collections, with a common file."""
     made = {name: tmp_path / name for name in ("letters", "bills")}
     for name, text in (("letters", LETTERS), ("bills", BILLS)):
         made[name].mkdir()
@@ -73,7 +73,7 @@ def answering(services: Services) -> dict[str, str]:
 
 
 def vectors(services: Services) -> dict[str, set[str]]:
-    """Model → titles of the documents whose passages have its vectors."""
+    """Model → titles of the documents with its vectors."""
     with duckdb_of(services.engine).read() as con:
         models = con.execute("SELECT model_id, name FROM models").fetchall()
         return {
@@ -112,7 +112,7 @@ def test_one_collection_is_embedded_with_another_model_behind_the_old_one(
     before = services.library.embedded_chunks
     services.library.pause()
     services.library.set_embedder(bills, str(other_model))
-    # Nothing of the new model is there: the old one answers.
+    # Nothing of the new model is ready: the old one answers.
     assert "bills" in dense(services, "coal for the harbour", bills)
     assert answering(services)["bills"] == "all-MiniLM-L6-v2"
     services.library.resume()

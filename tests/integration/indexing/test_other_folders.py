@@ -1,4 +1,4 @@
-"""S-07: a question that is limited to some documents sends no word of the others."""
+"""S-07: a question limited to some documents sends no text of the others."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Whoever waits for a library in a terminal hears what it has to say, and never waits for ever."""
+"""Waiting for a library in a terminal: messages are shown, and the wait always ends."""
 
 from collections.abc import Sequence
 from pathlib import Path

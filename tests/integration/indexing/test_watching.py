@@ -1,4 +1,4 @@
-"""Real folders, real events: what a library that follows the watcher ends up knowing."""
+"""Real folders, real events: the final state of a library that follows the watcher."""
 
 import shutil
 import threading

@@ -1,4 +1,4 @@
-"""Web links over real HTTP on this computer: what becomes of pages and lists of pages."""
+"""Web links over real HTTP on this computer: pages and lists of pages."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Web links over real HTTP on this computer: schedules, restarts, pauses and manners."""
+"""Web links over real HTTP on this computer: schedules, restarts, pauses and politeness."""
 
 import itertools
 import threading

@@ -1,4 +1,4 @@
-"""Changed chunk settings and another model: done in the background, the old index answering."""
+"""Changed chunk settings or model: applied in the background while the old index answers."""
 
 import shutil
 from collections.abc import Callable

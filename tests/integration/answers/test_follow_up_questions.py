@@ -1,4 +1,4 @@
-"""A second question goes on from the first: what it leaves out, and where its sources come from."""
+"""Follow-up questions: rewriting, and the origin of their sources."""
 
 from collections.abc import Iterator
 from dataclasses import replace

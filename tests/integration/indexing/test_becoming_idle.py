@@ -1,4 +1,4 @@
-"""The library comes to rest, whichever of its parts is the last to finish."""
+"""The library becomes idle, whichever of its parts is the last to finish."""
 
 from pathlib import Path
 
