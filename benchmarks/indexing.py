@@ -1,11 +1,11 @@
-"""How much of the machine's embedding speed indexing gets, and how that compares with torch.
+"""The speed of indexing, compared with the bare embedding loop and with torch.
 
     python benchmarks/indexing.py [--documents FOLDER] [--files N] [--without-windows]
         [--without-torch]
 
 One run, one machine: a folder is indexed as `desktop-rag index` does it; then the very same
 passages go through the bare ONNX loop (tokenize, run, nothing else) and, on a sample, through
-sentence-transformers on torch. The finer parts of long passages, which the bare loop has not, can
+sentence-transformers on torch. The windows of long passages, which the bare loop lacks, can
 be left out. Prints ratios; torch and sentence-transformers come with `[bench]`.
 """
 

@@ -23,7 +23,7 @@ FAST_TIMES = WatchTimes(quiet_s=0.05, storm_s=0.5, looks=RecheckTimes(missing_s=
 SHARED = Path(__file__).parents[2] / "shared"
 BUNDLED = resources_dir() / "models" / app.BUNDLED_MODEL
 
-# A busy computer is no fault of the code: nothing fails for the time that an example takes.
+# A busy computer is not a bug: examples have no deadline.
 hypothesis.settings.register_profile("quick", max_examples=30, deadline=None)
 hypothesis.settings.register_profile("deep", max_examples=300, deadline=None)
 hypothesis.settings.load_profile("quick")
@@ -43,13 +43,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @functools.cache
 def bundled_embedder() -> OnnxEmbedder:
-    """The bundled model, loaded once in a test process; other workers need the other cores."""
+    """The bundled model, loaded once per process; other workers need the other cores."""
     return OnnxEmbedder(BUNDLED, threads=1)
 
 
 @pytest.fixture(scope="session", autouse=True)
 def bundled_model_is_loaded_once() -> Iterator[None]:
-    """Every library gets a copy of its own over the one session of the bundled model."""
+    """Gives every library its own embedder over the shared session of the bundled model."""
 
     def load(folder: Path, *, threads: int = 0) -> OnnxEmbedder:
         if folder == BUNDLED:
@@ -63,7 +63,7 @@ def bundled_model_is_loaded_once() -> Iterator[None]:
 
 @contextmanager
 def services_over(folder: Path) -> Iterator[app.Services]:
-    """Real services over a home in this folder, for a library that several tests only read."""
+    """Real services over a home in this folder, for a library shared by read-only tests."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(HOME_VARIABLE, str(folder / "home"))
         patch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")

@@ -1,4 +1,4 @@
-"""How much memory something may take at most."""
+"""A limit on the memory of a code block."""
 
 import tracemalloc
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ MOST_MEMORY_BYTES = 64 << 20
 
 @contextmanager
 def bounded_memory() -> Iterator[None]:
-    """Fails when what runs inside needs more than this."""
+    """Fails when the block allocates more than this."""
     tracemalloc.start()
     try:
         yield

@@ -30,7 +30,7 @@ from desktop_rag.ingest.read.formats import PDF, detect, read_as
 from desktop_rag.ingest.read.foundation.document_draft import one_line
 from desktop_rag.ingest.read.foundation.ocr import Ocr
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable, open_source
-from desktop_rag.ingest.read.pdf.pdf_view import view_page
+from desktop_rag.ingest.read.pdf.pdf_page_image import view_page
 
 if sys.platform == "win32":
     import msvcrt

@@ -1,4 +1,4 @@
-"""`Chat.answer`: the answer that `Chat.ask` gives, of which nothing is stored."""
+"""`Chat.answer` gives the answer of `Chat.ask` without storing anything."""
 
 import threading
 from collections.abc import Iterator, Sequence
@@ -47,7 +47,7 @@ def answered(services: Services, messages: Sequence[Message]) -> list[AnswerEven
 
 
 def stored(services: Services) -> list[object]:
-    """Everything that answers leave behind."""
+    """Everything that an answer could leave behind."""
     history, memory = services.chat.history, services.chat.memory
     conversations = history.all()
     messages = [history.messages(c.conversation_id) for c in conversations]
@@ -55,7 +55,7 @@ def stored(services: Services) -> list[object]:
 
 
 def comparable(message: Message) -> Message:
-    """The message without what differs from one answer to the next."""
+    """The message without the fields that differ between answers."""
     return replace(message, message_id="", conversation_id="", created_at=0.0, seconds=0.0)
 
 
@@ -94,7 +94,7 @@ def test_earlier_answers_are_no_examples_and_it_is_none_for_later_ones(
 
 
 def test_turns_without_sources_are_enough(indexed: Services, server: ChatServer) -> None:
-    """As a server gets them: texts and roles, and nothing else."""
+    """The turns as a server receives them: only texts and roles."""
     turns = [said(Role.USER, FIRST), said(Role.ASSISTANT, "At dusk."), said(Role.USER, SECOND)]
     message = answer_of(answered(indexed, turns))
     assert message.sources

@@ -128,7 +128,7 @@ FORMATS = (
     ),
     Format(
         "picture", "pictures", _suffixes(".png .jpg .jpeg .tif .tiff .bmp .webp .gif"), "page",
-        f"{_READ}.pdf.picture:read", extra="ocr",
+        f"{_READ}.pdf.image_ocr:read", extra="ocr",
         signature=Signature(
             start=re.compile(_PICTURE_START, re.DOTALL), weak_start=re.compile(rb"BM|GIF8")
         ),

@@ -9,7 +9,7 @@ from pypdf.generic import RectangleObject
 from desktop_rag.core.anchors import Box, PageView
 from desktop_rag.ingest.read.foundation.read_limits import MAX_VIEW_HEIGHT_PX, PageViewRequest
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
-from desktop_rag.ingest.read.pdf.pdf_view import view_page
+from desktop_rag.ingest.read.pdf.pdf_page_image import view_page
 from tests.unit.ingest.read.pdf_samples import changed, encrypted, make_scan, turned
 from tests.unit.ingest.read.samples import make_pdf
 
