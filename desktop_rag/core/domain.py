@@ -127,6 +127,7 @@ class Document:
     A document inside another, such as an attachment, has a `parent_id` and the `part` that leads to
     it; its path is the parent's file. A web page has a `url`; its path is the stored copy.
     `chunking` is the signature of the chunk settings used, `readers` the version of the readers.
+    `dated` (ISO, empty where there is none) and `tags` are those the file states about itself.
     """
 
     document_id: str
@@ -147,6 +148,8 @@ class Document:
     chunking: str = ""
     gone_at: float = 0.0
     readers: int = 0
+    dated: str = ""
+    tags: tuple[str, ...] = ()
 
     @property
     def is_forgotten(self) -> bool:

@@ -53,7 +53,8 @@ class ParsedDocument:
     """The result of parsing one file.
 
     Marks, headings and table headers are sorted by offset. `language` is a two-letter code, empty
-    when it could not be detected.
+    when it could not be detected. `dated` (ISO, empty where there is none) and `tags` are those
+    the file states about itself.
     """
 
     format: str
@@ -65,6 +66,8 @@ class ParsedDocument:
     warnings: tuple[str, ...] = ()
     language: str = ""
     parts: tuple[ParsedPart, ...] = ()
+    dated: str = ""
+    tags: tuple[str, ...] = ()
 
 
 ChunkMethod = Literal["structure", "tokens", "words"]

@@ -11,7 +11,7 @@ from desktop_rag.core.terms import terms
 # A straight quotation mark after a letter or digit is an inch sign or a typo.
 _QUOTED = r'(?:(?<![0-9A-Za-z])"[^"]*"(?![0-9A-Za-z])|“[^“”„]*”|„[^“”„]*[“”]|”[^“”„]*”|«[^«»]*»)'
 _OPENING = '"“”„«'
-FILTERS = ("file", "type", "folder", "collection", "after", "before")
+FILTERS = ("file", "type", "folder", "collection", "tag", "after", "before")
 DATES = ("after", "before")
 _KEYS = "|".join(FILTERS)
 _PART = re.compile(
@@ -45,7 +45,8 @@ class Filters:
     """Document filters. Items of one kind are alternatives; different kinds must all hold.
 
     `files`, `folders` and `collections` are as typed: a name or part of a path, with * as a
-    wildcard. `types` are lower-case file endings without a dot, or names of formats. `after` is the
+    wildcard. `types` are lower-case file endings without a dot, or names of formats. `tags` are whole tags, with * as a
+    wildcard. `after` is the
     first day included, `before` the first day excluded.
     """
 
@@ -53,6 +54,7 @@ class Filters:
     types: tuple[str, ...] = ()
     folders: tuple[str, ...] = ()
     collections: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
     after: date | None = None
     before: date | None = None
 
@@ -99,7 +101,7 @@ def strip_invalid_characters(text: str) -> str:
 def parse_query(text: str) -> Query:
     """Parse a query.
 
-    Filters are `file:report.pdf`, `type:pdf`, `folder:contracts`, `collection:Work`,
+    Filters are `file:report.pdf`, `type:pdf`, `folder:contracts`, `collection:Work`, `tag:roof`,
     `after:2024-01-31` and `before:2024-05`. A value with a space or comma is quoted;
     `type:pdf,docx` names two types. A * at either end of a name has no effect. `after:` includes
     its day, or the first day of its month or year; `before:` excludes it; the narrowest of several
@@ -141,12 +143,12 @@ class _QueryParser:
 
     def filters(self) -> Filters:
         """All filters combined."""
-        files, types, folders, collections = (
-            _distinct(self._names.get(key, ())) for key in ("file", "type", "folder", "collection")
+        files, types, folders, collections, tags = (
+            _distinct(self._names.get(key, ())) for key in FILTERS if key not in DATES
         )
         after = max(self._after, default=None)
         before = min(self._before, default=None)
-        return Filters(files, types, folders, collections, after, before)
+        return Filters(files, types, folders, collections, tags, after, before)
 
     def _remaining_text(self, match: re.Match[str]) -> str:
         if quoted := match["phrase"]:
@@ -173,6 +175,8 @@ class _QueryParser:
         if key in DATES:
             return self._day(key, _unquoted(written))
         values = _values(written)
+        if key == "tag":
+            values = [name for value in _values(written, "") if (name := value.lstrip("#"))]
         if key == "type":
             plain = [value.casefold().lstrip(".") for value in values]
             values = [name for value in plain for name in _FORMATS.get(value, (value,)) if name]
@@ -191,11 +195,11 @@ class _QueryParser:
         return True
 
 
-def _values(written: str) -> list[str]:
-    """The names in a filter: `a,b` is two, quoted "a,b" is one; *.pdf becomes .pdf."""
+def _values(written: str, wild: str = "*") -> list[str]:
+    """The names in a filter: `a,b` is two, quoted "a,b" is one; without `wild` at their ends."""
     value = _unquoted(written)
     several = [value] if written[0] in _OPENING else value.split(",")
-    return [plain for one in several if (plain := one.strip().strip("*"))]
+    return [plain for one in several if (plain := one.strip().strip(wild))]
 
 
 def _unquoted(written: str) -> str:

@@ -33,8 +33,9 @@ SEARCH_SYNTAX = (
     SyntaxExample("type:pdf", "only files of this type"),
     SyntaxExample("folder:taxes", "only what lies in such a folder"),
     SyntaxExample("collection:Work", "only such a collection"),
-    SyntaxExample("after:2024-01-31", "only files changed on this day or later"),
-    SyntaxExample("before:2024-12-31", "only files changed before this day"),
+    SyntaxExample("tag:idea", "only files with this tag"),
+    SyntaxExample("after:2024-01-31", "only files dated this day or later"),
+    SyntaxExample("before:2024-12-31", "only files dated before this day"),
 )
 
 
@@ -94,13 +95,14 @@ def _document_limits(filters: Filters) -> Iterator[str]:
         ("named like", filters.files),
         ("in the folder", filters.folders),
         ("of the collection", filters.collections),
+        ("tagged", filters.tags),
     ):
         if names:
             said.append(f"{words} {_joined_with_or(list(map(_quoted, names)))}")
     if filters.after:
-        said.append(f"changed since {_day(filters.after)}")
+        said.append(f"dated {_day(filters.after)} or later")
     if filters.before:
-        said.append(f"{'and' if filters.after else 'changed'} before {_day(filters.before)}")
+        said.append(f"{'and' if filters.after else 'dated'} before {_day(filters.before)}")
     yield " ".join(said)
 
 

@@ -41,6 +41,8 @@ def _cut(
         chunk_count=len(cut.chunks),
         language=parsed.language,
         chunking=cut.chunking,
+        dated=parsed.dated,
+        tags=parsed.tags,
     )
     return IndexingOutcome(
         indexed, parsed.text, cut.chunks, cut.term_counts, places_to_json(parsed)
@@ -62,6 +64,8 @@ def _part(
         part=part.name if count == 1 else f"{part.name} ({count})",
         title=part.name,
         chunk_count=0,
+        dated="",
+        tags=(),
     )
     if part.document is None:
         refused = replace(row, state=DocumentState.SKIPPED, reason=part.refusal, format="")

@@ -29,7 +29,7 @@ from desktop_rag.store.contract.documents import DocumentStore, IndexingOutcome
 log = logging.getLogger(__name__)
 
 # Raised when the readers make more of files than before: what older ones read is read again.
-READERS = 2
+READERS = 3
 _TELL_S = 0.5
 _BATCH_DOCUMENTS = 32
 _BATCH_CHUNKS = 400

@@ -6,7 +6,8 @@ Pure; runs in the parent, on the thread that asked.
 import base64
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from datetime import date
 from typing import Any
 
 from desktop_rag.core.anchors import Anchor, Box, PageView
@@ -20,6 +21,8 @@ from desktop_rag.ingest.parsing.protocol import (
 )
 from desktop_rag.ingest.read.foundation.read_limits import (
     MAX_BOXES,
+    MAX_TAG_CHARS,
+    MAX_TAGS,
     MAX_VIEW_HEIGHT_PX,
     MAX_VIEW_PX,
 )
@@ -185,7 +188,23 @@ class _Content:
             warnings=tuple(clean_text(warning) for warning in done["warnings"]),
             language=language,
             parts=parts,
+            dated=_day(done.get("dated", "")),
+            tags=_tags(done.get("tags", ())),
         )
+
+
+def _day(written: object) -> str:
+    day = clean_text(written)
+    # Of the several ISO forms one, as dates are compared as texts.
+    _check(not day or date.fromisoformat(day).isoformat() == day, "the date")
+    return day
+
+
+def _tags(written: Sequence[object]) -> tuple[str, ...]:
+    tags = tuple(map(clean_text, written))
+    _check(len(tags) <= MAX_TAGS, "the number of tags")
+    _check(all(0 < len(t) <= MAX_TAG_CHARS and "\n" not in t for t in tags), "a tag")
+    return tags
 
 
 def clean_text(value: object) -> str:

@@ -182,6 +182,8 @@ def _end(document: ParsedDocument) -> dict[str, Any]:
         "title": document.title,
         "warnings": list(document.warnings),
         "language": document.language,
+        "dated": document.dated,
+        "tags": document.tags,
     }
 
 

@@ -317,12 +317,13 @@ class DocumentView(QWidget):
 
 
 def _details(document: Document) -> str:
-    """`report.pdf · PDF · English · 120 passages · /home/…`."""
+    """`Markdown · en · searchable · 2024-05-01 · #roof, #idea · 12 passages · /home/…`."""
     where = document.url or str(document.path)
     if document.part:
         where = f"{where}{HEADING_SEPARATOR}{document.part}"
     pieces = [
         document.format, document.language, document.state.value,
+        document.dated, ", ".join(f"#{tag}" for tag in document.tags),
         count_of(document.chunk_count, "passage"), where,
     ]  # fmt: skip
     return " · ".join(piece for piece in pieces if piece)

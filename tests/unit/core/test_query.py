@@ -47,6 +47,8 @@ def test_phrases_and_excluded_words(typed: str, expected: Query) -> None:
         ("in type:*.pdf", Filters(types=("pdf",))),
         ("in type:Excel,markdown", Filters(types=("spreadsheet", "markdown"))),
         (r"in folder:/srv/x folder:C:\x", Filters(folders=("/srv/x", r"C:\x"))),
+        ("in tag:#roof,project/* tag:Oil", Filters(tags=("roof", "project/*", "Oil"))),
+        ('in tag:"oil lamp"', Filters(tags=("oil lamp",))),
         ("in collection:“My Work”", Filters(collections=("My Work",))),
         ("in after:2024 before:2024-5", Filters(after=date(2024, 1, 1), before=date(2024, 5, 1))),
         ("in after:2024 after:2024-02-29", Filters(after=date(2024, 2, 29))),

@@ -15,7 +15,7 @@ def test_every_example_is_understood(written: str) -> None:
 
 def test_the_beginnings_leave_the_persons_own_words_out() -> None:
     assert [example.beginning for example in SEARCH_SYNTAX] == [
-        '"', "-", "file:", "type:", "folder:", "collection:", "after:", "before:",
+        '"', "-", "file:", "type:", "folder:", "collection:", "tag:", "after:", "before:",
     ]  # fmt: skip
 
 
@@ -33,10 +33,11 @@ def test_the_lines_stand_in_columns() -> None:
         ("lamp type:pdf type:docx type:md", "Only PDF, DOCX or MD files"),
         ("file:report folder:taxes", "Only files named like “report” in the folder “taxes”"),
         ("collection:Work after:2024-01-31",
-         "Only files of the collection “Work” changed since 31 January 2024"),
+         "Only files of the collection “Work” dated 31 January 2024 or later"),
         ("after:2024 before:2025-02",
-         "Only files changed since 1 January 2024 and before 1 February 2025"),
-        ("before:2025 type:pdf", "Only PDF files changed before 1 January 2025"),
+         "Only files dated 1 January 2024 or later and before 1 February 2025"),
+        ("before:2025 type:pdf", "Only PDF files dated before 1 January 2025"),
+        ("lamp tag:roof,oil", "Only files tagged “roof” or “oil”"),
         ('"heat pump" -draft', "Only passages with “heat pump”, without “draft”"),
         ("lamp -draft -old type:pdf", "Only PDF files, passages without “draft” or “old”"),
     ],

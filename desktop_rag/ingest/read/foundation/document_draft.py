@@ -58,6 +58,8 @@ class DocumentDraft:
         self.ocr = ocr
         self.length = 0
         self.warnings: list[str] = []
+        self.dated = ""
+        self.tags: tuple[str, ...] = ()
         self.max_chars = max_chars
         self._pieces: list[str] = []
         self._marks: list[Mark] = []
@@ -146,6 +148,8 @@ class DocumentDraft:
             headings=tuple(self._headings),
             table_headers=tuple(self._table_headers),
             warnings=tuple(self.warnings),
+            dated=self.dated,
+            tags=self.tags,
         )
 
 

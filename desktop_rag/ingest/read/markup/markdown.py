@@ -1,4 +1,4 @@
-"""Markdown: the text as it stands, with headings and line marks.
+"""Markdown: the text below its front matter as it stands, with headings and line marks.
 
 Only block structure is parsed, which is linear; inline markup is left to those who show the text.
 Runs in the parser process.
@@ -13,15 +13,13 @@ from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft
 from desktop_rag.ingest.read.foundation.encoding import decode
 from desktop_rag.ingest.read.foundation.source_file import SourceFile
 from desktop_rag.ingest.read.markup import plain_text
+from desktop_rag.ingest.read.markup.front_matter import parse_front_matter
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-_FRONT_MATTER = re.compile(r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*$", re.DOTALL | re.MULTILINE)
-_FRONT_TITLE = re.compile(r"^title:[ \t]*(.+?)[ \t]*$", re.MULTILINE | re.IGNORECASE)
 _MAX_PARSED_CHARS = 10_000_000
-_QUOTES = "\"'"
 _MARKUP = re.compile(r"[\\`*_~\[\]<&!]")
 
 
@@ -31,20 +29,16 @@ def read(source: SourceFile, draft: DocumentDraft) -> str:
     if warning:
         draft.warn(warning)
     text = draft.fitting(text)
-    if len(text) > _MAX_PARSED_CHARS:
-        # The parser needs many times the memory of the text. No person wrote this.
-        plain_text.write(text, draft)
-        return ""
-    front = _FRONT_MATTER.match(text)
-    # Its lines are blanked for the parser: the closing dashes would make a heading of them.
-    body = "\n" * front[0].count("\n") + text[front.end() :] if front else text
-    plain_text.write(text, draft, headings(body))
-    return _front_title(front[1]) if front else ""
-
-
-def _front_title(front: str) -> str:
-    found = _FRONT_TITLE.search(front)
-    return found[1].strip(_QUOTES) if found else ""
+    front = parse_front_matter(text)
+    draft.dated, draft.tags = front.dated, front.tags
+    # A note that is nothing but its front matter is found by its title.
+    body = text[front.end :] or front.title
+    # The parser needs many times the memory of the text. No person wrote one that is longer.
+    found = headings(body) if len(body) <= _MAX_PARSED_CHARS else None
+    above = text.count("\n", 0, front.end)
+    numbers = range(above + 1, above + len(body) + 2) if above else None
+    plain_text.write(body, draft, found, numbers)
+    return front.title
 
 
 def headings(text: str) -> dict[int, tuple[int, str]]:

@@ -127,6 +127,12 @@ def m014_copies_of_messages(connection: Connection) -> None:
     connection.execute("ALTER TABLE messages ADD COLUMN copy_of VARCHAR DEFAULT ''")
 
 
+def m015_front_matter(connection: Connection) -> None:
+    """The date (ISO) and the tags (one a line) that a document states about itself."""
+    for column in ("dated", "tags"):
+        connection.execute(f"ALTER TABLE documents ADD COLUMN {column} VARCHAR DEFAULT ''")
+
+
 MIGRATIONS: list[Callable[[Connection], None]] = [
     m001_first_schema,
     m002_places_parts_and_links,
@@ -142,6 +148,7 @@ MIGRATIONS: list[Callable[[Connection], None]] = [
     m012_queries_of_answers,
     m013_attachments,
     m014_copies_of_messages,
+    m015_front_matter,
 ]
 LATEST = len(MIGRATIONS)
 

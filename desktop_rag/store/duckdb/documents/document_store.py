@@ -27,7 +27,7 @@ from desktop_rag.store.duckdb.search.scope_sql import plain_name
 _DOCUMENT = (
     "document_id, source_id, path, title, format, size_bytes, mtime_ns, inode, content_hash,"
     " state, reason, chunk_count, indexed_at, parent_id, part, url, language, chunking, gone_at,"
-    " readers"
+    " readers, dated, tags"
 )
 _ORPHANS = "chunks ANTI JOIN documents USING (document_id)"
 # Files that are attached to chats are no part of the library.
@@ -374,12 +374,14 @@ def _row_of(d: Document) -> tuple[object, ...]:
         d.document_id, d.source_id, str(d.path), d.title, d.format, d.stat.size_bytes,
         d.stat.mtime_ns, d.stat.inode, d.content_hash, d.state.value, d.reason, d.chunk_count,
         d.indexed_at, d.parent_id, d.part, d.url, d.language, d.chunking, d.gone_at, d.readers,
+        d.dated, "\n".join(d.tags),
     )  # fmt: skip
 
 
 def _document_from(row: tuple[object, ...]) -> Document:
-    document_id, source_id, path, title, form, size, mtime, inode, digest, state, *rest = row
+    document_id, source_id, path, title, form, size, mtime, inode, digest, state, *rest, tags = row
     return Document(
         document_id, source_id, Path(str(path)), title, form,  # type: ignore[arg-type]
         FileStat(size, mtime, inode), digest, DocumentState(state), *rest,  # type: ignore[arg-type]
+        tags=tuple(str(tags).split("\n")) if tags else (),
     )  # fmt: skip

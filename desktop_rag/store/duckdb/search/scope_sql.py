@@ -130,19 +130,36 @@ def _passing(filters: Filters, prefix: str) -> tuple[list[str], dict[str, Any]]:
             " lower(regexp_extract(d.path, '\\.([^./\\\\]+)$', 1))))"
         )
         parameters[f"{prefix}types"] = list(filters.types)
-    if filters.after:
-        conditions.append(f"d.mtime_ns >= ${prefix}after")
-        parameters[f"{prefix}after"] = _nanoseconds(filters.after)
-    if filters.before:
-        conditions.append(f"d.mtime_ns < ${prefix}before")
-        parameters[f"{prefix}before"] = _nanoseconds(filters.before)
+    if filters.tags:
+        tags = {f"{prefix}tag{n}": _pattern(tag) for n, tag in enumerate(filters.tags)}
+        conditions.append(f"(d.tags <> '' AND ({' OR '.join(map(_tagged, tags))}))")
+        parameters |= tags
+    for day, name, sign in ((filters.after, "after", ">="), (filters.before, "before", "<")):
+        if day:
+            key = f"{prefix}{name}"
+            conditions.append(
+                f"CASE d.dated WHEN '' THEN d.mtime_ns {sign} ${key}"
+                f" ELSE d.dated {sign} ${key}_day END"
+            )
+            parameters |= {key: _nanoseconds(day), f"{key}_day": day.isoformat()}
     return conditions, parameters
+
+
+def _tagged(key: str) -> str:
+    """SQL that holds when a tag, or one above it as in `project/roof`, fits the pattern."""
+    pattern = folded(f"${key}")
+    fits = f"tag LIKE {pattern} ESCAPE '!' OR tag LIKE {pattern} || '/%' ESCAPE '!'"
+    return f"len(list_filter(string_split({folded('d.tags')}, chr(10)), lambda tag: {fits})) > 0"
 
 
 def _anywhere(part: str) -> str:
     """The LIKE pattern of texts with this part, in which a star stands for anything."""
-    escaped = re.sub(r"[!%_]", r"!\g<0>", part)
-    return f"%{escaped.replace('*', '%')}%"
+    return f"%{_pattern(part)}%"
+
+
+def _pattern(whole: str) -> str:
+    """The LIKE pattern of a text in which a star stands for anything."""
+    return re.sub(r"[!%_]", r"!\g<0>", whole).replace("*", "%")
 
 
 def _nanoseconds(day: date) -> int:

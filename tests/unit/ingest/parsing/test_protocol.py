@@ -21,7 +21,11 @@ from desktop_rag.ingest.parsing.protocol import (
     encode_view,
 )
 from desktop_rag.ingest.read.foundation.png import encode_png
-from desktop_rag.ingest.read.foundation.read_limits import PageViewRequest
+from desktop_rag.ingest.read.foundation.read_limits import (
+    MAX_TAG_CHARS,
+    MAX_TAGS,
+    PageViewRequest,
+)
 
 
 def assembled(frames: list[bytes], assembly: Assembly | None = None) -> ParsedDocument:
@@ -64,6 +68,8 @@ def documents(draw: st.DrawFn, *, has_parts: bool = True) -> ParsedDocument:
         table_headers=tuple(sorted(headers, key=lambda header: header.start)),
         warnings=tuple(draw(st.lists(TEXT))),
         language=draw(st.sampled_from(["", "en", "de"])),
+        dated=draw(st.sampled_from(["", "2024-05-01"])),
+        tags=tuple(draw(st.lists(st.sampled_from(["roof", "öl lampe"]), max_size=MAX_TAGS))),
     )
     return replace(document, parts=tuple(draw(st.lists(PART, max_size=3)) if has_parts else ()))
 
@@ -151,6 +157,15 @@ def test_what_is_no_answer_is_refused(body: bytes) -> None:
         {"format": 1, "title": "", "warnings": []},
         {"format": ""},
         {"format": "", "title": "", "warnings": [], "language": "English"},
+        {"format": "", "title": "", "warnings": [], "dated": "2024-02-31"},
+        {"format": "", "title": "", "warnings": [], "dated": "20240229"},
+        {"format": "", "title": "", "warnings": [], "dated": 2024},
+        {"format": "", "title": "", "warnings": [], "tags": [1]},
+        {"format": "", "title": "", "warnings": [], "tags": 1},
+        {"format": "", "title": "", "warnings": [], "tags": [""]},
+        {"format": "", "title": "", "warnings": [], "tags": ["a\nb"]},
+        {"format": "", "title": "", "warnings": [], "tags": ["a" * (MAX_TAG_CHARS + 1)]},
+        {"format": "", "title": "", "warnings": [], "tags": ["a"] * (MAX_TAGS + 1)},
     ],
 )
 def test_an_end_that_makes_no_sense_is_refused(done: dict[str, Any]) -> None:

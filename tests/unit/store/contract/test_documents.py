@@ -31,7 +31,7 @@ def test_a_document_comes_back_as_it_was_stored(engine: Engine) -> None:
         "1", source_id, Path("/Пути/a’b 漢.txt"), "A “title”", "text",
         FileStat(2**40, 2**62, 2**64 - 1), "ab12", DocumentState.SKIPPED, "a reason",
         indexed_at=1.5, url="https://a.example/ü", language="ru", chunking="words",
-        gone_at=2.5, readers=7,
+        gone_at=2.5, readers=7, dated="2024-05-01", tags=("roof", "öl lampe"),
     )  # fmt: skip
     assert engine.documents.apply_changes(source_id, [row], {}, []) == [row]
     assert engine.documents.documents() == engine.documents.get(["1", "unknown"]) == [row]

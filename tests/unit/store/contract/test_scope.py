@@ -1,3 +1,4 @@
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -123,6 +124,62 @@ def test_types_go_by_what_a_format_is_called(
     engine.documents.settle([indexed(row, "lamp")])
     filters = parse_query(f"lamp type:{written}").filters
     assert len(engine.lexical.newest(9, Scope(filters=filters))) == 1
+
+
+@pytest.mark.parametrize(
+    ("written", "chunks"),
+    [
+        ("tag:roof", [1, 2]),
+        ("tag:ROOF", [1, 2]),
+        ("tag:#roof", [1, 2]),
+        ("tag:roo", []),
+        ("tag:roo*", [1, 2]),
+        ("tag:*", [1, 2]),
+        ("tag:roof/north", [2]),
+        ("tag:north", []),
+        ("tag:öl,roof/*", [1, 2]),
+        ("tag:o*l", []),
+        ("tag:%", []),
+        ("tag:roof file:letter", [2]),
+    ],
+)
+def test_a_tag_is_found_with_those_below_it(
+    engine: Engine, written: str, chunks: list[int]
+) -> None:
+    described(engine, tags=[("o", "Roof", "Öl"), ("roof/north",), ()])
+    assert found(engine, Scope(filters=parse_query(f"lamp {written}").filters)) == chunks
+
+
+@pytest.mark.parametrize(
+    ("written", "chunks"),
+    [
+        ("after:2024-02", [1, 2, 3]),
+        ("after:2026-05-01", [1]),
+        ("after:2026-05-02", []),
+        ("before:2026-05-02 after:2026", [1]),
+        ("before:2026-05-01", [2, 3]),
+        ("before:2024-02-16", [2]),
+    ],
+)
+def test_a_date_that_a_file_states_holds_instead_of_its_own(
+    engine: Engine, written: str, chunks: list[int]
+) -> None:
+    described(engine, dated=["2026-05-01", "", ""])
+    assert found(engine, Scope(filters=parse_query(f"lamp {written}").filters)) == chunks
+
+
+def described(
+    engine: Engine,
+    dated: Sequence[str] = ("", "", ""),
+    tags: Sequence[tuple[str, ...]] = ((), (), ()),
+) -> None:
+    """Three documents of January, February and March 2024 that state these dates and tags."""
+    for number, (name, text) in enumerate(zip(NAMES, TEXTS, strict=True)):
+        stat = FileStat(1, noon(f"2024-0{number + 1}-15"), number)
+        row = replace(document(name), path=Path("/papers") / name, stat=stat)
+        add(engine, row)
+        row = replace(row, dated=dated[number], tags=tags[number])
+        engine.documents.settle([indexed(row, text)])
 
 
 @pytest.mark.parametrize("sign", ["%", "_", "!", "\\", "[", "'"])

@@ -23,6 +23,7 @@ from tests.unit.ui.rooms import button, field, make_library, texts
 Widget = TypeVar("Widget", bound=QWidget)
 LINES = "\n".join(f"line {n} of the last page" for n in range(40))
 PAGES = ["First page of all", "The wick is trimmed", LINES]
+FRONT_MATTER = "---\ndate: 2024-05-01\ntags: [roof, oil lamp]\n---\n"
 TEXT = "# Lamp\n\nThe 🔦 keeper trims the wick at dusk.\n\n# Oil\n\nOil comes by boat.\n"
 
 
@@ -31,7 +32,7 @@ def library(store: Database, tmp_path: Path) -> Iterator[Library]:
     made = make_library(store, tmp_path / "home")
     folder = tmp_path / "papers"
     folder.mkdir()
-    (folder / "lamp.md").write_text(TEXT)
+    (folder / "lamp.md").write_text(FRONT_MATTER + TEXT)
     (folder / "report.pdf").write_bytes(make_pdf(PAGES))
     (folder / "nothing.txt").write_text("")
     made.add_source(folder)
@@ -80,6 +81,14 @@ def test_it_shows_the_passage_and_the_quote_in_it(show: Callable[..., DocumentVi
     view = show("lamp.md", "trims the wick")
     assert marked(view) == ["The 🔦 keeper trims the wick at dusk.", "trims the wick"]
     assert says(view, "1 of 2 · Lamp")
+
+
+def test_it_shows_the_date_and_the_tags_of_the_front_matter(
+    show: Callable[..., DocumentView],
+) -> None:
+    view = show("lamp.md")
+    assert says(view, "2024-05-01 · #roof, #oil lamp")
+    assert not says(view, "tags:")
 
 
 def test_one_goes_through_the_passages(show: Callable[..., DocumentView], qtbot: QtBot) -> None:

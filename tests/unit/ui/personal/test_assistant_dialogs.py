@@ -141,7 +141,7 @@ def test_it_needs_a_name_and_filters_that_filter(window: QWidget) -> None:
     field(dialog, QLineEdit, "Name").setText("Keeper")
     assert save.isEnabled()
     filters.setText("type:pdf after:2024-05")
-    assert "Only PDF files changed since 1 May 2024" in texts(dialog)
+    assert "Only PDF files dated 1 May 2024 or later" in texts(dialog)
     filters.setText("invoices")
     assert not save.isEnabled()
     assert filters.property("state") == "wrong"

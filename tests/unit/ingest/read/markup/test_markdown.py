@@ -3,6 +3,7 @@ import time
 import pytest
 
 from desktop_rag.core.anchors import Anchor
+from desktop_rag.ingest.read.foundation.source_file import Unreadable
 from tests.unit.ingest.read.samples import parse
 
 SAMPLE = """\
@@ -73,13 +74,32 @@ def test_what_only_looks_like_a_heading_is_none(text: str) -> None:
     assert headings(f"{text}\n\nsome text") == []
 
 
-def test_front_matter_gives_the_title_and_no_heading() -> None:
+def test_front_matter_is_no_text_and_no_heading() -> None:
     text = "---\nauthor: me\ntitle: 'Old stones'\n---\n# Real heading\n\ntext\n"
     document = parse("a.md", text.encode())
     assert document.title == "Old stones"
     assert [heading.title for heading in document.headings] == ["Real heading"]
-    assert document.text[document.headings[0].offset :].startswith("# Real heading")
-    assert document.text == text
+    assert document.text == "# Real heading\n\ntext\n"
+    assert document.headings[0].offset == 0
+    assert [mark.anchor.line for mark in document.marks] == [5, 7]
+
+
+def test_front_matter_gives_date_and_tags() -> None:
+    document = parse("a.md", b"---\ndate: 2024-05-01\ntags: [roof, oil]\n---\n\ntext\n")
+    assert (document.dated, document.tags, document.text) == (
+        "2024-05-01", ("roof", "oil"), "text\n",
+    )  # fmt: skip
+
+
+def test_a_note_without_text_is_found_by_its_title() -> None:
+    assert parse("a.md", b"---\ntitle: Old stones\n---\n").text == "Old stones"
+    with pytest.raises(Unreadable):
+        parse("a.md", b"---\ntags: roof\n---\n")
+
+
+def test_rules_around_prose_are_no_front_matter() -> None:
+    text = "---\nSome words of a preface\n---\n\ntext\n"
+    assert parse("a.md", text.encode()).text == text
 
 
 def test_the_name_is_the_title_when_there_is_no_heading() -> None:

@@ -51,6 +51,7 @@ def test_a_library_of_an_older_app_is_taken_over(path: Path, version: int) -> No
     assert (document.state, document.parent_id, document.readers) == (
         DocumentState.SEARCHABLE, "", 0,
     )  # fmt: skip
+    assert (document.dated, document.tags) == ("", ())
     assert (chunk.text, chunk.context) == ("lighthouse", "a")
     assert source.links is None
     assert version < LATEST

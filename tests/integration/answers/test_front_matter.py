@@ -1,0 +1,64 @@
+"""A note with front matter is asked: it is metadata, and no source."""
+
+from pathlib import Path
+
+import pytest
+
+from desktop_rag.app import Services
+from tests.asking import ask
+
+NOTE = """\
+---
+title: Notes of the keeper
+date: 2019-03-04
+tags:
+  - lighthouse
+  - project/lamp
+author: Imogen Farrow
+---
+# The lamp
+
+The keeper trims the wick at dusk.
+"""
+OTHER = "# The ferry\n\nThe ferry with the lamp leaves at dusk.\n"
+
+
+@pytest.fixture
+def notes(services: Services, tmp_path: Path) -> Services:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "keeper.md").write_text(NOTE)
+    (folder / "ferry.md").write_text(OTHER)
+    services.library.add_source(folder)
+    services.library.start()
+    assert services.library.wait_until_quiet(30)
+    return services
+
+
+def found(services: Services, query: str) -> list[str]:
+    return [Path(passage.path).name for passage in services.chat.search(query)]
+
+
+def test_the_front_matter_is_never_a_source(notes: Services) -> None:
+    answer = ask(notes, "What are the notes of the keeper on the lighthouse by Imogen Farrow?")
+    texts = [source.text for source in answer.sources]
+    texts += [passage.text for passage in notes.chat.search("author Imogen Farrow tags")]
+    assert any("The keeper trims the wick at dusk." in text for text in texts)
+    assert not [text for text in texts if "Imogen" in text or "tags" in text or "---" in text]
+
+
+def test_the_front_matter_says_title_date_and_tags(notes: Services) -> None:
+    note = next(d for d in notes.library.documents() if d.path.name == "keeper.md")
+    assert (note.title, note.dated) == ("Notes of the keeper", "2019-03-04")
+    assert note.tags == ("lighthouse", "project/lamp")
+    [chunk] = notes.library.chunks(note.document_id)
+    assert (chunk.anchor.line, chunk.anchor.heading) == (11, "The lamp")
+    assert notes.library.text(note.document_id).startswith("# The lamp")
+
+
+@pytest.mark.parametrize("written", ["tag:lighthouse", "tag:project", "before:2020"])
+def test_a_question_is_limited_by_tag_and_date(notes: Services, written: str) -> None:
+    assert set(found(notes, "dusk")) == {"keeper.md", "ferry.md"}
+    assert set(found(notes, f"dusk {written}")) == {"keeper.md"}
+    answer = ask(notes, f"What happens at dusk? {written}")
+    assert {Path(source.path).name for source in answer.sources} == {"keeper.md"}
