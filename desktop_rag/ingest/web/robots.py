@@ -1,4 +1,4 @@
-"""Parses robots.txt according to RFC 9309. Pure.
+"""Parses robots.txt according to RFC 9309, in linear time. Pure.
 
 The standard library's parser supports no wildcards and applies the first matching rule instead of
 the longest, so it would allow pages that a site excludes.
@@ -44,22 +44,25 @@ def parse_robots(text: str, agent: str) -> RobotsRules:
     """The rules of a robots.txt for `agent`, else those for all agents."""
     named: list[tuple[str, str]] = []
     general: list[tuple[str, str]] = []
-    agents: list[str] = []
-    is_named = is_group_open = False
+    us = agent.lower()
+    # Flags, no list of names: a file may put thousands of names above thousands of rules.
+    is_named = is_group_open = is_ours = is_for_all = False
     for line in text.lstrip("\ufeff").splitlines()[:_MAX_LINES]:
         match = _LINE.match(line)
         if not match:
             continue
         key, value = match[1].lower(), match[2].strip()
         if key == "user-agent":
-            agents = [*agents, _token(value)] if is_group_open else [_token(value)]
+            name = _token(value)
+            is_ours = name == us or (is_group_open and is_ours)
+            is_for_all = name == "*" or (is_group_open and is_for_all)
             is_group_open = True
-            is_named |= agent.lower() in agents
+            is_named |= is_ours
         elif key in {"allow", "disallow", "crawl-delay"}:
             is_group_open = False
-            if agent.lower() in agents:
+            if is_ours:
                 named.append((key, value))
-            elif "*" in agents:
+            elif is_for_all:
                 general.append((key, value))
     return _rules(named if is_named else general)
 

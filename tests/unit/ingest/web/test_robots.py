@@ -38,6 +38,14 @@ def test_one_group_can_name_several_programs_and_one_program_several_groups() ->
     assert [allowed(text, target) for target in ("/a", "/b", "/c")] == [False, True, False]
 
 
+def test_a_group_ends_with_its_rules() -> None:
+    text = (
+        "User-agent: desktop-rag\nUser-agent: other\nDisallow: /a\n"
+        "User-agent: other\nDisallow: /b\n"
+    )
+    assert [allowed(text, target) for target in ("/a", "/b")] == [False, True]
+
+
 def test_rules_of_others_are_not_ours() -> None:
     assert allowed("User-agent: other\nDisallow: /", "/a")
     assert allowed("User-agent: desktop-rag-pro\nDisallow: /", "/a")
@@ -73,8 +81,22 @@ def test_the_wished_pause_is_a_number(value: str, expected: float) -> None:
     assert parse_robots(f"User-agent: *\nCrawl-delay: {value}", US).delay_s == expected
 
 
-def test_a_hostile_file_takes_no_time() -> None:
-    text = "User-agent: *\n" + f"Disallow: /{'*a' * 2000}b\n" * 200
-    began_at = time.monotonic()
+NAMES = "".join(f"User-agent: a{n:05}\n" for n in range(10_000))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "User-agent: *\n" + f"Disallow: /{'*a' * 2000}b$\n" * 120,
+        f"User-agent: *\nDisallow: /{'*a' * 250_000}b",
+        "User-agent: *\n" + "Disallow: /*a*b$\n" * 30_000,
+        "User-agent: *\n" + f"Disallow: /{'$' * 2000}\n" * 240,
+        NAMES + "User-agent: *\n" + "Disallow: /b\n" * 20_000,
+        NAMES * 2,
+    ],
+    ids=["wildcards", "one line", "short lines", "dollars", "names above rules", "names again"],
+)
+def test_a_hostile_file_takes_no_time(text: str) -> None:
+    began_at = time.process_time()
     assert allowed(text, "/" + "a" * 4000)
-    assert time.monotonic() - began_at < 5
+    assert time.process_time() - began_at < 1
