@@ -47,7 +47,7 @@ def read_as(
     is_web_page: bool = False,
     ocr: Ocr | None = None,
 ) -> ParsedDocument:
-    """Read a file whose format was detected. Raises Unreadable if there is nothing to have.
+    """Read a file whose format was detected. Raises Unreadable if it has no text.
 
     With `is_safe` only readers that run no native code on the file's bytes are used, if there is
     a choice. `is_web_page` is for a page from the web: of HTML only the main text is taken. What
@@ -85,7 +85,7 @@ class _Reading:
         return replace(document, language=language_of(document.text), parts=tuple(parts))
 
     def _fill(self, draft: DocumentDraft, format_name: str, source: SourceFile) -> str:
-        """Let the reader write; returns the title."""
+        """Run the reader; returns the title."""
         expected = format_of_name(source.path.name)
         if expected not in {None, format_name} and format_name != WEB_PAGE:
             named = f"ends in {source.suffix}" if source.suffix else f"is {source.path.name}"
@@ -120,7 +120,7 @@ class _Reading:
         return parts
 
     def _part(self, attachment: EmbeddedFile, depth: int) -> ParsedPart:
-        """What is attached, or why it is not read: never the end of what it is attached to."""
+        """The attached file, or why it is not read. Its failure never fails the file around it."""
         refusal = ""
         if depth > _MAX_DEPTH:
             refusal = "nested too deep"

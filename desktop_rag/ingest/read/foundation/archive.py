@@ -16,7 +16,7 @@ _MAX_RATIO = 200
 # Below this a high ratio harms nobody: an empty table of a thousand rows has one.
 _RATIO_MATTERS_BYTES = 5_000_000
 _ENCRYPTED_FLAG = 0x1
-# What a container that is cut short or altered makes the libraries raise.
+# The libraries raise these for a container that is cut short or altered.
 _DAMAGE = (
     zipfile.BadZipFile,
     zlib.error,
@@ -30,7 +30,7 @@ _OUTPUT_BYTES = 1 << 20
 
 
 def open_archive(source: SourceFile) -> zipfile.ZipFile:
-    """Open a ZIP container that is harmless in size. Raises Unreadable otherwise."""
+    """Open a ZIP container. Raises Unreadable for one that unpacks to too much."""
     try:
         archive = zipfile.ZipFile(io.BytesIO(source.data))
         _check(archive.infolist(), source.data)

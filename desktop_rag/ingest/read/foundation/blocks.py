@@ -15,7 +15,7 @@ _MAX_INDENT = 8
 
 
 class BlockWriter:
-    """Writes block after block; call `finish` after the last."""
+    """Writes one block after another; call `finish` after the last."""
 
     def __init__(self, draft: DocumentDraft) -> None:
         self.title = ""
@@ -29,7 +29,7 @@ class BlockWriter:
         self._marked_headers = 0
 
     def add_paragraph(self, text: str) -> None:
-        """A paragraph, with what notes belong to it."""
+        """A paragraph, with its notes."""
         self._end_table()
         if text.strip():
             self._add(text.strip())
@@ -63,7 +63,7 @@ class BlockWriter:
         self._add(_CELL_BORDER.join(texts).strip(), is_line=True)
         if is_header and self._marked_headers == len(self._rows):
             self._marked_headers += 1
-        # What is never looked at need not be kept.
+        # Text that is never looked at need not be kept.
         if len(self._rows) < SAMPLE_ROWS:
             self._ends.append(self._draft.length)
             self._rows.append(texts)
@@ -82,7 +82,7 @@ class BlockWriter:
     def add_margins(self, texts: Iterable[str]) -> None:
         """Headers and footers, each once, after everything else and under no heading."""
         self.end_table()
-        # What is only a page number has no letters.
+        # A mere page number has no letters.
         kept = dict.fromkeys(text.strip() for text in texts if any(map(str.isalpha, text)))
         if kept:
             self._add("")
@@ -92,7 +92,7 @@ class BlockWriter:
                 self._draft.add("\n" * bool(index) + text)
 
     def finish(self) -> None:
-        """What is still to be said about the last table."""
+        """Finish the last table, if one is open."""
         self.end_table()
 
     def _add(self, text: str, *, is_line: bool = False) -> None:

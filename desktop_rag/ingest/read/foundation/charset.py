@@ -1,4 +1,4 @@
-"""What mail and web pages call encodings, and what they mean by it.
+"""The names that mail and web pages use for encodings, and the encodings meant.
 
 Runs in the parser process.
 """
@@ -17,6 +17,6 @@ DISGUISED = {"utf-7", "hz", "hz-gb-2312", "iso-2022-kr"}
 
 
 def usual_name(declared: str) -> str:
-    """The name of the codec for what is written under this name."""
+    """The codec that a mail or web page means by this name."""
     name = declared.strip().lower()
     return _USUAL.get(name, name)

@@ -36,11 +36,11 @@ class EmbeddedFile:
 
 
 class LimitReached(Exception):  # noqa: N818  it ends the reading, what was read stays
-    """The text is as long as it may get."""
+    """The text has reached its limit."""
 
 
 def cleaned(text: str) -> str:
-    """The text without what no database takes; as long as before."""
+    """The text with the characters replaced that no database takes; its length stays."""
     if text.isascii() and "\0" not in text:
         return text
     return _FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", text)
@@ -91,19 +91,19 @@ class DocumentDraft:
             self._marks.append(Mark(self.length if offset is None else offset, anchor))
 
     def is_mark_due(self, offset: int) -> bool:
-        """False while marks are so many that a fine one is better left out."""
+        """True unless there are many marks and the last one is near."""
         if len(self._marks) < _DENSE_MARKS:
             return True
         return offset - self._marks[-1].offset >= _SPARSE_CHARS
 
     def add_heading(self, level: int, title: str, offset: int | None = None) -> None:
-        """A section begins at `offset` (or the end so far). A heading without text is none."""
+        """A section begins at `offset` (or the end so far). A heading without text is dropped."""
         title = one_line(title)
         if title and len(self._headings) < MAX_HEADINGS:
             self._headings.append(Heading(self.length if offset is None else offset, level, title))
 
     def add_table_header(self, start: int, text: str) -> None:
-        """What was added since `start` are rows under the header row `text`."""
+        """Record that the text added since `start` is rows under the header row `text`."""
         header = " ".join(cleaned(text).split())[:_HEADER_CHARS]
         if header and start < self.length and len(self._table_headers) < MAX_HEADINGS:
             self._table_headers.append(TableHeader(start, self.length, header))

@@ -44,11 +44,11 @@ _LINE_ENDS = re.compile(r"\r\n?")
 
 
 class NotTextError(ValueError):
-    """The bytes are no text in any encoding."""
+    """The bytes are not text in any encoding."""
 
 
 def looks_like_text(data: bytes) -> bool:
-    """Whether hardly any byte is a control character, or it is UTF-16 or marked as Unicode."""
+    """True for UTF-16, marked Unicode, and bytes with hardly any control characters."""
     peek = data[:_PEEK_BYTES]
     if _wide(data) or any(peek.startswith(bom) for bom, _ in _BOMS[1:]):
         return True

@@ -23,7 +23,7 @@ TEXT = "text"
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """What tells the content of a format that is not plain text.
+    """The marks by which content that is not plain text is recognised.
 
     `start` matches the first bytes. `weak_start` does too, but is so short that a text may begin
     with it by chance, so it counts only where the content is not text. The other fields name what

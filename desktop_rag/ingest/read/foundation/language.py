@@ -1,4 +1,4 @@
-"""Which language a text is in, told from a piece of its middle.
+"""The language of a text, told from a piece of its middle.
 
 Loads its model at the first text. Runs in the parser process.
 """
@@ -33,7 +33,7 @@ _WRITTEN_AS = {
 
 
 def language_of(text: str) -> str:
-    """The two-letter code of the language of most of a text, "" where it can't be told."""
+    """The two-letter code of a text's main language, "" where it can't be told."""
     sample = _sample(text)
     letters = sum(_DENSE_WEIGHT if c >= _FIRST_DENSE else 1 for c in sample if c.isalpha())
     if letters < _MIN_LETTERS:

@@ -46,18 +46,18 @@ class Ocr:
         self._read_one: Callable[[], None] = lambda: None
 
     def start_file(self, max_pictures: int, read_one: Callable[[], None]) -> None:
-        """A new file; `read_one` hears of each picture that was read."""
+        """Begin a new file; `read_one` is called after each picture."""
         self._pictures_left = max_pictures
         self._read_one = read_one
 
     @property
     def is_installed(self) -> bool:
-        """Whether the extra is there."""
+        """True when the extra is installed."""
         return importlib.util.find_spec("rapidocr") is not None
 
     @property
     def is_spent(self) -> bool:
-        """Whether this file has had as many pictures read as one may."""
+        """True when the file has used up its pictures."""
         return self._pictures_left <= 0
 
     def read(self, picture: "NDArray[np.uint8]") -> str:
@@ -82,7 +82,7 @@ class Ocr:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _OcrLines:
     """The lines that were read with some certainty, and how well all of them were (0..1)."""
 
     lines: list[Line]
@@ -94,7 +94,7 @@ class _Found:
         return upright * 2 < sum(len(line.text) for line in self.lines)
 
 
-def _best(engine: "Engine", picture: "NDArray[np.uint8]") -> _Found:
+def _best(engine: "Engine", picture: "NDArray[np.uint8]") -> _OcrLines:
     import numpy as np
 
     found = _read_lines(engine, picture)
@@ -112,10 +112,10 @@ def _best(engine: "Engine", picture: "NDArray[np.uint8]") -> _Found:
     return found
 
 
-def _read_lines(engine: "Engine", picture: "NDArray[np.uint8]") -> _Found:
+def _read_lines(engine: "Engine", picture: "NDArray[np.uint8]") -> _OcrLines:
     result = engine(picture)
     if result.boxes is None or result.txts is None or not result.txts:
-        return _Found([], 0.0)
+        return _OcrLines([], 0.0)
     lines: list[Line] = []
     chars, certain = 0, 0.0
     for box, text, score in zip(result.boxes, result.txts, result.scores, strict=True):
@@ -124,7 +124,7 @@ def _read_lines(engine: "Engine", picture: "NDArray[np.uint8]") -> _Found:
         if score >= _MIN_SCORE:
             (left, top), (right, bottom) = box.min(axis=0), box.max(axis=0)
             lines.append(Line(float(left), float(top), float(right), float(bottom), str(text)))
-    return _Found(lines, certain / max(1, chars))
+    return _OcrLines(lines, certain / max(1, chars))
 
 
 def _load_engine(threads: int) -> "Engine":
@@ -137,7 +137,7 @@ def _load_engine(threads: int) -> "Engine":
         params={
             "Global.log_level": "critical",
             "Global.max_side_len": MAX_SIDE_PX,
-            # What is doubtful tells that the picture may be turned, so it is sorted out here.
+            # Doubtful results hint that the picture is turned, so they are sorted out here.
             "Global.text_score": 0.0,
             # Lines that stand on their head are a page that does.
             "Global.use_cls": False,

@@ -21,7 +21,7 @@ _ENCODINGS = {0: "cp1252", 1200: "utf-16-le", 10000: "mac-roman", 65001: "utf-8"
 _FIRST_SET = 44
 _MAX_PROPERTIES = 100
 _TITLE_BYTES = 1000
-# What olefile raises for damaged files beside its own errors, which are OSErrors.
+# olefile raises these for damaged files, beside its own errors, which are OSErrors.
 _DAMAGE = (OSError, struct.error, IndexError, ValueError, TypeError, AttributeError, RecursionError)
 
 
@@ -62,7 +62,7 @@ class Container:
 
 
 def _property(stream: bytes, wanted: int) -> bytes:
-    """What is stored under the number of a property, from behind its type on; b"" if nothing."""
+    """The value of the property with this number, without its type; b"" if there is none."""
     (start,) = struct.unpack_from("<I", stream, _FIRST_SET)
     _, count = struct.unpack_from("<II", stream, start)
     for index in range(min(count, _MAX_PROPERTIES)):

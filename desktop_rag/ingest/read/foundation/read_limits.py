@@ -1,4 +1,4 @@
-"""What a reader may give at most, why it may give nothing, and the page a person wants to see.
+"""Limits on the result of a reader, reasons for having none, and the request for a page view.
 
 Plain values: the parser process keeps them, its parent checks them again.
 """

@@ -37,7 +37,7 @@ class Line:
 
     @property
     def height(self) -> float:
-        """How high the box is."""
+        """The height of the box."""
         return self.bottom - self.top
 
 
@@ -48,7 +48,7 @@ def in_reading_order(lines: Sequence[Line]) -> str:
 
 
 def _columns(lines: list[Line], depth: int) -> list[list[Line]]:
-    """Blocks of one column each. What runs across a gutter parts what is above and below it."""
+    """Blocks of one column each. A line across a gutter separates the columns above and below."""
     gutter = _gutter(lines) if depth < _MAX_COLUMNS else None
     if gutter is None:
         return [lines] if lines else []
@@ -66,7 +66,7 @@ def _columns(lines: list[Line], depth: int) -> list[list[Line]]:
 
 
 def _gutter(lines: list[Line]) -> float | None:
-    """Where (from the left) there is prose on both sides and few lines run across."""
+    """The position (from the left) with prose on both sides and few lines across."""
     if len(lines) < 2 * _MIN_PROSE_LINES:
         return None
     gap = _GUTTER * median(line.height for line in lines)
@@ -100,7 +100,7 @@ def _is_prose(lines: list[Line]) -> bool:
 
 
 def _paragraphs(block: list[Line]) -> list[str]:
-    """The rows from top to bottom; wide gaps between them part paragraphs."""
+    """The rows from top to bottom; wide gaps between them separate paragraphs."""
     rows = _rows(block)
     gap = _BLOCK_GAP * median(line.height for line in block)
     paragraphs: list[list[str]] = [[_joined(rows[0])]]

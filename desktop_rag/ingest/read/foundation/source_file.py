@@ -1,4 +1,4 @@
-"""A file as the readers get it, and how a reader says that it has nothing to give.
+"""The file given to a reader, and the exception for a file without readable text.
 
 Runs in the parser process.
 """
@@ -12,7 +12,7 @@ from desktop_rag.ingest.read.foundation.read_limits import Reason
 
 
 class Unreadable(Exception):  # noqa: N818  it is about the file, not about an error of ours
-    """The file has no text for us. `title` and `hint` are shown to the person."""
+    """The file has no readable text. `title` and `hint` are shown to the person."""
 
     def __init__(self, reason: Reason, title: str, hint: str = "") -> None:
         super().__init__(title)

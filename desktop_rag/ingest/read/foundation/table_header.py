@@ -1,4 +1,4 @@
-"""Which row of a table is its header. Pure; runs in the parser process.
+"""Finds the header row of a table. Pure; runs in the parser process.
 
 A wrong header does more harm than a missing one, so whatever is unsure is none.
 """
@@ -22,7 +22,7 @@ _YEAR = re.compile(r"(?:19|20)\d\d")
 
 
 def header_row(rows: Sequence[Sequence[str]]) -> int | None:
-    """The index of the header among the first rows of a table, None if there is none for sure."""
+    """The index of the header among the first rows of a table, None if that is uncertain."""
     width = max((_filled(row) for row in rows), default=0)
     if width < _MIN_COLUMNS:
         return None
@@ -50,7 +50,7 @@ def _is_header(row: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
 
 
 def _is_name(cell: str, below: Sequence[str]) -> bool:
-    """Whether a cell may name its column: short, no value, not found in the column again."""
+    """True when a cell may name its column: short, no value, not repeated in the column."""
     if len(cell) > _MAX_CELL_CHARS or cell in below:
         return False
     if _YEAR.fullmatch(cell):
@@ -59,7 +59,7 @@ def _is_name(cell: str, below: Sequence[str]) -> bool:
 
 
 def _differs(cell: str, below: Sequence[str]) -> bool:
-    """Whether what stands below is plainly of another kind than the cell."""
+    """True when the cells below are plainly of another kind."""
     if not below:
         return False
     values = sum(1 for other in below if _is_value(other))

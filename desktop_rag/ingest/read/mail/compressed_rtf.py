@@ -7,7 +7,7 @@ import struct
 
 _HEADER = struct.Struct("<IIII")
 _COMPRESSED, _PLAIN = 0x75465A4C, 0x414C454D
-# What the window is filled with at the beginning.
+# The initial content of the window.
 _FIRST = (
     b"{\\rtf1\\ansi\\mac\\deff0\\deftab720{\\fonttbl;}{\\f0\\fnil \\froman \\fswiss \\fmodern "
     b"\\fscript \\fdecor MS Sans SerifSymbolArialTimes New RomanCourier{\\colortbl\\red0\\green0"

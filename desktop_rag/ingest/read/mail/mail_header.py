@@ -33,7 +33,7 @@ class BoundedHeaders(Compat32):
 
 
 def repair(message: Message) -> None:
-    """Decode what stands in the header as bytes of another encoding; the library gives it up."""
+    """Decode raw bytes of other encodings in the header, which the library does not."""
     damaged = [
         (name, value)
         for name, value in message.raw_items()
@@ -48,7 +48,7 @@ def repair(message: Message) -> None:
 
 
 def field(message: Message, name: str) -> str:
-    """A field in plain words, "" if it is missing, as it stands if its encoding is a mystery."""
+    """A field decoded, "" if it is missing, as it stands if its encoding is unknown."""
     value = str(message.get(name, ""))
     if "=?" not in value:
         return value

@@ -24,7 +24,7 @@ from desktop_rag.ingest.read.markup import web_page
 _HEADER_FIELDS = ("From", "To", "Cc", "Date", "Subject")
 _MAX_PARTS = 2000
 _MAX_REPORT_CHARS = 20_000
-# What a mail server says about a message; all of it is fields.
+# A mail server's report about a message; all of it is fields.
 _REPORTS = {
     "message/delivery-status", "message/disposition-notification", "message/feedback-report",
 }  # fmt: skip
@@ -37,7 +37,7 @@ _SUFFIXES = {
 # A plain text this short may only say that there is a page, which then has this much more.
 _STUB_CHARS = 300
 _MORE_THAN_STUB = 4
-# What a damaged message makes the library raise.
+# The library raises these for a damaged message.
 _DAMAGE = (LookupError, ValueError, TypeError, AttributeError, AssertionError, binascii.Error)
 
 
@@ -50,10 +50,10 @@ class _Leaf:
 
 
 class MailMessage:
-    """A message that was taken apart."""
+    """A message, parsed into its parts."""
 
     def __init__(self, data: bytes) -> None:
-        """Raises Unreadable for one that is nested without end."""
+        """Raises Unreadable for one that is nested too deep."""
         try:
             self._message = email.message_from_bytes(data, policy=BoundedHeaders())
         except RecursionError as exc:
@@ -103,7 +103,7 @@ class MailMessage:
 
 
 def _worse_form(choice: int, found: list[tuple[_Leaf, str]]) -> str:
-    """The type of the parts that say no more than others of the same choice."""
+    """The content type of the poorer alternative of the same text."""
     texts = {"text/plain": "", "text/html": ""}
     for leaf, text in found:
         kind = leaf.part.get_content_type()
@@ -141,7 +141,7 @@ def _leaves(message: Message) -> Iterator[_Leaf]:
 
 
 def _is_text(part: Message) -> bool:
-    """Whether a reader sees it as part of the message."""
+    """True when a mail program shows it as part of the message."""
     if part.get_content_type() in _REPORTS:
         return True
     # Where the border between the parts was never named, what came is one text.
@@ -205,7 +205,7 @@ def _attach(part: Message, draft: DocumentDraft, prefix: str, number: int) -> No
 
 
 def _is_inline_picture(part: Message) -> bool:
-    """A logo in the text of a page says nothing."""
+    """True for a picture inside the body, such as a logo."""
     is_placed = bool(part.get("Content-ID")) and part.get_content_disposition() != "attachment"
     return part.get_content_maintype() == "image" and is_placed
 

@@ -32,7 +32,7 @@ def read(source: SourceFile, draft: DocumentDraft) -> str:
 
 
 def _write_body(item: OutlookItem, source: SourceFile, draft: DocumentDraft) -> None:
-    """The form that says most with the least around it."""
+    """Write the body in the form with the most text and the least markup."""
     body = item.body().strip()
     if body:
         draft.add(body)

@@ -148,7 +148,7 @@ class OutlookItem:
             return b""
 
     def attachments(self) -> Iterator[Attached]:
-        """What is attached, in its order."""
+        """The attached files, in order."""
         page = self.page()
         for storage in self._storages("__attach_version1.0_#"):
             path = (*self._path, storage)

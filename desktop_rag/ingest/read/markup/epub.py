@@ -22,7 +22,7 @@ _CONTAINER = "META-INF/container.xml"
 _ENCRYPTION = "META-INF/encryption.xml"
 _HEADING = re.compile(r"<h[1-6]\b", re.IGNORECASE)
 _MAX_CHAPTERS = 5000
-# What entries that are cut short or altered make the library raise.
+# The library raises these for entries that are cut short or altered.
 _DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError)
 
 
@@ -107,7 +107,7 @@ class _Book:
         return posixpath.normpath(posixpath.join("/", base, path)).lstrip("/")
 
     def _refuse_protected(self) -> None:
-        """Mangled fonts do no harm; chapters that are encrypted do."""
+        """Raise Unreadable for encrypted chapters; obfuscated fonts are harmless."""
         names = {attribute(item, "URI") for item in _all(self._xml(_ENCRYPTION),
                                                          "CipherReference")}  # fmt: skip
         chapters = {self._name(attribute(item, "href")) for item in self._items.values()

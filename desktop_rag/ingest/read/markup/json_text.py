@@ -14,7 +14,7 @@ from desktop_rag.ingest.read.markup import plain_text
 # One screen of text; below it, or with lines shorter than this, it stays as it is.
 _SCREEN_CHARS = 2000
 _MAX_LINE_CHARS = 300
-# What is larger takes seconds to break, and nobody reads it.
+# A larger file takes seconds to break, and nobody reads it.
 _MAX_BROKEN_CHARS = 20_000_000
 # A list of numbers or words runs on to about this width.
 _LIST_LINE_CHARS = 80
@@ -41,7 +41,7 @@ def read(source: SourceFile, draft: DocumentDraft) -> str:
 
 
 def _is_dense(text: str) -> bool:
-    """Whether it has too few line ends to be read by lines."""
+    """True when the text has too few line ends to be read by lines."""
     if not _SCREEN_CHARS < len(text) <= _MAX_BROKEN_CHARS:
         return False
     return len(text) > _MAX_LINE_CHARS * (text.count("\n") + 1)

@@ -1,6 +1,6 @@
-"""Pages of the web: the main text without menus and footers, as Markdown with its headings.
+"""Web pages: the main text without menus and footers, as Markdown with its headings.
 
-trafilatura finds it; where it keeps too little of what the page shows, all of the page is taken.
+trafilatura finds it; where it keeps too little of the visible text, the whole page is taken.
 Runs in the parser process, on bytes the app fetched.
 """
 
@@ -57,7 +57,7 @@ def _main_text(data: bytes, page: ParsedDocument) -> tuple[str, _Headings]:
 
 
 def _extracted(data: bytes, *, is_greedy: bool) -> str:
-    """What trafilatura takes for the main text; nothing if it finds none or fails."""
+    """The main text as trafilatura finds it; empty if it finds none or fails."""
     import trafilatura
 
     # It remarks on every page it finds odd.

@@ -87,7 +87,7 @@ def _level(cell: dict[str, Any]) -> int:
 
 
 def _outputs(cell: dict[str, Any]) -> str:
-    """What the cell printed or evaluated to, as far as it is text; a bounded part of it."""
+    """The text that the cell printed or evaluated to, cut to a limit."""
     pieces: list[str] = []
     for output in _dicts(cell.get("outputs")):
         rich = output.get("data")
@@ -99,7 +99,7 @@ def _outputs(cell: dict[str, Any]) -> str:
 
 
 def _error(output: dict[str, Any]) -> str:
-    """What went wrong; where in the code it did is in the traceback, which is left out."""
+    """The message of an error, without its traceback."""
     return ": ".join(filter(None, map(_joined, (output.get("ename"), output.get("evalue")))))
 
 

@@ -57,7 +57,7 @@ def _with_headings(
 
 
 def line_offsets(text: str) -> list[int]:
-    """Where each line begins."""
+    """The offset of each line."""
     offsets = [0]
     end = text.find("\n")
     while end >= 0:

@@ -165,7 +165,7 @@ class _Page:
 
     @property
     def _is_inline(self) -> bool:
-        """Whether blocks make no lines here: a heading and a table row are one line."""
+        """True where blocks make no lines: a heading and a table row are one line."""
         return self._is_in_cell or self._heading_pieces is not None
 
     def _is_hidden(self, tag: str, attributes: Mapping[str, str]) -> bool:
@@ -273,7 +273,7 @@ class _Page:
 
 
 class _Pending:
-    """What stands between the last text and the next."""
+    """The gap between the last text and the next."""
 
     def __init__(self) -> None:
         self.breaks = 0
@@ -282,7 +282,7 @@ class _Pending:
         self.prefix = ""
 
     def need(self, breaks: int) -> None:
-        """At least so many line ends."""
+        """Ask for at least this many line ends before the next text."""
         self.breaks = max(self.breaks, breaks)
 
     def take(self, *, is_first: bool) -> tuple[str, str]:

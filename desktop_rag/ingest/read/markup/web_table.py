@@ -10,7 +10,7 @@ from desktop_rag.ingest.read.foundation.table_header import SAMPLE_ROWS, header_
 
 CELL_BORDER = " | "
 CELLS = {"td", "th"}
-# What shows that a table cell is a part of the page.
+# Elements that show that a table cell is part of the page layout.
 _NOT_IN_CELLS = {"table", "h1", "h2", "h3", "h4", "h5", "h6", "pre", "hr", "form"}
 _MAX_CELL_PARAGRAPHS = 5
 _MAX_HEADER_ROWS = 3
@@ -106,7 +106,7 @@ class HtmlTable:
         draft.add_table_header(self._ends[count - 1], header)
 
     def _named_rows(self) -> int:
-        """How many of the first rows consist of nothing but header cells."""
+        """The number of rows at the top that have header cells only."""
         count = 0
         for row, named in zip(self._rows, self._named_cells, strict=True):
             if not row or named < len(row) or count == _MAX_HEADER_ROWS:

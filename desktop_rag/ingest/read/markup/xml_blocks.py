@@ -169,7 +169,7 @@ class _Walk:
             yield Block(block.text, block.line, block.gap, level, is_heading and is_title)
 
     def _entity_text(self, node: Node) -> str:
-        """What an entity stands for: a letter of HTML or a text that the file declares."""
+        """The text of an entity: a letter of HTML, or one that the file declares."""
         from lxml import etree
 
         if node.tag is not etree.Entity:
@@ -179,7 +179,7 @@ class _Walk:
 
 
 def _has_text_beside(node: Node) -> bool:
-    """Whether the element holds text and elements side by side."""
+    """True when the element holds text and elements side by side."""
     if len(node) == 0:
         return False
     texts = [node.text, *(child.tail for child in node)]

@@ -1,7 +1,7 @@
-"""XML: paragraphs and headings of what was written to be read, anything else as it stands.
+"""XML: paragraphs and headings of a document, the text as it stands of any other file.
 
-Whether a file is a document (JATS, DocBook, TEI, a patent, a feed) is told by how much of it is
-sentences. Entities are never resolved. Runs in the parser process.
+The share of sentences tells a document (JATS, DocBook, TEI, a patent, a feed) from machine data.
+Entities are never resolved. Runs in the parser process.
 """
 
 import html
@@ -83,7 +83,7 @@ def _numbered(match: re.Match[bytes]) -> bytes:
 
 
 def _is_document(root: Node, blocks: list[Block], size_bytes: int) -> bool:
-    """Whether it was written to be read, and not only by programs."""
+    """True when the file was written for people, not only for programs."""
     prose = sum(len(block.text) for block in blocks if _is_prose(block.text))
     if prose >= _MIN_PROSE_SHARE * size_bytes:
         return True

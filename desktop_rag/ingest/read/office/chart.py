@@ -52,7 +52,7 @@ def _points(element: Element | None) -> dict[int, str]:
 
 
 def _shown(text: str) -> str:
-    """A number without the digits that only a computer writes."""
+    """A number without the digits of floating-point noise."""
     try:
         return f"{float(text):.{_DIGITS}g}" if "." in text else text
     except ValueError:

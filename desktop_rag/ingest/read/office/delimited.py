@@ -42,7 +42,7 @@ def read(source: SourceFile, draft: DocumentDraft) -> str:
 
 
 def _has_runaway_quote(text: str, delimiter: str) -> bool:
-    """Whether a quote that is never closed makes a single cell of everything after it."""
+    """True when a quote that is never closed turns everything after it into a single cell."""
     if text.count('"') % 2 == 0:
         return False
     rows = csv.reader(io.StringIO(text), delimiter=delimiter)

@@ -184,7 +184,7 @@ def _write_slides(body: Element, draft: DocumentDraft) -> str:
 
 
 def _collect(container: Element, slide: Slide) -> None:
-    """What is drawn on a slide, in order."""
+    """The shapes on a slide, in order."""
     for part in children(container):
         name = local_name(part)
         kind = attribute(part, "class")

@@ -1,4 +1,4 @@
-"""What the styles of an OpenDocument text say: which paragraph is its title, which list counts.
+"""The styles of an OpenDocument text: the title paragraph, and the lists with numbers.
 
 Runs in the parser process.
 """
@@ -35,7 +35,7 @@ class OpenStyles:
                         self._numbered.add((name, int(number) - 1))
 
     def is_title(self, style: str) -> bool:
-        """Whether paragraphs of this style are the title of the document."""
+        """True when paragraphs of this style are the title of the document."""
         for _ in range(_MAX_DEPTH):
             if style == _TITLE:
                 return True
@@ -43,5 +43,5 @@ class OpenStyles:
         return False
 
     def is_numbered(self, list_style: str, level: int) -> bool:
-        """Whether the items of a list on this level (from 0) have numbers."""
+        """True when the items of a list on this level (from 0) have numbers."""
         return (list_style, level) in self._numbered

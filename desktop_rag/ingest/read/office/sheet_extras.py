@@ -1,4 +1,4 @@
-"""What stands on a sheet of an XLSX workbook beside its cells: comments, text boxes, chart titles.
+"""Text on an XLSX sheet beside its cells: comments, text boxes, chart titles.
 
 Runs in the parser process.
 """
@@ -49,7 +49,7 @@ def sheet_extras(archive: zipfile.ZipFile) -> dict[str, SheetExtras]:
 
 
 def said_by(author: str, time: str) -> str:
-    """Who made a comment and when, as far as it is known: ` by Jane, 2026-06-18`."""
+    """The author and date of a comment, as far as known: ` by Jane, 2026-06-18`."""
     said = f" by {author.strip()}" if author.strip() else ""
     return f"{said}, {time[:_DATE_CHARS]}" if time else said
 

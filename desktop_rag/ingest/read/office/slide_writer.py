@@ -1,4 +1,4 @@
-"""How a slide becomes text, whichever format it comes from: title, what is on it, notes, comments.
+"""Writes a slide of any format as text: title, blocks, notes, comments.
 
 Runs in the parser process.
 """
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, one_line
 
-# What programs call a presentation that nobody gave a name: "Slide 1" in many languages.
+# The name that programs give an untitled presentation: "Slide 1" in many languages.
 _NO_TITLE = re.compile(r"PowerPoint\b.*|\w+ 1", re.IGNORECASE)
 
 
@@ -21,7 +21,7 @@ def given_title(text: str) -> str:
 
 @dataclass(slots=True)
 class Slide:
-    """What a reader found on a slide. A block is a text box or a table, its lines joined."""
+    """The content of a slide. A block is a text box or a table, its lines joined."""
 
     title: str = ""
     blocks: list[str] = field(default_factory=list)

@@ -121,7 +121,7 @@ class _SlideReader:
 
 
 def _placeholder(shape: Element) -> str:
-    """What the layout has this shape for; `body` if it only says that it has it."""
+    """The role of a shape in the layout; `body` if the layout names none."""
     place = child(child(child(shape, "nvSpPr"), "nvPr"), "ph")
     return "" if place is None else attribute(place, "type") or "body"
 
@@ -162,7 +162,7 @@ def _texts(element: Element) -> Iterator[str]:
 
 
 def _rows(table: Element) -> Iterator[str]:
-    """A line for each row; what a merged cell says is said in each row and column it covers."""
+    """A line for each row; the text of a merged cell is repeated wherever it reaches."""
     above: list[str] = []
     for row in children(table):
         if local_name(row) != "tr":
@@ -183,7 +183,7 @@ def _rows(table: Element) -> Iterator[str]:
 
 
 def _notes(root: Element | None) -> list[str]:
-    """What is written on the page of notes, without its number and date."""
+    """The text of the notes page, without its number and date."""
     shapes = descendants(child(root, "cSld"), "sp")
     dropped = {*_FOOTERS, _NUMBER, "sldImg"}
     bodies = [child(shape, "txBody") for shape in shapes if _placeholder(shape) not in dropped]
@@ -205,7 +205,7 @@ def _comments(root: Element | None, authors: dict[str, str]) -> list[str]:
 
 
 def _authors(package: OfficePackage, main: str) -> dict[str, str]:
-    """Who comments: number → name, of either kind."""
+    """The authors of comments: number → name, of either kind."""
     return {
         attribute(author, "id"): attribute(author, "name")
         for kind in ("/commentAuthors", "/authors")

@@ -66,7 +66,7 @@ def _open(source: SourceFile) -> "CalamineWorkbook":
 
 @contextmanager
 def _refusing() -> Generator[None]:
-    """Says of a file what calamine says as an error, or as a panic of its native code."""
+    """Turn the errors of calamine, and panics of its native code, into Unreadable."""
     from python_calamine import CalamineError, PasswordError
 
     try:
@@ -83,7 +83,7 @@ def _refusing() -> Generator[None]:
 
 
 def _has_password(container: Container) -> bool:
-    """Whether the record that comes with a password is among the first of an old workbook."""
+    """True when an old workbook has, among its first records, the one of a password."""
     stream = container.stream("Workbook") or container.stream("Book") or b""
     position = 0
     for _ in range(_PASSWORD_RECORDS):

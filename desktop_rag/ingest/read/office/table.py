@@ -107,7 +107,7 @@ class RowWriter:
 
 
 def _is_below(header: Sequence[str], row: Sequence[str]) -> bool:
-    """Whether a row can go on under this header: as wide, with most of its cells under a name."""
+    """True when a row fits under this header: as wide, with most of its cells under a name."""
     filled = [index for index, cell in enumerate(row) if cell]
     named = sum(1 for index in filled if index < len(header) and header[index])
     return len(filled) > 1 and named == len(filled)

@@ -49,8 +49,8 @@ def read(source: SourceFile, draft: DocumentDraft) -> str:
 
 
 @dataclass(slots=True)
-class _Found:
-    """What is met inside a paragraph and does not belong to its text."""
+class _ParagraphExtras:
+    """Elements inside a paragraph that do not belong to its text."""
 
     boxes: list[Element] = field(default_factory=list)
     drawings: list[tuple[str, str]] = field(default_factory=list)
@@ -77,7 +77,7 @@ class _Reader:
         return self._blocks.title
 
     def read(self, document: Element) -> None:
-        """Everything, in the order in which a person meets it."""
+        """Write everything, in the order of reading."""
         self._write(document)
         # Notes that nothing refers to.
         for notes in self._notes.values():
@@ -114,7 +114,7 @@ class _Reader:
                 self._write(block)
 
     def _write_paragraph(self, paragraph: Element) -> None:
-        found = _Found()
+        found = _ParagraphExtras()
         text = "".join(_texts(paragraph, found)).strip()
         properties = child(paragraph, "pPr")
         level = self._styles.heading_level(properties)
@@ -129,7 +129,7 @@ class _Reader:
             self._blocks.add_paragraph(text)
         self._write_drawings(found)
 
-    def _write_drawings(self, found: _Found) -> None:
+    def _write_drawings(self, found: _ParagraphExtras) -> None:
         for box in found.boxes:
             self._write(box)
         for name, relation in found.drawings:
@@ -138,7 +138,7 @@ class _Reader:
                 lines = chart_lines(root) if name == "chart" else _paragraphs(root)
                 self._blocks.add_paragraph("\n".join(filter(None, lines)))
 
-    def _add_notes(self, found: _Found) -> None:
+    def _add_notes(self, found: _ParagraphExtras) -> None:
         """Each note and comment once, where it is first referred to."""
         for kind, number in found.notes:
             note = self._notes[_NOTE_PARTS[kind]].pop(number, None)
@@ -152,7 +152,7 @@ class _Reader:
     def _write_table(self, table: Element) -> None:
         self._blocks.end_table()
         for row in _parts(table, "tr"):
-            found = _Found()
+            found = _ParagraphExtras()
             cells = list(_parts(row, "tc"))
             paragraphs = [list(_paragraphs(cell, found)) for cell in cells]
             # One cell, or pages of text in a cell: a table made for layout.
@@ -168,7 +168,7 @@ class _Reader:
 
 
 def _skipped(row: Element) -> int:
-    """How many columns before the first cell of a row are left out."""
+    """The number of columns left out before the first cell of a row."""
     number = attribute(child(child(row, "trPr"), "gridBefore"))
     return min(int(number), 20) if number.isdecimal() else 0
 
@@ -182,7 +182,7 @@ def _comment(comment: Element) -> str:
     return f"[Comment{said}: {_joined(comment)}]"
 
 
-def _texts(element: Element, found: _Found) -> Iterator[str]:
+def _texts(element: Element, found: _ParagraphExtras) -> Iterator[str]:
     """The text of a paragraph piece by piece; what else is met on the way goes to `found`."""
     for part in children(element):
         name = local_name(part)
@@ -213,12 +213,12 @@ def _parts(element: Element, name: str) -> Iterator[Element]:
             yield from _parts(part, name)
 
 
-def _paragraphs(element: Element | None, found: _Found | None = None) -> Iterator[str]:
+def _paragraphs(element: Element | None, found: _ParagraphExtras | None = None) -> Iterator[str]:
     """The text of every paragraph inside, tables and text boxes included."""
     for part in children(element):
         name = local_name(part)
         if name == "p":
-            met = _Found()
+            met = _ParagraphExtras()
             yield "".join(_texts(part, met))
             for box in met.boxes:
                 yield from _paragraphs(box, found)

@@ -1,4 +1,4 @@
-"""What Word's paragraph styles and numbering say about a paragraph: heading, list item, number.
+"""The paragraph styles and numbering of Word: heading, list item, number.
 
 Runs in the parser process.
 """
@@ -101,7 +101,7 @@ class Numbering:
                 self._add(attribute(item, "numId"), item, shared, abstract.get(shared))
 
     def next_label(self, number: str, level: int) -> str:
-        """What stands before the next paragraph of this numbering: `2.1.`, `b)` or `-`."""
+        """The label of the next paragraph of this numbering: `2.1.`, `b)` or `-`."""
         style, text, start = self._levels.get((number, level), ("bullet", "", 1))
         counts = self._counts[self._counted_as.get(number, number)]
         counts[level] = counts.get(level, start - 1) + 1

@@ -17,7 +17,7 @@ from desktop_rag.ingest.read.old_office.old_slides_file import OldSlidesFile, Re
 
 # Which list of slides it is, by its instance.
 _SLIDES, _NOTES = 0, 2
-# What a text is for: title of a slide, or of a title slide.
+# Kinds of text: the title of a slide, or of a title slide.
 _TITLES = {0, 6}
 _TITLE_SLIDE = 6
 _OTHER = 4
@@ -29,7 +29,7 @@ _MAX_DEPTH = 40
 # Strings of headers and footers: the date, the header, the footer.
 _FOOTER_STRINGS = {0, 1, 2}
 _AUTHOR, _SAID = 0, 1
-# What stands for the number of a slide or a date.
+# Placeholders for the number of a slide or a date.
 _FIELDS = {"*", ""}
 # The characters that end a line without ending a paragraph, and that end a paragraph.
 _LINES = str.maketrans({"\x0b": "\n", "\r": "\n", "\xad": None})
@@ -53,7 +53,7 @@ class _Text:
 
 
 @dataclass(frozen=True, slots=True)
-class _Listed:
+class _ListedSlide:
     """A slide as the document lists it: its numbers, and the texts of its outline."""
 
     stored: int
@@ -87,13 +87,13 @@ class _Reader:
             for record in self._file.all_of(kinds.SLIDE):
                 yield self._slide(record, ())
 
-    def _list(self, found: Record) -> Iterator[_Listed]:
+    def _list(self, found: Record) -> Iterator[_ListedSlide]:
         stored, slide_id, texts = 0, 0, list[_Text]()
         kind = 0
         for item in self._file.children(found):
             if item.kind == kinds.SLIDE_PERSIST:
                 if stored:
-                    yield _Listed(stored, slide_id, texts)
+                    yield _ListedSlide(stored, slide_id, texts)
                 stored, slide_id = self._file.number(item, 0), self._file.number(item, 12)
                 texts = []
             elif item.kind == kinds.TEXT_HEADER:
@@ -102,7 +102,7 @@ class _Reader:
             elif item.kind in {kinds.TEXT_CHARS, kinds.TEXT_BYTES} and texts:
                 texts[-1] = _Text(kind, self._cleaned(item))
         if stored:
-            yield _Listed(stored, slide_id, texts)
+            yield _ListedSlide(stored, slide_id, texts)
 
     def _slide(self, record: Record | None, outline: Sequence[_Text]) -> Slide:
         slide = Slide()
@@ -161,7 +161,7 @@ class _Reader:
                 texts.append(_Text(kind, self._cleaned(item)))
 
     def _is_table(self, group: Record) -> bool:
-        """Whether the properties of a group have one that only tables have."""
+        """True when the properties of a group have one that only tables have."""
         first = next(self._file.children(group), None)
         for item in self._file.children(first):
             if item.kind == kinds.GROUP_PROPERTIES:

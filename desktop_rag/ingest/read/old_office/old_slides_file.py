@@ -54,7 +54,7 @@ class OldSlidesFile:
         self.document = self.object(document_id, DOCUMENT) or self._first(DOCUMENT)
 
     def object(self, number: int, kind: int) -> Record | None:
-        """The record that is stored under this number, if it is of this kind."""
+        """The record with this number, None if it is of another kind."""
         offset = self._offsets.get(number)
         record = None if offset is None else self._record(offset, len(self._stream))
         return record if record and record.kind == kind else None
@@ -93,7 +93,7 @@ class OldSlidesFile:
         return next(iter(self.all_of(kind)), None)
 
     def _find_objects(self, offset: int) -> tuple[dict[int, int], int]:
-        """Where each object is by its number, and the number of the document.
+        """The offset of each object by its number, and the number of the document.
 
         Saving appends an edit that names the objects it changed and the edit before it.
         """

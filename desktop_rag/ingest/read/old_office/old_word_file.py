@@ -84,7 +84,7 @@ class OldWordFile:
         self._styles = OldStyles(self._at(_STYLES))
 
     def text(self, part: str) -> tuple[int, str]:
-        """Where a part of the text begins, in characters, and the part.
+        """The offset of a part of the text, in characters, and the part.
 
         DELETED stands for characters that were deleted while changes were tracked.
         """
@@ -96,7 +96,7 @@ class OldWordFile:
         raise KeyError(part)
 
     def paragraph(self, position: int) -> Paragraph | None:
-        """What is said about the paragraph whose mark is at this character, None if nothing is."""
+        """The properties of the paragraph whose mark is at this character, None without any."""
         if self._is_old or not self._runs:
             return None
         index = bisect_right(self._piece_starts, position) - 1
@@ -114,7 +114,7 @@ class OldWordFile:
         return list(struct.unpack_from(f"<{count + 1}I", data)) if count else []
 
     def _at(self, index: int) -> bytes:
-        """What the header's pair with this number points to."""
+        """The bytes that the header's pair with this number points to."""
         place = _PAIRS + 8 * index
         if self._is_old or place + 8 > len(self._stream):
             return b""

@@ -1,4 +1,4 @@
-"""What Word 97-2003 says about a paragraph: its heading level, and whether it is in a table.
+"""The properties of a Word 97-2003 paragraph: its heading level, and if it is in a table.
 
 Runs in the parser process.
 """
@@ -43,7 +43,7 @@ class OldStyles:
         # Number of a style → (number of the built-in style it is, style it is based on).
         self._styles: list[tuple[int, int]] = []
         self._known: dict[bytes, Paragraph] = {}
-        # What a damaged one still says is enough.
+        # The readable part of a damaged one is enough.
         with suppress(struct.error):
             self._read(sheet)
 
@@ -62,7 +62,7 @@ class OldStyles:
             position += size + size % 2
 
     def paragraph(self, properties: bytes) -> Paragraph:
-        """What the properties of a paragraph say, its style's number first."""
+        """Read the properties of a paragraph, the number of its style first."""
         if properties not in self._known:
             self._known[properties] = self._described(properties)
         return self._known[properties]

@@ -150,7 +150,7 @@ class _Reader:
             if 0 < code <= _MAX_CODE:
                 self._write(chr(code))
             self._to_skip = self._state.fallback_chars
-        elif not self._take_look(word, number):
+        elif not self._take_formatting(word, number):
             self._take_border(word)
 
     def _take_destination(self, word: str) -> None:
@@ -171,7 +171,7 @@ class _Reader:
             state.is_entered = state.is_entered or word in ENTERED
 
     def _may_open(self, word: str) -> bool:
-        """Inside of what is skipped only the title and text boxes are looked for."""
+        """Inside a skipped group only the title and text boxes are read."""
         if word == "title":
             return self._state.is_entered
         is_box = self._state.is_entered and FLOWS[word] == "box"
@@ -192,8 +192,8 @@ class _Reader:
         elif word == "outlinelevel":
             self._style = replace(self._style, outline=number)
 
-    def _take_look(self, word: str, number: int | None) -> bool:
-        """Words that say how text looks; whether this is one of them."""
+    def _take_formatting(self, word: str, number: int | None) -> bool:
+        """Take a formatting word; True when the token was one."""
         match word:
             case "f":
                 self._state.font = number or 0

@@ -1,4 +1,4 @@
-"""What the control words of Rich Text mean, and what a group of it inherits.
+"""The meaning of the control words of Rich Text, and the state that a group inherits.
 
 Runs in the parser process.
 """
@@ -39,7 +39,7 @@ class Flow:
     pieces: list[str] = field(default_factory=list)
 
     def text(self) -> str:
-        """What was written, with halves of characters put together."""
+        """The text so far, with halves of characters put together."""
         joined = "".join(self.pieces)
         whole = joined.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
         return whole.replace("\ufeff", "")
@@ -47,7 +47,7 @@ class Flow:
 
 @dataclass(frozen=True, slots=True)
 class RtfParagraphState:
-    """What is said about the paragraph that is being written."""
+    """Properties of the paragraph that is being written."""
 
     style: int = 0
     outline: int | None = None
@@ -57,7 +57,7 @@ class RtfParagraphState:
 
 @dataclass(slots=True)
 class State:
-    """What a group inherits and what ends with it."""
+    """The state that a group inherits and that ends with it."""
 
     flow: Flow
     is_skipped: bool = False

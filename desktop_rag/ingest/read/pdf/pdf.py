@@ -54,7 +54,7 @@ def read(source: SourceFile, draft: DocumentDraft) -> str:
 
 
 def read_with_pypdf(source: SourceFile, draft: DocumentDraft) -> str:
-    """Fill the draft without native code: slower, and forgiving."""
+    """Fill the draft without native code: slower, and tolerant of damage."""
     import pypdf
     from pypdf.errors import FileNotDecryptedError
 
@@ -112,7 +112,7 @@ def _pypdf_title(reader: "PdfReader") -> str:
 
 
 def _collected(draft: DocumentDraft, found: Iterator[PageText]) -> list[PageText]:
-    """The pages until there is more than enough text. Raises Unreadable if there is none."""
+    """Pages up to the limit of text. Raises Unreadable if there is none."""
     pages: list[PageText] = []
     chars = 0
     for page in found:
@@ -143,11 +143,11 @@ def _warn(draft: DocumentDraft, pages: list[PageText]) -> None:
     if failed := _numbers(pages, {PageState.FAILED}):
         draft.warn(f"Pages that can't be read: {failed}.")
     if garbled := _numbers(pages, {PageState.GARBLED}):
-        draft.warn(f"Pages whose text is unreadable signs only: {garbled}.")
+        draft.warn(f"Pages whose text is unreadable: {garbled}.")
     if pictures := _numbers(pages, {PageState.PICTURE}):
         draft.warn(f"Pages without text that may be scanned pictures: {pictures}.")
         if draft.ocr is not None and draft.ocr.is_spent:
-            draft.warn("No more than so many pictures are read in one file.")
+            draft.warn("The file has more pictures than are read.")
         elif draft.ocr is None or not draft.ocr.is_installed:
             draft.warn(OCR_HINT)
     if read_pages := _numbers(pages, {PageState.READ}):

@@ -29,7 +29,7 @@ _PLAIN = str.maketrans({"\r": " ", "\n": " ", "\ufffe": "-", "\u00ad": "-"})
 
 
 def view_page(source: SourceFile, wish: PageViewRequest) -> PageView:
-    """Render the page. Raises Unreadable if there is no such page to be had."""
+    """Render the page. Raises Unreadable if there is no such page."""
     import pypdfium2
 
     try:

@@ -32,14 +32,14 @@ _MAX_FORM_DEPTH = 5
 _MIN_SEGMENTS = 60
 _MAX_FAILED_IN_A_ROW = 2000
 _MAX_ATTACHED_BYTES = 200_000_000
-# What stands for a glyph whose meaning the file does not tell.
+# The character for a glyph whose meaning the file does not tell.
 _MEANINGLESS = re.compile("[\ufffd\ue000-\uf8ff\x01-\x08\x0e-\x1f]")
 _POINTS_PER_INCH = 72
 _OCR_DPI = 200
 
 
 class PageState(Enum):
-    """What could be had from a page."""
+    """The outcome of reading a page."""
 
     TEXT = "text"
     BLANK = "blank"
@@ -92,14 +92,14 @@ def load_page(document: "PdfDocument", index: int, draft: DocumentDraft | None =
 
     page = document[index]
     if _has_fields(page, draft) and pdfium.FPDFPage_Flatten(page, pdfium.FLAT_NORMALDISPLAY):
-        # What is filled in is part of the page from now on, once it is loaded again.
+        # Form values become part of the page once it is loaded again.
         page.close()
         page = document[index]
     return page
 
 
 def raw_text(text_page: "PdfTextPage") -> str:
-    """The text that PDFium has, as long as PDFium has it."""
+    """The text that PDFium extracts, its length unchanged."""
     # Not get_text_bounded: that loses line breaks, and with them borders of words.
     return in_written_order(text_page, text_page.get_text_range())
 
@@ -138,7 +138,7 @@ def _state(page: "PdfPage", text: str) -> PageState:
 
 
 def _is_drawn_on(page: "PdfPage") -> bool:
-    """Whether the page has a picture, or lines that may well be the outlines of letters."""
+    """True when the page has a picture, or lines that may be the outlines of letters."""
     import pypdfium2.raw as pdfium
 
     objects = (
@@ -156,7 +156,7 @@ def _is_drawn_on(page: "PdfPage") -> bool:
 
 
 def _flat(objects: Iterable[Any], depth: int) -> Iterator[Any]:
-    """What stands on a page, with what is inside the things that are drawn as a whole."""
+    """The objects on a page, with those inside groups."""
     import pypdfium2.raw as pdfium
 
     for item in objects:
@@ -202,7 +202,7 @@ def _label(document: "PdfDocument", index: int) -> str:
 
 
 def _has_fields(page: "PdfPage", draft: DocumentDraft | None) -> bool:
-    """Whether the page has form fields or typed notes, which hold text of their own."""
+    """True when the page has form fields or typed notes, which hold text of their own."""
     import pypdfium2.raw as pdfium
 
     found = False

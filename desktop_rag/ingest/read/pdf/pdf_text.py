@@ -20,16 +20,16 @@ _MIN_TITLE_CHARS = 3
 
 
 def find_line(page: str, title: str) -> int | None:
-    """Where the page has the title as its own line or lines; elsewhere it is no heading for us."""
+    """The offset at which the title stands on lines of its own, None without such a place."""
     words = r"\s+".join(re.escape(word) for word in title.split())
     found = re.search(rf"^[ \t]*{words}[ \t]*$", page, re.MULTILINE | re.IGNORECASE)
     return found.start() if found else None
 
 
 def joined_words(pages: list[str]) -> list[str]:
-    """Words broken at a line's end put together, or their hyphen put back where it belongs.
+    """Join words that are broken at the end of a line, or keep their hyphen where it belongs.
 
-    The rest of the document knows: `touch-based` stays if it, or `touch` and `based`, stand there.
+    The rest of the document decides: `touch-based` stays if it, or `touch` and `based`, occur.
     """
     if not any(_JOINT.search(text) for text in pages):
         return pages
@@ -48,7 +48,7 @@ def joined_words(pages: list[str]) -> list[str]:
 
 
 def sensible_title(title: str) -> str:
-    """The title if a person may have written it, otherwise nothing."""
+    """The title, or nothing if a program made it up."""
     title = _APPLICATION.sub("", one_line(title))
     if len(title) < _MIN_TITLE_CHARS or _MACHINE_MADE.match(title):
         return ""

@@ -75,7 +75,7 @@ def test_signs_without_meaning_are_no_text() -> None:
     pages = joined([make_pdf(["words"]), make_garbled(20)])
     document = parse("a.pdf", pages)
     assert document.text.strip() == "words"
-    assert document.warnings == ("Pages whose text is unreadable signs only: 2.",)
+    assert document.warnings == ("Pages whose text is unreadable: 2.",)
     with pytest.raises(Unreadable) as caught:
         parse("a.pdf", make_garbled(20))
     assert caught.value.reason == "no text"
