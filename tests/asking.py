@@ -16,7 +16,7 @@ def events_of(
 
 
 def ask(services: Services, question: str, *attachments: Attachment, **where: str) -> Message:
-    """The answer as it is stored."""
+    """The stored answer."""
     return answer_of(events_of(services, question, *attachments, **where))
 
 

@@ -1,9 +1,9 @@
-"""Looks through every widget that exists for foreign text that Qt would take for HTML.
+"""Searches all widgets for untrusted text that Qt would treat as HTML.
 
     assert markup_risks(MARK) == []
-    assert "QLabel" in kinds_that_show(MARK)   # so that the first line was worth something
+    assert "QLabel" in kinds_that_show(MARK)   # proves that the mark is on screen
 
-Qt guesses: a label, a tooltip or a message box with a tag in it reads the files that it names.
+Qt guesses: a label, tooltip or message box with a tag in it loads the files it names.
 """
 
 from collections.abc import Iterator

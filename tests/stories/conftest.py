@@ -1,4 +1,4 @@
-"""The real window over real services, and a person who uses it: sees texts, clicks, types."""
+"""The real window over real services, and a person who reads, clicks and types in it."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -36,7 +36,7 @@ _WAIT_MS = 20_000
 
 
 class Person:
-    """Does with the window what a person does, and waits as long as a person would."""
+    """Uses the window as a person does, waiting for its reactions."""
 
     def __init__(self, opened: WindowApp, qtbot: QtBot) -> None:
         self.app = opened
@@ -44,7 +44,7 @@ class Person:
         self._qtbot = qtbot
         self._is_gone = False
 
-    # --- seeing --------------------------------------------------------------------------
+    # --- reading -------------------------------------------------------------------------
 
     def sees(self, text: str) -> None:
         """Wait until the text is on the screen."""
@@ -61,36 +61,36 @@ class Person:
         """Every visible text of the window."""
         return "\n".join(_texts(self.window))
 
-    # --- doing ---------------------------------------------------------------------------
+    # --- acting --------------------------------------------------------------------------
 
     def presses(self, keys: str) -> None:
         """Press a combination such as `Ctrl+2`."""
         QTest.keySequence(self.window, keys)
 
     def clicks(self, name: str) -> None:
-        """Click the visible, enabled button of this text or accessible name."""
+        """Click the visible, enabled button with this text or accessible name."""
         self._qtbot.waitUntil(lambda: self._button(name) is not None, timeout=_WAIT_MS)
         button = self._button(name)
         assert button is not None
         QTest.mouseClick(button, Qt.MouseButton.LeftButton)
 
     def types(self, name: str, text: str) -> None:
-        """Write into the field of this accessible name."""
+        """Type into the field with this accessible name."""
         field = self.field(name)
         field.setFocus()
         QTest.keyClicks(field, text)
 
     def asks(self, question: str) -> None:
-        """Write a question and press Enter."""
+        """Type a question and press Enter."""
         self.types("Question", question)
         QTest.keyClick(self.field("Question"), Qt.Key.Key_Return)
 
     def drops(self, *paths: Path) -> None:
-        """Drop files or folders onto the library page, and agree to what a folder would bring."""
+        """Drop files or folders onto the library page, and confirm the folder dialog."""
         self.lets_go_of(*paths)
         if len(paths) == 1 and paths[0].is_dir():
             self.clicks("Add folder")
-            # The desktop would give the focus back.
+            # A desktop would restore the focus.
             self.window.activateWindow()
             self.waits_until(self.window.isActiveWindow)
 
@@ -102,7 +102,7 @@ class Person:
         action, button = Qt.DropAction.CopyAction, Qt.MouseButton.LeftButton
         no_keys = Qt.KeyboardModifier.NoModifier
         event = QDropEvent(QPointF(100, 100), action, data, button, no_keys)
-        # Qt routes a real drop by its drag manager, which only the desktop can drive.
+        # A real drop goes through Qt's drag manager, which only the desktop can drive.
         self.window.library_page.dropEvent(event)
 
     def clicks_citation(self, n: int) -> None:
@@ -112,7 +112,7 @@ class Person:
         QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=place)
 
     def closes_the_window(self) -> None:
-        """Close the window, once, and wait until everything under it has ended."""
+        """Close the window and wait until all services have stopped."""
         if self._is_gone:
             return
         self._is_gone = True
@@ -123,29 +123,29 @@ class Person:
         QApplication.processEvents()
 
     def field(self, name: str) -> QWidget:
-        """The visible field of this accessible name."""
+        """The visible field with this accessible name."""
         kinds = (QLineEdit, QPlainTextEdit, QTextEdit, QComboBox)
         fields = [w for kind in kinds for w in self.window.findChildren(kind)]
         return next(w for w in fields if w.isVisible() and w.accessibleName() == name)
 
     def rows(self, name: str) -> list[list[str]]:
-        """The cells of the visible list or table of this accessible name."""
+        """The cells of the visible list or table with this accessible name."""
         model = self._view(name).model()
         at = [(r, range(model.columnCount())) for r in range(model.rowCount())]
         return [[str(model.index(row, c).data() or "") for c in columns] for row, columns in at]
 
     def opens_row(self, name: str, row: int) -> None:
-        """Click a row of the list of this accessible name."""
+        """Click a row of the list with this accessible name."""
         view = self._view(name)
         place = view.visualRect(view.model().index(row, 0)).center()
         QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=place)
 
     def waits_until(self, is_so: Callable[[], bool]) -> None:
-        """Wait until something is so."""
+        """Wait until a condition holds."""
         self._qtbot.waitUntil(is_so, timeout=_WAIT_MS)
 
     def _places_of(self, n: int) -> Iterator[tuple[SegmentView, QPoint]]:
-        """Where the pills of source n are painted."""
+        """The rectangles of the pills of source n."""
         for view in self.window.findChildren(SegmentView):
             cursor = QTextCursor(view.document())
             while view.isVisible() and not cursor.atEnd():
@@ -179,7 +179,7 @@ def _texts(window: QWidget) -> Iterator[str]:
 
 @pytest.fixture
 def open_window(home: Home, qtbot: QtBot) -> Iterator[Callable[[], Person]]:
-    """Starts the app, as often as the story does; closes what is still open at its end."""
+    """Starts the app any number of times, and closes what is open at the end of the story."""
     people: list[Person] = []
 
     def start() -> Person:
@@ -196,7 +196,7 @@ def open_window(home: Home, qtbot: QtBot) -> Iterator[Callable[[], Person]]:
 
 @pytest.fixture(autouse=True)
 def nothing_flashes(qapp: QApplication) -> Iterator[None]:
-    """No part of a window is ever shown as a window of its own."""
+    """Fail if a part of the window is ever shown as a separate window."""
     strays = StrayWindows()
     qapp.installEventFilter(strays)
     yield
@@ -206,7 +206,7 @@ def nothing_flashes(qapp: QApplication) -> Iterator[None]:
 
 @pytest.fixture
 def person(open_window: Callable[[], Person]) -> Person:
-    """Somebody in front of a window that has just been opened for the first time."""
+    """A person in front of a window opened for the first time."""
     return open_window()
 
 

@@ -1,4 +1,4 @@
-"""Attaching a lease and a photo to a chat: read at once, asked about, cited, taken away again."""
+"""A lease and a photo are attached to a chat: read, asked about, cited and removed."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -34,12 +34,12 @@ def page_of(person: Person) -> ChatPage:
 
 
 def drop(person: Person, *paths: Path) -> None:
-    """Let go of files over the chat."""
+    """Drop files onto the chat."""
     page = page_of(person)
     data = files(*paths)
     buttons, keys = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
     action = Qt.DropAction.CopyAction
-    # Qt routes a real drop by its drag manager, which only the desktop can drive.
+    # A real drop goes through Qt's drag manager, which only the desktop can drive.
     QApplication.sendEvent(page, QDragEnterEvent(QPoint(9, 9), action, data, buttons, keys))
     QApplication.sendEvent(page, QDropEvent(QPointF(9, 9), action, data, buttons, keys))
 
@@ -51,7 +51,7 @@ def files(*paths: Path) -> QMimeData:
 
 
 def paste(person: Person, data: QMimeData) -> None:
-    """As with Ctrl+V; there is one clipboard for all tests that run at once."""
+    """Paste without the clipboard, which parallel tests share."""
     field = person.field("Question")
     field.insertFromMimeData(data)  # type: ignore[attr-defined]
 

@@ -1,4 +1,4 @@
-"""A question about a table is answered by a query: it is shown, cited by its cells, and kept."""
+"""A question about a table is answered by a query, which is shown, cited by cell and stored."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -43,7 +43,7 @@ def test_a_sum_over_a_sheet(
     person.sees("They brought 5050 pounds in all")
     person.sees("cells B2:B101")
     assert QUERY not in person.screen(), "it is folded until it is wanted"
-    person.clicks("Computed by a query")
+    person.clicks("Calculated with a query")
     person.sees(QUERY)
     person.clicks_citation(1)
     person.sees("Result of a query over 100 rows, cells A2:B101:\npounds\n5050")
@@ -52,5 +52,5 @@ def test_a_sum_over_a_sheet(
     again.waits_until(lambda: len(again.rows("Chats")) == 1)
     again.opens_row("Chats", 0)
     again.sees("They brought 5050 pounds in all")
-    again.clicks("Computed by a query")
+    again.clicks("Calculated with a query")
     again.sees(QUERY)

@@ -1,4 +1,4 @@
-"""A newcomer drops a folder onto the window and asks, with no endpoint at all."""
+"""A new user drops a folder onto the window and asks, without an endpoint."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""An assistant is made, answers in its way, and is there again after a restart."""
+"""An assistant is created, answers by its instructions, and is kept after a restart."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +14,7 @@ from tests.stories.conftest import Person
 
 QUESTION = "When is the lamp lit?"
 WISHES = "Answer like a pirate."
-FROM_THE_MODEL = "Not from your documents: nothing in them is about this."
+FROM_THE_MODEL = "Not from your documents: nothing relevant was found in them."
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def picks(person: Person, text: str) -> None:
 
 def makes_an_open_pirate(person: Person) -> None:
     picks(person, "New assistant…")
-    person.sees("They come after the app's own rules")
+    person.sees("Added to the app's built-in rules")
     name, wishes = person.field("Name"), person.field("Instructions")
     assert isinstance(name, QLineEdit)
     assert isinstance(wishes, QPlainTextEdit)
@@ -45,7 +45,7 @@ def makes_an_open_pirate(person: Person) -> None:
     person.types("Filters", "type:md")
     person.sees("Only MD files")
     buttons = person.window.findChildren(QRadioButton)
-    next(b for b in buttons if b.text() == "Also from what the model knows").click()
+    next(b for b in buttons if b.text() == "Documents, else the model's own knowledge").click()
     person.clicks("Save")
     person.waits_until(lambda: choice(person).text() == "Pirate")
 
@@ -76,7 +76,7 @@ def test_an_assistant_is_made_and_answers_in_its_way(
     person.sees(FROM_THE_MODEL)
     assert choice(person).text() == "Pirate"
 
-    picks(person, "All assistants…")
+    picks(person, "Manage assistants…")
     person.sees("all documents · only MD files · may answer from its own knowledge")
     person.clicks("Delete")
     person.sees("Deleted “Pirate”.")

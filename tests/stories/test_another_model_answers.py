@@ -1,4 +1,4 @@
-"""Two endpoints: the one that answers is switched in the chat, and stays so after a restart."""
+"""Two endpoints: the model is switched in the chat, and stays switched after a restart."""
 
 from pathlib import Path
 
@@ -53,9 +53,9 @@ def test_another_model_answers(
         person.sees("At dusk, says the second")
         person.waits_until(lambda: load_settings(home.settings)[0].endpoint.model == "two")
 
-        # The first was examined meanwhile, unasked.
+        # The first was measured in the background in the meantime.
         person.presses("Ctrl+3")
-        person.sees("Small jobs")
+        person.sees("Helper model")
         box = person.field("Endpoint")
         assert isinstance(box, QComboBox)
         place = box.findData(server.base_url)

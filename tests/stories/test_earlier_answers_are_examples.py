@@ -1,4 +1,4 @@
-"""A question is asked again in other words: the model sees the earlier answer, until it may not."""
+"""A question is asked again in other words: the model sees the earlier answer while allowed."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ LINE = "Remembered: 1 earlier answer"
 
 @pytest.fixture
 def asker(person: Person, papers: Path, server: ChatServer) -> Person:
-    """Somebody who has asked once."""
+    """A person who has asked one question."""
     person.drops(papers)
     person.sees("2 searchable")
     settings = Settings(endpoint=server.endpoint())
@@ -27,7 +27,7 @@ def asker(person: Person, papers: Path, server: ChatServer) -> Person:
 
 
 def asks_anew(person: Person, question: str) -> None:
-    """In a chat of its own, and waits for the answer."""
+    """Ask in a new chat and wait for the answer."""
     before = person.app.services.chat.memory.count()
     person.presses("Ctrl+N")
     person.sees("Ask your documents")
@@ -48,7 +48,7 @@ def test_an_answer_is_remembered_shown_and_forgotten(asker: Person, server: Chat
     asker.clicks(LINE)
     asker.sees(FIRST)
     asker.clicks("Forget")
-    asker.sees("Forgotten")
+    asker.sees("Deleted")
     asker.waits_until(lambda: asker.app.services.chat.memory.count() == 1)
     asker.clicks("Close")
     assert not [d for d in asker.window.findChildren(QDialog) if d.isVisible()]

@@ -1,4 +1,4 @@
-"""Somebody switches finer matching off and on again, without a restart."""
+"""Fine-grained search is turned off and on again, without a restart."""
 
 from pathlib import Path
 
@@ -7,12 +7,12 @@ import pytest
 from desktop_rag.store.contract.vectors import VectorStore
 from tests.stories.conftest import Person
 
-SWITCH = "Compare long passages part by part too"
+SWITCH = "Also search parts of long passages"
 
 
 @pytest.fixture
 def letters(tmp_path: Path) -> Path:
-    """A folder whose passages have several parts each."""
+    """A folder of passages with several parts each."""
     folder = tmp_path / "letters"
     folder.mkdir()
     for number in range(60):
@@ -33,7 +33,7 @@ def vectors(person: Person) -> VectorStore:
 
 def test_parts_of_passages_come_and_go_with_the_switch(person: Person, letters: Path) -> None:
     person.drops(letters)
-    person.sees("looking closer at long passages")
+    person.sees("Refining long passages")
     person.sees("60 files, up to date")
     total, missing = vectors(person).window_counts()
     assert (total, missing) == (60, 0)
@@ -42,6 +42,6 @@ def test_parts_of_passages_come_and_go_with_the_switch(person: Person, letters: 
     person.clicks(SWITCH)
     person.waits_until(lambda: vectors(person).window_counts() == (60, 60))
     person.clicks(SWITCH)
-    person.sees("looking closer at long passages")
+    person.sees("Refining long passages")
     person.sees("60 files, up to date")
     assert vectors(person).window_counts() == (60, 0)

@@ -1,6 +1,6 @@
-"""S-03: names that look like HTML are shown as they are, everywhere, and nothing is read for them.
+"""S-03: names that look like HTML are shown literally everywhere, and load nothing.
 
-Whatever is open is looked through, so that a new label, tooltip or dialog that forgets is found.
+All open widgets are searched, so that any new label, tooltip or dialog is covered.
 """
 
 import sys
@@ -29,7 +29,7 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import Notice
 from desktop_rag.core.settings import EndpointSettings, Settings
 from desktop_rag.ui.composer.assistant_choice import AssistantChoice
-from desktop_rag.ui.documents.address_question import ask_to_open
+from desktop_rag.ui.documents.link_confirmation import confirm_and_open
 from desktop_rag.ui.library.documents_table import DocumentsTable
 from desktop_rag.ui.widgets.controls import PlainLabel
 from tests.plain_widgets import kinds_that_show, markup_risks
@@ -40,7 +40,7 @@ pytestmark = pytest.mark.skipif(
     sys.platform == "win32", reason="Windows has no such names of files"
 )
 MARK = "<img src=&#47;dev&#47;zero>"
-# In what is no name of a file there may be slashes.
+# Other names than file names may contain slashes.
 WORSE = f'{MARK}<b>x</b><img src="/dev/zero">&amp;'
 EMAIL = f"Subject: {WORSE} mail\nFrom: {MARK} <a@b.example>\nContent-Type: text/plain\n\nLamp.\n"
 
@@ -68,7 +68,7 @@ def indexed(person: Person, folder: Path) -> Person:
 
 
 def shows(*kinds: str) -> None:
-    """The mark is shown in these kinds of places, and nowhere taken for more than text."""
+    """The mark is shown in these kinds of places, and nowhere treated as HTML."""
     for widget in QApplication.topLevelWidgets():
         if widget.isVisible():
             widget.grab()
@@ -80,7 +80,7 @@ def dialogs(person: Person) -> list[QDialog]:
     return [d for d in person.window.findChildren(QDialog) if d.isVisible()]
 
 
-# --- the looking itself ----------------------------------------------------------------------
+# --- the detection itself --------------------------------------------------------------------
 
 
 def raw_label() -> QWidget:
@@ -146,7 +146,7 @@ def test_the_library_page(indexed: Person) -> None:
 
 @pytest.mark.parametrize(
     "button",
-    ["Collections", "Add web links…", f"Options of papers <b>{MARK}"],
+    ["Collections", "Add web links…", f"Options for papers <b>{MARK}"],
     ids=["collections", "links", "options"],
 )
 def test_the_dialogs_of_the_library(indexed: Person, button: str) -> None:
@@ -159,7 +159,7 @@ def test_the_dialogs_of_the_library(indexed: Person, button: str) -> None:
 def test_what_was_read_of_a_document(indexed: Person) -> None:
     table = indexed.window.findChildren(DocumentsTable)[0]
     for document in indexed.app.services.library.documents():
-        table.view_asked.emit(document)
+        table.view_requested.emit(document)
     indexed.waits_until(lambda: {"text", "window title"} <= kinds_that_show(MARK))
     shows("label", "text", "window title", "row")
 
@@ -176,7 +176,7 @@ def test_a_chat_about_it(indexed: Person, server: ChatServer) -> None:
     indexed.waits_until(lambda: any(check.isVisible() for check in checks(indexed)))
     next(check for check in checks(indexed) if check.isVisible()).click()
     shows("label", "text")
-    indexed.clicks("Rewrite the answer")
+    indexed.clicks("Rewrite answer")
     indexed.waits_until(lambda: bool(dialogs(indexed)))
     shows("text")
     dialogs(indexed)[0].reject()
@@ -205,7 +205,7 @@ def test_notices_and_questions(person: Person, qtbot: QtBot) -> None:
     person.sees(WORSE)
     person.window.notices.offer(Notice(WORSE, WORSE), "Undo", lambda: None)
     shows("label")
-    box = ask_to_open("https://a.example/?q=%3Cb%3E", person.window)
+    box = confirm_and_open("https://a.example/?q=%3Cb%3E", person.window)
     assert box is not None
     assert box.textFormat() is Qt.TextFormat.PlainText
     box.reject()
@@ -244,17 +244,17 @@ def test_assistants_of_that_name(indexed: Person, server: ChatServer) -> None:
 
 
 def checks(person: Person) -> list[QAbstractButton]:
-    """The lines below answers that say what came of checking them."""
+    """The results of the checks below the answers."""
     return person.window.findChildren(QAbstractButton, "claimSummary")
 
 
 def exported(person: Person, path: Path) -> None:
-    """Export the chat that is open into a file."""
+    """Export the open chat to a file."""
     menus = person.window.chat_page.findChildren(QMenu)
     [export] = [a for menu in menus for a in menu.actions() if a.text() == "Export…"]
     export.trigger()
     dialog = person.window.findChildren(QFileDialog)[-1]
-    # The name that is proposed is no markup: Qt asks about it in a box that guesses.
+    # The proposed name must not look like HTML, because Qt's own question guesses.
     assert not any("<" in name for name in dialog.selectedFiles())
     dialog.fileSelected.emit(str(path))
     dialog.reject()

@@ -1,4 +1,4 @@
-"""Two passages that follow each other answer a question together: one source, at its own place."""
+"""Two adjacent passages that answer a question together become one source."""
 
 from pathlib import Path
 
@@ -34,7 +34,7 @@ def test_they_are_one_source_that_shows_the_quote_in_place(person: Person, tmp_p
 
 
 def marked(person: Person) -> list[str]:
-    """The words that are marked in the document that is open."""
+    """The highlighted words of the open document."""
     texts = (v.findChild(DocumentText) for v in person.window.findChildren(DocumentView))
     marks = [mark for t in texts if isinstance(t, DocumentText) for mark in t.extraSelections()]
     return [mark.cursor.selectedText() for mark in marks]

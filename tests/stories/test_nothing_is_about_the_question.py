@@ -1,4 +1,4 @@
-"""Somebody asks about something that none of the documents is about, with and without a model."""
+"""A question about something that is in none of the documents, with and without a model."""
 
 import json
 from dataclasses import replace
@@ -32,5 +32,5 @@ def test_no_model_is_asked(person: Person, papers: Path, server: ChatServer) -> 
     person.presses("Ctrl+1")
     person.asks(OFF_TOPIC)
     person.sees("Nothing in your documents seems to be about this question.")
-    # It may be examined in the background, with words that belong to nobody.
+    # It may be measured in the background, with sample text.
     assert not any(OFF_TOPIC in json.dumps(body) for body in server.chats)

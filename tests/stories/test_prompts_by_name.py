@@ -1,4 +1,4 @@
-"""A prompt is written once, taken by its name behind a slash, filled in and asked."""
+"""A prompt is saved once, inserted by its name after a slash, filled in and sent."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from tests.stories.conftest import Person
 
 
 def offered(person: Person) -> list[str]:
-    """The rows of the list of prompts that is seen."""
+    """The rows of the visible list of prompts."""
     lists = [rows for rows in person.window.findChildren(QListWidget) if rows.isVisible()]
     prompts = [rows for rows in lists if rows.accessibleName() == "Prompts"]
     return [rows.item(n).text() for rows in prompts for n in range(rows.count())]

@@ -1,4 +1,4 @@
-"""Closing the window in the middle of indexing loses nothing and does not take long."""
+"""Closing the window while indexing loses nothing and is quick."""
 
 from collections.abc import Callable
 from pathlib import Path

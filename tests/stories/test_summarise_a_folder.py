@@ -1,4 +1,4 @@
-"""Somebody wants to know what a folder is about, with and without a model."""
+"""A summary of a folder, with and without a model."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -35,7 +35,7 @@ def test_one_file_is_summarised_by_the_model(
 
 
 def chooses(person: Person, row: int, action: str) -> None:
-    """Open the menu of a row, as a right click does, and choose from it."""
+    """Open the context menu of a row and choose an entry."""
     [table] = person.window.findChildren(DocumentsTable)
     place = table.visualRect(table.model().index(row, 0)).center()
     table.customContextMenuRequested.emit(QPoint(place))

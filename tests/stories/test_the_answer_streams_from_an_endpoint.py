@@ -19,7 +19,7 @@ QUESTION = "When is the lamp lit?"
 
 @pytest.fixture
 def impatient(home: Home) -> None:
-    """The app gives up on a silent endpoint after a second."""
+    """Set a timeout of one second for silent endpoints."""
     home.create()
     endpoint = EndpointSettings(timeout_s=1.0)
     save_settings(home.settings, replace(Settings(), endpoint=endpoint))
@@ -27,7 +27,7 @@ def impatient(home: Home) -> None:
 
 @pytest.fixture
 def asker(impatient: None, person: Person, papers: Path, server: ChatServer) -> Person:
-    """Somebody whose folder is indexed and who has named the endpoint in the settings."""
+    """A person with an indexed folder and an endpoint in the settings."""
     person.drops(papers)
     person.sees("2 searchable")
     person.presses("Ctrl+3")

@@ -1,4 +1,4 @@
-"""Which sources stand beside a conversation: those of its last answer, or of another. Qt thread."""
+"""The sources panel's state: sources of the last answer, or of one the person picked. Qt thread."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from desktop_rag.ui.messages.message_model import MessageModel
 
 
 class AnswerSources:
-    """Follows the last answer; what the person opened stays until that has other sources."""
+    """Follows the last answer; a picked answer stays until the last one has new sources."""
 
     def __init__(self, panel: SourcesPanel, sides: SidePanels) -> None:
         self._panel = panel
@@ -18,7 +18,7 @@ class AnswerSources:
         self._followed: tuple[SourceRef, ...] = ()
 
     def follow(self, model: MessageModel) -> None:
-        """Show the sources of the last answer, unless they were shown before."""
+        """Show the sources of the last answer if they changed."""
         last = model.turn(-1).message if model.rowCount() else None
         sources = last.sources if last and last.role is Role.ASSISTANT else ()
         if model is not self._model or sources != self._followed:
@@ -26,7 +26,7 @@ class AnswerSources:
             self._show(sources)
 
     def open(self, message: Message) -> None:
-        """Show the sources of this answer, or what came nearest."""
+        """Show the sources of this answer, or the nearest passages if it has none."""
         self._show(message.sources, message.nearest)
         self._sides.open_right()
 

@@ -1,7 +1,7 @@
-"""Attaching to the conversation that is looked at: by a button, a drop or the clipboard. Qt thread.
+"""Attachments of the current conversation, by button, drop or paste. Qt thread.
 
-What is attached belongs to its conversation: it is kept with it at once, or with its first
-question, and asked about until it is taken away.
+Attachments belong to the conversation: they are stored at once, or with its first question, and
+go with every question until they are removed.
 """
 
 from collections.abc import Sequence
@@ -20,8 +20,8 @@ from desktop_rag.ui.chat.chat_sessions import ChatSessions
 from desktop_rag.ui.composer.assistant_choice import AssistantChoice
 from desktop_rag.ui.composer.attached_files import AttachedFiles
 from desktop_rag.ui.composer.composer import Composer
-from desktop_rag.ui.documents.document_view import PlaceInDocument
-from desktop_rag.ui.documents.place_opener import PlaceOpener
+from desktop_rag.ui.documents.document_opener import DocumentOpener
+from desktop_rag.ui.documents.document_view import DocumentSpan
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.widgets.file_drop import FileDrop
 from desktop_rag.ui.widgets.image_view import ImageView
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class ChatAttachments(QObject):
-    """Connects the composer with what is attached to the conversation it writes in."""
+    """Connects the composer with the attachments of the current conversation."""
 
     def __init__(
         self,
@@ -41,14 +41,14 @@ class ChatAttachments(QObject):
         chat: "Chat",
         composer: Composer,
         sessions: ChatSessions,
-        opener: PlaceOpener,
+        opener: DocumentOpener,
         *,
         choice: AssistantChoice,
         page: QWidget,
     ) -> None:
-        """Files may be dropped onto `page`, over which stands what is opened.
+        """Files can be dropped onto `page`, and dialogs open over it.
 
-        `choice` says whose model answers.
+        `choice` knows the assistant, whose model has to accept the attachments.
         """
         super().__init__(page)
         self._bridge = bridge
@@ -60,23 +60,23 @@ class ChatAttachments(QObject):
         self._choice = choice
         self._page = page
         drop = FileDrop(page, composer)
-        drop.dropped.connect(self._on_files_given)
-        composer.files_given.connect(self._on_files_given)
-        composer.picture_given.connect(self._on_picture_given)
+        drop.dropped.connect(self._on_files_added)
+        composer.files_added.connect(self._on_files_added)
+        composer.image_pasted.connect(self._on_image_pasted)
         composer.attach_requested.connect(self._on_attach_requested)
         composer.removal_requested.connect(self._on_removal_requested)
         composer.submitted.connect(self._on_submitted)
-        composer.edited.connect(self._on_submitted)
+        composer.edit_submitted.connect(self._on_submitted)
         sessions.shown.connect(self._on_session_shown)
-        sessions.conversation_known.connect(self._load)
-        # It may have been learned from a refusal what the model takes.
+        sessions.conversation_stored.connect(self._load)
+        # A refusal by the endpoint may have shown what the model accepts.
         sessions.answered.connect(self.check)
         choice.chosen.connect(self.check)
         bridge.posted.connect(self._on_posted)
 
     @Slot()
     def check(self) -> None:
-        """Find out anew whether the model can take what is attached."""
+        """Check again that the model accepts the attachments."""
         files = self._files
         if not any(a.kind is AttachmentKind.IMAGE for a in files.ready):
             self._show_refusal(files, None)
@@ -90,7 +90,7 @@ class ChatAttachments(QObject):
 
     @Slot(object)
     def open(self, attachment: Attachment) -> None:
-        """Show what was read of a file, or an image."""
+        """Show an image, or the text of a file."""
         if attachment.kind is AttachmentKind.IMAGE:
             self._bridge.run(
                 self,
@@ -98,16 +98,16 @@ class ChatAttachments(QObject):
                 lambda image: self._show_image(attachment, image),
             )
         elif attachment.has_text:
-            self._opener.view(PlaceInDocument(attachment.document_id))
+            self._opener.view(DocumentSpan(attachment.document_id))
 
     def _show_image(self, attachment: Attachment, image: Image | None) -> None:
         ImageView(attachment.name, image, self._page).open()
 
-    # --- of the conversation that is looked at ---------------------------------------------------
+    # --- current conversation --------------------------------------------------------------------
 
     @property
     def _files(self) -> AttachedFiles:
-        """Those of the session that is looked at; they end with it."""
+        """The files of the current session, which owns them."""
         session = self._sessions.current
         return next(iter(session.findChildren(AttachedFiles)), None) or self._begin(session)
 
@@ -115,14 +115,14 @@ class ChatAttachments(QObject):
         files = AttachedFiles(self._bridge, self._library, self._chat, session)
         files.changed.connect(self._on_changed)
         session.destroyed.connect(files.stop)
-        # Until what is stored is known, nothing is asked without it.
-        files.is_known = not session.conversation_id
+        # No question is sent before the stored attachments are loaded.
+        files.is_loaded = not session.conversation_id
         return files
 
     @Slot(object)
     def _on_session_shown(self, session: ChatSession) -> None:
-        # It was written for another conversation.
-        self._composer.keep()
+        # The delayed question was for another conversation.
+        self._composer.cancel_delayed_send()
         self._show()
         if session.conversation_id:
             self._load()
@@ -137,12 +137,12 @@ class ChatAttachments(QObject):
         files = self.sender()
         assert isinstance(files, AttachedFiles)
         session = _session_of(files)
-        # It is not let go of until then.
+        # The session stays open while files are being read.
         session.is_reading = files.is_reading
         conversation_id = session.conversation_id
-        if conversation_id and files.is_known and files.ready != files.stored:
+        if conversation_id and files.is_loaded and files.ready != files.stored:
             files.stored = files.ready
-            # Whatever is the last to run, it stores what is so then.
+            # Whichever call runs last stores the current state.
             self._bridge.run(
                 files, lambda: self._chat.attachments.set(conversation_id, files.ready)
             )
@@ -151,23 +151,23 @@ class ChatAttachments(QObject):
 
     def _show(self) -> None:
         files = self._files
-        self._composer.show_attachments(files.chips, files.ready)
-        self._composer.hold(is_held=not files.is_settled)
+        self._composer.show_attachments(files.files, files.ready)
+        self._composer.set_attachments_pending(is_pending=not files.is_settled)
         self.check()
 
     def _show_refusal(self, files: AttachedFiles, error: AppError | None) -> None:
         if files is self._files:
             self._composer.show_refusal(error)
 
-    # --- what the person does --------------------------------------------------------------------
+    # --- actions of the person -------------------------------------------------------------------
 
     @Slot(object)
-    def _on_files_given(self, paths: Sequence[Path]) -> None:
+    def _on_files_added(self, paths: Sequence[Path]) -> None:
         self._files.add_files(paths)
 
     @Slot(object)
-    def _on_picture_given(self, picture: QImage) -> None:
-        self._files.add_picture(picture)
+    def _on_image_pasted(self, image: QImage) -> None:
+        self._files.add_image(image)
 
     @Slot()
     def _on_attach_requested(self) -> None:

@@ -1,4 +1,4 @@
-"""The line above a conversation: its title and what can be done with it. Qt thread."""
+"""The header of a conversation: title, assistant, model and menu. Qt thread."""
 
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QMenu, QToolButton, QVBoxLayout, QWidget
@@ -7,13 +7,13 @@ from desktop_rag.ui.composer.assistant_choice import AssistantChoice
 from desktop_rag.ui.composer.model_choice import ModelChoice
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.widgets.controls import ElidedLabel, IconButton
-from desktop_rag.ui.widgets.folding_row import FoldingRow
+from desktop_rag.ui.widgets.wrapping_row import WrappingRow
 
-_LEAST_TITLE_PX = 120
+_MIN_TITLE_PX = 120
 
 
 class ChatHeader(QWidget):
-    """Title, who answers and with which model, a menu, and the switches of the side panels."""
+    """Shows the title, the assistant and model, a menu, and the toggles of the side panels."""
 
     list_toggled = Signal()
     sources_toggled = Signal()
@@ -32,8 +32,8 @@ class ChatHeader(QWidget):
         super().__init__(parent)
         self._title = ElidedLabel()
         self._title.setObjectName("chatTitle")
-        chats = IconButton(theme, "panel-left:muted", "Show or hide the chats")
-        self._menu_button = IconButton(theme, "more:muted", "What can be done with this chat")
+        chats = IconButton(theme, "panel-left:muted", "Show or hide chats")
+        self._menu_button = IconButton(theme, "more:muted", "Chat options")
         self._menu_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         menu = QMenu(self)
         self._pin = menu.addAction("Pin", self._on_pin)
@@ -42,15 +42,15 @@ class ChatHeader(QWidget):
         menu.addSeparator()
         menu.addAction("Delete", self._on_delete)
         self._menu_button.setMenu(menu)
-        self._sources = IconButton(theme, "panel-right:muted", "Show or hide the sources")
+        self._sources = IconButton(theme, "panel-right:muted", "Show or hide sources")
         chats.clicked.connect(self.list_toggled)
         self._sources.clicked.connect(self.sources_toggled)
-        row = FoldingRow(
+        row = WrappingRow(
             [chats, self._title, self._menu_button, self._sources],
             [assistants, models],
             at=2,
             stretched=1,
-            least_px=_LEAST_TITLE_PX,
+            min_px=_MIN_TITLE_PX,
             spacing=4,
         )
         column = QVBoxLayout(self)
@@ -58,7 +58,7 @@ class ChatHeader(QWidget):
         column.addWidget(row)
 
     def show_chat(self, title: str, *, is_stored: bool, is_pinned: bool) -> None:
-        """Show a title; with what is not stored yet nothing can be done."""
+        """Show a title; the menu is hidden until the conversation is stored."""
         self._title.set_full_text(title)
         self._menu_button.setVisible(is_stored)
         self._pin.setText("Unpin" if is_pinned else "Pin")

@@ -1,6 +1,6 @@
 """The chat: conversations on the left, the open one in the middle, its sources on the right.
 
-Qt thread. Everything stored or far is asked through the bridge.
+Qt thread. The store and the network are reached through the bridge.
 """
 
 from collections.abc import Sequence
@@ -25,15 +25,16 @@ from desktop_rag.ui.chat.chat_session import ChatSession
 from desktop_rag.ui.chat.chat_sessions import ChatSessions
 from desktop_rag.ui.chat.conversation_actions import ConversationActions
 from desktop_rag.ui.chat.conversation_feed import ConversationFeed
-from desktop_rag.ui.chat.conversation_list import UNTITLED, ConversationList, title_of
+from desktop_rag.ui.chat.conversation_list import ConversationList
+from desktop_rag.ui.chat.conversation_model import UNTITLED, title_of
 from desktop_rag.ui.chat.empty_chat import EmptyChat
 from desktop_rag.ui.chat.library_overview import LibraryOverview
 from desktop_rag.ui.chat.side_panels import SidePanels
 from desktop_rag.ui.composer.composer import Composer
 from desktop_rag.ui.composer.model_choice import ModelChoice
-from desktop_rag.ui.documents.address_question import ask_to_open
-from desktop_rag.ui.documents.document_view import PlaceInDocument
-from desktop_rag.ui.documents.place_opener import PlaceOpener
+from desktop_rag.ui.documents.document_opener import DocumentOpener
+from desktop_rag.ui.documents.document_view import DocumentSpan
+from desktop_rag.ui.documents.link_confirmation import confirm_and_open
 from desktop_rag.ui.documents.sources_panel import SourcesPanel
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
@@ -51,14 +52,14 @@ _COMPOSER_PX = 780
 
 
 class ChatPage(QWidget):
-    """Connects the conversation list, the messages, the composer and the sources. `askable` is
-    what there is to ask, `models` which one answers, `prompts` the prompts that are kept.
+    """Connects the conversation list, the messages, the composer and the sources.
 
-    `undo_offered` carries a Notice and what undoes it, `told` a Notice.
+    `overview` has the collections and counts of the library, `models` the model choice, `prompts`
+    the saved prompts. `undo_offered` carries a Notice and the undo function, `notified` a Notice.
     """
 
     undo_offered = Signal(object, object)
-    told = Signal(object)
+    notified = Signal(object)
     settings_requested = Signal()
     folder_requested = Signal()
 
@@ -67,13 +68,13 @@ class ChatPage(QWidget):
         self._bridge = bridge
         self._chat = chat
         self._theme = theme
-        self._opener = PlaceOpener(bridge, library, theme, self)
+        self._opener = DocumentOpener(bridge, library, theme, self)
         self._feed = ConversationFeed(bridge, chat, self)
         self._actions = ConversationActions(bridge, chat, self)
         self._memory = MemoryActions(bridge, chat, self)
         self._sessions = ChatSessions(bridge, chat, self)
         self._assistants = AssistantActions(bridge, chat, theme, self)
-        self.askable = LibraryOverview(bridge, library, self)
+        self.overview = LibraryOverview(bridge, library, self)
         self._build()
         self.prompts = PromptActions(bridge, chat, self._composer.prompts, self)
         self._attachments = ChatAttachments(
@@ -108,7 +109,7 @@ class ChatPage(QWidget):
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.addWidget(self._sides)
-        # Only in here: on other pages Esc takes back a question or a choice.
+        # Only on this page: elsewhere Esc closes a question or a list.
         self._stop_key = QShortcut(QKeySequence("Esc"), self)
         self._stop_key.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
 
@@ -116,18 +117,18 @@ class ChatPage(QWidget):
         self._connect_messages()
         self._connect_sessions()
         self._assistants.choice.chosen.connect(self._on_assistant_chosen)
-        self.askable.known.connect(self._on_library_known)
-        self._feed.listed.connect(self._on_listed)
+        self.overview.loaded.connect(self._on_overview_loaded)
+        self._feed.loaded.connect(self._on_conversations_loaded)
         self._feed.restored.connect(self.open_conversation)
         self._list.new_requested.connect(self.new_chat)
         self._list.opened.connect(self.open_conversation)
         self._list.renamed.connect(self._feed.rename)
         self._list.delete_requested.connect(self._on_delete_requested)
         self._list.pinned.connect(self._feed.set_pinned)
-        self._list.find_requested.connect(self._feed.find)
-        self._feed.found.connect(self._list.show_found)
+        self._list.search_requested.connect(self._feed.search)
+        self._feed.search_finished.connect(self._list.show_matches)
         self._list.import_requested.connect(lambda: self._actions.import_into(self._show_copy))
-        self._actions.told.connect(self.told)
+        self._actions.notified.connect(self.notified)
         self._header.list_toggled.connect(self._sides.toggle_left)
         self._header.sources_toggled.connect(self._sides.toggle_right)
         self._header.rename_requested.connect(self._list.rename_current)
@@ -138,7 +139,7 @@ class ChatPage(QWidget):
         self._empty.folder_requested.connect(self.folder_requested)
         self._empty.settings_requested.connect(self.settings_requested)
         self._composer.submitted.connect(self._on_submitted)
-        self._composer.edited.connect(self._on_question_edited)
+        self._composer.edit_submitted.connect(self._on_edit_submitted)
         self._composer.stop_requested.connect(self.stop)
         self._stop_key.activated.connect(self.stop)
         self._panel.close_requested.connect(self._sides.toggle_right)
@@ -159,23 +160,23 @@ class ChatPage(QWidget):
         self._messages.rewrite_requested.connect(self._on_rewrite_requested)
         self._messages.follow_up_chosen.connect(self.ask)
         self._messages.view_requested.connect(self.view_source)
-        self._messages.place_wanted.connect(self._actions.find_place)
-        self._messages.remembered_requested.connect(self._memory.show_remembered)
+        self._messages.verification_requested.connect(self._actions.find_best_passage)
+        self._messages.past_answers_requested.connect(self._memory.show_past_answers)
         self._messages.citation_clicked.connect(self._on_citation_clicked)
         self._messages.address_clicked.connect(self._on_address_clicked)
 
     def _connect_sessions(self) -> None:
         self._sessions.shown.connect(self._on_session_shown)
         self._sessions.messages_changed.connect(self._on_messages_changed)
-        self._sessions.conversation_known.connect(self._on_conversation_known)
+        self._sessions.conversation_stored.connect(self._on_conversation_stored)
         self._sessions.busy_changed.connect(self._composer.set_busy)
         self._sessions.answered.connect(self._feed.refresh)
         self._sessions.replaced.connect(self._on_answer_replaced)
 
-    # --- what the window calls ------------------------------------------------------------------
+    # --- called by the window -------------------------------------------------------------------
 
     def apply(self, settings: Settings) -> None:
-        """Take over settings that concern what is shown here."""
+        """Apply the settings that affect this page."""
         self.models.show_settings(settings)
         self._assistants.apply(settings)
         self._empty.show_endpoint(is_set=settings.endpoint.is_set)
@@ -186,35 +187,35 @@ class ChatPage(QWidget):
         )
 
     def show_examples(self, questions: Sequence[str]) -> None:
-        """Offer questions to begin with."""
+        """Show example questions in empty chats."""
         self._empty.show_examples(questions)
 
     def refresh(self) -> None:
-        """Fetch the conversations, the collections and what there is to ask."""
+        """Load the conversations, the assistants and the library overview."""
         self._feed.refresh()
         self._assistants.refresh()
-        self.askable.refresh()
+        self.overview.refresh()
 
     @Slot()
     def new_chat(self) -> None:
-        """Go to a conversation that was not asked yet; it is stored with its first question."""
+        """Show an empty conversation; it is stored with its first question."""
         if self._session.conversation_id or self._session.is_busy:
-            self._sessions.show_new()
+            self._sessions.show_unsent()
         self.focus_composer()
 
     @Slot()
     def focus_composer(self) -> None:
-        """Go to where questions are written."""
+        """Move the focus to the question field."""
         self._composer.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     @Slot()
     def stop(self) -> None:
-        """End the answer that is being written here."""
+        """Stop the answer that is being written."""
         self._session.stop()
 
     @property
     def is_answering(self) -> bool:
-        """Whether an answer is on its way here."""
+        """True while an answer is being written."""
         return self._session.is_busy
 
     @Slot(object)
@@ -224,35 +225,35 @@ class ChatPage(QWidget):
 
     @Slot(str)
     def ask(self, question: str) -> None:
-        """Ask in the open conversation, of the documents that are chosen."""
+        """Ask in the open conversation, with the chosen collection."""
         self._composer.send(question)
 
     def summarise(self, request: str) -> None:
-        """Ask for a summary in a new chat, once it is agreed to when it takes many requests."""
+        """Ask for a summary in a new chat, after a confirmation if it takes many requests."""
 
         def ask(request: str) -> None:
-            self._sessions.begin()
-            # What was agreed to is what is asked.
+            self._sessions.show_new()
+            # The person confirmed the request as it is, without an assistant.
             self._assistants.choice.choose("")
             self._on_submitted(Question(request))
 
         self._actions.ask_about_files(request, ask)
 
     def write_question(self, question: str) -> None:
-        """Put a question into the composer of a new chat, to be sent by the person."""
+        """Put a question into the composer of a new chat, unsent."""
         self.new_chat()
         self._composer.set_text(question)
 
     @Slot(object)
     def open_source(self, source: SourceRef) -> None:
-        """Open the file of a source at its place."""
+        """Open the file of a source at its location."""
         if source.is_in_library:
             self._opener.open(Path(source.path), source.url, source.anchor)
 
     @Slot(object)
     def view_source(self, source: SourceRef) -> None:
-        """Show the place of a source in what was read of its document."""
-        self._opener.view(PlaceInDocument(source.document_id, source.start, source.end))
+        """Show a source in the extracted text of its document."""
+        self._opener.view(DocumentSpan(source.document_id, source.start, source.end))
 
     # --- sessions -------------------------------------------------------------------------------
 
@@ -285,20 +286,20 @@ class ChatPage(QWidget):
         self._sources.follow(model)
 
     @Slot(object)
-    def _on_conversation_known(self, conversation: Conversation) -> None:
+    def _on_conversation_stored(self, conversation: Conversation) -> None:
         self._list.choose(conversation.conversation_id)
         self._show_header()
         self._feed.refresh()
 
     @Slot(object)
-    def _on_listed(self, conversations: list[Conversation]) -> None:
+    def _on_conversations_loaded(self, conversations: list[Conversation]) -> None:
         self._list.show_conversations(conversations)
         for conversation in conversations:
             if conversation.conversation_id == self._session.conversation_id:
                 self._session.rename(conversation)
                 self._show_header()
 
-    # --- what the person does -------------------------------------------------------------------
+    # --- actions of the person ------------------------------------------------------------------
 
     @Slot(object)
     def _on_submitted(self, question: Question) -> None:
@@ -311,7 +312,7 @@ class ChatPage(QWidget):
         self._session.retry()
 
     @Slot(object, object)
-    def _on_question_edited(self, message: Message, question: Question) -> None:
+    def _on_edit_submitted(self, message: Message, question: Question) -> None:
         assistant_id = self._assistants.choice.assistant_id
 
         def ask(copy: Conversation, messages: list[Message]) -> None:
@@ -323,7 +324,7 @@ class ChatPage(QWidget):
             self._on_submitted(question)
 
         if self._session.model.turn(0).message == message:
-            self._sessions.begin()
+            self._sessions.show_new()
             ask_here()
         else:
             self._actions.fork_before(message, ask)
@@ -343,13 +344,15 @@ class ChatPage(QWidget):
         self.focus_composer()
 
     @Slot(object, object, object)
-    def _on_answer_replaced(self, session: ChatSession, former: Message, present: Message) -> None:
+    def _on_answer_replaced(
+        self, session: ChatSession, previous: Message, current: Message
+    ) -> None:
         def reload() -> None:
             self._sessions.reload(session)
 
         self.undo_offered.emit(
-            Notice("Answered again. The former answer was replaced."),
-            lambda: self._actions.put_back(former, present, reload),
+            Notice("The answer was replaced by a new one."),
+            lambda: self._actions.put_back(previous, current, reload),
         )
 
     @Slot()
@@ -371,8 +374,10 @@ class ChatPage(QWidget):
 
     @Slot(object)
     def _on_assistant_chosen(self, assistant: Assistant | None) -> None:
-        self._composer.offer_only(assistant.collection_ids if assistant else ())
-        self.models.show_own(assistant.model if assistant and assistant.has_model else "")
+        self._composer.restrict_collections(assistant.collection_ids if assistant else ())
+        self.models.show_assistant_model(
+            assistant.model if assistant and assistant.has_model else ""
+        )
 
     # --- sources --------------------------------------------------------------------------------
 
@@ -389,10 +394,10 @@ class ChatPage(QWidget):
 
     @Slot(str)
     def _on_address_clicked(self, address: str) -> None:
-        ask_to_open(address, self)
+        confirm_and_open(address, self)
 
     @Slot(object, int, int)
-    def _on_library_known(
+    def _on_overview_loaded(
         self, collections: list[Collection], source_count: int, document_count: int
     ) -> None:
         self._composer.set_collections(collections)

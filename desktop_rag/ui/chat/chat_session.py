@@ -1,7 +1,6 @@
-"""One open conversation: its messages and the answer that is on its way. Qt thread.
+"""One open conversation: its messages and the answer being written. Qt thread.
 
-It goes on while another conversation is looked at. Every call on the chat goes through the
-bridge.
+It keeps working while another conversation is shown. All calls on the chat go through the bridge.
 """
 
 import threading
@@ -32,13 +31,13 @@ _MakeEvents = Callable[[threading.Event], Iterable[AnswerEvent]]
 
 
 class ChatSession(QObject):
-    """Asks, stops and retries in one conversation, which is new until the first question.
+    """Asks, stops and retries in one conversation, which is stored with its first question.
 
-    `replaced` carries an answer that was whole and the one that has taken its place. `is_reading`
-    says whether something attached to it is being read; whoever reads it sets it.
+    `replaced` carries a complete answer and the one that replaced it. `is_reading` is True while an
+    attachment is being read; the reader of attachments sets it.
     """
 
-    conversation_known = Signal(object)
+    conversation_stored = Signal(object)
     busy_changed = Signal(bool)
     answered = Signal()
     replaced = Signal(object, object)
@@ -55,9 +54,9 @@ class ChatSession(QObject):
         self._chat = chat
         self._conversation = conversation
         self._job: Job | None = None
-        self._later: Job | None = None
+        self._post_answer_job: Job | None = None
         self._checked_id = ""
-        self._former: Message | None = None
+        self._previous: Message | None = None
         self._is_question_stored = conversation is not None
         self._question = Question("")
         if conversation:
@@ -67,62 +66,62 @@ class ChatSession(QObject):
 
     @property
     def conversation_id(self) -> str:
-        """Empty while nothing has been asked."""
+        """The id; "" before the first question."""
         return self._conversation.conversation_id if self._conversation else ""
 
     @property
     def conversation(self) -> Conversation | None:
-        """None while nothing has been asked."""
+        """The conversation; None before the first question."""
         return self._conversation
 
     @property
     def collection_id(self) -> str:
-        """What was last asked; empty for all documents."""
+        """The collection of the last question; "" for all documents."""
         return self._question.collection_id
 
     @property
     def assistant_id(self) -> str:
-        """Who was last asked; empty for no assistant."""
+        """The assistant of the last question; "" for none."""
         return self._question.assistant_id
 
     @property
     def is_checking(self) -> bool:
-        """Whether more is being found out about its last answer."""
-        return self._later is not None
+        """True while the last answer is being checked."""
+        return self._post_answer_job is not None
 
     @property
     def is_busy(self) -> bool:
-        """Whether an answer is on its way."""
+        """True while an answer is being written."""
         return self._job is not None
 
     def rename(self, conversation: Conversation) -> None:
-        """Take over what the list knows of this conversation."""
+        """Use a newer version of the conversation, from the list."""
         self._conversation = conversation
 
     def load(self) -> None:
-        """Fetch the stored messages."""
-        self._drop_later()
+        """Load the stored messages."""
+        self._cancel_post_answer()
         if conversation_id := self.conversation_id:
             self._bridge.run(
                 self, lambda: self._chat.history.messages(conversation_id), self._on_loaded
             )
 
     def ask(self, question: Question) -> None:
-        """Send a question; its answer streams into the model."""
+        """Ask a question; the answer streams into the model."""
         self._question = question
         self._is_question_stored = False
         self.model.begin_question(question.text, question.attachments)
         self._send_question()
 
     def retry(self, *, every_file: bool = False) -> None:
-        """Answer the last question again, or from every file by itself.
+        """Answer the last question again, with `every_file` from each file separately.
 
-        One that was never stored is asked anew.
+        A question that was never stored is sent again.
         """
         if self.is_busy:
             return
         last = self.model.turn(-1).message
-        self._former = last if last.text and last.state is MessageState.DONE else None
+        self._previous = last if last.text and last.state is MessageState.DONE else None
         self.model.begin_retry()
         if not self._is_question_stored:
             self._send_question()
@@ -133,7 +132,7 @@ class ChatSession(QObject):
         )
 
     def give_feedback(self, message: Message, feedback: Feedback) -> None:
-        """Note what the person thinks of an answer."""
+        """Store the person's rating of an answer."""
         message_id = message.message_id
         self._bridge.run(
             self,
@@ -142,12 +141,12 @@ class ChatSession(QObject):
         )
 
     def leave(self) -> None:
-        """End everything: the conversation is deleted."""
+        """Stop all work, because the conversation is deleted."""
         self.stop()
-        self._drop_later()
+        self._cancel_post_answer()
 
     def stop(self) -> None:
-        """End the answer early; what has arrived of it is kept."""
+        """Stop the answer; the part received so far is kept."""
         if self._job:
             self._job.stop()
 
@@ -168,37 +167,37 @@ class ChatSession(QObject):
         self.model.load(messages)
         if messages and not self.is_busy:
             # The app may have been closed before the last answer was checked.
-            self._go_on(messages[-1], asks_model=False)
+            self._start_post_answer(messages[-1], asks_model=False)
 
-    def _go_on(self, answer: Message, *, asks_model: bool = True) -> None:
-        """Let more be found about an answer, until there is another one."""
-        self._drop_later()
+    def _start_post_answer(self, answer: Message, *, asks_model: bool = True) -> None:
+        """Check an answer and suggest questions in the background, until the next answer."""
+        self._cancel_post_answer()
         self._checked_id = answer.message_id
-        self._later = self._bridge.stream(
+        self._post_answer_job = self._bridge.stream(
             self,
             lambda cancel: self._chat.go_on(answer, asks_model=asks_model, cancel=cancel),
             self._on_changed,
-            self._end_later,
-            # Nobody asked for it: what went wrong is in the log.
-            failed=lambda _error: self._end_later(),
+            self._end_post_answer,
+            # The person did not ask for this work, so errors only go to the log.
+            failed=lambda _error: self._end_post_answer(),
         )
         self.model.show_checking(self._checked_id, is_checking=True)
 
     def _on_changed(self, event: AnswerChanged) -> None:
         self.model.change(event.message)
 
-    def _drop_later(self) -> None:
-        if self._later:
-            self._later.cancel()
-            self._end_later()
+    def _cancel_post_answer(self) -> None:
+        if self._post_answer_job:
+            self._post_answer_job.cancel()
+            self._end_post_answer()
 
-    def _end_later(self) -> None:
-        self._later = None
+    def _end_post_answer(self) -> None:
+        self._post_answer_job = None
         self.model.show_checking(self._checked_id, is_checking=False)
 
     def _start(self, make_events: _MakeEvents) -> None:
-        # AnswerDone ends it, not the end of the stream a moment later: what the person does in
-        # between, say a click on Retry, must count.
+        # AnswerDone ends it, not the end of the stream a moment later: a click on Retry in between
+        # must work.
         self._job = self._bridge.stream(self, make_events, self._on_event, failed=self._on_failed)
         self.busy_changed.emit(True)
 
@@ -207,13 +206,13 @@ class ChatSession(QObject):
         if isinstance(event, QuestionStored):
             self._is_question_stored = True
             self._conversation = event.conversation
-            self.conversation_known.emit(event.conversation)
+            self.conversation_stored.emit(event.conversation)
         elif isinstance(event, AnswerDone):
-            former, self._former = self._former, None
+            previous, self._previous = self._previous, None
             self._end()
-            self._go_on(event.message)
-            if former:
-                self.replaced.emit(former, event.message)
+            self._start_post_answer(event.message)
+            if previous:
+                self.replaced.emit(previous, event.message)
 
     def _on_failed(self, error: AppError) -> None:
         self.model.fail(error)

@@ -1,7 +1,7 @@
-"""The conversations that are open: the one that is looked at, and those still at work. Qt thread.
+"""The open conversations: the current one, and others that are still working. Qt thread.
 
-An answer goes on while another conversation is looked at; one that has nothing left to do is let
-go and read anew when it is opened again. One that was not asked yet is stored nowhere, and kept.
+A conversation keeps answering in the background. An idle one is closed, and loaded again when it
+is opened. The one without a question yet is stored nowhere, so it stays open.
 """
 
 from collections.abc import Sequence
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 class ChatSessions(QObject):
-    """Opens and lets go of sessions; tells of the one that is looked at, unless said otherwise.
+    """Opens and closes sessions, and repeats the signals of the current one.
 
-    `shown` carries the session, `conversation_known` its conversation, `replaced` the session, an
-    answer and the one in its place. `answered` and `replaced` come from any session.
+    `shown` carries the session, `conversation_stored` its conversation, `replaced` the session, an
+    answer and its replacement. `answered` and `replaced` come from any session.
     """
 
     shown = Signal(object)
-    conversation_known = Signal(object)
+    conversation_stored = Signal(object)
     busy_changed = Signal(bool)
     messages_changed = Signal()
     answered = Signal()
@@ -36,20 +36,20 @@ class ChatSessions(QObject):
         self._bridge = bridge
         self._chat = chat
         self._open: list[ChatSession] = []
-        self.current = self._unasked = self._new(None)
+        self.current = self._unsent = self._new(None)
+
+    def show_unsent(self) -> None:
+        """Show the conversation without a question yet, with its attachments."""
+        if self._unsent.conversation_id or self._unsent.is_busy:
+            self._unsent = self._new(None)
+        self._show(self._unsent)
 
     def show_new(self) -> None:
-        """Look at the conversation that was not asked yet, with what is attached to it."""
-        if self._unasked.conversation_id or self._unasked.is_busy:
-            self._unasked = self._new(None)
-        self._show(self._unasked)
-
-    def begin(self) -> None:
-        """Look at a conversation for a question that is there already."""
+        """Show a new conversation for a question about to be sent."""
         self._show(self._new(None))
 
     def show_conversation(self, conversation: Conversation) -> None:
-        """Look at a stored conversation."""
+        """Show a stored conversation."""
         for session in self._open:
             if session.conversation_id == conversation.conversation_id:
                 self._show(session)
@@ -59,31 +59,31 @@ class ChatSessions(QObject):
         session.load()
 
     def show_copy(self, copy: Conversation, messages: Sequence[Message]) -> None:
-        """Look at a conversation whose messages are known."""
+        """Show a conversation with messages that are already loaded."""
         session = self._new(copy)
         session.model.load(messages)
         self._show(session)
 
     def show_current(self) -> None:
-        """Tell of the one that is looked at once more."""
+        """Emit the signals of the current session again."""
         self._show(self.current)
 
     def reload(self, session: ChatSession) -> None:
-        """Read its messages anew; one that was let go is read when it is opened."""
+        """Load its messages again, unless it is closed or busy."""
         if session in self._open and not session.is_busy:
             session.load()
 
     def leave(self, conversation_id: str) -> None:
-        """End everything in a conversation: it is deleted."""
+        """Stop all work in a conversation, because it is deleted."""
         for session in self._open:
             if session.conversation_id == conversation_id:
                 session.leave()
         if self.current.conversation_id == conversation_id:
-            self.show_new()
+            self.show_unsent()
 
     def _new(self, conversation: Conversation | None) -> ChatSession:
         session = ChatSession(self._bridge, self._chat, conversation, self)
-        session.conversation_known.connect(self._on_conversation_known)
+        session.conversation_stored.connect(self._on_conversation_stored)
         session.busy_changed.connect(self._on_busy_changed)
         session.answered.connect(self._on_answered)
         session.replaced.connect(self._on_replaced)
@@ -97,22 +97,22 @@ class ChatSessions(QObject):
         self.current = session
         self.shown.emit(session)
         self.messages_changed.emit()
-        self._drop_idle()
+        self._close_idle()
 
-    def _drop_idle(self) -> None:
-        for session in [session for session in self._open if not self._is_wanted(session)]:
+    def _close_idle(self) -> None:
+        for session in [session for session in self._open if not self._is_needed(session)]:
             self._open.remove(session)
             session.deleteLater()
 
-    def _is_wanted(self, session: ChatSession) -> bool:
-        is_unasked = session is self._unasked and not session.conversation_id
-        is_at_work = session.is_busy or session.is_checking or session.is_reading
-        return session is self.current or is_unasked or is_at_work
+    def _is_needed(self, session: ChatSession) -> bool:
+        is_unsent = session is self._unsent and not session.conversation_id
+        is_working = session.is_busy or session.is_checking or session.is_reading
+        return session is self.current or is_unsent or is_working
 
     @Slot(object)
-    def _on_conversation_known(self, conversation: Conversation) -> None:
+    def _on_conversation_stored(self, conversation: Conversation) -> None:
         if self.sender() is self.current:
-            self.conversation_known.emit(conversation)
+            self.conversation_stored.emit(conversation)
 
     @Slot(bool)
     def _on_busy_changed(self, is_busy: bool) -> None:
@@ -121,9 +121,9 @@ class ChatSessions(QObject):
 
     @Slot()
     def _on_answered(self) -> None:
-        self._drop_idle()
+        self._close_idle()
         self.answered.emit()
 
     @Slot(object, object)
-    def _on_replaced(self, former: Message, present: Message) -> None:
-        self.replaced.emit(self.sender(), former, present)
+    def _on_replaced(self, previous: Message, current: Message) -> None:
+        self.replaced.emit(self.sender(), previous, current)

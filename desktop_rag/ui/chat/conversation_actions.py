@@ -1,6 +1,6 @@
-"""What is done with a whole conversation or from one of its messages: copies, files. Qt thread.
+"""Actions on conversations and messages: fork, rewrite, export, import. Qt thread.
 
-The store is asked through the bridge; a file is written by it too.
+The store and files are reached through the bridge.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import Notice
 from desktop_rag.core.settings import FEW_FILES
 from desktop_rag.ui.chat.chat_session import ChatSession
-from desktop_rag.ui.chat.conversation_list import title_of
+from desktop_rag.ui.chat.conversation_model import title_of
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.messages.claim_panel import ClaimPanel
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
 
 _FORMS = {"Markdown (*.md)": "md", "Web page (*.html)": "html", "JSON (*.json)": "json"}
-_LONGEST_NAME = 60
+_MAX_NAME = 60
 _MANY_FILES = (
-    "Ask {count:,} files?\n\nEach that may hold something takes a request to {model}. You can stop"
-    " at any time and keep what was found until then."
+    "Ask {count:,} files one by one?\n\nEach relevant file takes one request to {model}. You can"
+    " stop at any time and keep what was found so far."
 )
 
 Copied = Callable[[Conversation, list[Message]], None]
 
 
 class ConversationActions(QObject):
-    """`told` carries a Notice of what was done."""
+    """`notified` carries a Notice about a finished action."""
 
-    told = Signal(object)
+    notified = Signal(object)
 
     def __init__(self, bridge: Bridge, chat: "Chat", parent: QWidget) -> None:
         super().__init__(parent)
@@ -47,16 +47,16 @@ class ConversationActions(QObject):
         self._window = parent
 
     def fork(self, message: Message, copied: Copied) -> None:
-        """Copy the conversation up to and with this message."""
+        """Copy the conversation up to and including this message."""
         self._copy(lambda: self._history.fork(message.conversation_id, message.message_id), copied)
 
     def fork_before(self, message: Message, copied: Copied) -> None:
-        """Copy what came before this message."""
+        """Copy the conversation up to, but not including, this message."""
         conversation_id, message_id = message.conversation_id, message.message_id
         self._copy(lambda: self._history.fork_before(conversation_id, message_id), copied)
 
     def put_back(self, message: Message, replacing: Message, done: Callable[[], None]) -> None:
-        """Bring the answer back that another one has replaced."""
+        """Restore an answer that another one replaced."""
         message_id = replacing.message_id
         self._bridge.run(
             self,
@@ -65,20 +65,22 @@ class ConversationActions(QObject):
         )
 
     def ask_every_file(self, session: ChatSession) -> None:
-        """Answer from every file by itself, after a question when that takes many requests."""
+        """Answer from each file separately, after a confirmation if it takes many requests."""
         conversation_id = session.conversation_id
-        # Nothing is asked in a conversation that was let go of meanwhile.
-        self._when_agreed(
+        # Owned by the session: nothing is asked once it is closed.
+        self._after_confirmation(
             session,
             lambda: self._chat.files_to_ask(conversation_id),
             lambda: session.retry(every_file=True),
         )
 
     def ask_about_files(self, question: str, ask: Callable[[str], None]) -> None:
-        """Ask what takes a request for each file, after a question when these are many."""
-        self._when_agreed(self, lambda: self._chat.files_about(question), lambda: ask(question))
+        """Ask a question that takes a request per file, after a confirmation if there are many."""
+        self._after_confirmation(
+            self, lambda: self._chat.files_about(question), lambda: ask(question)
+        )
 
-    def _when_agreed(
+    def _after_confirmation(
         self, owner: QObject, count_files: Callable[[], tuple[int, str]], go_on: Callable[[], None]
     ) -> None:
         def ask(count_and_model: tuple[int, str]) -> None:
@@ -91,51 +93,52 @@ class ConversationActions(QObject):
             box.setTextFormat(Qt.TextFormat.PlainText)
             box.setWindowTitle("Ask every file")
             box.setText(_MANY_FILES.format(count=count, model=one_line(model)))
-            go = box.addButton("Ask them", QMessageBox.ButtonRole.AcceptRole)
+            go = box.addButton("Ask files", QMessageBox.ButtonRole.AcceptRole)
             box.addButton(QMessageBox.StandardButton.Cancel)
             go.clicked.connect(go_on)
             box.open()
 
         self._bridge.run(owner, count_files, ask)
 
-    def find_place(self, panel: ClaimPanel) -> None:
-        """Look where all documents say most about the claim that a panel shows."""
+    def find_best_passage(self, panel: ClaimPanel) -> None:
+        """Search all documents for the passage that best verifies the panel's claim."""
         claim = panel.claim
         self._bridge.run(
             panel,
             lambda: self._chat.place_about(claim.checked.claim),
-            lambda place: panel.show_place(claim, place),
+            lambda place: panel.show_best_passage(claim, place),
         )
 
     def ask_to_rewrite(self, message: Message, done: Callable[[], None]) -> None:
-        """Let the person write an answer of their own."""
+        """Let the person write their own version of an answer."""
 
         def open_dialog(text: str) -> None:
             dialog = RewriteDialog(text, self._window, is_rewritten=message.is_rewritten)
             dialog.submitted.connect(lambda text: self._rewrite(message, text, done))
-            dialog.deleted.connect(lambda: self._delete_rewrite(message, done))
+            dialog.delete_requested.connect(lambda: self._delete_rewrite(message, done))
             dialog.finished.connect(dialog.deleteLater)
             dialog.open()
 
         self._bridge.run(self, lambda: self._history.own_text(message), open_dialog)
 
     def _rewrite(self, message: Message, text: str, done: Callable[[], None]) -> None:
-        def tell(path: Path) -> None:
-            self.told.emit(Notice("Your answer is kept.", f"Later questions find it: {path}."))
+        def notify(path: Path) -> None:
+            hint = f"Answers to later questions can cite it. It is stored in {path}."
+            self.notified.emit(Notice("Your answer was saved.", hint))
             done()
 
-        self._bridge.run(self, lambda: self._history.rewrite(message, text), tell)
+        self._bridge.run(self, lambda: self._history.rewrite(message, text), notify)
 
     def _delete_rewrite(self, message: Message, done: Callable[[], None]) -> None:
-        def tell(_nothing: None) -> None:
-            self.told.emit(Notice("Your answer was deleted."))
+        def notify(_nothing: None) -> None:
+            self.notified.emit(Notice("Your answer was deleted."))
             done()
 
-        self._bridge.run(self, lambda: self._history.delete_rewrite(message), tell)
+        self._bridge.run(self, lambda: self._history.delete_rewrite(message), notify)
 
     def ask_where_to_export(self, conversation: Conversation) -> None:
-        """Let the person choose a file, then write the conversation into it."""
-        dialog = QFileDialog(self._window, "Export the chat")
+        """Let the person choose a file, then export the conversation to it."""
+        dialog = QFileDialog(self._window, "Export chat")
         dialog.setObjectName("exportDialog")
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         dialog.setNameFilters(list(_FORMS))
@@ -147,7 +150,7 @@ class ConversationActions(QObject):
         dialog.open()
 
     def export(self, conversation: Conversation, path: Path) -> None:
-        """Write the conversation; the ending of the file says how, Markdown if it is none."""
+        """Write the conversation in the format of the file's extension; Markdown by default."""
         conversation_id = conversation.conversation_id
 
         def write() -> None:
@@ -155,16 +158,16 @@ class ConversationActions(QObject):
             try:
                 path.write_text(text, encoding="utf-8")
             except OSError as exc:
-                title = "The chat could not be written."
-                raise AppError(title, f"{path}: {exc.strerror}. Choose another place.") from exc
+                title = "The chat could not be exported."
+                raise AppError(title, f"{path}: {exc.strerror}. Choose another location.") from exc
 
         self._bridge.run(
-            self, write, lambda _nothing: self.told.emit(Notice(f"Exported to {path}."))
+            self, write, lambda _nothing: self.notified.emit(Notice(f"Exported to {path}."))
         )
 
     def import_into(self, copied: Copied) -> None:
-        """Let the person choose a file, then make a conversation of it."""
-        dialog = QFileDialog(self._window, "Import a chat")
+        """Let the person choose a file, then import a conversation from it."""
+        dialog = QFileDialog(self._window, "Import chat")
         dialog.setObjectName("importDialog")
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
         dialog.setNameFilter("Exported chats (*.json)")
@@ -184,4 +187,4 @@ class ConversationActions(QObject):
 
 def _file_name(conversation: Conversation) -> str:
     kept = "".join(c if c.isalnum() or c in " -_" else " " for c in title_of(conversation))
-    return " ".join(kept.split())[:_LONGEST_NAME].strip() or "chat"
+    return " ".join(kept.split())[:_MAX_NAME].strip() or "chat"

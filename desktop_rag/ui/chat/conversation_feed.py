@@ -1,4 +1,4 @@
-"""The stored conversations, listed and changed through the bridge. Qt thread."""
+"""Loads and changes the list of stored conversations through the bridge. Qt thread."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -13,39 +13,41 @@ if TYPE_CHECKING:
 
 
 class ConversationFeed(QObject):
-    """After every change the list is read anew, so that an older answer never overtakes a newer."""
+    """Reloads the list after every change, so that an older result never replaces a newer one."""
 
-    listed = Signal(object)
+    loaded = Signal(object)
     restored = Signal(object)
-    found = Signal(str, object)
+    search_finished = Signal(str, object)
 
     def __init__(self, bridge: Bridge, chat: "Chat", parent: QObject) -> None:
         super().__init__(parent)
         self._bridge = bridge
         self._chat = chat
-        self._reading: Job | None = None
-        self._finding: Job | None = None
+        self._load_job: Job | None = None
+        self._search_job: Job | None = None
 
     def refresh(self) -> None:
-        """Read the list; `listed` carries it, in its order."""
-        if self._reading:
-            self._reading.cancel()
-        self._reading = self._bridge.run(self, self._chat.history.all, self._on_listed)
+        """Load the list; `loaded` carries it in display order."""
+        if self._load_job:
+            self._load_job.cancel()
+        self._load_job = self._bridge.run(self, self._chat.history.all, self._on_loaded)
 
     def rename(self, conversation_id: str, title: str) -> None:
-        """Give a conversation another title."""
+        """Rename a conversation."""
         self._change(lambda: self._chat.history.rename(conversation_id, title))
 
     def set_pinned(self, conversation_id: str, is_pinned: bool) -> None:
-        """Keep a conversation above the others, or no longer."""
+        """Pin a conversation above the others, or unpin it."""
         self._change(lambda: self._chat.history.set_pinned(conversation_id, is_pinned))
 
-    def find(self, text: str) -> None:
-        """Look through all messages; `found` carries the text and the conversations' ids."""
-        if self._finding:
-            self._finding.cancel()
-        self._finding = self._bridge.run(
-            self, lambda: self._chat.history.find(text), lambda ids: self.found.emit(text, ids)
+    def search(self, text: str) -> None:
+        """Search all messages; `search_finished` carries the text and conversation ids."""
+        if self._search_job:
+            self._search_job.cancel()
+        self._search_job = self._bridge.run(
+            self,
+            lambda: self._chat.history.find(text),
+            lambda ids: self.search_finished.emit(text, ids),
         )
 
     def delete(self, conversation: Conversation) -> None:
@@ -53,20 +55,20 @@ class ConversationFeed(QObject):
         self._change(lambda: self._chat.history.delete(conversation.conversation_id))
 
     def restore(self, conversation: Conversation) -> None:
-        """Bring a deleted conversation back; `restored` carries it."""
+        """Restore a deleted conversation; `restored` carries it."""
         self._change(
             lambda: self._chat.history.restore(conversation.conversation_id),
             lambda: self.restored.emit(conversation),
         )
 
     def _change(self, change: Callable[[], None], done: Callable[[], None] | None = None) -> None:
-        def go_on(_nothing: None) -> None:
+        def finish(_nothing: None) -> None:
             self.refresh()
             if done:
                 done()
 
-        self._bridge.run(self, change, go_on)
+        self._bridge.run(self, change, finish)
 
-    def _on_listed(self, conversations: list[Conversation]) -> None:
-        self._reading = None
-        self.listed.emit(conversations)
+    def _on_loaded(self, conversations: list[Conversation]) -> None:
+        self._load_job = None
+        self.loaded.emit(conversations)

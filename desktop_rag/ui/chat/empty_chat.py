@@ -1,4 +1,4 @@
-"""What a chat shows before the first question: what can be asked, and how to begin. Qt thread."""
+"""The page of a chat without questions: what to ask, and how to start. Qt thread."""
 
 from collections.abc import Sequence
 
@@ -11,11 +11,11 @@ from desktop_rag.ui.messages.question_button import QuestionButton
 from desktop_rag.ui.widgets.controls import IconLabel, PlainLabel, TextButton, centred
 
 _COLUMN_PX = 440
-_MOST_EXAMPLES = 4
+_MAX_EXAMPLES = 4
 
 
 class EmptyChat(QScrollArea):
-    """A friendly beginning; `question_chosen` carries the example that was pressed."""
+    """Shows example questions or a way to add documents; `question_chosen` carries an example."""
 
     question_chosen = Signal(str)
     folder_requested = Signal()
@@ -24,7 +24,7 @@ class EmptyChat(QScrollArea):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setWidgetResizable(True)
-        self.setAccessibleName("What can be asked")
+        self.setAccessibleName("Getting started")
         self._examples: list[QuestionButton] = []
         self._is_empty = True
         self._build(theme)
@@ -33,10 +33,10 @@ class EmptyChat(QScrollArea):
     def _build(self, theme: Theme) -> None:
         self._words = PlainLabel(tone="muted", wrap=True)
         self._words.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        self._add = TextButton("Add a folder", kind="primary")
+        self._add = TextButton("Add folder…", kind="primary")
         self._add.setObjectName("addFolderButton")
         self._endpoint = TextButton("", kind="quiet")
-        self._endpoint.setText("Answers are excerpts: no endpoint is set. Open settings")
+        self._endpoint.setText("No model connected: answers are excerpts. Open settings")
         title = PlainLabel("Ask your documents", scale="title")
         middle = Qt.AlignmentFlag.AlignHCenter
         inner = QWidget()
@@ -62,27 +62,27 @@ class EmptyChat(QScrollArea):
         self._endpoint.clicked.connect(self.settings_requested)
 
     def show_examples(self, questions: Sequence[str]) -> None:
-        """Offer these questions to begin with, or others than before."""
+        """Show these example questions, replacing earlier ones."""
         for button in self._examples:
             button.deleteLater()
-        self._examples = [QuestionButton(q, "example") for q in questions[:_MOST_EXAMPLES]]
+        self._examples = [QuestionButton(q, "example") for q in questions[:_MAX_EXAMPLES]]
         for button in self._examples:
             button.clicked.connect(self._on_example_clicked)
             self._questions.addWidget(button)
             button.setVisible(not self._is_empty)
 
     def show_library(self, sources: int, files: int) -> None:
-        """Say what can be asked: how many sources and searchable files there are."""
+        """Show the number of sources and searchable files."""
         self._is_empty = sources == 0
         if self._is_empty:
             words = (
-                "Choose a folder of documents first. They stay on this computer and are kept up to "
-                "date; then ask anything about them."
+                "Add a folder of documents, then ask anything about them. They stay on this "
+                "computer, and changes are picked up automatically."
             )
         else:
             words = (
                 f"Ask anything about your {count_of(files, 'file')}. Every answer has numbered "
-                "sources that open at the exact place."
+                "sources that open at the right page or section."
             )
         self._words.setText(words)
         self._add.setVisible(self._is_empty)
@@ -90,7 +90,7 @@ class EmptyChat(QScrollArea):
             button.setVisible(not self._is_empty)
 
     def show_endpoint(self, *, is_set: bool) -> None:
-        """Mention that answers are excerpts while there is no endpoint."""
+        """Point out that answers are excerpts while no endpoint is set."""
         self._endpoint.setVisible(not is_set)
 
     @Slot()

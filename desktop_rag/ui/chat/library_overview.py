@@ -1,4 +1,4 @@
-"""What there is to ask: the collections, and how many documents. Qt thread, through the bridge."""
+"""The library's collections and counts, as the chat needs them. Qt thread, through the bridge."""
 
 from typing import TYPE_CHECKING
 
@@ -11,36 +11,36 @@ from desktop_rag.ui.foundation.bridge import Bridge
 if TYPE_CHECKING:
     from desktop_rag.ingest.library import Library
 
-_EVERY_MS = 3_000
+_DELAY_MS = 3_000
 
 
 class LibraryOverview(QObject):
-    """`known` carries the collections, the number of sources and that of searchable documents."""
+    """`loaded` carries the collections and the numbers of sources and searchable documents."""
 
-    known = Signal(object, int, int)
+    loaded = Signal(object, int, int)
 
     def __init__(self, bridge: Bridge, library: "Library", parent: QObject) -> None:
         super().__init__(parent)
         self._bridge = bridge
         self._library = library
-        self._timer = QTimer(self, singleShot=True, interval=_EVERY_MS)
+        self._timer = QTimer(self, singleShot=True, interval=_DELAY_MS)
         self._timer.timeout.connect(self.refresh)
 
     @Slot()
     def refresh(self) -> None:
-        """Ask the library; `known` follows."""
+        """Load the overview; `loaded` follows."""
         library = self._library
         self._bridge.run(
             self,
             lambda: (library.collections(), library.sources(), library.counts()),
-            self._on_asked,
+            self._on_read,
         )
 
     def refresh_soon(self) -> None:
-        """The same, but at most every few seconds however often it is called."""
+        """Refresh after a delay, so that frequent calls cost one refresh every three seconds."""
         if not self._timer.isActive():
             self._timer.start()
 
-    def _on_asked(self, found: tuple[list[Collection], list[Source], DocumentCounts]) -> None:
+    def _on_read(self, found: tuple[list[Collection], list[Source], DocumentCounts]) -> None:
         collections, sources, counts = found
-        self.known.emit(collections, len(sources), counts.searchable)
+        self.loaded.emit(collections, len(sources), counts.searchable)

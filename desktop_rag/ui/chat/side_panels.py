@@ -1,4 +1,4 @@
-"""A middle with a panel on either side, which take turns where the window is narrow. Qt thread."""
+"""A splitter with side panels; a narrow window shows only one of them at a time. Qt thread."""
 
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QResizeEvent
@@ -6,11 +6,11 @@ from PySide6.QtWidgets import QSplitter, QWidget
 
 NARROW_PX = 960
 _SIZES_PX = (220, 600, 340)
-_SMALLEST_PX = (180, 320, 260)
+_MIN_PX = (180, 320, 260)
 
 
 class SidePanels(QSplitter):
-    """The left panel is there until it is toggled away; the right one while it has content."""
+    """Shows the left panel unless it is closed, and the right one while it has content."""
 
     def __init__(
         self, left: QWidget, middle: QWidget, right: QWidget, parent: QWidget | None = None
@@ -23,7 +23,7 @@ class SidePanels(QSplitter):
         self._has_right = False
         self.setHandleWidth(1)
         for position, widget in enumerate((left, middle, right)):
-            widget.setMinimumWidth(_SMALLEST_PX[position])
+            widget.setMinimumWidth(_MIN_PX[position])
             self.addWidget(widget)
             self.setStretchFactor(position, int(widget is middle))
             self.setCollapsible(position, False)
@@ -31,24 +31,24 @@ class SidePanels(QSplitter):
         self._arrange()
 
     def set_right_content(self, *, has_content: bool) -> None:
-        """Tell whether there is anything to see on the right."""
+        """Set to True while the right panel has content."""
         self._has_right = has_content
         self._arrange()
 
     def open_right(self) -> None:
-        """Show the right panel, also after it was closed."""
+        """Show the right panel, even if it was closed."""
         self._is_right_wanted = True
         self._arrange()
 
     @Slot()
     def toggle_right(self) -> None:
-        """Close the right panel or show it again."""
+        """Close or show the right panel."""
         self._is_right_wanted = self._right.isHidden()
         self._arrange()
 
     @Slot()
     def toggle_left(self) -> None:
-        """Close the left panel or show it again, in place of the right one where it is narrow."""
+        """Close or show the left panel, which replaces the right one in a narrow window."""
         self._is_left_wanted = self._left.isHidden()
         if self._is_left_wanted and self.width() < NARROW_PX:
             self._is_right_wanted = False

@@ -1,4 +1,4 @@
-"""The button in the chat that says which assistant answers, and offers the others. Qt thread."""
+"""The button above the chat that shows and changes the assistant. Qt thread."""
 
 from collections.abc import Sequence
 
@@ -13,12 +13,12 @@ from desktop_rag.ui.widgets.controls import plain_tooltip
 from desktop_rag.ui.widgets.menu_button import MenuButton
 
 NO_ASSISTANT = "No assistant"
-_LONGEST_NAME = 30
-_LONGEST_ENTRY = 60
+_MAX_NAME = 30
+_MAX_ENTRY = 60
 
 
 class AssistantChoice(MenuButton):
-    """`chosen` carries the Assistant that answers from now on, or None."""
+    """`chosen` carries the selected Assistant, or None."""
 
     chosen = Signal(object)
     new_requested = Signal()
@@ -34,31 +34,31 @@ class AssistantChoice(MenuButton):
 
     @property
     def assistant(self) -> Assistant | None:
-        """Who is asked next; None for no assistant, also when the wanted one is gone."""
+        """The selected assistant; None if there is none or it was deleted."""
         found = (a for a in self._assistants if a.assistant_id == self._wanted_id)
         return next(found, None)
 
     @property
     def assistant_id(self) -> str:
-        """The id of who is asked next; "" for no assistant."""
+        """The id of the selected assistant; "" for none."""
         return self.assistant.assistant_id if self.assistant else ""
 
     def show_assistants(self, assistants: Sequence[Assistant]) -> None:
-        """Offer these; one that was wanted and is back again is chosen again."""
+        """Offer these; a selected assistant that was deleted and restored is selected again."""
         if list(assistants) != list(self._assistants):
             self._assistants = assistants
             self._show()
 
     def choose(self, assistant_id: str) -> None:
-        """Choose an assistant; "" or one that is gone is none."""
+        """Select an assistant; "" or a deleted one selects none."""
         self._wanted_id = assistant_id
         self._show()
 
     def _show(self) -> None:
-        """Say who is chosen, and tell it."""
+        """Show the selection and emit `chosen`."""
         name = self.assistant.name if self.assistant else NO_ASSISTANT
-        self.setText(shortened(name, _LONGEST_NAME))
-        self.setAccessibleName(f"Assistant: {one_line(name)}. Choose another")
+        self.setText(shortened(name, _MAX_NAME))
+        self.setAccessibleName(f"Assistant: {one_line(name)}. Press to change")
         self.setToolTip(plain_tooltip(f"Assistant: {one_line(name)}"))
         self._fill()
         self.chosen.emit(self.assistant)
@@ -67,14 +67,14 @@ class AssistantChoice(MenuButton):
         self.choices.clear()
         self._add(NO_ASSISTANT, "")
         for assistant in self._assistants:
-            self._add(shortened(assistant.name, _LONGEST_ENTRY), assistant.assistant_id)
+            self._add(shortened(assistant.name, _MAX_ENTRY), assistant.assistant_id)
         self.choices.addSeparator()
         self.choices.addAction("New assistant…").triggered.connect(self.new_requested)
         if self._assistants:
-            self.choices.addAction("All assistants…").triggered.connect(self.list_requested)
+            self.choices.addAction("Manage assistants…").triggered.connect(self.list_requested)
 
-    def _add(self, words: str, assistant_id: str) -> None:
-        action = self.choices.addAction(words)
+    def _add(self, label: str, assistant_id: str) -> None:
+        action = self.choices.addAction(label)
         action.setData(assistant_id)
         action.setCheckable(True)
         action.setChecked(assistant_id == self.assistant_id)

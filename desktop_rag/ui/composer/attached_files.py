@@ -1,4 +1,4 @@
-"""What is attached to one open conversation, being read, or could not be. Qt thread."""
+"""The attachments of one open conversation, with those still being read or failed. Qt thread."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ from PySide6.QtGui import QImage
 
 from desktop_rag.core.attachment import Attachment, AttachmentKind
 from desktop_rag.core.errors import AppError
-from desktop_rag.ui.composer.attachment_reading import attach_file, attach_picture
+from desktop_rag.ui.composer.attachment_reading import attach_file, attach_image
 from desktop_rag.ui.composer.image_reading import is_image_name
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
     from desktop_rag.ingest.library import Library
 
-MOST_FILES = 20
+MAX_FILES = 20
 _TOO_MANY = AppError(
-    f"At most {MOST_FILES} files can be attached to a chat.", "Add their folder to the library."
+    f"A chat can have at most {MAX_FILES} attachments.", "Add a folder to the library instead."
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Chip:
-    """One of them: being read until there is an `attachment`, or an `error` that says why not."""
+class AttachedFile:
+    """A file being attached: it is being read until it has an `attachment` or an `error`."""
 
     key: int
     name: str
@@ -39,14 +39,14 @@ class Chip:
 
     @property
     def is_reading(self) -> bool:
-        """Whether it is not known yet what becomes of it."""
+        """True until the file was read or failed."""
         return self.attachment is None and self.error is None
 
 
 class AttachedFiles(QObject):
-    """Reads what is attached, each on a thread of its own. `changed` comes with every change.
+    """Reads attached files, each on a thread of its own. `changed` follows every change.
 
-    `is_known` says whether what is stored was fetched, `stored` is what it was then.
+    `is_loaded` is True once the stored attachments were loaded; `stored` holds them.
     """
 
     changed = Signal()
@@ -58,105 +58,105 @@ class AttachedFiles(QObject):
         self._bridge = bridge
         self._library = library
         self._chat = chat
-        self._chips: list[Chip] = []
+        self._files: list[AttachedFile] = []
         self._jobs: dict[int, Job] = {}
         self._keys = count()
-        self.is_known = True
+        self.is_loaded = True
         self.stored: tuple[Attachment, ...] = ()
 
     @property
-    def chips(self) -> Sequence[Chip]:
-        """All of them, in the order they were attached."""
-        return tuple(self._chips)
+    def files(self) -> Sequence[AttachedFile]:
+        """All files, in the order they were attached."""
+        return tuple(self._files)
 
     @property
     def ready(self) -> tuple[Attachment, ...]:
-        """Those that can be asked about."""
-        return tuple(chip.attachment for chip in self._chips if chip.attachment)
+        """The attachments that were read successfully."""
+        return tuple(file.attachment for file in self._files if file.attachment)
 
     @property
     def is_reading(self) -> bool:
-        """Whether something is being read."""
-        return any(chip.is_reading for chip in self._chips)
+        """True while a file is being read."""
+        return any(file.is_reading for file in self._files)
 
     @property
     def is_settled(self) -> bool:
-        """Whether all is known: nothing is being read."""
-        return self.is_known and not self.is_reading
+        """True once stored attachments are loaded and no file is being read."""
+        return self.is_loaded and not self.is_reading
 
     def load(self, attachments: Sequence[Attachment]) -> None:
-        """Show what is stored, beside what is being read or could not be."""
-        others = [chip for chip in self._chips if chip.attachment is None]
-        known = {chip.attachment: chip for chip in self._chips}
+        """Show the stored attachments, and keep the files that are being read or failed."""
+        others = [file for file in self._files if file.attachment is None]
+        known = {file.attachment: file for file in self._files}
         fresh = [
-            Chip(next(self._keys), a.name, a.kind is AttachmentKind.IMAGE, attachment=a)
+            AttachedFile(next(self._keys), a.name, a.kind is AttachmentKind.IMAGE, attachment=a)
             for a in attachments
         ]
-        self._chips = [*(known.get(chip.attachment, chip) for chip in fresh), *others]
+        self._files = [*(known.get(file.attachment, file) for file in fresh), *others]
         self.stored = tuple(attachments)
-        self.is_known = True
+        self.is_loaded = True
         self.changed.emit()
 
     def add_files(self, paths: Iterable[Path]) -> None:
-        """Read these files; one that is attached already is left out."""
-        known = {chip.path for chip in self._chips if chip.error is None}
+        """Read these files; those already attached are skipped."""
+        known = {file.path for file in self._files if file.error is None}
         fresh = [path for path in dict.fromkeys(paths) if path not in known]
-        room = max(0, MOST_FILES - len(known))
+        room = max(0, MAX_FILES - len(known))
         library, chat = self._library, self._chat
         for path in fresh[:room]:
-            chip = Chip(next(self._keys), path.name, is_image_name(path.name), path)
-            self._read(chip, lambda cancel, path=path: attach_file(library, chat, path, cancel))
+            file = AttachedFile(next(self._keys), path.name, is_image_name(path.name), path)
+            self._read(file, lambda cancel, path=path: attach_file(library, chat, path, cancel))
         if left := len(fresh[room:]):
-            self._chips.append(Chip(next(self._keys), f"{left:,} more", error=_TOO_MANY))
+            self._files.append(AttachedFile(next(self._keys), f"{left:,} more", error=_TOO_MANY))
         self.changed.emit()
 
-    def add_picture(self, picture: QImage) -> None:
-        """Take a picture from the clipboard."""
-        names = {chip.name for chip in self._chips}
+    def add_image(self, image: QImage) -> None:
+        """Attach an image from the clipboard."""
+        names = {file.name for file in self._files}
         name = next(n for n in _pasted_names() if n not in names)
         library, chat = self._library, self._chat
         self._read(
-            Chip(next(self._keys), name, is_image=True),
-            lambda cancel: attach_picture(library, chat, picture, name, cancel),
+            AttachedFile(next(self._keys), name, is_image=True),
+            lambda cancel: attach_image(library, chat, image, name, cancel),
         )
         self.changed.emit()
 
     def remove(self, key: int) -> None:
-        """Take one away; its reading ends."""
+        """Remove a file, cancelling its reading."""
         if job := self._jobs.pop(key, None):
             job.cancel()
-        self._chips = [chip for chip in self._chips if chip.key != key]
+        self._files = [file for file in self._files if file.key != key]
         self.changed.emit()
 
     def drop_failed(self) -> None:
-        """The reasons were told: a question was asked without these."""
-        if any(chip.error for chip in self._chips):
-            self._chips = [chip for chip in self._chips if chip.error is None]
+        """Remove the failed files, once a question was sent without them."""
+        if any(file.error for file in self._files):
+            self._files = [file for file in self._files if file.error is None]
             self.changed.emit()
 
     def stop(self) -> None:
-        """End what is being read."""
+        """Cancel all reading."""
         for job in self._jobs.values():
             job.cancel()
         self._jobs.clear()
 
-    def _read(self, chip: Chip, attach: Callable[[Event], Attachment]) -> None:
-        self._chips.append(chip)
-        # A thread of its own: a scan may take minutes, and must not keep short work waiting.
-        self._jobs[chip.key] = self._bridge.stream(
+    def _read(self, file: AttachedFile, attach: Callable[[Event], Attachment]) -> None:
+        self._files.append(file)
+        # A dedicated thread: text recognition may take minutes and must not delay short work.
+        self._jobs[file.key] = self._bridge.stream(
             self,
             lambda cancel: (attach(cancel) for _ in range(1)),
-            lambda attachment: self._settle(chip.key, attachment=attachment),
-            failed=lambda error: self._settle(chip.key, error=error),
+            lambda attachment: self._finish(file.key, attachment=attachment),
+            failed=lambda error: self._finish(file.key, error=error),
         )
 
-    def _settle(
+    def _finish(
         self, key: int, attachment: Attachment | None = None, error: AppError | None = None
     ) -> None:
         self._jobs.pop(key, None)
-        self._chips = [
-            replace(chip, attachment=attachment, error=error) if chip.key == key else chip
-            for chip in self._chips
+        self._files = [
+            replace(file, attachment=attachment, error=error) if file.key == key else file
+            for file in self._files
         ]
         self.changed.emit()
 

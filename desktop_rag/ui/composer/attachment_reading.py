@@ -1,7 +1,4 @@
-"""Reads what is attached: files by the library, images here and, for the text in them, there too.
-
-Worker threads.
-"""
+"""Reads attachments: files and the text in images by the library, pixels here. Worker threads."""
 
 import tempfile
 from pathlib import Path
@@ -12,7 +9,7 @@ from PySide6.QtGui import QImage
 
 from desktop_rag.core.attachment import Attachment
 from desktop_rag.core.errors import AppError
-from desktop_rag.ui.composer.image_reading import as_sent, is_image_name, read_image
+from desktop_rag.ui.composer.image_reading import encode_image, is_image_name, read_image
 
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
@@ -20,10 +17,10 @@ if TYPE_CHECKING:
 
 
 def attach_file(library: "Library", chat: "Chat", path: Path, cancel: Event) -> Attachment:
-    """Read a file to be asked about in a chat.
+    """Read a file as an attachment of a chat.
 
     Raises:
-        AppError: with the reason, when it can't be read.
+        AppError: when the file can't be read.
         Cancelled: soon after `cancel` is set.
     """
     if not is_image_name(path.name):
@@ -32,11 +29,11 @@ def attach_file(library: "Library", chat: "Chat", path: Path, cancel: Event) -> 
     return chat.attachments.keep_image(path.name, image, _text_in(library, path, cancel))
 
 
-def attach_picture(
-    library: "Library", chat: "Chat", picture: QImage, name: str, cancel: Event
+def attach_image(
+    library: "Library", chat: "Chat", pasted: QImage, name: str, cancel: Event
 ) -> Attachment:
-    """A picture from the clipboard, to be asked about in a chat. Raises as `attach_file`."""
-    image = as_sent(picture)
+    """Attach an image from the clipboard. Raises the same errors as `attach_file`."""
+    image = encode_image(pasted)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / name
         path.write_bytes(image.data)
@@ -44,7 +41,7 @@ def attach_picture(
 
 
 def _text_in(library: "Library", path: Path, cancel: Event) -> Attachment | None:
-    """The text in an image; None without any, or without the extra that reads it."""
+    """The text in an image; None if it has none or text recognition is not installed."""
     try:
         return library.attach(path, cancel=cancel)
     except AppError:

@@ -1,4 +1,4 @@
-"""What is attached, as chips above the question and in a question that was sent. Qt thread."""
+"""Attachments as chips in the composer, and as lines above a sent question. Qt thread."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
 from desktop_rag.core.attachment import Attachment, AttachmentKind
 from desktop_rag.core.errors import AppError
-from desktop_rag.ui.composer.attached_files import Chip
+from desktop_rag.ui.composer.attached_files import AttachedFile
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.controls import (
@@ -21,26 +21,27 @@ from desktop_rag.ui.widgets.controls import (
 )
 from desktop_rag.ui.widgets.elided_button import ElidedButton
 
-_MOST_COLUMNS = 2
-_TWO_COLUMNS_FROM_PX = 440
+_MAX_COLUMNS = 2
+_TWO_COLUMNS_MIN_PX = 440
 _ICON_PX = 16
 
 
 class AttachmentChip(Card):
-    """One of them with its name, how it is, and × to take it away."""
+    """One attached file: name, state and a button to remove it."""
 
     remove_requested = Signal(int)
 
-    def __init__(self, theme: Theme, chip: Chip, parent: QWidget) -> None:
-        super().__init__(parent, kind="chip", tone="danger" if chip.error else "")
-        self._key = chip.key
-        name = one_line(chip.name)
-        icon = "error:danger" if chip.error else f"{_icon(is_image=chip.is_image)}:muted"
+    def __init__(self, theme: Theme, file: AttachedFile, parent: QWidget) -> None:
+        super().__init__(parent, kind="chip", tone="danger" if file.error else "")
+        self._key = file.key
+        name = one_line(file.name)
+        icon = "error:danger" if file.error else f"{_icon(is_image=file.is_image)}:muted"
         title = ElidedLabel(name, mode=Qt.TextElideMode.ElideMiddle)
-        said = _said(chip)
-        state = ElidedLabel(said, tone="danger" if chip.error else "muted", scale="small")
+        state_text = _state_text(file)
+        tone = "danger" if file.error else "muted"
+        state = ElidedLabel(state_text, tone=tone, scale="small")
         state.setObjectName("attachmentState")
-        state.setToolTip(plain_tooltip(said))
+        state.setToolTip(plain_tooltip(state_text))
         close = IconButton(theme, "close:muted", f"Remove {name}")
         close.clicked.connect(self._on_close_clicked)
         row = QHBoxLayout(self)
@@ -48,9 +49,9 @@ class AttachmentChip(Card):
         row.setSpacing(6)
         row.addWidget(IconLabel(theme, icon, self, size_px=_ICON_PX))
         row.addWidget(title, 3)
-        row.addWidget(state, 9 if chip.error else 2)
+        row.addWidget(state, 9 if file.error else 2)
         row.addWidget(close)
-        self.setAccessibleName(f"Attached: {name}, {said}")
+        self.setAccessibleName(f"Attached: {name}, {state_text}")
 
     @Slot()
     def _on_close_clicked(self) -> None:
@@ -58,7 +59,7 @@ class AttachmentChip(Card):
 
 
 class AttachmentStrip(QWidget):
-    """The chips of a conversation, and below them why nothing can be sent with these, if so."""
+    """The chips of a conversation, with the reason below them when they can't be sent."""
 
     remove_requested = Signal(int)
 
@@ -67,7 +68,7 @@ class AttachmentStrip(QWidget):
         self._theme = theme
         self._chips: list[AttachmentChip] = []
         self._wide: list[bool] = []
-        self._placed_columns = _MOST_COLUMNS
+        self._placed_columns = _MAX_COLUMNS
         self._grid = QGridLayout()
         self._grid.setSpacing(6)
         self._note = PlainLabel(tone="danger", scale="small", wrap=True)
@@ -80,20 +81,20 @@ class AttachmentStrip(QWidget):
         self._note.hide()
         self.hide()
 
-    def show_chips(self, chips: Sequence[Chip]) -> None:
-        """Show these, those that could not be read below the others."""
+    def show_files(self, files: Sequence[AttachedFile]) -> None:
+        """Show these files, failed ones last."""
         for former in self._chips:
             self._grid.removeWidget(former)
             former.hide()
             former.deleteLater()
-        # A reason takes a row, and so does what is alone.
-        ordered = sorted(chips, key=lambda chip: chip.error is not None)
-        self._wide = [chip.error is not None or len(ordered) == 1 for chip in ordered]
-        self._chips = [AttachmentChip(self._theme, chip, self) for chip in ordered]
+        # A failed file or a single one takes a whole row.
+        ordered = sorted(files, key=lambda file: file.error is not None)
+        self._wide = [file.error is not None or len(ordered) == 1 for file in ordered]
+        self._chips = [AttachmentChip(self._theme, file, self) for file in ordered]
         for widget in self._chips:
             widget.remove_requested.connect(self.remove_requested)
         self._place()
-        self.setVisible(bool(chips))
+        self.setVisible(bool(files))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -102,7 +103,7 @@ class AttachmentStrip(QWidget):
 
     @property
     def _columns(self) -> int:
-        return 1 if self.width() < _TWO_COLUMNS_FROM_PX else 2
+        return 1 if self.width() < _TWO_COLUMNS_MIN_PX else 2
 
     def _place(self) -> None:
         self._placed_columns = columns = self._columns
@@ -113,17 +114,17 @@ class AttachmentStrip(QWidget):
             self._grid.addWidget(widget, *divmod(place, columns), 1, width)
             place += width
             widget.show()
-        for number in range(_MOST_COLUMNS):
+        for number in range(_MAX_COLUMNS):
             self._grid.setColumnStretch(number, int(number < columns))
 
     def show_refusal(self, error: AppError | None) -> None:
-        """Say why nothing can be sent with what is attached."""
+        """Show why the attachments can't be sent; None when they can."""
         self._note.setText(f"{error.title} {error.hint}" if error else "")
         self._note.setVisible(error is not None)
 
 
 class SentAttachments(QWidget):
-    """What a question was asked with; pressed, `opened` carries the attachment."""
+    """The attachments of a sent question; `opened` carries the one that was pressed."""
 
     opened = Signal(object)
 
@@ -137,7 +138,7 @@ class SentAttachments(QWidget):
         self.hide()
 
     def show_attachments(self, attachments: tuple[Attachment, ...]) -> None:
-        """Show these, one a line."""
+        """Show these, one per line."""
         if attachments == self._shown:
             return
         self._shown = attachments
@@ -152,10 +153,10 @@ class SentAttachments(QWidget):
     def _line(self, attachment: Attachment) -> QWidget:
         line = QWidget(self)
         words = one_line(f"{attachment.name} · {attachment.extent()}")
-        # A file's name is foreign and may be long: it must not widen the window.
+        # A file's name may be long: it must not widen the window.
         button = ElidedButton(words, "quiet", line)
         button.setProperty("part", "attachment")
-        # Of one that came with an imported chat there is only the name.
+        # Attachments of an imported chat have only a name.
         button.setEnabled(attachment.has_text or attachment.kind is AttachmentKind.IMAGE)
         button.clicked.connect(lambda: self.opened.emit(attachment))
         row = QHBoxLayout(line)
@@ -168,12 +169,12 @@ class SentAttachments(QWidget):
         return line
 
 
-def _said(chip: Chip) -> str:
-    if chip.error:
-        title = chip.error.title
+def _state_text(file: AttachedFile) -> str:
+    if file.error:
+        title = file.error.title
         stop = "" if title.endswith((".", "!", "?")) else "."
-        return one_line(f"{title}{stop} {chip.error.hint}")
-    return chip.attachment.extent() if chip.attachment else "reading…"
+        return one_line(f"{title}{stop} {file.error.hint}")
+    return file.attachment.extent() if file.attachment else "Reading…"
 
 
 def _icon(*, is_image: bool) -> str:

@@ -1,4 +1,4 @@
-"""Where questions are written: a growing field, the collection to ask, Send or Stop. Qt thread."""
+"""The composer: a growing question field, attachments, collection, Send and Stop. Qt thread."""
 
 from collections.abc import Sequence
 
@@ -21,7 +21,7 @@ from desktop_rag.core.domain import Collection
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.question import Question
 from desktop_rag.core.search_syntax import SEARCH_SYNTAX
-from desktop_rag.ui.composer.attached_files import Chip
+from desktop_rag.ui.composer.attached_files import AttachedFile
 from desktop_rag.ui.composer.attachment_strip import AttachmentStrip
 from desktop_rag.ui.composer.slash_prompts import SlashPrompts
 from desktop_rag.ui.foundation.theme import Theme
@@ -30,22 +30,22 @@ from desktop_rag.ui.widgets.controls import Card, IconButton, PlainLabel, TextBu
 from desktop_rag.ui.widgets.file_drop import local_files
 
 ALL_DOCUMENTS = "All documents"
-ITS_COLLECTIONS = "Its collections"
-_EDITING = "An earlier question, anew: it is asked in a copy of this chat, which stays as it is."
-_KEYS = "Enter sends, Shift+Enter starts a new line"
-_LATER = "Sent once the files are read"
-_MOST_LINES = 6
-_HINT_FROM_PX = 520
+ASSISTANT_COLLECTIONS = "The assistant's collections"
+_EDITING = "Editing an earlier question. It will be asked in a copy of this chat."
+_KEYS = "Enter to send, Shift+Enter for a new line"
+_PENDING = "Will be sent when the files are ready"
+_MAX_LINES = 6
+_HINT_MIN_PX = 520
 _ENTER_KEYS = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 _NEWLINE_MODIFIERS = Qt.KeyboardModifier.ShiftModifier
 
 
 class QuestionField(QPlainTextEdit):
-    """Plain text, as high as it is up to six lines; Enter sends, Shift+Enter starts a new line."""
+    """Plain text that grows to six lines; Enter sends, Shift+Enter starts a new line."""
 
     entered = Signal()
-    files_given = Signal(object)
-    picture_given = Signal(object)
+    files_added = Signal(object)
+    image_pasted = Signal(object)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -78,55 +78,54 @@ class QuestionField(QPlainTextEdit):
         )
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        # Files are for the page around: it never takes them away from where they lie.
+        # The page accepts dropped files, and never moves them.
         if local_files(event.mimeData()):
             event.ignore()
         else:
             super().dragEnterEvent(event)
 
     def insertFromMimeData(self, source: QMimeData) -> None:
-        """What is pasted: text is written, files and pictures are attached."""
+        """Insert pasted text; attach pasted files and images."""
         if paths := local_files(source):
-            self.files_given.emit(paths)
+            self.files_added.emit(paths)
         elif source.hasImage() and not source.hasText():
-            self.picture_given.emit(QImage(source.imageData()))
+            self.image_pasted.emit(QImage(source.imageData()))
         else:
             super().insertFromMimeData(source)
 
     @Slot(QSizeF)
     def _fit(self, _size: QSizeF | None = None) -> None:
-        # A plain text document measures its height in lines, wrapped ones counted.
-        lines = max(1, min(_MOST_LINES, round(self.document().size().height())))
+        # A plain text document's height is in lines, including wrapped ones.
+        lines = max(1, min(_MAX_LINES, round(self.document().size().height())))
         margin = 2 * self.document().documentMargin()
         self.setFixedHeight(round(lines * self.fontMetrics().lineSpacing() + margin) + 2)
 
 
 class Composer(Card):
-    """Tells what to ask and when to stop; while an answer is on its way nothing can be sent.
+    """Sends questions and stops answers; nothing is sent while an answer is being written.
 
-    `prompts` are those it offers behind a slash.
-    `submitted` carries a Question, `edited` an earlier question's message before it. What is to be
-    attached is given as paths or a QImage.
+    `prompts` offers saved prompts after a slash. `submitted` carries a Question, `edit_submitted`
+    the message of the earlier question and the Question that replaces it.
     """
 
     submitted = Signal(object)
-    edited = Signal(object, object)
+    edit_submitted = Signal(object, object)
     stop_requested = Signal()
     attach_requested = Signal()
-    files_given = Signal(object)
-    picture_given = Signal(object)
+    files_added = Signal(object)
+    image_pasted = Signal(object)
     removal_requested = Signal(int)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent, kind="composer")
         self._theme = theme
         self._is_busy = False
-        self._known: Sequence[Collection] = ()
-        self._allowed: Sequence[str] = ()
-        self._is_held = self._is_sent_later = False
+        self._all_collections: Sequence[Collection] = ()
+        self._allowed_ids: Sequence[str] = ()
+        self._is_pending = self._sends_when_ready = False
         self._refusal: AppError | None = None
         self._attachments: tuple[Attachment, ...] = ()
-        self._instead_of: Message | None = None
+        self._edited_message: Message | None = None
         self._build()
         self._connect()
         self._update_buttons()
@@ -137,14 +136,14 @@ class Composer(Card):
         self.setFocusProxy(self._field)
         self._collections = QComboBox()
         self._collections.setObjectName("collectionPicker")
-        self._collections.setAccessibleName("Documents to ask")
+        self._collections.setAccessibleName("Collection")
         self._collections.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self._collections.setMaximumWidth(240)
         self._collections.addItem(ALL_DOCUMENTS, "")
         self._hint = PlainLabel(_KEYS, tone="muted", scale="small")
-        self._send = IconButton(self._theme, "send:accent_text", "Send the question")
+        self._send = IconButton(self._theme, "send:accent_text", "Send")
         self._send.setObjectName("sendButton")
-        self._stop = IconButton(self._theme, "stop:accent_text", "Stop the answer (Esc)")
+        self._stop = IconButton(self._theme, "stop:accent_text", "Stop (Esc)")
         self._stop.setObjectName("stopButton")
         below = QHBoxLayout()
         below.setSpacing(8)
@@ -179,12 +178,12 @@ class Composer(Card):
         return self._editing
 
     def _build_syntax(self) -> IconButton:
-        """Tells what can be written to search more exactly, and begins it."""
-        button = IconButton(self._theme, "help:muted", "Search more exactly")
+        """A button whose menu lists the search operators and inserts one."""
+        button = IconButton(self._theme, "help:muted", "Search operators")
         button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         menu = QMenu(self)
         for example in SEARCH_SYNTAX:
-            # What follows the tab has a column of its own.
+            # Text after the tab is aligned in a second column.
             menu.addAction(f"{example.written}\t{example.meaning}").setData(example.beginning)
         menu.triggered.connect(self._on_syntax_chosen)
         button.setMenu(menu)
@@ -192,7 +191,7 @@ class Composer(Card):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._hint.setVisible(event.size().width() >= _HINT_FROM_PX)
+        self._hint.setVisible(event.size().width() >= _HINT_MIN_PX)
 
     def _connect(self) -> None:
         self._field.entered.connect(self._submit)
@@ -200,48 +199,48 @@ class Composer(Card):
         self._send.clicked.connect(self._submit)
         self._stop.clicked.connect(self.stop_requested)
         self._attach.clicked.connect(self.attach_requested)
-        self._field.files_given.connect(self.files_given)
-        self._field.picture_given.connect(self.picture_given)
+        self._field.files_added.connect(self.files_added)
+        self._field.image_pasted.connect(self.image_pasted)
         self._strip.remove_requested.connect(self.removal_requested)
 
     @property
     def text(self) -> str:
-        """What is written now."""
+        """The text of the question field."""
         return self._field.toPlainText()
 
     @property
     def collection_id(self) -> str:
-        """What will be asked; empty for all documents."""
+        """The chosen collection; "" for all documents."""
         return self._collections.currentData() or ""
 
     def set_text(self, text: str) -> None:
-        """Put a question into the field, the cursor behind it."""
+        """Put a question into the field, with the cursor after it."""
         self._field.setPlainText(text)
         self._field.moveCursor(self._field.textCursor().MoveOperation.End)
 
     def edit(self, message: Message) -> None:
-        """Let the person write an earlier question anew."""
-        self._instead_of = message
+        """Let the person edit an earlier question."""
+        self._edited_message = message
         self._editing.show()
         self.set_text(message.text)
         self._field.setFocus(Qt.FocusReason.OtherFocusReason)
 
     @Slot()
     def end_editing(self) -> None:
-        """Write a new question again; what was written of the other one goes."""
-        if self._instead_of:
-            self._instead_of = None
+        """Stop editing an earlier question and clear the field."""
+        if self._edited_message:
+            self._edited_message = None
             self._editing.hide()
             self._field.clear()
 
     def set_busy(self, is_busy: bool) -> None:
-        """Show Stop instead of Send, or Send again."""
+        """Show Stop while an answer is being written, else Send."""
         self._is_busy = is_busy
         self._update_buttons()
 
     def send(self, text: str) -> None:
-        """Ask this with everything that is chosen beside it, once that is read."""
-        if self._is_held:
+        """Send this with the chosen collection and attachments, once those are read."""
+        if self._is_pending:
             self.set_text(text)
             self._submit()
         else:
@@ -250,76 +249,78 @@ class Composer(Card):
     def _question(self, text: str) -> Question:
         return Question(text, self.collection_id, attachments=self._attachments)
 
-    def show_attachments(self, chips: Sequence[Chip], ready: tuple[Attachment, ...]) -> None:
-        """Show what is attached; what is `ready` goes with the next question."""
-        self._strip.show_chips(chips)
+    def show_attachments(
+        self, files: Sequence[AttachedFile], ready: tuple[Attachment, ...]
+    ) -> None:
+        """Show the attached files; the `ready` ones go with the next question."""
+        self._strip.show_files(files)
         self._attachments = ready
 
-    def hold(self, *, is_held: bool) -> None:
-        """Send nothing while something attached is being read; what was sent goes then."""
-        self._is_held = is_held
+    def set_attachments_pending(self, *, is_pending: bool) -> None:
+        """Delay sending while attachments are being read; a delayed question is sent then."""
+        self._is_pending = is_pending
         self._update_buttons()
-        if self._is_sent_later and not is_held:
+        if self._sends_when_ready and not is_pending:
             self._submit()
 
-    def keep(self) -> None:
-        """Do not send what is written once all is read, if it was to be."""
-        self._is_sent_later = False
+    def cancel_delayed_send(self) -> None:
+        """Keep a question that was waiting for attachments in the field."""
+        self._sends_when_ready = False
         self._hint.setText(_KEYS)
 
     def show_refusal(self, error: AppError | None) -> None:
-        """Send nothing with what is attached, and say why; None when it can be sent."""
+        """Show why the attachments can't be sent, and block sending; None when they can."""
         self._refusal = error
         self._strip.show_refusal(error)
         self._update_buttons()
 
     def set_collections(self, collections: Sequence[Collection]) -> None:
-        """Offer these; the one that is chosen stays chosen if it is still there."""
-        self._known = collections
-        self._offer()
+        """Offer these collections; the selection is kept if it still exists."""
+        self._all_collections = collections
+        self._fill_collections()
 
-    def offer_only(self, collection_ids: Sequence[str]) -> None:
-        """Offer only these of the collections, as an assistant has them; none is every one."""
-        self._allowed = collection_ids
-        self._offer()
+    def restrict_collections(self, collection_ids: Sequence[str]) -> None:
+        """Offer only the collections of an assistant; empty offers all."""
+        self._allowed_ids = collection_ids
+        self._fill_collections()
 
-    def _offer(self) -> None:
+    def _fill_collections(self) -> None:
         chosen = self.collection_id
         self._collections.clear()
-        self._collections.addItem(ITS_COLLECTIONS if self._allowed else ALL_DOCUMENTS, "")
-        for collection in self._known:
-            if not self._allowed or collection.collection_id in self._allowed:
+        self._collections.addItem(ASSISTANT_COLLECTIONS if self._allowed_ids else ALL_DOCUMENTS, "")
+        for collection in self._all_collections:
+            if not self._allowed_ids or collection.collection_id in self._allowed_ids:
                 self._collections.addItem(one_line(collection.name), collection.collection_id)
         self.choose_collection(chosen)
 
     def choose_collection(self, collection_id: str) -> None:
-        """Choose what will be asked; an unknown collection chooses all documents."""
+        """Select a collection; an unknown one selects all documents."""
         self._collections.setCurrentIndex(max(0, self._collections.findData(collection_id)))
         self._collections.setVisible(self._collections.count() > 1)
 
     @Slot()
     def _submit(self) -> None:
         question = self._question(self.text.strip())
-        self._is_sent_later = self._is_held and bool(question.text)
-        self._hint.setText(_LATER if self._is_sent_later else _KEYS)
+        self._sends_when_ready = self._is_pending and bool(question.text)
+        self._hint.setText(_PENDING if self._sends_when_ready else _KEYS)
         if self._is_busy or not self._can_send:
             return
         self._field.clear()
-        if message := self._instead_of:
+        if message := self._edited_message:
             self.end_editing()
-            self.edited.emit(message, question)
+            self.edit_submitted.emit(message, question)
         else:
             self.submitted.emit(question)
 
     @Slot()
     def _on_text_changed(self) -> None:
-        # Whoever writes on will send it again.
-        self.keep()
+        # A person who keeps typing will press Enter again.
+        self.cancel_delayed_send()
         self._update_buttons()
 
     @Slot(QAction)
     def _on_syntax_chosen(self, action: QAction) -> None:
-        """Begin it where the cursor is; the person writes on."""
+        """Insert a search operator at the cursor."""
         cursor = self._field.textCursor()
         before = self.text[cursor.selectionStart() - 1 : cursor.selectionStart()]
         gap = " " if before.strip() else ""
@@ -329,7 +330,7 @@ class Composer(Card):
 
     @property
     def _can_send(self) -> bool:
-        return bool(self.text.strip()) and not self._is_held and self._refusal is None
+        return bool(self.text.strip()) and not self._is_pending and self._refusal is None
 
     @Slot()
     def _update_buttons(self) -> None:

@@ -1,5 +1,6 @@
-"""Pictures made ready to be sent to a model: upright, no larger than it looks at, without what a
-camera wrote into them. Any thread; Qt's own decoders do the work, within limits set beforehand.
+"""Prepares images for a model: upright, scaled down, without camera metadata. Any thread.
+
+Qt decodes them, within fixed limits.
 """
 
 from pathlib import Path
@@ -12,47 +13,49 @@ from desktop_rag.core.errors import AppError
 
 IMAGE_SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff"})
 _FORMATS = frozenset({b"png", b"jpeg", b"webp", b"bmp", b"gif", b"tiff"})
-# Models scale what is larger down; their servers refuse what is very large.
+# Models scale larger images down; servers refuse very large ones.
 LONGEST_SIDE_PX = 1568
-_MOST_PIXELS = 100_000_000
-# A screenshot stays sharp as PNG; a photo would take many times the room.
-_LARGEST_PNG_BYTES = 1_500_000
+_MAX_PIXELS = 100_000_000
+# A screenshot stays sharp as PNG; a photo would be many times larger.
+_MAX_PNG_BYTES = 1_500_000
 _JPEG_QUALITY = 88
-_WAY_OUT = "Save it as PNG or JPEG in a picture program, and attach that."
+_HINT = "Open it in an image editor, save it as PNG or JPEG, and attach that file."
 
 
 def is_image_name(name: str) -> bool:
-    """Whether a file of this name is attached as an image."""
+    """True if a file with this name is attached as an image."""
     return Path(name).suffix.lower() in IMAGE_SUFFIXES
 
 
 def read_image(path: Path) -> Image:
-    """The picture in a file, ready to be sent; of a moving one or a fax the first.
+    """Read an image file for sending; of an animation or multi-page TIFF, the first frame.
 
     Raises:
-        AppError: when it can't be opened, is no picture, or too large.
+        AppError: when the file can't be opened, is not an image, or is too large.
     """
     reader = QImageReader(str(path))
     reader.setDecideFormatFromContent(True)
     reader.setAutoTransform(True)
     if not path.is_file():
-        raise AppError("The file can't be opened.", f"Nothing was found at {path}.")
+        raise AppError("The file can't be opened.", f"There is no file at {path}.")
     if bytes(reader.format().data()) not in _FORMATS:
-        raise AppError("It is no picture.", _WAY_OUT)
+        raise AppError("This file is not an image.", _HINT)
     size = reader.size()
-    if size.width() * size.height() > _MOST_PIXELS:
-        raise AppError("The picture is too large.", f"It has too many pixels. {_WAY_OUT}")
+    if size.width() * size.height() > _MAX_PIXELS:
+        raise AppError(
+            "The image is too large.", f"The limit is 100 megapixels. Make it smaller. {_HINT}"
+        )
     if _is_large(size):
-        # A large photo is decoded to a part of its size at once.
+        # Large photos are scaled down while decoding.
         reader.setScaledSize(_fitting(size))
     picture = reader.read()
     if picture.isNull():
-        raise AppError("The picture is damaged.", _WAY_OUT)
-    return as_sent(picture)
+        raise AppError("The image is damaged.", _HINT)
+    return encode_image(picture)
 
 
-def as_sent(picture: QImage) -> Image:
-    """A picture that is there already, ready to be sent."""
+def encode_image(picture: QImage) -> Image:
+    """Scale a decoded image down and encode it for sending."""
     if _is_large(picture.size()):
         picture = picture.scaled(
             _fitting(picture.size()),
@@ -60,7 +63,7 @@ def as_sent(picture: QImage) -> Image:
             Qt.TransformationMode.SmoothTransformation,
         )
     png = _encoded(picture, "PNG", -1)
-    if len(png) <= _LARGEST_PNG_BYTES:
+    if len(png) <= _MAX_PNG_BYTES:
         return Image("image/png", png)
     return Image("image/jpeg", _encoded(_on_white(picture), "JPEG", _JPEG_QUALITY))
 
@@ -75,7 +78,7 @@ def _fitting(size: QSize) -> QSize:
 
 
 def _on_white(picture: QImage) -> QImage:
-    """JPEG knows no transparency: it would be black."""
+    """The image on a white background, because JPEG would turn transparency black."""
     paper = QImage(picture.size(), QImage.Format.Format_RGB32)
     paper.fill(QColor("white"))
     painter = QPainter(paper)
@@ -85,7 +88,7 @@ def _on_white(picture: QImage) -> QImage:
 
 
 def _encoded(picture: QImage, form: str, quality: int) -> bytes:
-    # What a camera wrote into it, the place above all, is nobody's business.
+    # Camera metadata, the location above all, is private.
     for key in picture.textKeys():
         picture.setText(key, "")
     held = QByteArray()

@@ -1,4 +1,4 @@
-"""The button in the chat that says which model answers, and offers the others. Qt thread."""
+"""The button above the chat that shows and changes the model. Qt thread."""
 
 from typing import TYPE_CHECKING
 
@@ -16,13 +16,13 @@ from desktop_rag.ui.widgets.menu_button import MenuButton
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
 
-_EXCERPTS = "Excerpts, no model"
-_MOST_MODELS = 12
-_LONGEST_NAME = 40
+_EXCERPTS = "Excerpts only (no model)"
+_MAX_MODELS = 12
+_MAX_NAME = 40
 
 
 class ModelChoice(MenuButton):
-    """`chosen` carries an endpoint's address and a model; both are empty for excerpts."""
+    """`chosen` carries an endpoint's address and a model, both "" for excerpts."""
 
     chosen = Signal(str, str)
     settings_requested = Signal()
@@ -34,33 +34,33 @@ class ModelChoice(MenuButton):
         self._bridge = bridge
         self._chat = chat
         self._settings = Settings()
-        self._own = ""
+        self._assistant_model = ""
         self._offers: dict[str, list[str]] = {}
         self.setObjectName("modelChoice")
         self.choices.aboutToShow.connect(self._look_up_offers)
         self.choices.triggered.connect(self._on_triggered)
 
     def show_settings(self, settings: Settings) -> None:
-        """Show which model answers by these settings."""
+        """Show the model of these settings."""
         self._settings = settings
         self._show()
         self._look_up_offers()
 
-    def show_own(self, model: str) -> None:
-        """Show the model of an assistant, in place of the one that is chosen; "" for none."""
-        self._own = model
+    def show_assistant_model(self, model: str) -> None:
+        """Show the assistant's own model instead; "" if it has none."""
+        self._assistant_model = model
         self._show()
 
     def _show(self) -> None:
         endpoint = self._settings.endpoint
-        self.setEnabled(not self._own)
+        self.setEnabled(not self._assistant_model)
         chosen = endpoint.model if endpoint.is_set else "Excerpts"
-        self.setText(shortened(self._own or chosen, _LONGEST_NAME))
-        says = f"Answers: {endpoint.model} at {endpoint.label}" if endpoint.is_set else _EXCERPTS
-        choose = "The assistant answers with it" if self._own else "Choose another"
-        self.setAccessibleName(f"{one_line(self._own or says)}. {choose}")
-        self.setToolTip(plain_tooltip("The model of the assistant" if self._own else ""))
-        self.setVisible(bool(self._settings.endpoints or self._own))
+        self.setText(shortened(self._assistant_model or chosen, _MAX_NAME))
+        full_name = f"Model: {endpoint.model} at {endpoint.label}" if endpoint.is_set else _EXCERPTS
+        action = "Set by the assistant" if self._assistant_model else "Press to change"
+        self.setAccessibleName(f"{one_line(self._assistant_model or full_name)}. {action}")
+        self.setToolTip(plain_tooltip("Set by the assistant" if self._assistant_model else ""))
+        self.setVisible(bool(self._settings.endpoints or self._assistant_model))
 
     @Slot()
     def _look_up_offers(self) -> None:
@@ -88,13 +88,13 @@ class ModelChoice(MenuButton):
         self.choices.addAction("Settings…").setData(None)
 
     def _models_of(self, endpoint: EndpointSettings) -> list[str]:
-        """Its own model first, and some of those that it offered."""
+        """The endpoint's chosen model first, then others it offers."""
         own = [endpoint.model] if endpoint.model else []
         offered = [name for name in self._offers.get(endpoint.base_url, []) if name not in own]
-        return (own + offered)[:_MOST_MODELS]
+        return (own + offered)[:_MAX_MODELS]
 
-    def _add(self, words: str, base_url: str, model: str) -> None:
-        action = self.choices.addAction(literal(words))
+    def _add(self, label: str, base_url: str, model: str) -> None:
+        action = self.choices.addAction(literal(label))
         action.setData((base_url, model))
         action.setCheckable(True)
         used = self._settings.endpoint

@@ -1,8 +1,8 @@
-"""Prompts by name in the question field: what is behind a slash is offered in a list. Qt thread.
+"""Completes saved prompts after a slash in the question field. Qt thread.
 
-The list is a part of the window above the field, which keeps the focus: arrows move in it, Enter
-and Tab take a prompt, Esc closes it. A prompt that has gaps such as {{topic}} is written over gap
-by gap: Tab goes to the next one, and so does Enter as long as there is one.
+The list opens above the field, which keeps the focus: arrow keys move in it, Enter and Tab insert
+a prompt, Esc closes it. Placeholders such as {{topic}} are filled in one after the other: Tab goes
+to the next one, and so does Enter while there is one.
 """
 
 import re
@@ -16,19 +16,19 @@ from desktop_rag.core.saved_prompts import GAP, SavedPrompt, matching
 from desktop_rag.ui.foundation.wording import one_line
 
 _COMMAND = re.compile(r"/(\S*)")
-_MOST_ROWS = 8
-_MOST_CHARS = 160
-_GAP_PX = 6
+_MAX_ROWS = 8
+_MAX_CHARS = 160
+_MARGIN_PX = 6
 _MANAGE = "Manage prompts…"
 _TAKE_KEYS = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Tab)
 _PROMPT_ROLE = Qt.ItemDataRole.UserRole
 
 
 class SlashPrompts(QObject):
-    """Belongs to a field. `wanted` says that a name is begun: what there is may have changed."""
+    """Completes prompts in one field. `prompts_requested` asks for the current prompts."""
 
-    wanted = Signal()
-    managing_requested = Signal()
+    prompts_requested = Signal()
+    manage_requested = Signal()
 
     def __init__(self, field: QPlainTextEdit) -> None:
         super().__init__(field)
@@ -43,18 +43,18 @@ class SlashPrompts(QObject):
         field.textChanged.connect(self._on_text_changed)
 
     def show_prompts(self, prompts: Sequence[SavedPrompt]) -> None:
-        """Offer these from now on."""
+        """Set the prompts to complete."""
         self._prompts = tuple(prompts)
         self._offer()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.ShortcutOverride:
-            # Esc stops an answer elsewhere.
+            # Elsewhere, Esc stops an answer.
             if event.key() == Qt.Key.Key_Escape and (self._is_open or self._is_filling):
                 event.accept()
         elif isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
             is_plain = not event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
-            return is_plain and (self._is_taken_by_list(event) or self._is_taken_by_gaps(event))
+            return is_plain and (self._list_handles(event) or self._gaps_handle(event))
         elif event.type() == QEvent.Type.FocusOut:
             self._list.hide()
         elif event.type() == QEvent.Type.Resize and self._is_open:
@@ -74,18 +74,18 @@ class SlashPrompts(QObject):
         if not self._is_typing:
             self._is_dismissed = False
         elif not was_typing:
-            self.wanted.emit()
+            self.prompts_requested.emit()
         self._offer()
 
     def _offer(self) -> None:
-        """Show what fits what is typed, if anything."""
+        """Show the matching prompts, if any."""
         typed = _COMMAND.fullmatch(self._field.toPlainText())
         if typed is None or self._is_dismissed or not self._field.hasFocus():
             self._list.hide()
             return
         self._list.clear()
         for prompt in matching(self._prompts, typed[1]):
-            start = one_line(" ".join(prompt.text[:_MOST_CHARS].split()))
+            start = one_line(" ".join(prompt.text[:_MAX_CHARS].split()))
             item = QListWidgetItem(f"/{one_line(prompt.name)}   {start}", self._list)
             item.setData(_PROMPT_ROLE, prompt)
         if not typed[1]:
@@ -94,23 +94,23 @@ class SlashPrompts(QObject):
         self._list.setVisible(self._place() and self._list.count() > 0)
 
     def _place(self) -> bool:
-        """Put the list above what the field stands in; False where there is no window yet."""
+        """Put the list above the composer; False while the field is in no window yet."""
         composer = self._field.parentWidget() or self._field
         window = self._field.window()
         if window is self._field:
             return False
         if self._list.parentWidget() is not window:
             self._list.setParent(window)
-        rows = min(self._list.count(), _MOST_ROWS)
-        # The padding of the style sheet counts as frame.
+        rows = min(self._list.count(), _MAX_ROWS)
+        # The style sheet's padding counts as frame.
         height = rows * self._list.sizeHintForRow(0) + 2 * self._list.frameWidth()
         corner = composer.mapTo(window, composer.rect().topLeft())
-        top = max(0, corner.y() - height - _GAP_PX)
+        top = max(0, corner.y() - height - _MARGIN_PX)
         self._list.setGeometry(corner.x(), top, composer.width(), height)
         self._list.raise_()
         return True
 
-    def _is_taken_by_list(self, event: QKeyEvent) -> bool:
+    def _list_handles(self, event: QKeyEvent) -> bool:
         if not self._is_open:
             return False
         key, row, count = event.key(), self._list.currentRow(), self._list.count()
@@ -126,16 +126,16 @@ class SlashPrompts(QObject):
             return False
         return True
 
-    def _is_taken_by_gaps(self, event: QKeyEvent) -> bool:
+    def _gaps_handle(self, event: QKeyEvent) -> bool:
         if not self._is_filling:
             return False
         if event.key() == Qt.Key.Key_Escape:
             self._is_filling = False
             return True
-        return event.key() in _TAKE_KEYS and self._goes_to_gap()
+        return event.key() in _TAKE_KEYS and self._select_next_gap()
 
-    def _goes_to_gap(self) -> bool:
-        """Select the next gap behind the cursor, else the first one; False where none is left."""
+    def _select_next_gap(self) -> bool:
+        """Select the next placeholder after the cursor, else the first; False if none is left."""
         document, here = self._field.document(), self._field.textCursor()
         here.setPosition(here.selectionEnd())
         for start in (here, QTextCursor(document)):
@@ -151,16 +151,16 @@ class SlashPrompts(QObject):
         prompt = item.data(_PROMPT_ROLE)
         cursor = self._field.textCursor()
         cursor.select(QTextCursor.SelectionType.Document)
-        # As if it was typed, so that it can be undone.
+        # Inserted as if typed, so that it can be undone.
         cursor.insertText(prompt.text if prompt else "")
         self._list.hide()
         if prompt is None:
-            self.managing_requested.emit()
+            self.manage_requested.emit()
             return
         cursor.movePosition(QTextCursor.MoveOperation.End)
         self._field.setTextCursor(cursor)
         self._is_filling = True
-        self._goes_to_gap()
+        self._select_next_gap()
 
 
 def _make_list(field: QPlainTextEdit) -> QListWidget:

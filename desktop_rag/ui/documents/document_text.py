@@ -1,4 +1,4 @@
-"""The whole text of a document with one passage marked, and a quote in it more so. Qt thread."""
+"""The full text of a document with a passage and a quote highlighted. Qt thread."""
 
 from PySide6.QtGui import QColor, QTextCharFormat, QTextCursor, QTextDocument
 from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QWidget
@@ -10,7 +10,7 @@ Span = tuple[int, int]
 
 
 class DocumentText(QPlainTextEdit):
-    """Read-only; the text is put in as text, so nothing in it can be HTML."""
+    """Read-only text, inserted as plain text so that none of it is read as HTML."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -24,16 +24,16 @@ class DocumentText(QPlainTextEdit):
         theme.changed.connect(self._mark)
 
     def show_text(self, text: str) -> None:
-        """Show another text."""
+        """Set the text."""
         self._text = text
         self.setPlainText(text)
 
     def show_passage(self, passage: Span, quote: Span | None = None) -> None:
-        """Mark the text [start, end) and bring it into sight; offsets are code points."""
+        """Highlight a span [start, end) and scroll to it; offsets are code points."""
         self._passage, self._quote = passage, quote
         self._mark()
         cursor = self._cursor(quote or passage)
-        # From the end to the beginning, so that as much of it as possible is seen.
+        # Moving to the end first shows as much of the span as possible.
         end = QTextCursor(cursor)
         end.setPosition(cursor.selectionEnd())
         self.setTextCursor(end)
@@ -42,7 +42,7 @@ class DocumentText(QPlainTextEdit):
         self.centerCursor()
 
     def find_next(self, words: str, *, backwards: bool = False) -> bool:
-        """Go to the next place of these words, around the end; False if there is none."""
+        """Select the next match, wrapping around; False if there is none."""
         flag = QTextDocument.FindFlag.FindBackward if backwards else QTextDocument.FindFlag(0)
         if not words:
             return False
@@ -70,7 +70,7 @@ class DocumentText(QPlainTextEdit):
         colour.setAlpha(alpha)
         form = QTextCharFormat()
         form.setBackground(colour)
-        if alpha == 255:  # noqa: PLR2004  covers what is below
+        if alpha == 255:  # noqa: PLR2004  opaque: hides the text colour below
             form.setForeground(QColor(self._theme.colour("highlight_text")))
         selection.format = form
         selection.cursor = self._cursor(span)
@@ -83,6 +83,6 @@ class DocumentText(QPlainTextEdit):
         return cursor
 
     def _position(self, offset: int) -> int:
-        """Qt counts units of UTF-16, we count code points."""
+        """An offset in code points as Qt's offset in UTF-16 units."""
         before = self._text[:offset]
         return len(before) if before.isascii() else len(before.encode("utf-16-le")) // 2

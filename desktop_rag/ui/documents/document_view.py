@@ -1,6 +1,6 @@
-"""A document as it was read: its passages, its text, and for a PDF the page, with a place marked.
+"""A window with a document's passages, its text and, for a PDF, the page. Qt thread.
 
-Qt thread; what it shows is read through the bridge.
+It reads from the library through the bridge.
 """
 
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ from desktop_rag.core.domain import Document
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.parsed import Chunk
 from desktop_rag.ui.documents.document_text import DocumentText
-from desktop_rag.ui.documents.page_picture import PagePicture
+from desktop_rag.ui.documents.page_image import PageImage
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import count_of, one_line
@@ -44,8 +44,8 @@ _SETTLE_MS = 120
 
 
 @dataclass(frozen=True, slots=True)
-class PlaceInDocument:
-    """What to show: a document, and the span of a passage or quote in its text, if any."""
+class DocumentSpan:
+    """A document and a span of its text, such as a passage or quote; the span may be empty."""
 
     document_id: str
     start: int = 0
@@ -54,7 +54,7 @@ class PlaceInDocument:
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """Everything about a document, read on a worker thread."""
+    """A document with its text and passages, read on a worker thread."""
 
     document: Document | None
     text: str
@@ -62,12 +62,12 @@ class _Read:
 
 
 class DocumentView(QWidget):
-    """A window of its own. `open_asked` carries (Document, Anchor) to open in another program."""
+    """Shows one document. `open_requested` carries a Document and an Anchor to open elsewhere."""
 
-    open_asked = Signal(object, object)
+    open_requested = Signal(object, object)
 
     def __init__(
-        self, bridge: Bridge, library: "Library", theme: Theme, place: PlaceInDocument,
+        self, bridge: Bridge, library: "Library", theme: Theme, place: DocumentSpan,
         parent: QWidget,
     ) -> None:  # fmt: skip
         super().__init__(parent, Qt.WindowType.Window)
@@ -107,7 +107,7 @@ class DocumentView(QWidget):
         self._passages = QStringListModel(self)
         self._list.setModel(self._passages)
         self._text = DocumentText(self._theme)
-        self._page = PagePicture(self._theme)
+        self._page = PageImage(self._theme)
         self._page_state = PlainLabel(tone="muted", wrap=True)
         self._tabs = QTabWidget()
         self._tabs.addTab(self._text, "Text")
@@ -126,7 +126,7 @@ class DocumentView(QWidget):
         column.addWidget(sides, 1)
         column.addLayout(self._build_buttons())
         self._reason.hide()
-        self._title.set_full_text("Reading what is known of the document…")
+        self._title.set_full_text("Loading…")
         self._enable(has_passages=False)
         self.resize(_WIDTH_PX, _HEIGHT_PX)
 
@@ -147,8 +147,8 @@ class DocumentView(QWidget):
         self._next = IconButton(self._theme, "chevron-down:text", "Next passage")
         self._number = PlainLabel(tone="muted")
         self._find = QLineEdit()
-        self._find.setPlaceholderText("Find in the text")
-        self._find.setAccessibleName("Find in the text")
+        self._find.setPlaceholderText("Find in text")
+        self._find.setAccessibleName("Find in text")
         self._find.setClearButtonEnabled(True)
         self._find.setMaximumWidth(_LIST_PX)
         self._copy = TextButton("Copy passage", icon="copy:text", theme=self._theme)
@@ -180,7 +180,7 @@ class DocumentView(QWidget):
         ):  # fmt: skip
             QShortcut(QKeySequence(keys), self).activated.connect(slot)
 
-    # --- what is shown ---------------------------------------------------------------------------
+    # --- content ---------------------------------------------------------------------------------
 
     def _load(self) -> _Read:
         library, document_id = self._library, self._place.document_id
@@ -193,7 +193,7 @@ class DocumentView(QWidget):
         document = read.document
         if document is None:
             self.setWindowTitle("Document")
-            self._title.set_full_text("This document is no longer in the library")
+            self._title.set_full_text("This document is no longer in your library")
             self._enable(has_passages=False)
             return
         self.setWindowTitle(one_line(document.title or document.name))
@@ -225,7 +225,7 @@ class DocumentView(QWidget):
 
     @property
     def _quote(self) -> tuple[int, int] | None:
-        """The place that was asked for, while its passage is shown."""
+        """The requested span, while its passage is selected."""
         chunk, place = self._chunk, self._place
         is_inside = chunk is not None and chunk.start <= place.start < chunk.end
         is_part = chunk is not None and (place.start, place.end) != (chunk.start, chunk.end)
@@ -242,11 +242,11 @@ class DocumentView(QWidget):
         self._text.show_passage((chunk.start, chunk.end), self._quote)
         self._show_page_soon()
 
-    # --- the picture of the page ---------------------------------------------------------------
+    # --- page image ----------------------------------------------------------------------------
 
     @Slot()
     def _show_page_soon(self) -> None:
-        """Not of every passage that is passed by."""
+        """Draw the page after a short delay, so that fast scrolling skips pages."""
         if self._tabs.currentWidget() is self._page_tab:
             self._page_timer.start()
 
@@ -261,7 +261,7 @@ class DocumentView(QWidget):
         self._cancel = cancel = Event()
         library, document_id = self._library, self._place.document_id
         start, end = self._quote or (chunk.start, chunk.end)
-        self._page_state.setText("Drawing the page…")
+        self._page_state.setText("Loading the page…")
         self._job = self._bridge.run(
             self,
             lambda: library.page_view(document_id, start, end, _PICTURE_PX, cancel=cancel),
@@ -272,11 +272,11 @@ class DocumentView(QWidget):
     def _on_drawn(self, view: PageView | None) -> None:
         self._page.show_view(view)
         if view is None:
-            self._page_state.setText("There is no picture of this place.")
+            self._page_state.setText("There is no page image for this passage.")
             return
-        unmarked = "" if view.boxes else " · the words could not be found on it"
+        unmarked = "" if view.boxes else " · the passage could not be located on the page"
         self._page_state.setText(f"Page {view.page:,} of {view.page_count:,}{unmarked}")
-        # Once the picture has its height.
+        # After the layout has given the image its height.
         QTimer.singleShot(0, self._scroll_to_words)
 
     @Slot()
@@ -288,7 +288,7 @@ class DocumentView(QWidget):
         self._page.show_view(None)
         self._page_state.setText(f"{error.title} {error.hint}")
 
-    # --- what the person asks for --------------------------------------------------------------
+    # --- actions of the person -----------------------------------------------------------------
 
     @Slot()
     def _go_back(self) -> None:
@@ -313,18 +313,18 @@ class DocumentView(QWidget):
     def _on_open(self) -> None:
         if document := self._read.document:
             chunk = self._chunk
-            self.open_asked.emit(document, chunk.anchor if chunk else None)
+            self.open_requested.emit(document, chunk.anchor if chunk else None)
 
 
 def _details(document: Document) -> str:
     """`Markdown · en · searchable · 2024-05-01 · #roof, #idea · 12 passages · /home/…`."""
-    where = document.url or str(document.path)
+    location = document.url or str(document.path)
     if document.part:
-        where = f"{where}{HEADING_SEPARATOR}{document.part}"
+        location = f"{location}{HEADING_SEPARATOR}{document.part}"
     pieces = [
         document.format, document.language, document.state.value,
         document.dated, ", ".join(f"#{tag}" for tag in document.tags),
-        count_of(document.chunk_count, "passage"), where,
+        count_of(document.chunk_count, "passage"), location,
     ]  # fmt: skip
     return " · ".join(piece for piece in pieces if piece)
 
@@ -336,6 +336,6 @@ def _entry(chunk: Chunk) -> str:
 
 
 def _chunk_at(chunks: list[Chunk], offset: int) -> int:
-    """The number of the passage that holds the offset; the last that does, of two that share it."""
+    """The index of the passage at an offset; of overlapping ones the last."""
     holding = [n for n, chunk in enumerate(chunks) if chunk.start <= offset < chunk.end]
     return holding[-1] if holding else 0

@@ -1,4 +1,4 @@
-"""Shows a passage literally, with the quoted words marked; folded to a few lines. Qt thread."""
+"""The text of a passage with its quote highlighted, collapsed to a few lines. Qt thread."""
 
 import regex
 from PySide6.QtWidgets import QWidget
@@ -6,12 +6,12 @@ from PySide6.QtWidgets import QWidget
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.widgets.marked_text import MarkedText
 
-_FOLDED_CHARS = 280
+_COLLAPSED_CHARS = 280
 _LEAD_CHARS = 90
 
 
 class PassageText(MarkedText):
-    """A passage of a source."""
+    """A collapsible passage of a source."""
 
     def __init__(
         self,
@@ -22,7 +22,7 @@ class PassageText(MarkedText):
         *,
         wrapped_from: int = 0,
     ) -> None:
-        """A line of so many characters, `wrapped_from`, may go on in the next one; 0: none does."""
+        """`wrapped_from`: the length from which a line may continue in the next; 0 for never."""
         super().__init__(theme, "Passage", parent)
         passage, quote = text.strip(), quote.strip()
         shown = unwrapped(passage, wrapped_from) if wrapped_from else passage
@@ -34,38 +34,39 @@ class PassageText(MarkedText):
 
     @property
     def is_longer(self) -> bool:
-        """Whether there is more than fits when folded."""
-        return len(self._passage) > _FOLDED_CHARS + 40
+        """True if the collapsed passage is shortened."""
+        return len(self._passage) > _COLLAPSED_CHARS + 40
 
     @property
     def is_whole(self) -> bool:
-        """Whether all of it is shown."""
+        """True while the whole passage is shown."""
         return self._is_whole
 
     def show_whole(self, is_whole: bool) -> None:
-        """Show all of it, or only the part around the quote."""
+        """Show the whole passage, or only the part around the quote."""
         self._is_whole = is_whole
         self._show()
 
     def _show(self) -> None:
-        shown = self._passage if self._is_whole else folded(self._passage, self._quote)
+        shown = self._passage if self._is_whole else collapsed(self._passage, self._quote)
         before, quote, _ = split_at_quote(shown, self._quote)
         self.show_marked(shown, [(len(before), len(before) + len(quote))])
 
 
 def unwrapped(text: str, line_chars: int) -> str:
-    """The lines of a sentence as one, each break a space: no offset changes.
+    """Join hard-wrapped lines by replacing line breaks with spaces; offsets stay valid.
 
-    A line goes on when it is as long as this and the next one begins with a small letter.
+    A line is joined with the next if it has at least `line_chars` characters and the next one
+    starts with a lower-case letter.
     """
     return regex.sub(rf"(?<=[^\n]{{{line_chars}}})\n(?=\p{{Ll}})", " ", text)
 
 
-def folded(passage: str, quote: str) -> str:
-    """A part of the passage that begins a little before the quote, cut at words, with …"""
+def collapsed(passage: str, quote: str) -> str:
+    """An excerpt of the passage around the quote, cut at words and marked with …"""
     at = max(0, passage.find(quote)) if quote else 0
     start = max(0, at - _LEAD_CHARS)
-    end = min(len(passage), max(start + _FOLDED_CHARS, at + len(quote)))
+    end = min(len(passage), max(start + _COLLAPSED_CHARS, at + len(quote)))
     if start:
         space = passage.find(" ", start, at)
         start = space + 1 if space >= 0 else start
@@ -77,7 +78,7 @@ def folded(passage: str, quote: str) -> str:
 
 
 def split_at_quote(passage: str, quote: str) -> tuple[str, str, str]:
-    """What is before, in and after the quote; all of it is before where there is none."""
+    """The text before, in and after the quote; without a quote all of it is before."""
     at = passage.find(quote) if quote else -1
     if at < 0:
         return passage, "", ""

@@ -1,4 +1,4 @@
-"""The numbered sources of one answer, beside the conversation. Qt thread."""
+"""The panel with the numbered sources of an answer. Qt thread."""
 
 import time
 from collections import deque
@@ -25,20 +25,20 @@ from desktop_rag.ui.widgets.controls import (
 )
 
 _BUDGET_S = 0.008
-_MOST_COPIES = 2
-# Lines of running text have so many characters at the least.
+_MAX_COPIES = 2
+# Minimum line lengths of running text that may be hard-wrapped.
 _PAGE_LINE_CHARS = 40
 _TEXT_LINE_CHARS = 60
 _MISSING = "Not in your library"
-# Between passages of one document, and how much more between others.
+# The gap between passages of one document, and the extra gap between documents.
 _GAP_PX = 4
-_WIDER_PX = 6
+_EXTRA_GAP_PX = 6
 
 
 class SourceCard(Card):
-    """One source: where it is from, the passage with the quoted words marked, and what to do.
+    """One source: document, location, passage with its quote highlighted, and buttons.
 
-    With `follows` the card above has already named the document.
+    With `follows`, the card above already names the same document.
     """
 
     open_requested = Signal(object)
@@ -66,20 +66,20 @@ class SourceCard(Card):
         number.setObjectName("sourceNumber")
         number.setProperty("cited", source.is_cited)
         number.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        # What was attached is given whole, not found.
+        # Attachments are passed whole, without a score.
         if source.score:
-            score = f"Fits the question with a score of {source.score:.2f}"
+            score = f"Relevance: {source.score:.2f}"
             number.setToolTip(plain_tooltip(score))
         self._passage = PassageText(
             self._theme, source.text, source.quote, wrapped_from=_wrapped_from(source.anchor)
         )
         self._fold = TextButton("Show more", kind="quiet")
-        self._open = IconButton(self._theme, "open:muted", f"Open source {source.n} at its place")
-        self._view = IconButton(self._theme, "eye:muted", f"Show source {source.n} in its document")
-        self._copy = IconButton(self._theme, "copy:muted", f"Copy the passage of source {source.n}")
+        self._open = IconButton(self._theme, "open:muted", f"Open source {source.n}")
+        self._view = IconButton(self._theme, "eye:muted", f"Show source {source.n} in the document")
+        self._copy = IconButton(self._theme, "copy:muted", f"Copy source {source.n}")
         head = QHBoxLayout()
         head.setSpacing(10)
-        # A line alone stands beside the middle of the buttons, several begin at their top.
+        # A single line is centred beside the buttons, several start at their top.
         align = Qt.AlignmentFlag.AlignVCenter if self._follows else Qt.AlignmentFlag.AlignTop
         head.addWidget(number, 0, align)
         head.addLayout(self._build_words(), 1)
@@ -97,17 +97,17 @@ class SourceCard(Card):
             text, everywhere = _copies_in_words(also_in), "\n".join(also_in)
             column.addWidget(_muted(text, Qt.TextElideMode.ElideMiddle, everywhere))
         column.addWidget(self._fold, 0, Qt.AlignmentFlag.AlignLeft)
-        # Not before they stand in the card: alone they would be windows for a moment.
+        # Only once they are in the card: a parentless visible widget is a window.
         self._fold.setVisible(self._passage.is_longer)
         for button in (self._view, self._open):
             button.setVisible(source.is_in_library)
 
     def _build_words(self) -> QVBoxLayout:
-        """Title, place and file, each where it says something new."""
+        """Title, location and file, without repeating a text."""
         source = self.source
         title = ElidedLabel(one_line(source.title or source.path))
         title.setObjectName("sourceTitle")
-        # The end of a heading path says most.
+        # The end of a heading path is the most specific part.
         place = _muted(
             source.anchor.label(), Qt.TextElideMode.ElideLeft, is_small=not self._follows
         )
@@ -115,11 +115,11 @@ class SourceCard(Card):
         file = _muted(_name_of(source), Qt.TextElideMode.ElideMiddle, where)
         words = QVBoxLayout()
         words.setSpacing(1)
-        said = [""]
+        shown = [""]
         missing = _muted("" if source.is_in_library else _MISSING, Qt.TextElideMode.ElideRight)
         for line in (place,) if self._follows else (title, place, file, missing):
-            if line.full_text not in said:
-                said.append(line.full_text)
+            if line.full_text not in shown:
+                shown.append(line.full_text)
                 words.addWidget(line)
         if not self._follows:
             words.addStretch(1)
@@ -132,7 +132,7 @@ class SourceCard(Card):
         self._fold.clicked.connect(self._on_fold_clicked)
 
     def set_chosen(self, is_chosen: bool) -> None:
-        """Mark the card that a citation pointed at."""
+        """Highlight the card a citation points to."""
         set_property(self, "chosen", is_chosen)
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
@@ -160,10 +160,10 @@ class SourceCard(Card):
 
 
 class SourcesPanel(QWidget):
-    """Cited sources first, then what else was found; or what only came nearest.
+    """Lists cited sources first, then the others; without sources, the nearest passages.
 
-    Passages of one document that follow each other name it once.
-    `open_requested` and `view_requested` carry the SourceRef.
+    Consecutive passages of one document name it once. `open_requested` and `view_requested` carry
+    the SourceRef.
     """
 
     open_requested = Signal(object)
@@ -176,7 +176,7 @@ class SourcesPanel(QWidget):
         self._sources: tuple[SourceRef, ...] = ()
         self._nearest: tuple[SourceRef, ...] = ()
         self._cards: dict[int, SourceCard] = {}
-        # Headings and sources that have no widget yet.
+        # Headings and sources without a widget yet.
         self._waiting: deque[str | SourceRef] = deque()
         self._last_document_id = ""
         self._timer = QTimer(self)
@@ -188,7 +188,7 @@ class SourcesPanel(QWidget):
         self.setProperty("kind", "sidebar")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._title = PlainLabel("Sources", scale="heading")
-        close = IconButton(self._theme, "close:muted", "Close the sources")
+        close = IconButton(self._theme, "close:muted", "Close sources")
         close.clicked.connect(self.close_requested)
         head = QHBoxLayout()
         head.setContentsMargins(14, 10, 8, 0)
@@ -212,11 +212,11 @@ class SourcesPanel(QWidget):
 
     @property
     def sources(self) -> tuple[SourceRef, ...]:
-        """What is shown."""
+        """The sources on show."""
         return self._sources
 
     def show_sources(self, sources: Sequence[SourceRef], nearest: Sequence[SourceRef] = ()) -> None:
-        """Show the sources of an answer instead, from the top, or without any what came nearest."""
+        """Show the sources of an answer, or its nearest passages if it has none."""
         if (tuple(sources), tuple(nearest)) == (self._sources, self._nearest):
             return
         self._sources, self._nearest = tuple(sources), tuple(nearest)
@@ -231,12 +231,12 @@ class SourcesPanel(QWidget):
             self._waiting.extend([NEAREST, *nearest])
         self._column.addStretch(1)
         self._add_some()
-        otherwise = "Nearest passages" if nearest else "Sources"
-        self._title.setText(count_of(len(sources), "source") if sources else otherwise)
+        title = "Nearest passages" if nearest else "Sources"
+        self._title.setText(count_of(len(sources), "source") if sources else title)
         self._scroll.verticalScrollBar().setValue(0)
 
     def choose(self, n: int) -> None:
-        """Mark card n and bring it into sight."""
+        """Highlight card n and scroll to it."""
         while self._waiting and n not in self._cards:
             self._add_next()
         for number, card in self._cards.items():
@@ -256,7 +256,7 @@ class SourcesPanel(QWidget):
 
     @Slot()
     def _add_some(self) -> None:
-        """Add what waits for a few milliseconds, then let the window breathe."""
+        """Add cards for a few milliseconds, then let the window handle events."""
         stop_at = time.perf_counter() + _BUDGET_S
         while self._waiting:
             self._add_next()
@@ -279,12 +279,12 @@ class SourcesPanel(QWidget):
             widget.open_requested.connect(self.open_requested)
             widget.view_requested.connect(self.view_requested)
         if not follows:
-            self._column.insertSpacing(self._column.count() - 1, _WIDER_PX)
+            self._column.insertSpacing(self._column.count() - 1, _EXTRA_GAP_PX)
         self._column.insertWidget(self._column.count() - 1, widget)
 
 
 def _wrapped_from(anchor: Anchor) -> int:
-    """Pages are wrapped where they end; texts with headings may be, or hold lines of code."""
+    """The minimum length of a hard-wrapped line: short on pages, longer where code may follow."""
     if anchor.page is not None:
         return _PAGE_LINE_CHARS
     return _TEXT_LINE_CHARS if anchor.heading else 0
@@ -298,13 +298,13 @@ def _muted(
 
 
 def _copies_in_words(also_in: Sequence[str]) -> str:
-    """Where else the text stands, by file and folder: copies often have the same name."""
-    names = ["/".join(Path(where).parts[-2:]) for where in also_in[:_MOST_COPIES]]
+    """The other files with the same text, with their folders, because copies share names."""
+    names = ["/".join(Path(where).parts[-2:]) for where in also_in[:_MAX_COPIES]]
     more = len(also_in) - len(names)
-    return f"also in {', '.join(names)}{f' and {more} more' if more else ''}"
+    return f"Also in {', '.join(names)}{f' and {more} more' if more else ''}"
 
 
 def _name_of(source: SourceRef) -> str:
-    """The address of a page, or the file's name with the way to what is inside it."""
+    """The address of a web page, or the file's name with the part inside it."""
     name = Path(source.path).name
     return source.url or (f"{name}{HEADING_SEPARATOR}{source.part}" if source.part else name)

@@ -1,8 +1,8 @@
-"""The one door between the Qt thread and the rest.
+"""The only bridge between the Qt thread and worker threads.
 
-Out: `run` and `stream` send work to a named stdlib thread. In: `post` from any thread. Everything
-that comes back runs on the Qt thread, in order, a few milliseconds at a time, so that ten
-thousand results never freeze the window.
+`run` and `stream` send work to named stdlib threads; `post` takes events from any thread. All
+callbacks run on the Qt thread, in order, a few milliseconds at a time, so that ten thousand
+results never freeze the window.
 """
 
 import logging
@@ -27,33 +27,33 @@ _THREADS = 6
 
 
 class Job:
-    """Handle on work that was sent out. After `cancel` no callback of it runs any more."""
+    """A handle on submitted work. After `cancel`, none of its callbacks run."""
 
     def __init__(self) -> None:
         self.cancel_event = threading.Event()
         self._is_muted = False
 
     def cancel(self) -> None:
-        """Ask the work to stop and drop whatever it still sends. Qt thread."""
+        """Ask the work to stop and drop its remaining results. Qt thread."""
         self.cancel_event.set()
         self._is_muted = True
 
     def stop(self) -> None:
-        """Ask the work to end early but hear it out: its last results still arrive. Qt thread."""
+        """Ask the work to end early; its last results still arrive. Qt thread."""
         self.cancel_event.set()
 
     @property
     def is_muted(self) -> bool:
-        """Whether its callbacks are to be dropped."""
+        """True when its callbacks are dropped."""
         return self._is_muted
 
 
 class Bridge(QObject):
-    """Owns the worker threads of the window and the way back into the Qt thread.
+    """Owns the window's worker threads and delivers their results on the Qt thread.
 
-    Create it on the Qt thread. `posted` carries the events of `post`, one by one, on the Qt
-    thread. An exception in work that is no AppError is a bug: it is raised on the Qt thread,
-    where the excepthook shows it.
+    Create it on the Qt thread. `posted` carries each event passed to `post`, on the Qt thread. Any
+    exception other than an AppError is a bug: it is raised again on the Qt thread, where the
+    excepthook shows it.
     """
 
     posted = Signal(object)
@@ -79,8 +79,8 @@ class Bridge(QObject):
     ) -> Job:
         """Run `fn` on a worker thread, then `done(result)` or `failed(error)` on the Qt thread.
 
-        Nothing is called back once `owner` is deleted. Without `failed` an AppError is posted
-        as an event, so that the window shows it.
+        Nothing is called back once `owner` is deleted. Without `failed`, an AppError is posted
+        as an event so that the window shows it.
         """
         job = self._new_job()
 
@@ -101,7 +101,7 @@ class Bridge(QObject):
         done: Callable[[], None] | None = None,
         failed: Callable[[AppError], None] | None = None,
     ) -> Job:
-        """Iterate on a worker thread; every item arrives at `on_item` on the Qt thread, in order.
+        """Iterate on a worker thread; `on_item` gets every item on the Qt thread, in order.
 
         `make_iterator` gets the event that `Job.cancel` and `Job.stop` set.
         """
@@ -112,7 +112,7 @@ class Bridge(QObject):
                 self._deliver(job, owner, lambda value=item: on_item(value), is_last=False)
             self._deliver(job, owner, lambda: done() if done else None)
 
-        # A thread of its own: an answer may take minutes, and must not keep short work waiting.
+        # A dedicated thread: an answer may take minutes and must not delay short work.
         guarded = self._guarded(job, owner, work, failed)
         thread = threading.Thread(target=guarded, name="window-stream", daemon=True)
         if not self._is_closed:
@@ -121,13 +121,13 @@ class Bridge(QObject):
         return job
 
     def post(self, event: Event) -> None:
-        """Hand an event to the window. Any thread; arrives through `posted`."""
+        """Send an event to the window through `posted`. Any thread."""
         self._enqueue(lambda: self.posted.emit(event))
 
     def close(self) -> None:
-        """Cancel what runs and wait for the threads to end. Qt thread, once, at shutdown.
+        """Cancel running work and wait for the threads to end. Qt thread, once, at shutdown.
 
-        What is asked for afterwards is not done any more.
+        Work submitted afterwards is ignored.
         """
         self._is_closed = True
         for job in list(self._jobs):
@@ -203,7 +203,7 @@ class Bridge(QObject):
                 QTimer.singleShot(0, self._drain)
                 raise
             if time.perf_counter() >= stop_at:
-                # Let the window paint and take input before the rest.
+                # Let the window paint and handle input before the rest.
                 QTimer.singleShot(0, self._drain)
                 return
 

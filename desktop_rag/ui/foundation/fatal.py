@@ -1,4 +1,4 @@
-"""Says why there is no window, to people who start the app from a menu. Qt thread."""
+"""Shows start-up errors to people who start the app from a menu. Qt thread."""
 
 import sys
 
@@ -9,7 +9,7 @@ from desktop_rag.core.errors import AppError
 
 
 def show_fatal(error: AppError) -> None:
-    """Show title and hint until they are dismissed; a terminal gets them too."""
+    """Show the title and hint in a dialog, and print them to stderr."""
     sys.stderr.write(f"{error.title}\n{error.hint}\n")
     box = QMessageBox()
     box.setWindowTitle("desktop-rag")

@@ -1,4 +1,4 @@
-"""Numbers, times and states in plain words, as the library page says them. Pure; any thread."""
+"""Formats numbers, times and states for display. Pure; any thread."""
 
 import math
 import time
@@ -12,9 +12,9 @@ _MINUTE_S = 60
 _HOUR_S = 3600
 _DAY_S = 86_400
 
-# What could break a line apart, turn its reading order so that a name looks like another one, or
-# stand for bytes that are no text.
-_NOT_FOR_EYES = (
+# Characters that break a line, reverse its reading order so that a name passes for another, or
+# stand for bytes that are not text.
+_UNSAFE_CODE_POINTS = (
     range(0x20),
     range(0x7F, 0xA0),
     range(0x200E, 0x2010),
@@ -22,30 +22,29 @@ _NOT_FOR_EYES = (
     range(0x2066, 0x206A),
     range(0xD800, 0xE000),
 )
-_SHOWN_AS_BOX = {code: "\N{WHITE SQUARE}" for codes in _NOT_FOR_EYES for code in codes}
+_SHOWN_AS_BOX = {code: "\N{WHITE SQUARE}" for codes in _UNSAFE_CODE_POINTS for code in codes}
 
 _SOURCE_STATES = {
-    SourceState.WATCHED: "watched",
-    SourceState.POLLED: "checked from time to time",
-    SourceState.OFFLINE: "offline",
+    SourceState.WATCHED: "Watched",
+    SourceState.POLLED: "Checked regularly",
+    SourceState.OFFLINE: "Offline",
 }
-_UNCHANGED = "no changes"
 
 
 def one_line(text: str) -> str:
-    """Foreign text for one line: control and direction characters become visible boxes."""
+    """Untrusted text on one line: control and direction characters become visible boxes."""
     return text.translate(_SHOWN_AS_BOX)
 
 
 def literal(text: str) -> str:
-    """A foreign text as it is written: a button takes a single & for the mark of a key."""
+    """Untrusted text for a button or menu, where a single & would mark a shortcut key."""
     return one_line(text).replace("&", "&&")
 
 
-def shortened(text: str, longest: int) -> str:
-    """The same, cut with … behind so many characters."""
+def shortened(text: str, max_chars: int) -> str:
+    """`literal`, cut with … to at most `max_chars` characters."""
     line = one_line(text)
-    return literal(line if len(line) <= longest else f"{line[: longest - 1]}…")
+    return literal(line if len(line) <= max_chars else f"{line[: max_chars - 1]}…")
 
 
 def count_of(number: int, noun: str) -> str:
@@ -54,9 +53,9 @@ def count_of(number: int, noun: str) -> str:
 
 
 def counts_in_words(counts: DocumentCounts) -> str:
-    """`1,998 files: 1,990 searchable, 5 by words only so far, 3 failed`; only what there is."""
+    """`1,998 files: 1,990 searchable, 5 by words only so far, 3 failed`, without zero counts."""
     if not counts.total:
-        return "no files yet"
+        return "No files yet"
     parts = [
         f"{counts.of(state):,} {words}"
         for state, words in (
@@ -67,7 +66,7 @@ def counts_in_words(counts: DocumentCounts) -> str:
             (DocumentState.FAILED, "failed"),
             (DocumentState.SKIPPED, "skipped"),
             (DocumentState.OFFLINE, "offline"),
-            (DocumentState.GONE, "gone for now"),
+            (DocumentState.GONE, "missing"),
         )
         if counts.of(state)
     ]
@@ -75,23 +74,29 @@ def counts_in_words(counts: DocumentCounts) -> str:
 
 
 def source_state_in_words(state: SourceState) -> str:
-    """How the source is kept up to date."""
+    """The way a source is kept up to date."""
     return _SOURCE_STATES[state]
 
 
 def changes_in_words(summary: ChangeSummary) -> str:
-    """What the last look found: `+3, ~1, −2, 1,198 unchanged`, or that nothing had changed."""
-    return _UNCHANGED if summary.is_empty else summary.label()
+    """The result of the last scan: `3 added, 1 changed, 2 removed`, or `No changes`."""
+    counts = (
+        (summary.added, "added"),
+        (summary.changed, "changed"),
+        (summary.moved, "moved"),
+        (summary.gone, "removed"),
+    )
+    return ", ".join(f"{n:,} {verb}" for n, verb in counts if n) or "No changes"
 
 
 def percent(fraction: float) -> str:
-    """`43.7 %`. Unfinished work never shows 100 %, and started work never stays at 0 for long."""
+    """`43.7%`, rounded down so that unfinished work never shows 100%."""
     thousandths = int(max(0.0, min(1.0, fraction)) * 1000)
-    return f"{thousandths / 10:.1f} %"
+    return f"{thousandths / 10:.1f}%"
 
 
 def duration_left(seconds: float | None) -> str:
-    """`about 2 min left`, or nothing while it is unknown."""
+    """`about 2 min left`, or "" while unknown."""
     if seconds is None:
         return ""
     if seconds < _MINUTE_S:
@@ -103,7 +108,7 @@ def duration_left(seconds: float | None) -> str:
 
 
 def time_in_words(seconds: float) -> str:
-    """`a minute`, `12 minutes`, `3 hours`, rounded up: of work that is still to be done."""
+    """`a minute`, `12 minutes`, `3 hours`: an estimate, rounded up."""
     if seconds <= _MINUTE_S:
         return "a minute"
     if seconds < _HOUR_S:
@@ -124,7 +129,7 @@ def size_in_words(size_bytes: int) -> str:
 
 
 def moment_in_words(moment: float, now: float | None = None) -> str:
-    """`just now`, `5 min ago`, `14:05`, `3 Nov`, `3 Nov 2024`; nothing for 0, which is never."""
+    """`just now`, `5 min ago`, `14:05`, `3 Nov`, `3 Nov 2024`; "" for 0, meaning never."""
     if not moment:
         return ""
     now = time.time() if now is None else now

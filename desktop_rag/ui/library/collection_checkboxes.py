@@ -1,4 +1,4 @@
-"""Where one chooses any number of collections. Qt thread."""
+"""A list of checkboxes for choosing any number of collections. Qt thread."""
 
 from collections.abc import Sequence
 
@@ -8,13 +8,13 @@ from PySide6.QtWidgets import QListWidget, QListWidgetItem, QWidget
 from desktop_rag.core.domain import Collection
 from desktop_rag.ui.foundation.wording import one_line
 
-_MOST_ROWS = 5
+_MAX_ROWS = 5
 _ROW_PX = 26
-_GONE = "A collection that is gone"
+_REMOVED = "Removed collection"
 
 
 class CollectionCheckboxes(QListWidget):
-    """A box for each collection, and for each chosen one that is gone: it can be let go of."""
+    """One checkbox per collection, and per chosen collection that was removed since."""
 
     def __init__(
         self,
@@ -26,18 +26,18 @@ class CollectionCheckboxes(QListWidget):
         self.setObjectName("collectionChecks")
         self.setAccessibleName("Collections")
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        there = {collection.collection_id: collection.name for collection in collections}
-        for collection_id in dict.fromkeys((*there, *chosen)):
-            item = QListWidgetItem(one_line(there.get(collection_id, _GONE)), self)
+        names = {collection.collection_id: collection.name for collection in collections}
+        for collection_id in dict.fromkeys((*names, *chosen)):
+            item = QListWidgetItem(one_line(names.get(collection_id, _REMOVED)), self)
             item.setData(Qt.ItemDataRole.UserRole, collection_id)
             item.setFlags(Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsUserCheckable)
             is_chosen = collection_id in chosen
             item.setCheckState(Qt.CheckState.Checked if is_chosen else Qt.CheckState.Unchecked)
-        self.setFixedHeight(min(self.count(), _MOST_ROWS) * _ROW_PX + 8)
+        self.setFixedHeight(min(self.count(), _MAX_ROWS) * _ROW_PX + 8)
 
     @property
     def chosen(self) -> tuple[str, ...]:
-        """The ids of those that are checked."""
+        """The ids of the checked collections."""
         items = [self.item(row) for row in range(self.count())]
         checked = [item for item in items if item.checkState() is Qt.CheckState.Checked]
         return tuple(item.data(Qt.ItemDataRole.UserRole) for item in checked)

@@ -1,4 +1,4 @@
-"""Names collections, says how their documents are cut and embedded, and removes them. Qt thread."""
+"""A dialog for renaming, configuring and removing collections. Qt thread."""
 
 from collections.abc import Sequence
 
@@ -23,14 +23,14 @@ from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton
 
 _WIDTH_PX = 520
 _METHODS: dict[ChunkMethod, str] = {
-    "structure": "By headings, paragraphs and sentences",
-    "tokens": "Into pieces of equal length",
-    "words": "Into pieces of up to 1,000 characters",
+    "structure": "At headings, paragraphs and sentences",
+    "tokens": "Into passages of equal length",
+    "words": "Into passages of up to 1,000 characters",
 }
 
 
 class CollectionsDialog(QDialog):
-    """One collection at a time; nothing happens until it is saved or its removal is confirmed.
+    """Edits one collection at a time; nothing changes until the person saves or confirms.
 
     `saved` carries a Collection with its new name and settings, `removed` its id.
     """
@@ -42,9 +42,9 @@ class CollectionsDialog(QDialog):
         super().__init__(parent)
         self.setWindowTitle("Collections")
         self._collections = list(collections)
-        self._which = QComboBox()
-        self._which.addItems([one_line(c.name) for c in collections])
-        self._which.setAccessibleName("Which collection")
+        self._chosen = QComboBox()
+        self._chosen.addItems([one_line(c.name) for c in collections])
+        self._chosen.setAccessibleName("Collection")
         self._name = QLineEdit()
         self._name.setAccessibleName("Name of the collection")
         self._methods: dict[ChunkMethod, QRadioButton] = {
@@ -52,45 +52,45 @@ class CollectionsDialog(QDialog):
         }
         self._group = QButtonGroup(self)
         self._overlap = whole_number(0, 128, 8, " tokens")
-        self._overlap.setAccessibleName("Shared by neighbouring passages")
-        self._model = ModelField("Model for meaning", "The one of the settings", self)
+        self._overlap.setAccessibleName("Overlap between passages")
+        self._model = ModelField("Embedding model", "Same as in Settings", self)
         self._save = TextButton("Save", kind="primary")
         self._close = TextButton("Close")
         self._remove = TextButton("Remove…", kind="danger")
         self._build()
-        self._which.currentIndexChanged.connect(self._show)
+        self._chosen.currentIndexChanged.connect(self._show)
         self._save.clicked.connect(self._on_saved)
         self._close.clicked.connect(self.reject)
         self._remove.clicked.connect(self._question.show)
-        self._yes.clicked.connect(self._on_removed)
-        self._no.clicked.connect(self._question.hide)
+        self._confirm.clicked.connect(self._on_removed)
+        self._keep.clicked.connect(self._question.hide)
         self._show()
 
     def _build(self) -> None:
         column = QVBoxLayout(self)
         column.setContentsMargins(20, 18, 20, 16)
         column.setSpacing(8)
-        column.addWidget(self._which)
+        column.addWidget(self._chosen)
         column.addWidget(PlainLabel("Name"))
         column.addWidget(self._name)
-        column.addWidget(PlainLabel("Cut documents"))
+        column.addWidget(PlainLabel("Split documents"))
         for button in self._methods.values():
             self._group.addButton(button)
             column.addWidget(button)
-        column.addWidget(PlainLabel("Shared by neighbouring passages"))
+        column.addWidget(PlainLabel("Overlap between passages"))
         column.addWidget(self._overlap)
         column.addWidget(
-            note("Documents are cut anew in the background, without being read again. Until one is "
-                 "ready, its old passages answer.")
+            note("Documents are split again in the background, without reading the files again. "
+                 "Until a document is ready, its old passages are used.")
         )  # fmt: skip
-        column.addWidget(PlainLabel("Model for meaning"))
+        column.addWidget(PlainLabel("Embedding model"))
         model = QHBoxLayout()
         for position, field in enumerate(self._model.fields):
             model.addWidget(field, 0 if position else 1)
         column.addLayout(model)
         column.addWidget(
-            note(f"{MODEL_NOTE} Documents are embedded again in the background; until all are, the"
-                 " old model answers.")
+            note(f"{MODEL_NOTE} Documents are embedded again in the background; until all are done,"
+                 " search uses the old model.")
         )  # fmt: skip
         column.addWidget(self._build_question())
         buttons = QHBoxLayout()
@@ -105,19 +105,19 @@ class CollectionsDialog(QDialog):
 
     def _build_question(self) -> QWidget:
         self._question = Card(self, kind="notice", tone="warning")
-        self._yes = TextButton("Remove", kind="danger")
-        self._no = TextButton("Keep")
+        self._confirm = TextButton("Remove", kind="danger")
+        self._keep = TextButton("Keep")
         row = QHBoxLayout(self._question)
-        text = "Remove the collection with its folders and links? Files stay where they are."
+        text = "Remove this collection with its folders and links? Your files stay where they are."
         row.addWidget(PlainLabel(text, wrap=True), 1)
-        row.addWidget(self._no)
-        row.addWidget(self._yes)
+        row.addWidget(self._keep)
+        row.addWidget(self._confirm)
         self._question.hide()
         return self._question
 
     @property
     def _collection(self) -> Collection:
-        return self._collections[self._which.currentIndex()]
+        return self._collections[self._chosen.currentIndex()]
 
     @Slot()
     def _show(self) -> None:

@@ -1,7 +1,7 @@
-"""The table of documents: one model that holds, filters, sorts and counts them. Qt thread.
+"""The Qt model of the documents table: holds, filters, sorts and counts them. Qt thread.
 
-It sorts and filters plain lists itself. A proxy model would call back into Python a million times
-to sort 50,000 rows, which freezes the window for seconds.
+It sorts and filters plain lists itself. A proxy model would call into Python a million times to
+sort 50,000 rows and freeze the window for seconds.
 """
 
 from collections import Counter
@@ -32,23 +32,23 @@ from desktop_rag.ui.library.row_list_model import NO_INDEX, Index, RowListModel
 from desktop_rag.ui.widgets.controls import plain_tooltip
 
 DOCUMENT_ROLE = Qt.ItemDataRole.UserRole
-_MOST_ONE_BY_ONE = 200
+_MAX_SINGLE_CHANGES = 200
 
 
 class DocumentModel(RowListModel):
-    """All known documents; shows those the filter lets through, in the chosen order.
+    """Holds all documents and shows those that pass the filter, in the chosen order.
 
-    `counts_changed` comes after every change of any state, shown or not. More changes at a time
-    than `most_one_by_one` go through the whole table once.
+    `counts_changed` follows every change of state, shown or not. A batch of more than
+    `max_single_changes` is applied in one pass over the whole table.
     """
 
     counts_changed = Signal()
 
     def __init__(
-        self, parent: QObject | None = None, *, most_one_by_one: int = _MOST_ONE_BY_ONE
+        self, parent: QObject | None = None, *, max_single_changes: int = _MAX_SINGLE_CHANGES
     ) -> None:
         super().__init__(parent)
-        self._most_one_by_one = most_one_by_one
+        self._max_single_changes = max_single_changes
         self._by_id: dict[str, Row] = {}
         self._counts: StateCounts = {}
         self._roots: dict[str, str] = {}
@@ -57,16 +57,16 @@ class DocumentModel(RowListModel):
         self._source_id = ""
         self._words: tuple[str, ...] = ()
 
-    # --- what it holds ---------------------------------------------------------------------------
+    # --- content ---------------------------------------------------------------------------------
 
     def set_table(self, table: DocumentRows) -> None:
-        """Replace everything by what `make_table` prepared."""
+        """Replace all rows with those prepared by `make_table`."""
         self._by_id, self._counts, self._roots = table.by_id, table.counts, table.roots
         self.reset_rows(table.rows if self._column == Column.NAME else self._keyed(table.rows))
         self.counts_changed.emit()
 
     def set_roots(self, roots: Mapping[str, str]) -> None:
-        """The paths of the sources by id. Documents of sources that went are dropped."""
+        """Set the path of each source by id. Documents of removed sources are dropped."""
         gone = self._roots.keys() - roots.keys()
         new = {key for key, root in roots.items() if self._roots.get(key) != root}
         self._roots = dict(roots)
@@ -80,29 +80,29 @@ class DocumentModel(RowListModel):
             self.counts_changed.emit()
 
     def apply_changes(self, documents: Iterable[Document]) -> None:
-        """Take over new states: rows change in place, come and go; nothing is reset."""
+        """Update, add and remove rows without resetting the model."""
         latest = {document.document_id: document for document in documents}.values()
-        if len(latest) > self._most_one_by_one:
+        if len(latest) > self._max_single_changes:
             self._apply_many(latest)
         else:
             changed = [row for document in latest if (row := self._apply_one(document))]
-            self.tell_changed(changed)
+            self.emit_changed(changed)
         self.counts_changed.emit()
 
     def counts(self, source_id: str = "") -> DocumentCounts:
-        """How many are in each state, of one source or of all."""
+        """Documents per state, of one source or of all."""
         if source_id:
             return DocumentCounts(dict(self._counts.get(source_id, {})))
         return DocumentCounts(dict(sum(self._counts.values(), Counter[DocumentState]())))
 
     def document_at(self, position: int) -> Document:
-        """The document shown in that row."""
+        """The document shown in this row."""
         return self.row_at(position).document
 
-    # --- what it shows ---------------------------------------------------------------------------
+    # --- presentation ----------------------------------------------------------------------------
 
     def set_filter(self, group: StateGroup, text: str = "", source_id: str = "") -> None:
-        """Show only a group of states, of one source, with all the words of `text` in them."""
+        """Show only one group of states, one source, and rows that contain every word of `text`."""
         wanted = (group, tuple(text.casefold().split()), source_id)
         if wanted != (self._group, self._words, self._source_id):
             self._group, self._words, self._source_id = wanted
@@ -117,7 +117,7 @@ class DocumentModel(RowListModel):
         )
 
     def fitting(self, rows: list[Row]) -> list[Row]:
-        # What `fits` says, several times as fast for 50,000 rows.
+        # The same test as `fits`, several times faster for 50,000 rows.
         rows = rows[:]
         if self._source_id:
             rows = [row for row in rows if row.document.source_id == self._source_id]
@@ -158,10 +158,10 @@ class DocumentModel(RowListModel):
             return plain_tooltip(whole_text(self.row_at(index.row()), index.column())) or None
         return self.row_at(index.row()).document if role == DOCUMENT_ROLE else None
 
-    # --- inside ----------------------------------------------------------------------------------
+    # --- updates ---------------------------------------------------------------------------------
 
     def _apply_one(self, document: Document) -> Row | None:
-        """Let one row change, come, go or move; the row, if it only has to be painted anew."""
+        """Apply one change; returns the row if it stayed in place and only needs repainting."""
         row = self._by_id.get(document.document_id)
         if document.is_forgotten:
             if row:
@@ -169,9 +169,9 @@ class DocumentModel(RowListModel):
                 self.drop_row(row)
             return None
         if row is None:
-            self.add_row(self._take_new(document))
+            self.add_row(self._new_row(document))
             return None
-        is_in_place = self.change_row(row, lambda: self._take(document, row))
+        is_in_place = self.change_row(row, lambda: self._update_row(document, row))
         return row if is_in_place else None
 
     def _apply_many(self, documents: Collection[Document]) -> None:
@@ -184,10 +184,10 @@ class DocumentModel(RowListModel):
             if document.is_forgotten:
                 gone.update({row} if row else ())
             elif row is None:
-                arriving.append(self._take_new(document))
+                arriving.append(self._new_row(document))
             else:
                 changed.append(row)
-                if self._take(document, row):
+                if self._update_row(document, row):
                     leaving.add(row)
         self._forget(gone)
         ordered = self._ordered
@@ -196,17 +196,17 @@ class DocumentModel(RowListModel):
         if arriving := [*arriving, *leaving]:
             ordered = merged(ordered, arriving)
         self.show_rows(ordered)
-        self.tell_changed(changed)
+        self.emit_changed(changed)
 
-    def _take_new(self, document: Document) -> Row:
+    def _new_row(self, document: Document) -> Row:
         row = Row(document, self._roots.get(document.source_id, ""))
         row.key = sort_key(row, self._column)
         self._by_id[document.document_id] = row
         count(self._counts, document, 1)
         return row
 
-    def _take(self, document: Document, row: Row) -> bool:
-        """Put a known document's new state in; whether its row has to move."""
+    def _update_row(self, document: Document, row: Row) -> bool:
+        """Store a document's new state in its row; True if the row has to move."""
         count(self._counts, row.document, -1)
         count(self._counts, document, 1)
         former_key = row.key
@@ -220,7 +220,7 @@ class DocumentModel(RowListModel):
             count(self._counts, row.document, -1)
 
     def _keyed(self, rows: list[Row]) -> list[Row]:
-        """The rows with the keys of the present column, in that order."""
+        """The rows with keys for the current column, sorted by them."""
         for row in rows:
             row.key = sort_key(row, self._column)
         return sorted(rows, key=attrgetter("key"))

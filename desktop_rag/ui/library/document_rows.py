@@ -1,6 +1,6 @@
-"""Rows of the table of documents: what each column says, how it sorts, what a filter sees.
+"""Rows of the documents table: cell texts, sort keys and filter text.
 
-Pure and quick, because there may be 50,000 of them; may run on any thread.
+Pure and fast, because there may be 50,000 rows; any thread.
 """
 
 from bisect import bisect_left
@@ -33,34 +33,34 @@ NUMBER_COLUMNS = frozenset({Column.PASSAGES, Column.SIZE})
 
 
 class StateGroup(StrEnum):
-    """What the filter chips offer. A file that is found by its words counts as searchable."""
+    """The filter chips. A file that is searchable by words counts as searchable."""
 
     ALL = "All"
     SEARCHABLE = "Searchable"
-    IN_WORK = "In work"
+    IN_PROGRESS = "In progress"
     FAILED = "Failed"
     SKIPPED = "Skipped"
     OFFLINE = "Offline"
 
 
-# Tuples: looking an enum up in a set calls its hash function, which is written in Python.
+# Tuples, because an enum's hash, which a set lookup calls, is written in Python.
 STATES_OF_GROUP: Mapping[StateGroup, tuple[DocumentState, ...]] = {
     StateGroup.ALL: tuple(DocumentState),
     StateGroup.SEARCHABLE: (DocumentState.SEARCHABLE, DocumentState.SEARCHABLE_BY_WORDS),
-    StateGroup.IN_WORK: (DocumentState.WAITING, DocumentState.READING),
+    StateGroup.IN_PROGRESS: (DocumentState.WAITING, DocumentState.READING),
     StateGroup.FAILED: (DocumentState.FAILED,),
     StateGroup.SKIPPED: (DocumentState.SKIPPED,),
     StateGroup.OFFLINE: (DocumentState.OFFLINE, DocumentState.GONE),
 }
-_MOST_MERGED = 2000
+_MAX_MERGED = 2000
 _STATE_RANKS = {state: rank for rank, state in enumerate(DocumentState)}
 
 
 class Row:
-    """One document and what sorting and filtering need of it, computed once a change.
+    """One document with its sort and filter texts, computed once per change.
 
-    `key` is what the present order compares; no two rows have the same. `is_shown` belongs to the
-    model: whether the filter lets the row through.
+    `key` is the unique sort key for the current order. `is_shown` belongs to the model: True while
+    the row passes the filter.
     """
 
     __slots__ = ("document", "folder", "haystack", "is_shown", "key", "name", "name_key")
@@ -71,7 +71,7 @@ class Row:
         self.read(document, root)
 
     def read(self, document: Document, root: str) -> None:
-        """Take over another state of the same document; its `key` is by name again."""
+        """Read a new state of the same document; `key` is reset to the name."""
         self.document = document
         whole = str(document.path)
         self.folder, self.name = _place(document, whole, root)
@@ -85,7 +85,7 @@ StateCounts = dict[str, Counter[DocumentState]]
 
 @dataclass(frozen=True, slots=True)
 class DocumentRows:
-    """All documents prepared for the model: rows by name and by id, numbers by source and state."""
+    """All documents prepared for the model: rows by name and id, counts by source and state."""
 
     rows: list[Row]
     by_id: dict[str, Row]
@@ -94,7 +94,7 @@ class DocumentRows:
 
 
 def make_table(documents: Iterable[Document], roots: Mapping[str, str]) -> DocumentRows:
-    """Prepare the documents that still exist. `roots`: paths of the sources by their ids."""
+    """Prepare the documents that still exist. `roots` maps source ids to paths."""
     rows = [
         Row(document, roots.get(document.source_id, ""))
         for document in documents
@@ -108,21 +108,21 @@ def make_table(documents: Iterable[Document], roots: Mapping[str, str]) -> Docum
 
 
 def count(counts: StateCounts, document: Document, by: int) -> None:
-    """Add a document to the numbers, or take it out with `by` -1."""
+    """Add `by` (1 or -1) to the count of the document's source and state."""
     of_source = counts.get(document.source_id)
     if of_source is None:
         of_source = counts[document.source_id] = Counter()
     of_source[document.state] += by
 
 
-def place_of(row: Row, ordered: Sequence[Row]) -> int:
-    """Where the row stands, or would stand, among rows that rise by key."""
+def position_of(row: Row, ordered: Sequence[Row]) -> int:
+    """The row's index, or its insertion point, in rows sorted by key."""
     return bisect_left(ordered, row.key, key=attrgetter("key"))
 
 
 def merged(ordered: list[Row], moved: list[Row]) -> list[Row]:
-    """`ordered`, which holds none of `moved`, with each of those at its place. Few moved: quick."""
-    if len(moved) > _MOST_MERGED:
+    """`ordered` with the rows of `moved`, which it lacks, inserted in order. Fast for a few."""
+    if len(moved) > _MAX_MERGED:
         return sorted([*ordered, *moved], key=attrgetter("key"))
     result: list[Row] = []
     at = 0
@@ -135,7 +135,7 @@ def merged(ordered: list[Row], moved: list[Row]) -> list[Row]:
 
 
 def sort_key(row: Row, column: int) -> Any:
-    """What rows are compared by in that column; equal ones stand by name."""
+    """The sort key for a column; ties are sorted by name."""
     document = row.document
     match column:
         case Column.FOLDER:
@@ -155,7 +155,7 @@ def sort_key(row: Row, column: int) -> Any:
 
 
 def cell_text(row: Row, column: int) -> str:
-    """What stands in the cell, on one line."""
+    """The text of a cell, on one line."""
     document = row.document
     match column:
         case Column.NAME:
@@ -175,14 +175,14 @@ def cell_text(row: Row, column: int) -> str:
 
 
 def whole_text(row: Row, column: int) -> str:
-    """What a tooltip adds to a cell that may be cut: all of the path, all of the reason."""
+    """The tooltip of a cell that may be elided: the full path or reason."""
     if column in {Column.NAME, Column.FOLDER}:
         return one_line(row.document.url or str(row.document.path))
     return one_line(row.document.reason) if column == Column.REASON else ""
 
 
 def _place(document: Document, whole: str, root: str) -> tuple[str, str]:
-    """What stands in the columns of folder and name."""
+    """The texts for the folder and name columns."""
     if document.url:
         _, _, rest = document.url.partition("://")
         host, _, path = rest.partition("/")
@@ -192,7 +192,7 @@ def _place(document: Document, whole: str, root: str) -> tuple[str, str]:
 
 
 def _split(whole: str, root: str) -> tuple[str, str]:
-    """The folder, from the source's own name on, and the file name."""
+    """The folder, relative to the source's parent, and the file name."""
     separator = "\\" if "\\" in whole and "/" not in whole else "/"
     parent, _, name = whole.rpartition(separator)
     above = root.rpartition(separator)[0]

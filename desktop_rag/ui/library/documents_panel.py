@@ -1,4 +1,4 @@
-"""The filters above the table of documents, and the table. Qt thread."""
+"""The documents table with its filters. Qt thread."""
 
 from collections.abc import Sequence
 
@@ -28,20 +28,20 @@ _TYPING_MS = 150
 _WIDE_CHARACTERS = 150
 _HIDDEN_IN = {
     StateGroup.SEARCHABLE: (Column.REASON,),
-    StateGroup.IN_WORK: (Column.REASON, Column.PASSAGES, Column.INDEXED),
+    StateGroup.IN_PROGRESS: (Column.REASON, Column.PASSAGES, Column.INDEXED),
     StateGroup.FAILED: (Column.PASSAGES, Column.INDEXED),
     StateGroup.SKIPPED: (Column.PASSAGES, Column.INDEXED),
 }
 
 
 class DocumentsPanel(QWidget):
-    """Filters and sorts the documents, shows why one failed, and says what is asked for one."""
+    """Filters and sorts the documents; the signals carry what the person wants for one of them."""
 
-    open_asked = Signal(object)
-    folder_asked = Signal(object)
-    view_asked = Signal(object)
-    summary_asked = Signal(object)
-    retry_asked = Signal()
+    open_requested = Signal(object)
+    folder_requested = Signal(object)
+    view_requested = Signal(object)
+    summary_requested = Signal(object)
+    retry_requested = Signal()
 
     def __init__(self, theme: Theme, model: DocumentModel, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -56,7 +56,7 @@ class DocumentsPanel(QWidget):
         self._show_counts()
 
     def set_sources(self, sources: Sequence[Source]) -> None:
-        """Offer these sources to narrow the table down to."""
+        """Offer these sources as a filter."""
         chosen = self._source_id
         self._source.blockSignals(True)
         self._source.clear()
@@ -69,7 +69,7 @@ class DocumentsPanel(QWidget):
         self._apply_filter()
 
     def show_files(self, source_id: str, group: StateGroup) -> None:
-        """Narrow the table down to one source and group, whatever was chosen before."""
+        """Filter by this source and group, replacing the current filter."""
         self._text.clear()
         self._source.setCurrentIndex(max(0, self._source.findData(source_id)))
         self._chips[group].setChecked(True)
@@ -89,12 +89,12 @@ class DocumentsPanel(QWidget):
             chips.addWidget(chip)
         self._chips[StateGroup.ALL].setChecked(True)
         chips.addStretch(1)
-        # One line where there is room for it, else two.
+        # One line where it fits, else two.
         self._bars = QBoxLayout(QBoxLayout.Direction.TopToBottom)
         self._bars.setSpacing(8)
         self._bars.addLayout(chips)
         self._bars.addLayout(self._build_filters(), 1)
-        # Else the one line would keep the page from getting narrow enough for two.
+        # Otherwise the single line would keep the page too wide to switch to two.
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Expanding)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
@@ -105,8 +105,8 @@ class DocumentsPanel(QWidget):
 
     def _build_filters(self) -> QHBoxLayout:
         self._text = QLineEdit(self)
-        self._text.setPlaceholderText("Filter by name or reason")
-        self._text.setAccessibleName("Filter the files")
+        self._text.setPlaceholderText("Filter by name, folder or reason")
+        self._text.setAccessibleName("Filter files")
         self._text.setClearButtonEnabled(True)
         self._source = QComboBox(self)
         self._source.setAccessibleName("Folder")
@@ -130,10 +130,10 @@ class DocumentsPanel(QWidget):
         self._typing.timeout.connect(self._apply_filter)
         self._source.currentIndexChanged.connect(self._apply_filter)
         self._retry.clicked.connect(self._on_retry_clicked)
-        self._table.open_asked.connect(self.open_asked)
-        self._table.folder_asked.connect(self.folder_asked)
-        self._table.view_asked.connect(self.view_asked)
-        self._table.summary_asked.connect(self.summary_asked)
+        self._table.open_requested.connect(self.open_requested)
+        self._table.folder_requested.connect(self.folder_requested)
+        self._table.view_requested.connect(self.view_requested)
+        self._table.summary_requested.connect(self.summary_requested)
         self._model.counts_changed.connect(self._show_counts)
 
     # --- filters ---------------------------------------------------------------------------------
@@ -173,7 +173,7 @@ class DocumentsPanel(QWidget):
             chip.setVisible(number > 0 or chip.isChecked() or not is_rare)
         self._retry.setVisible(self._model.counts().of(DocumentState.FAILED) > 0)
         has_files = counts.total > 0
-        self._table.set_empty_text("No file matches." if has_files else "No files yet.")
+        self._table.set_empty_text("No files match the filter." if has_files else "No files yet.")
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -183,4 +183,4 @@ class DocumentsPanel(QWidget):
 
     @Slot()
     def _on_retry_clicked(self) -> None:
-        self.retry_asked.emit()
+        self.retry_requested.emit()

@@ -1,4 +1,4 @@
-"""The table of documents and what can be done with one of them. Qt thread."""
+"""The table of documents with its shortcuts and context menu. Qt thread."""
 
 from collections.abc import Collection
 
@@ -21,10 +21,10 @@ from desktop_rag.ui.library.document_rows import Column
 from desktop_rag.ui.widgets.controls import PlainLabel
 
 _ROW_PADDING_PX = 12
-# What is around the words of a cell, and of a header with its arrow.
-_AROUND_PX = 34
-# As wide as these words: the usual length, or where it is known the longest.
-_WIDTHS = {
+# The padding of a cell, or of a header with its sort arrow.
+_PADDING_PX = 34
+# Texts as wide as their columns: the longest one if known, else one of typical length.
+_SAMPLE_TEXTS = {
     Column.NAME: "a name of a usual length.pdf",
     Column.FOLDER: "a folder/of another",
     Column.STATE: "Searchable by words",
@@ -33,7 +33,7 @@ _WIDTHS = {
     Column.SIZE: "1,023 bytes",
     Column.INDEXED: "59 min ago",
 }
-# Who gets how much of what is left over.
+# The columns that share the remaining width, by weight.
 _SHARES = {Column.NAME: 3, Column.FOLDER: 2, Column.REASON: 3}
 _ROLES = {
     DocumentState.SEARCHABLE: "success",
@@ -44,7 +44,7 @@ _ROLES = {
 
 
 class StateDelegate(QStyledItemDelegate):
-    """Colours the word of a state by what it means; the word alone says it too."""
+    """Colours the state by its meaning, in addition to the text."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
@@ -63,16 +63,15 @@ class StateDelegate(QStyledItemDelegate):
 
 
 class DocumentsTable(QTableView):
-    """One row a document. Double click or Return opens it, the menu does the rest.
+    """One row per document. Double-click or Return opens it; the context menu has the rest.
 
-    `open_asked`, `view_asked` (also the space bar), `folder_asked` and `summary_asked` carry the
-    Document.
+    All signals carry the Document; the space bar emits `view_requested`.
     """
 
-    open_asked = Signal(object)
-    view_asked = Signal(object)
-    folder_asked = Signal(object)
-    summary_asked = Signal(object)
+    open_requested = Signal(object)
+    view_requested = Signal(object)
+    folder_requested = Signal(object)
+    summary_requested = Signal(object)
 
     def __init__(self, theme: Theme, model: DocumentModel, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -81,33 +80,33 @@ class DocumentsTable(QTableView):
         self.setAccessibleName("Files")
         self.setModel(model)
         self.setItemDelegateForColumn(Column.STATE, StateDelegate(theme, self))
-        self._nothing = PlainLabel("", self.viewport(), tone="muted", wrap=True)
-        self._nothing.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self._nothing.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self._empty_label = PlainLabel("", self.viewport(), tone="muted", wrap=True)
+        self._empty_label.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._empty_label.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self._set_up_rows()
         self._set_up_columns()
         self._connect()
         theme.changed.connect(self.viewport().update)
 
     def set_hidden(self, columns: Collection[Column]) -> None:
-        """Hide these columns and show all others."""
+        """Hide these columns and show the others."""
         for column in Column:
             self.setColumnHidden(column, column in columns)
         self._fit_columns()
 
     def set_empty_text(self, text: str) -> None:
-        """What stands in place of rows while there are none."""
-        self._nothing.setText(text)
-        self._nothing.setVisible(self._documents.rowCount() == 0)
+        """Set the text shown while there are no rows."""
+        self._empty_label.setText(text)
+        self._empty_label.setVisible(self._documents.rowCount() == 0)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._nothing.setGeometry(self.viewport().rect())
+        self._empty_label.setGeometry(self.viewport().rect())
         self._fit_columns()
 
     def _set_up_rows(self) -> None:
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        # One row: a selection of thousands would have to follow each row that moves.
+        # Single selection: one of thousands would have to follow every row that moves.
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.setShowGrid(False)
         self.setWordWrap(False)
@@ -126,7 +125,7 @@ class DocumentsTable(QTableView):
 
     def _connect(self) -> None:
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        self.customContextMenuRequested.connect(self._on_menu_asked)
+        self.customContextMenuRequested.connect(self._on_menu_requested)
         self.doubleClicked.connect(self._on_row_opened)
         for key in ("Return", "Enter"):
             shortcut = QShortcut(QKeySequence(key), self)
@@ -137,10 +136,10 @@ class DocumentsTable(QTableView):
         space.activated.connect(self._on_space_pressed)
 
     def _fit_columns(self) -> None:
-        """Every column as wide as it needs; room that is left goes to names and reasons."""
-        words_px = self.fontMetrics().horizontalAdvance
+        """Give every column the width it needs, and share the rest among `_SHARES`."""
+        text_px = self.fontMetrics().horizontalAdvance
         shown = [column for column in Column if not self.isColumnHidden(column)]
-        needed = {column: words_px(_WIDTHS[column]) + _AROUND_PX for column in shown}
+        needed = {column: text_px(_SAMPLE_TEXTS[column]) + _PADDING_PX for column in shown}
         room = self.viewport().width() - sum(needed.values())
         one_share = max(0, room) // sum(_SHARES.get(column, 0) for column in shown)
         for column in shown:
@@ -148,7 +147,7 @@ class DocumentsTable(QTableView):
 
     @Slot(QModelIndex)
     def _on_row_opened(self, index: QModelIndex) -> None:
-        self.open_asked.emit(self._documents.document_at(index.row()))
+        self.open_requested.emit(self._documents.document_at(index.row()))
 
     @Slot()
     def _on_return_pressed(self) -> None:
@@ -158,10 +157,10 @@ class DocumentsTable(QTableView):
     @Slot()
     def _on_space_pressed(self) -> None:
         if self.currentIndex().isValid():
-            self.view_asked.emit(self._documents.document_at(self.currentIndex().row()))
+            self.view_requested.emit(self._documents.document_at(self.currentIndex().row()))
 
     @Slot(QPoint)
-    def _on_menu_asked(self, place: QPoint) -> None:
+    def _on_menu_requested(self, place: QPoint) -> None:
         index = self.indexAt(place)
         if index.isValid():
             document = self._documents.document_at(index.row())
@@ -170,10 +169,10 @@ class DocumentsTable(QTableView):
     def _make_menu(self, document: Document) -> QMenu:
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        menu.addAction("Open", lambda: self.open_asked.emit(document))
-        menu.addAction("Show text and passages", lambda: self.view_asked.emit(document))
-        menu.addAction("Show in folder", lambda: self.folder_asked.emit(document))
-        summary = menu.addAction("Summarise", lambda: self.summary_asked.emit(document))
+        menu.addAction("Open", lambda: self.open_requested.emit(document))
+        menu.addAction("Show text", lambda: self.view_requested.emit(document))
+        menu.addAction("Show in folder", lambda: self.folder_requested.emit(document))
+        summary = menu.addAction("Summarise", lambda: self.summary_requested.emit(document))
         summary.setEnabled(document.state.is_searchable)
         menu.addSeparator()
         menu.addAction("Copy path", lambda: _copy(str(document.path)))

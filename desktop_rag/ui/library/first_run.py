@@ -1,4 +1,4 @@
-"""What an empty library shows: three ways to begin, and what can be read. Qt thread."""
+"""The page of an empty library: three ways to start, and the supported formats. Qt thread."""
 
 from collections.abc import Sequence
 
@@ -9,42 +9,42 @@ from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.widgets.controls import Card, IconLabel, PlainLabel, TextButton
 
 _ICON_PX = 28
-# Title, sentence and button of each card.
+# Title, text and button of each card.
 _FOLDER = (
-    "Choose a folder",
-    "Papers, notes, reports: everything below it is read now and kept up to date from then on.",
+    "Add a folder",
+    "Papers, notes, reports: everything in it is indexed now and kept up to date from then on.",
     "Add folder…",
 )
 _DEMO = (
     "Try the demo",
-    "A small library written for this app. Index it, ask a first question, remove it again.",
+    "A small sample library. Index it, ask a first question, and remove it when you are done.",
     "Add demo documents",
 )
 _ENDPOINT = (
     "Connect a model",
-    "Optional. Without one, answers are the best sentences of your documents, word for word.",
+    "Optional. Without one, answers quote the best sentences from your documents.",
     "Open settings",
 )
 
 
 class ChoiceCard(Card):
-    """One way to begin: an icon, a title, a sentence and a button. `chosen` tells of the click."""
+    """One way to start: an icon, a title, a text and a button. `chosen` follows a click on it."""
 
     chosen = Signal()
 
     def __init__(
         self, theme: Theme, icon: str, texts: tuple[str, str, str], *, is_main: bool = False
     ) -> None:
-        """`texts`: title, sentence, button."""
+        """`texts` are the title, the text and the button."""
         super().__init__()
-        title, sentence, action = texts
+        title, text, action = texts
         self.button = TextButton(action, kind="primary" if is_main else "")
         column = QVBoxLayout(self)
         column.setContentsMargins(18, 18, 18, 18)
         column.setSpacing(8)
         column.addWidget(IconLabel(theme, icon, size_px=_ICON_PX))
         column.addWidget(PlainLabel(title, scale="heading"))
-        words = PlainLabel(sentence, tone="muted", wrap=True)
+        words = PlainLabel(text, tone="muted", wrap=True)
         words.setAlignment(Qt.AlignmentFlag.AlignTop)
         column.addWidget(words, 1)
         column.addSpacing(6)
@@ -57,11 +57,11 @@ class ChoiceCard(Card):
 
 
 class FirstRun(QWidget):
-    """Choose a folder, try the demo library, or connect a model first (which may wait)."""
+    """Offers to add a folder, to try the demo library, or to connect a model."""
 
-    folder_asked = Signal()
-    demo_asked = Signal()
-    endpoint_asked = Signal()
+    folder_requested = Signal()
+    demo_requested = Signal()
+    settings_requested = Signal()
 
     def __init__(
         self,
@@ -71,18 +71,18 @@ class FirstRun(QWidget):
         *,
         has_demo: bool = True,
     ) -> None:
-        """`kinds_read` names the kinds of files that are read, as a person calls them."""
+        """`kinds_read` names the supported kinds of files, such as `PDF`."""
         super().__init__(parent)
         self._kinds_read = f"{', '.join(kinds_read[:-1])} and {kinds_read[-1]}"
         self._folder = ChoiceCard(theme, "folder-plus:accent", _FOLDER, is_main=True)
         self._demo = ChoiceCard(theme, "library:accent", _DEMO)
         self._endpoint = ChoiceCard(theme, "server:accent", _ENDPOINT)
         self._build()
-        # Not before it stands in here: alone it would be a window for a moment.
+        # Only once it is in the layout: a parentless visible widget is a window.
         self._demo.setVisible(has_demo)
-        self._folder.chosen.connect(self.folder_asked)
-        self._demo.chosen.connect(self.demo_asked)
-        self._endpoint.chosen.connect(self.endpoint_asked)
+        self._folder.chosen.connect(self.folder_requested)
+        self._demo.chosen.connect(self.demo_requested)
+        self._endpoint.chosen.connect(self.settings_requested)
 
     def _build(self) -> None:
         cards = QHBoxLayout()
@@ -93,11 +93,11 @@ class FirstRun(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(10)
         column.addStretch(1)
-        column.addWidget(PlainLabel("Ask your own documents", scale="title"))
+        column.addWidget(PlainLabel("Ask your documents", scale="title"))
         column.addWidget(
             PlainLabel(
-                "Choose a folder and ask away: its files are found by their words within seconds, "
-                "and by their meaning soon after. They stay where they are, on this computer.",
+                "Add a folder and start asking. You can search its files by words within seconds "
+                "and by meaning soon after. They stay where they are, on this computer.",
                 tone="muted",
                 wrap=True,
             )
@@ -107,7 +107,7 @@ class FirstRun(QWidget):
         column.addSpacing(6)
         column.addWidget(
             PlainLabel(
-                f"Reads {self._kinds_read}. You can also drop folders or files here.",
+                f"Supported: {self._kinds_read}. You can also drop folders or files here.",
                 tone="muted",
                 wrap=True,
             )

@@ -1,7 +1,4 @@
-"""One chosen folder or file: where it is, how it is, how much of it is searchable.
-
-Qt thread. The card only tells what was asked for; the page does it.
-"""
+"""A card for one source: its path, state and file counts. Qt thread."""
 
 from collections.abc import Sequence
 
@@ -25,17 +22,17 @@ _TONES = {SourceState.WATCHED: "success", SourceState.POLLED: "accent"}
 
 
 class FolderCard(Card):
-    """Shows one source. Removing asks back inside the card, because indexing anew takes time.
+    """Shows one source. Removing it asks for confirmation, because indexing it again takes time.
 
-    All signals carry the source's id; `files_asked` also whether only failed ones are wanted.
+    All signals carry the source's id; `files_requested` also True if only failed files are wanted.
     """
 
-    open_asked = Signal(str)
-    rescan_asked = Signal(str)
+    open_requested = Signal(str)
+    rescan_requested = Signal(str)
     remove_confirmed = Signal(str)
-    files_asked = Signal(str, bool)
-    options_asked = Signal(str)
-    summary_asked = Signal(str)
+    files_requested = Signal(str, bool)
+    options_requested = Signal(str)
+    summary_requested = Signal(str)
 
     def __init__(self, theme: Theme, source: Source, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -52,17 +49,17 @@ class FolderCard(Card):
 
     @property
     def stops(self) -> Sequence[QWidget]:
-        """Where the Tab key stops on its way through the card."""
-        return (self._failed, *self._icons, self._no, self._yes)
+        """The widgets of the card in Tab order."""
+        return (self._failed, *self._icons, self._keep, self._confirm)
 
     def show_changes(self, summary: ChangeSummary) -> None:
-        """Say what the last look at the source found."""
+        """Show the result of the last scan."""
         self._changes.setText(changes_in_words(summary))
 
     def show_source(self, source: Source, collection: str, counts: DocumentCounts) -> None:
-        """Show the source's present state, the name of its collection and what it holds."""
+        """Show the source's state, the name of its collection and its file counts."""
         self._source = source
-        self._yes.setEnabled(True)
+        self._confirm.setEnabled(True)
         self._path.set_full_text(one_line(source.name if source.links else str(source.path)))
         is_offline = source.state is SourceState.OFFLINE
         self._state.setText(f"● {source_state_in_words(source.state)}")
@@ -74,7 +71,7 @@ class FolderCard(Card):
         self._failed.setVisible(failed > 0)
         self._open.setEnabled(not is_offline)
         self._rescan.setEnabled(not is_offline)
-        # What is left out is asked of folders only.
+        # Web links have no folder rules.
         self._options.setVisible(source.links is None)
         self._summary.setVisible(source.links is None)
         self._summary.setEnabled(counts.searchable > 0)
@@ -83,10 +80,10 @@ class FolderCard(Card):
     def event(self, event: QEvent) -> bool:
         is_escape = isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Escape
         if is_escape and self._question.isVisible():
-            # Taken before the window's own shortcut for this key.
+            # Accepted here before the window's shortcut for this key.
             event.accept()
             if event.type() == QEvent.Type.KeyPress:
-                self._ask_back(False)
+                self._show_question(False)
             return True
         return super().event(event)
 
@@ -101,11 +98,11 @@ class FolderCard(Card):
         self._counts = ElidedLabel(tone="muted", scale="small")
         self._changes = PlainLabel(tone="muted", scale="small")
         self._failed = TextButton("", kind="link")
-        self._options = IconButton(self._theme, "settings:muted", f"Options of {name}")
-        self._files = IconButton(self._theme, "file-text:muted", f"Show the files of {name}")
+        self._options = IconButton(self._theme, "settings:muted", f"Options for {name}")
+        self._files = IconButton(self._theme, "file-text:muted", f"Show files in {name}")
         self._summary = IconButton(self._theme, "summary:muted", f"Summarise {name}")
         self._open = IconButton(self._theme, "open:muted", f"Open {name}")
-        self._rescan = IconButton(self._theme, "refresh:muted", f"Look for changes in {name}")
+        self._rescan = IconButton(self._theme, "refresh:muted", f"Check {name} for changes")
         self._remove = IconButton(self._theme, "trash:muted", f"Remove {name} from the library")
         details = QHBoxLayout()
         details.setSpacing(10)
@@ -136,17 +133,17 @@ class FolderCard(Card):
     def _build_question(self, name: str) -> QWidget:
         self._question = Card(self, kind="notice", tone="warning")
         text = PlainLabel(
-            f"Remove “{name}” from the library? Its files stay where they are; adding it again "
+            f"Remove “{name}” from the library? Its files stay where they are, but adding it again "
             "means indexing it again.",
             wrap=True,
         )
-        self._yes = TextButton("Remove", kind="danger")
-        self._no = TextButton("Keep")
+        self._confirm = TextButton("Remove", kind="danger")
+        self._keep = TextButton("Keep")
         row = QHBoxLayout(self._question)
         row.setContentsMargins(12, 8, 12, 8)
         row.addWidget(text, 1)
-        row.addWidget(self._no)
-        row.addWidget(self._yes)
+        row.addWidget(self._keep)
+        row.addWidget(self._confirm)
         self._question.hide()
         return self._question
 
@@ -159,8 +156,8 @@ class FolderCard(Card):
         self._summary.clicked.connect(self._on_summary_clicked)
         self._failed.clicked.connect(self._on_failed_clicked)
         self._remove.clicked.connect(self._on_remove_clicked)
-        self._no.clicked.connect(self._on_no_clicked)
-        self._yes.clicked.connect(self._on_yes_clicked)
+        self._keep.clicked.connect(self._on_keep_clicked)
+        self._confirm.clicked.connect(self._on_confirm_clicked)
 
     @Slot()
     def _paint_icon(self) -> None:
@@ -171,41 +168,41 @@ class FolderCard(Card):
 
     @Slot()
     def _on_open_clicked(self) -> None:
-        self.open_asked.emit(self._source.source_id)
+        self.open_requested.emit(self._source.source_id)
 
     @Slot()
     def _on_rescan_clicked(self) -> None:
-        self.rescan_asked.emit(self._source.source_id)
+        self.rescan_requested.emit(self._source.source_id)
 
     @Slot()
     def _on_options_clicked(self) -> None:
-        self.options_asked.emit(self._source.source_id)
+        self.options_requested.emit(self._source.source_id)
 
     @Slot()
     def _on_files_clicked(self) -> None:
-        self.files_asked.emit(self._source.source_id, False)
+        self.files_requested.emit(self._source.source_id, False)
 
     @Slot()
     def _on_summary_clicked(self) -> None:
-        self.summary_asked.emit(self._source.source_id)
+        self.summary_requested.emit(self._source.source_id)
 
     @Slot()
     def _on_failed_clicked(self) -> None:
-        self.files_asked.emit(self._source.source_id, True)
+        self.files_requested.emit(self._source.source_id, True)
 
     @Slot()
     def _on_remove_clicked(self) -> None:
-        self._ask_back(self._question.isHidden())
+        self._show_question(self._question.isHidden())
 
     @Slot()
-    def _on_no_clicked(self) -> None:
-        self._ask_back(False)
+    def _on_keep_clicked(self) -> None:
+        self._show_question(False)
 
     @Slot()
-    def _on_yes_clicked(self) -> None:
-        self._yes.setEnabled(False)
+    def _on_confirm_clicked(self) -> None:
+        self._confirm.setEnabled(False)
         self.remove_confirmed.emit(self._source.source_id)
 
-    def _ask_back(self, is_asked: bool) -> None:
-        self._question.setVisible(is_asked)
-        (self._no if is_asked else self._remove).setFocus()
+    def _show_question(self, is_visible: bool) -> None:
+        self._question.setVisible(is_visible)
+        (self._keep if is_visible else self._remove).setFocus()

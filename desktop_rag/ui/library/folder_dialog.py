@@ -1,6 +1,6 @@
-"""Asks how a folder is to be read and shows beforehand what that means. Qt thread.
+"""A dialog for the rules of a folder, with a preview of the files they include. Qt thread.
 
-The folder is counted through the bridge, anew after each change; no file is opened for it.
+The bridge counts the folder again after each change; no file is opened.
 """
 
 from collections.abc import Sequence
@@ -14,9 +14,9 @@ from PySide6.QtWidgets import QDialog, QHBoxLayout, QVBoxLayout, QWidget
 from desktop_rag.core.domain import Collection, Source, SourceRules
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import FolderPreview
-from desktop_rag.ui.composer.collection_field import CollectionField
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.library.collection_field import CollectionField
 from desktop_rag.ui.library.preview_panel import PreviewPanel
 from desktop_rag.ui.library.rules_form import RulesForm
 from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel, TextButton
@@ -29,12 +29,12 @@ _HEIGHT_PX = 460
 
 
 class FolderDialog(QDialog):
-    """For a new folder, or for the rules of one that is in the library.
+    """Adds a folder, or edits the rules of one in the library.
 
-    `decided(name of the collection, rules)` comes when the person agrees.
+    `submitted` carries the collection's name and the rules when the person confirms.
     """
 
-    decided = Signal(str, object)
+    submitted = Signal(str, object)
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class FolderDialog(QDialog):
         source: Source | None,
         parent: QWidget,
     ) -> None:
-        """With a `source` its rules are changed, and its collection stays."""
+        """With a `source`, the dialog edits its rules; its collection stays."""
         super().__init__(parent)
         self._bridge = bridge
         self._library = library
@@ -55,13 +55,13 @@ class FolderDialog(QDialog):
         self._collection = CollectionField(collections)
         self._rules = RulesForm(source.rules if source else SourceRules())
         self._preview = PreviewPanel()
-        self._agree = TextButton("Save" if source else "Add folder", kind="primary")
-        self._refuse = TextButton("Cancel")
-        self.setWindowTitle(one_line(f"{'Options of' if source else 'Add'} {path.name or path}"))
+        self._confirm = TextButton("Save" if source else "Add folder", kind="primary")
+        self._cancel_button = TextButton("Cancel")
+        self.setWindowTitle(one_line(f"{'Options for' if source else 'Add'} {path.name or path}"))
         self._build(is_new=source is None)
-        self._agree.setDefault(True)
-        self._agree.clicked.connect(self._on_agreed)
-        self._refuse.clicked.connect(self.reject)
+        self._confirm.setDefault(True)
+        self._confirm.clicked.connect(self._on_agreed)
+        self._cancel_button.clicked.connect(self.reject)
         self._rules.changed.connect(self._count)
         self._count()
 
@@ -83,8 +83,8 @@ class FolderDialog(QDialog):
         columns.addWidget(self._preview, 3)
         buttons = QHBoxLayout()
         buttons.addStretch(1)
-        buttons.addWidget(self._refuse)
-        buttons.addWidget(self._agree)
+        buttons.addWidget(self._cancel_button)
+        buttons.addWidget(self._confirm)
         outer = QVBoxLayout(self)
         outer.setContentsMargins(20, 18, 20, 16)
         outer.setSpacing(14)
@@ -95,7 +95,7 @@ class FolderDialog(QDialog):
 
     @Slot()
     def _count(self) -> None:
-        """Count the folder anew; an older count ends."""
+        """Count the folder again, cancelling an earlier count."""
         self._cancel.set()
         if self._job:
             self._job.cancel()
@@ -114,5 +114,5 @@ class FolderDialog(QDialog):
 
     @Slot()
     def _on_agreed(self) -> None:
-        self.decided.emit(self._collection.name, self._rules.rules)
+        self.submitted.emit(self._collection.name, self._rules.rules)
         self.accept()

@@ -1,4 +1,4 @@
-"""Keeps what the library page shows up with the library. Qt thread; it reads through the bridge."""
+"""Keeps the library page up to date with the library. Qt thread; it reads through the bridge."""
 
 import time
 from collections.abc import Iterable
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 _BATCH_MS = 200
 _BATCH_SIZE = 2000
-# Of the time, the window has at least this many times what the batches take.
-_REST = 8
+# The pause between two batches is at least this many times the duration of a batch.
+_PAUSE_FACTOR = 8
 
 
 @dataclass(frozen=True, slots=True)
 class _Snapshot:
-    """All there is, read and prepared on a worker thread."""
+    """The whole library, read and prepared on a worker thread."""
 
     sources: list[Source]
     collections: list[Collection]
@@ -41,9 +41,9 @@ class _Snapshot:
 class LibraryFeed(QObject):
     """Loads everything once, then follows the library's events.
 
-    Documents go into the model, many at a time and only a few times a second. `sources_changed`
-    carries a list of Source and one of Collection, `progress_changed` an IndexProgress, `scanned`
-    the id of a source and the ChangeSummary of the last look at it.
+    Documents enter the model in batches, at most five times a second. `sources_changed` carries a
+    list of Source and one of Collection, `progress_changed` an IndexProgress, `scanned` a source's
+    id and the ChangeSummary of its last scan.
     """
 
     sources_changed = Signal(object, object)
@@ -68,7 +68,7 @@ class LibraryFeed(QObject):
         self._batch.timeout.connect(self._on_batch_due)
 
     def load(self) -> None:
-        """Read everything; until it has come, changes wait."""
+        """Read everything; changes are queued until it is loaded."""
         library = self._library
 
         def read() -> _Snapshot:
@@ -78,8 +78,8 @@ class LibraryFeed(QObject):
 
         self._bridge.run(self, read, self._on_loaded)
 
-    def take(self, event: object) -> None:
-        """Follow an event of the library; others are left alone."""
+    def handle_event(self, event: object) -> None:
+        """Apply an event of the library; other events are ignored."""
         match event:
             case ProgressChanged(progress):
                 self.progress_changed.emit(progress)
@@ -102,19 +102,19 @@ class LibraryFeed(QObject):
         if self._are_sources_stale:
             return
         if self._job:
-            # An older answer must not overtake a newer one.
+            # An older result must not replace a newer one.
             self._job.cancel()
         self._job = self._bridge.run(
             self, lambda: (library.sources(), library.collections()), self._on_sources_read
         )
 
-    def leave_out(self, source_id: str) -> None:
-        """This source is being removed: news of its documents would bring them back."""
+    def exclude_source(self, source_id: str) -> None:
+        """Ignore changes of a source that is being removed; they would bring its rows back."""
         self._removed.add(source_id)
         self._changed = {k: d for k, d in self._changed.items() if d.source_id != source_id}
 
-    def take_back(self, source_id: str) -> None:
-        """The source stays after all."""
+    def include_source(self, source_id: str) -> None:
+        """Follow a source again whose removal failed."""
         self._removed.discard(source_id)
         self.load()
 
@@ -145,7 +145,7 @@ class LibraryFeed(QObject):
         began_at = time.perf_counter()
         self._model.apply_changes(due)
         took_ms = (time.perf_counter() - began_at) * 1000
-        self._batch.setInterval(max(_BATCH_MS, int(took_ms * _REST)))
+        self._batch.setInterval(max(_BATCH_MS, int(took_ms * _PAUSE_FACTOR)))
         if self._changed:
             self._batch.start()
 

@@ -1,6 +1,6 @@
-"""The library page: chosen folders, live progress, and every file with its state. Qt thread.
+"""The library page: sources, indexing progress, and every file with its state. Qt thread.
 
-All work of the library runs through the bridge; its events arrive at `on_library_event`.
+The library's work runs through the bridge; its events arrive at `on_library_event`.
 """
 
 from collections.abc import Sequence
@@ -15,8 +15,8 @@ from desktop_rag.core.domain import Collection, Document, DocumentState, Source
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import IndexProgress
 from desktop_rag.core.summary_request import summary_of_file, summary_of_folder
-from desktop_rag.ui.documents.document_view import PlaceInDocument
-from desktop_rag.ui.documents.place_opener import PlaceOpener
+from desktop_rag.ui.documents.document_opener import DocumentOpener
+from desktop_rag.ui.documents.document_view import DocumentSpan
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.library.document_model import DocumentModel
@@ -32,20 +32,20 @@ from desktop_rag.ui.widgets.controls import IconButton, PlainLabel, TextButton, 
 if TYPE_CHECKING:
     from desktop_rag.ingest.library import Library
 
-# The cards take no more than this share of the page's height; more of them scroll.
-_MOST_FOR_CARDS = 0.27
+# The source cards take at most this share of the page's height; beyond it they scroll.
+_MAX_CARDS_SHARE = 0.27
 
 
 class LibraryPage(QWidget):
-    """Adds, shows and removes sources, and shows what became of their files.
+    """Adds, shows and removes sources, and shows the state of their files.
 
-    `summary_asked` carries what to ask; `demo_asked` and `endpoint_asked` come from the choices
-    that an empty library offers.
+    `summary_requested` carries the request to send; `demo_requested` and `settings_requested` come
+    from the page of an empty library.
     """
 
-    demo_asked = Signal()
-    endpoint_asked = Signal()
-    summary_asked = Signal(str)
+    demo_requested = Signal()
+    settings_requested = Signal()
+    summary_requested = Signal(str)
 
     def __init__(
         self,
@@ -55,15 +55,15 @@ class LibraryPage(QWidget):
         kinds_read: Sequence[str],
         parent: QWidget | None = None,
     ) -> None:
-        """`kinds_read` names the kinds of files that are read, as a person calls them."""
+        """`kinds_read` names the supported kinds of files, such as `PDF`."""
         super().__init__(parent)
         self._bridge = bridge
         self._library = library
         self._theme = theme
-        self._opener = PlaceOpener(bridge, library, theme, self)
+        self._opener = DocumentOpener(bridge, library, theme, self)
         self._model = DocumentModel(self)
         self._feed = LibraryFeed(bridge, library, self._model, self)
-        self._choice = SourceActions(bridge, library, self)
+        self._actions = SourceActions(bridge, library, self)
         self._sources: dict[str, Source] = {}
         self._build(kinds_read)
         self._connect()
@@ -71,13 +71,13 @@ class LibraryPage(QWidget):
 
     @Slot(object)
     def on_library_event(self, event: object) -> None:
-        """Take an event of the library; others are not for this page."""
-        self._feed.take(event)
+        """Apply an event of the library; other events are ignored."""
+        self._feed.handle_event(event)
 
     @Slot()
     def choose_folder(self) -> None:
-        """Let the person choose a folder, and add it."""
-        self._choice.choose_folder()
+        """Let the person choose and add a folder."""
+        self._actions.choose_folder()
 
     # --- building --------------------------------------------------------------------------------
 
@@ -85,7 +85,7 @@ class LibraryPage(QWidget):
         self.setAcceptDrops(True)
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setProperty("kind", "page")
-        # Made from top to bottom: the Tab key follows.
+        # Created from top to bottom, which sets the Tab order.
         header = self._build_header()
         self._first_run = FirstRun(self._theme, kinds_read)
         self._empty = QScrollArea(self)
@@ -113,9 +113,9 @@ class LibraryPage(QWidget):
 
     def _build_header(self) -> QWidget:
         header = QWidget(self)
-        # Made from left to right: the Tab key follows.
+        # Created from left to right, which sets the Tab order.
         self._pause = TextButton("Pause", header, icon="pause:text", theme=self._theme)
-        self._rescan = IconButton(self._theme, "refresh:text", "Look for changes", header)
+        self._rescan = IconButton(self._theme, "refresh:text", "Check for changes", header)
         self._collections = IconButton(self._theme, "library:text", "Collections", header)
         self._add_links = IconButton(self._theme, "link:text", "Add web links…", header)
         self._add_files = TextButton("Add files…", header)
@@ -140,29 +140,29 @@ class LibraryPage(QWidget):
         self._feed.progress_changed.connect(self._show_progress)
         self._model.counts_changed.connect(self._show_searchable_count)
         self._add.clicked.connect(self.choose_folder)
-        self._add_files.clicked.connect(self._choice.choose_files)
-        self._add_links.clicked.connect(self._choice.choose_links)
-        self._collections.clicked.connect(self._choice.arrange_collections)
-        self._choice.changed.connect(self._feed.reload_sources)
+        self._add_files.clicked.connect(self._actions.choose_files)
+        self._add_links.clicked.connect(self._actions.choose_links)
+        self._collections.clicked.connect(self._actions.edit_collections)
+        self._actions.changed.connect(self._feed.reload_sources)
         self._feed.scanned.connect(self._list.show_changes)
-        self._list.options_asked.connect(self._on_options_asked)
+        self._list.options_requested.connect(self._on_options_requested)
         self._pause.clicked.connect(self._on_pause_clicked)
         self._rescan.clicked.connect(self._on_rescan_clicked)
-        self._first_run.folder_asked.connect(self.choose_folder)
-        self._first_run.demo_asked.connect(self.demo_asked)
-        self._first_run.endpoint_asked.connect(self.endpoint_asked)
-        self._list.open_asked.connect(self._on_source_open_asked)
-        self._list.rescan_asked.connect(self._on_source_rescan_asked)
+        self._first_run.folder_requested.connect(self.choose_folder)
+        self._first_run.demo_requested.connect(self.demo_requested)
+        self._first_run.settings_requested.connect(self.settings_requested)
+        self._list.open_requested.connect(self._on_source_open_requested)
+        self._list.rescan_requested.connect(self._on_source_rescan_requested)
         self._list.remove_confirmed.connect(self._on_remove_confirmed)
-        self._list.files_asked.connect(self._on_files_asked)
-        self._panel.open_asked.connect(self._on_document_open_asked)
-        self._panel.folder_asked.connect(self._on_folder_asked)
-        self._panel.summary_asked.connect(self._on_summary_asked)
-        self._list.summary_asked.connect(self._on_source_summary_asked)
-        self._panel.view_asked.connect(self._on_view_asked)
-        self._panel.retry_asked.connect(self._on_retry_asked)
+        self._list.files_requested.connect(self._on_files_requested)
+        self._panel.open_requested.connect(self._on_document_open_requested)
+        self._panel.folder_requested.connect(self._on_folder_requested)
+        self._panel.summary_requested.connect(self._on_summary_requested)
+        self._list.summary_requested.connect(self._on_source_summary_requested)
+        self._panel.view_requested.connect(self._on_view_requested)
+        self._panel.retry_requested.connect(self._on_retry_requested)
 
-    # --- what the library holds ------------------------------------------------------------------
+    # --- library state ---------------------------------------------------------------------------
 
     @Slot(object, object)
     def _show_sources(self, sources: Sequence[Source], collections: Sequence[Collection]) -> None:
@@ -172,7 +172,7 @@ class LibraryPage(QWidget):
         self._panel.set_sources(sources)
         self._content.setVisible(bool(sources))
         self._empty.setVisible(not sources)
-        self._choice.set_collections(collections)
+        self._actions.set_collections(collections)
         for source_id, summary in self._library.last_scans.items():
             self._list.show_changes(source_id, summary)
         for button in self._buttons:
@@ -197,7 +197,7 @@ class LibraryPage(QWidget):
         states = STATES_OF_GROUP[StateGroup.SEARCHABLE]
         self._strip.set_searchable_count(sum(counts.of(state) for state in states))
 
-    # --- what the person asks for ----------------------------------------------------------------
+    # --- actions of the person -------------------------------------------------------------------
 
     @Slot()
     def _on_pause_clicked(self) -> None:
@@ -212,15 +212,15 @@ class LibraryPage(QWidget):
         self._bridge.run(self, self._library.rescan)
 
     @Slot(str)
-    def _on_source_rescan_asked(self, source_id: str) -> None:
+    def _on_source_rescan_requested(self, source_id: str) -> None:
         self._bridge.run(self, lambda: self._library.rescan(source_id))
 
     @Slot(str)
-    def _on_options_asked(self, source_id: str) -> None:
-        self._choice.change_options(self._sources[source_id])
+    def _on_options_requested(self, source_id: str) -> None:
+        self._actions.edit_rules(self._sources[source_id])
 
     @Slot(str)
-    def _on_source_open_asked(self, source_id: str) -> None:
+    def _on_source_open_requested(self, source_id: str) -> None:
         source = self._sources[source_id]
         self._opener.open(source.path, source.links.urls[0] if source.links else "")
 
@@ -228,9 +228,9 @@ class LibraryPage(QWidget):
     def _on_remove_confirmed(self, source_id: str) -> None:
         def on_failed(error: AppError) -> None:
             self._bridge.post(error)
-            self._feed.take_back(source_id)
+            self._feed.include_source(source_id)
 
-        self._feed.leave_out(source_id)
+        self._feed.exclude_source(source_id)
         self._bridge.run(
             self, lambda: self._library.remove_source(source_id), self._on_source_removed, on_failed
         )
@@ -239,45 +239,45 @@ class LibraryPage(QWidget):
         self._feed.reload_sources()
 
     @Slot(str, bool)
-    def _on_files_asked(self, source_id: str, is_failed_only: bool) -> None:
+    def _on_files_requested(self, source_id: str, is_failed_only: bool) -> None:
         group = StateGroup.FAILED if is_failed_only else StateGroup.ALL
         self._panel.show_files(source_id, group)
 
     @Slot(object)
-    def _on_document_open_asked(self, document: Document) -> None:
-        # What was never read as a document may be a program: look at it, don't start it.
+    def _on_document_open_requested(self, document: Document) -> None:
+        # A skipped file may be a program: show it in its folder, never start it.
         if document.state is DocumentState.SKIPPED:
             self._opener.show_in_folder(document.path)
         else:
             self._opener.open(document.path, document.url)
 
     @Slot(object)
-    def _on_view_asked(self, document: Document) -> None:
-        self._opener.view(PlaceInDocument(document.document_id))
+    def _on_view_requested(self, document: Document) -> None:
+        self._opener.view(DocumentSpan(document.document_id))
 
     @Slot(object)
-    def _on_summary_asked(self, document: Document) -> None:
-        self.summary_asked.emit(summary_of_file(document.path, document.url))
+    def _on_summary_requested(self, document: Document) -> None:
+        self.summary_requested.emit(summary_of_file(document.path, document.url))
 
     @Slot(str)
-    def _on_source_summary_asked(self, source_id: str) -> None:
+    def _on_source_summary_requested(self, source_id: str) -> None:
         for card in self._list.cards:
             if card.source.source_id == source_id:
-                self.summary_asked.emit(summary_of_folder(card.source.path))
+                self.summary_requested.emit(summary_of_folder(card.source.path))
 
     @Slot(object)
-    def _on_folder_asked(self, document: Document) -> None:
+    def _on_folder_requested(self, document: Document) -> None:
         self._opener.show_in_folder(document.path)
 
     @Slot()
-    def _on_retry_asked(self) -> None:
+    def _on_retry_requested(self) -> None:
         self._bridge.run(self, self._library.retry_failed)
 
-    # --- dropping files and folders --------------------------------------------------------------
+    # --- drag and drop ---------------------------------------------------------------------------
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         if any(url.isLocalFile() for url in event.mimeData().urls()):
-            # Never "move": the program they come from would delete them.
+            # Never "move": the source program would delete the files.
             event.setDropAction(Qt.DropAction.CopyAction)
             event.accept()
             set_property(self, "dropping", True)
@@ -291,8 +291,8 @@ class LibraryPage(QWidget):
         event.setDropAction(Qt.DropAction.CopyAction)
         event.accept()
         urls = [url for url in event.mimeData().urls() if url.isLocalFile()]
-        self._choice.add(Path(url.toLocalFile()) for url in urls)
+        self._actions.add(Path(url.toLocalFile()) for url in urls)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._list.setMaximumHeight(int(self.height() * _MOST_FOR_CARDS))
+        self._list.setMaximumHeight(int(self.height() * _MAX_CARDS_SHARE))

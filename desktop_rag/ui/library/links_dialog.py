@@ -1,4 +1,4 @@
-"""Asks for pages of the web to read. Qt thread."""
+"""A dialog for adding web pages. Qt thread."""
 
 from collections.abc import Sequence
 
@@ -7,28 +7,28 @@ from PySide6.QtWidgets import QComboBox, QDialog, QHBoxLayout, QPlainTextEdit, Q
 
 from desktop_rag.core.domain import Collection, WebLinks
 from desktop_rag.core.errors import AppError
-from desktop_rag.ui.composer.collection_field import CollectionField
+from desktop_rag.ui.library.collection_field import CollectionField
 from desktop_rag.ui.settings.settings_fields import note, whole_number
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 
 _WIDTH_PX = 560
 _HEIGHT_PX = 420
 _REFRESH_HOURS = {
-    "when I ask for it": 0.0,
-    "every hour": 1.0,
-    "every day": 24.0,
-    "every week": 168.0,
+    "Manually": 0.0,
+    "Every hour": 1.0,
+    "Every day": 24.0,
+    "Every week": 168.0,
 }
-_USUAL = "every day"
+_DEFAULT = "Every day"
 
 
 class LinksDialog(QDialog):
-    """`decided(name of the collection, WebLinks)` comes when the person agrees.
+    """`submitted` carries the collection's name and the WebLinks when the person confirms.
 
-    The dialog stays until it is told that the links were taken, so that nothing typed is lost.
+    The dialog stays open until the links are added, so that nothing typed is lost.
     """
 
-    decided = Signal(str, object)
+    submitted = Signal(str, object)
 
     def __init__(self, collections: Sequence[Collection], parent: QWidget) -> None:
         super().__init__(parent)
@@ -41,23 +41,23 @@ class LinksDialog(QDialog):
         self._addresses.setAccessibleName("Addresses")
         self._limit = whole_number(1, 10_000, 50, " pages")
         self._limit.setValue(WebLinks(()).page_limit)
-        self._limit.setAccessibleName("Pages at most")
+        self._limit.setAccessibleName("Maximum number of pages")
         self._refresh = QComboBox()
         self._refresh.addItems(list(_REFRESH_HOURS))
-        self._refresh.setCurrentText(_USUAL)
-        self._refresh.setAccessibleName("Fetch again")
+        self._refresh.setCurrentText(_DEFAULT)
+        self._refresh.setAccessibleName("Update")
         self._collection = CollectionField(collections)
-        self._agree = TextButton("Add links", kind="primary")
-        self._refuse = TextButton("Cancel")
+        self._confirm = TextButton("Add links", kind="primary")
+        self._cancel = TextButton("Cancel")
         self._build()
         self._error = PlainLabel(tone="danger", wrap=True)
         self._error.hide()
         self._column.insertWidget(2, self._error)
-        self._agree.setDefault(True)
-        self._agree.setEnabled(False)
+        self._confirm.setDefault(True)
+        self._confirm.setEnabled(False)
         self._addresses.textChanged.connect(self._on_text_changed)
-        self._agree.clicked.connect(self._on_agreed)
-        self._refuse.clicked.connect(self.reject)
+        self._confirm.clicked.connect(self._on_agreed)
+        self._cancel.clicked.connect(self.reject)
 
     def _build(self) -> None:
         self._column = column = QVBoxLayout(self)
@@ -67,13 +67,13 @@ class LinksDialog(QDialog):
         column.addWidget(self._addresses, 1)
         column.addWidget(
             note(
-                "One a line. The address of a sitemap stands for the pages it lists. The pages "
-                "are fetched by this computer, and only from public addresses."
+                "One per line. A sitemap adds all pages it lists. Pages are downloaded by this "
+                "computer, from public addresses only."
             )
         )
         for label, field in (
-            ("At most", self._limit),
-            ("Fetch again", self._refresh),
+            ("Page limit", self._limit),
+            ("Update", self._refresh),
             ("Collection", self._collection),
         ):
             row = QHBoxLayout()
@@ -82,30 +82,30 @@ class LinksDialog(QDialog):
             column.addLayout(row)
         buttons = QHBoxLayout()
         buttons.addStretch(1)
-        buttons.addWidget(self._refuse)
-        buttons.addWidget(self._agree)
+        buttons.addWidget(self._cancel)
+        buttons.addWidget(self._confirm)
         column.addSpacing(6)
         column.addLayout(buttons)
         self.resize(_WIDTH_PX, _HEIGHT_PX)
 
     def show_error(self, error: AppError) -> None:
-        """Say what is wrong with the addresses."""
+        """Show what is wrong with the addresses."""
         self._error.setText(f"{error.title} {error.hint}")
         self._error.show()
-        self._agree.setEnabled(True)
+        self._confirm.setEnabled(True)
         self._addresses.setFocus()
 
     @Slot()
     def _on_text_changed(self) -> None:
         self._error.hide()
-        self._agree.setEnabled(bool(self._urls()))
+        self._confirm.setEnabled(bool(self._urls()))
 
     @Slot()
     def _on_agreed(self) -> None:
         hours = _REFRESH_HOURS[self._refresh.currentText()]
         links = WebLinks(self._urls(), self._limit.value(), hours)
-        self._agree.setEnabled(False)
-        self.decided.emit(self._collection.name, links)
+        self._confirm.setEnabled(False)
+        self.submitted.emit(self._collection.name, links)
 
     def _urls(self) -> tuple[str, ...]:
         return tuple(self._addresses.toPlainText().split())

@@ -1,4 +1,4 @@
-"""What adding a folder would mean: how much, how long, and what is left out and why. Qt thread."""
+"""A preview of a folder: its files, the time to index them, and the excluded ones. Qt thread."""
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
@@ -8,17 +8,17 @@ from desktop_rag.core.library_events import FolderPreview, LeftOut
 from desktop_rag.ui.foundation.wording import count_of, one_line, size_in_words, time_in_words
 from desktop_rag.ui.widgets.controls import Card, PlainLabel
 
-_MOST_FORMATS = 6
+_MAX_FORMATS = 6
 
 
 class PreviewPanel(Card):
-    """Shows a FolderPreview, or that it is still being made."""
+    """Shows a FolderPreview, or that files are still being counted."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._headline = PlainLabel(scale="heading", wrap=True)
         self._details = PlainLabel(tone="muted", wrap=True)
-        self._left_out = PlainLabel("Left out", scale="small")
+        self._left_out = PlainLabel("Excluded", scale="small")
         self._list = QVBoxLayout()
         self._list.setSpacing(8)
         body = QWidget()
@@ -29,7 +29,7 @@ class PreviewPanel(Card):
         self._scroll.setFrameShape(QFrame.Shape.NoFrame)
         self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._scroll.setWidget(body)
-        self._scroll.setAccessibleName("What is left out")
+        self._scroll.setAccessibleName("Excluded files")
         self._scroll.setObjectName("leftOut")
         column = QVBoxLayout(self)
         column.setContentsMargins(16, 14, 16, 14)
@@ -40,30 +40,32 @@ class PreviewPanel(Card):
         column.addWidget(self._scroll, 1)
 
     def show_counting(self) -> None:
-        """The folder is being looked through."""
-        self._say("Counting files…", "")
+        """Show that the files are being counted."""
+        self._show_summary("Counting files…", "")
 
     def show_error(self, error: AppError) -> None:
-        """It cannot be looked through."""
-        self._say(error.title, error.hint)
+        """Show why the folder can't be read."""
+        self._show_summary(error.title, error.hint)
 
     def show_preview(self, preview: FolderPreview) -> None:
-        """How much there is to read, and what is left out."""
+        """Show the files to index and the excluded ones."""
         files = count_of(preview.files, "file")
         if not preview.files:
-            self._say("Nothing to read here", "No file of this folder would be searchable.")
+            self._show_summary(
+                "Nothing to index", "With these rules, no file in this folder would be searchable."
+            )
         else:
-            self._say(
-                f"{files} to read, {size_in_words(preview.size_bytes)}",
-                f"{_formats_in_words(preview.by_format)}. Searchable by words within moments, by "
-                f"meaning after {time_in_words(preview.seconds)} or so.",
+            self._show_summary(
+                f"{files} to index, {size_in_words(preview.size_bytes)}",
+                f"{_formats_in_words(preview.by_format)}. Searchable by words almost "
+                f"immediately, by meaning after about {time_in_words(preview.seconds)}.",
             )
         for left_out in preview.left_out:
             self._list.addWidget(_left_out_label(left_out))
         self._list.addStretch(1)
         self._left_out.setVisible(bool(preview.left_out))
 
-    def _say(self, headline: str, details: str) -> None:
+    def _show_summary(self, headline: str, details: str) -> None:
         self._headline.setText(headline)
         self._details.setText(details)
         self._left_out.hide()
@@ -75,9 +77,9 @@ class PreviewPanel(Card):
 
 def _formats_in_words(by_format: dict[str, int]) -> str:
     ordered = sorted(by_format.items(), key=lambda entry: -entry[1])
-    shown = [f"{count:,} {name}" for name, count in ordered[:_MOST_FORMATS]]
-    others = sum(count for _, count in ordered[_MOST_FORMATS:])
-    return ", ".join([*shown, f"{others:,} of other kinds"] if others else shown)
+    shown = [f"{count:,} {name}" for name, count in ordered[:_MAX_FORMATS]]
+    others = sum(count for _, count in ordered[_MAX_FORMATS:])
+    return ", ".join([*shown, count_of(others, "other file")] if others else shown)
 
 
 def _left_out_label(left_out: LeftOut) -> PlainLabel:

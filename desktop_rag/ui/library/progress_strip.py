@@ -1,4 +1,4 @@
-"""What the indexer is doing, in words and numbers that visibly move. Qt thread."""
+"""Live indexing progress in words and numbers. Qt thread."""
 
 from PySide6.QtCore import Qt, QTimer, Slot
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
@@ -9,21 +9,21 @@ from desktop_rag.ui.widgets.controls import Card, ElidedLabel, PlainLabel
 
 _REPAINT_MS = 200
 _STEPS = 1000
-_ON_BATTERY = "Paused while on battery"
+_ON_BATTERY = "Paused on battery power"
 _HEADLINES = {
     Stage.IDLE: "Up to date",
     Stage.SCANNING: "Looking for files",
     Stage.READING: "Reading files",
-    Stage.EMBEDDING: "Making passages searchable by meaning",
-    Stage.REFINING: "Searchable, looking closer at long passages",
+    Stage.EMBEDDING: "Preparing search by meaning",
+    Stage.REFINING: "Searchable. Refining long passages",
     Stage.PAUSED: "Paused",
 }
 
 
 class ProgressStrip(Card):
-    """Live progress while there is work, one quiet line while there is none.
+    """Detailed progress while indexing, a single line when idle.
 
-    However often it is told, it paints a few times a second.
+    It repaints at most five times a second.
     """
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -39,19 +39,19 @@ class ProgressStrip(Card):
         self._show()
 
     def set_progress(self, progress: IndexProgress) -> None:
-        """Show a newer snapshot soon; a change of stage at once."""
-        is_turn = progress.stage is not self._progress.stage
+        """Show newer progress: after a short delay, or immediately when the stage changes."""
+        is_new_stage = progress.stage is not self._progress.stage
         self._progress = progress
-        self._show_soon(is_turn)
+        self._show_soon(is_new_stage)
 
     def set_held_for_battery(self, is_held: bool) -> None:
-        """Whether indexing is paused only because the computer runs on battery."""
+        """Set to True while indexing is paused only because the computer runs on battery."""
         if is_held is not self._is_held_for_battery:
             self._is_held_for_battery = is_held
             self._show_soon(True)
 
     def set_searchable_count(self, files: int) -> None:
-        """How many files are found by their words now."""
+        """Set the number of files that are searchable by words."""
         self._searchable_count = files
         self._show_soon(False)
 
@@ -104,11 +104,11 @@ class ProgressStrip(Card):
         self._bar.setValue(int(now.fraction * _STEPS))
         self._bar.setAccessibleDescription(percent(now.fraction))
         self._done.set_full_text(_done_in_words(now))
-        self._searchable.setText(f"Searchable by words now: {self._searchable_count:,}")
+        self._searchable.setText(f"Searchable by words: {self._searchable_count:,}")
         if now.current_file or now.stage is not Stage.READING:
-            # Between two files the last name stays: an empty line would flicker.
+            # The last name stays until the next file: an empty line would flicker.
             name = one_line(now.current_file)
-            self._file.set_full_text(f"Now: {name}" if name else "")
+            self._file.set_full_text(f"Reading {name}" if name else "")
         for widget in (self._bar, self._percent, self._left, self._done):
             widget.setVisible(not is_idle)
         self._file.setVisible(now.stage is Stage.READING or bool(now.current_file))
@@ -119,5 +119,5 @@ def _done_in_words(progress: IndexProgress) -> str:
     if not progress.chunks_total:
         return files
     passages = count_of(progress.chunks_total, "passage")
-    done = "looked at" if progress.stage is Stage.REFINING else "embedded"
+    done = "refined" if progress.stage is Stage.REFINING else "embedded"
     return f"{files} · {progress.chunks_embedded:,} of {passages} {done}"

@@ -1,7 +1,7 @@
-"""Rows in order, some of them shown: the part of a table model that moves rows about. Qt thread.
+"""Base of the documents model: keeps rows sorted and filtered, and moves them. Qt thread.
 
-Few changes touch only their own rows, found by bisection; many go through the whole lists once.
-Either way nothing is reset, so selection, current row and scroll position stay.
+A few changes touch only their own rows, found by bisection; many are applied in one pass. Either
+way the model is not reset, so selection, current row and scroll position are kept.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -13,47 +13,47 @@ from PySide6.QtCore import (
     QPersistentModelIndex,
 )
 
-from desktop_rag.ui.library.document_rows import Row, place_of
+from desktop_rag.ui.library.document_rows import Row, position_of
 
 Index = QModelIndex | QPersistentModelIndex
 NO_INDEX = QModelIndex()
-_MOST_RANGES = 64
+_MAX_RANGES = 64
 
 
 class RowListModel(QAbstractTableModel):
-    """Keeps all rows rising by key, and of them those shown, rising or falling.
+    """Keeps all rows sorted by key, and the visible ones in ascending or descending order.
 
-    A subclass says by `fits` which are shown.
+    A subclass decides by `fits` which rows are visible.
     """
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        # Both rise by key, also when they are shown the other way round.
+        # Both are ascending, even while the table is shown in descending order.
         self._ordered: list[Row] = []
         self._shown: list[Row] = []
         self._is_descending = False
 
     def fits(self, row: Row) -> bool:
-        """Whether the row is to be shown."""
+        """True when the row passes the filter."""
         raise NotImplementedError
 
     def fitting(self, rows: list[Row]) -> list[Row]:
-        """Those of the rows that are to be shown, in a new list."""
+        """The rows that pass the filter, in a new list."""
         return [row for row in rows if self.fits(row)]
 
     def rowCount(self, parent: Index = NO_INDEX) -> int:
         return 0 if parent.isValid() else len(self._shown)
 
     def row_at(self, position: int) -> Row:
-        """The row shown there, counted from the top."""
-        return self._shown[self._turned(position)]
+        """The visible row at this position, counted from the top."""
+        return self._shown[self._mirrored(position)]
 
-    def tell_changed(self, rows: Iterable[Row]) -> None:
-        """These rows have to be painted anew, if they are shown."""
+    def emit_changed(self, rows: Iterable[Row]) -> None:
+        """Emit `dataChanged` for the visible ones among these rows."""
         shown = self._shown
-        places = sorted(self._turned(place_of(row, shown)) for row in rows if row.is_shown)
+        places = sorted(self._mirrored(position_of(row, shown)) for row in rows if row.is_shown)
         ranges = _ranges(places)
-        if len(ranges) > _MOST_RANGES:
+        if len(ranges) > _MAX_RANGES:
             ranges = [(places[0], places[-1])]
         for first, last in ranges:
             self.dataChanged.emit(self.index(first, 0), self.index(last, self.columnCount() - 1))
@@ -61,24 +61,24 @@ class RowListModel(QAbstractTableModel):
     # --- one row -----------------------------------------------------------------------------
 
     def add_row(self, row: Row) -> None:
-        """A new row, at its place."""
-        self._ordered.insert(place_of(row, self._ordered), row)
+        """Insert a new row at its sorted position."""
+        self._ordered.insert(position_of(row, self._ordered), row)
         self._reveal(row)
 
     def drop_row(self, row: Row) -> None:
-        """The row is gone."""
+        """Remove a row."""
         self._hide(row)
-        self._ordered.pop(place_of(row, self._ordered))
+        self._ordered.pop(position_of(row, self._ordered))
 
     def change_row(self, row: Row, change: Callable[[], bool]) -> bool:
-        """Run `change`, which says whether it gave the row another key, and put the row right.
+        """Run `change`, which returns True if it changed the row's key, and reposition the row.
 
-        True if the row is still shown at its place, so that it only has to be painted anew.
+        Returns True if the row is still visible, so that it only needs repainting.
         """
-        in_all, in_shown = place_of(row, self._ordered), place_of(row, self._shown)
+        in_all, in_shown = position_of(row, self._ordered), position_of(row, self._shown)
         if change():
             self._ordered.pop(in_all)
-            self._ordered.insert(place_of(row, self._ordered), row)
+            self._ordered.insert(position_of(row, self._ordered), row)
             if row.is_shown:
                 self._move(row, in_shown)
         if not row.is_shown:
@@ -90,7 +90,7 @@ class RowListModel(QAbstractTableModel):
 
     def _reveal(self, row: Row) -> None:
         if self.fits(row):
-            place = place_of(row, self._shown)
+            place = position_of(row, self._shown)
             seen_at = len(self._shown) - place if self._is_descending else place
             self.beginInsertRows(NO_INDEX, seen_at, seen_at)
             self._shown.insert(place, row)
@@ -99,20 +99,20 @@ class RowListModel(QAbstractTableModel):
 
     def _hide(self, row: Row) -> None:
         if row.is_shown:
-            place = place_of(row, self._shown)
-            self.beginRemoveRows(NO_INDEX, self._turned(place), self._turned(place))
+            place = position_of(row, self._shown)
+            self.beginRemoveRows(NO_INDEX, self._mirrored(place), self._mirrored(place))
             self._shown.pop(place)
             row.is_shown = False
             self.endRemoveRows()
 
     def _move(self, row: Row, former: int) -> None:
-        """The row at place `former` has another key now."""
+        """Move the row at `former` to the position of its new key."""
         del self._shown[former]
-        place = place_of(row, self._shown)
+        place = position_of(row, self._shown)
         self._shown.insert(former, row)
-        start, end = self._turned(former), self._turned(place)
+        start, end = self._mirrored(former), self._mirrored(place)
         if start != end:
-            # Qt wants the row before which it goes, counted as if it were still at its old place.
+            # Qt expects the row to insert before, counted with the moved row at its old position.
             before = end + 1 if end > start else end
             self.beginMoveRows(NO_INDEX, start, start, NO_INDEX, before)
             self._shown.insert(place, self._shown.pop(former))
@@ -121,7 +121,7 @@ class RowListModel(QAbstractTableModel):
     # --- all rows ----------------------------------------------------------------------------
 
     def reset_rows(self, ordered: list[Row]) -> None:
-        """Other rows altogether, rising by key."""
+        """Replace all rows with these, sorted by key."""
         self.beginResetModel()
         self._ordered = ordered
         self._shown = self.fitting(ordered)
@@ -129,10 +129,10 @@ class RowListModel(QAbstractTableModel):
         self.endResetModel()
 
     def show_rows(self, ordered: list[Row]) -> None:
-        """Mostly the same rows, rising by key; also after the filter changed.
+        """Switch to mostly the same rows, sorted by key; also after a change of the filter.
 
-        New rows come at the end, then all move to their places with those that go at the end:
-        three steps however scattered the changes are.
+        New rows are appended, then all rows are rearranged with the removed ones last, then those
+        are dropped: three steps however scattered the changes are.
         """
         self._ordered = ordered
         target = self.fitting(ordered)
@@ -153,13 +153,13 @@ class RowListModel(QAbstractTableModel):
             self.endRemoveRows()
 
     def order_rows(self, ordered: list[Row], *, is_descending: bool) -> None:
-        """The same rows with other keys, or the other way round."""
+        """Re-sort the same rows by new keys or in the other direction."""
         self._ordered = ordered
         shown = [row for row in ordered if row.is_shown]
         self._rearrange(shown, is_descending=is_descending)
 
     def _rearrange(self, shown: list[Row], *, is_descending: bool) -> None:
-        """Persistent indexes follow their rows."""
+        """Change the order; persistent indexes follow their rows."""
         if (self._shown, self._is_descending) == (shown, is_descending):
             return
         self.layoutAboutToBeChanged.emit()
@@ -170,23 +170,23 @@ class RowListModel(QAbstractTableModel):
         if followed:
             places = {row: place for place, row in enumerate(shown) if row in followed}
             after = [
-                self.index(self._turned(places[row]), index.column())
+                self.index(self._mirrored(places[row]), index.column())
                 for row, index in zip(rows, before, strict=True)
             ]
             self.changePersistentIndexList(before, after)
         self.layoutChanged.emit()
 
     def _with_end(self, rows: list[Row], last: list[Row]) -> list[Row]:
-        """Both together, `last` shown below `rows`."""
+        """Both lists joined so that `last` is shown below `rows`."""
         return [*last, *rows] if self._is_descending else [*rows, *last]
 
-    def _turned(self, place: int) -> int:
-        """The row of the table for a place in `_shown`, and the other way round."""
+    def _mirrored(self, place: int) -> int:
+        """The table row for an index into `_shown`, and vice versa."""
         return len(self._shown) - 1 - place if self._is_descending else place
 
 
 def _mark_shown(target: Sequence[Row], before: Sequence[Row] = ()) -> None:
-    """Write into the rows of `before` and `target` whether they are in `target`."""
+    """Set `is_shown` to True for the rows of `target`, and to False for others of `before`."""
     for row in before:
         row.is_shown = False
     for row in target:
@@ -194,7 +194,7 @@ def _mark_shown(target: Sequence[Row], before: Sequence[Row] = ()) -> None:
 
 
 def _ranges(places: Sequence[int]) -> list[tuple[int, int]]:
-    """Rising numbers as runs without gaps: [1, 2, 3, 7] → [(1, 3), (7, 7)]."""
+    """Sorted numbers as ranges without gaps: [1, 2, 3, 7] → [(1, 3), (7, 7)]."""
     runs: list[tuple[int, int]] = []
     for place in places:
         if runs and place <= runs[-1][1] + 1:

@@ -1,4 +1,4 @@
-"""What is left out of a folder, as fields. Qt thread."""
+"""Form fields for the rules of a folder. Qt thread."""
 
 from PySide6.QtCore import QTimer, Signal, Slot
 from PySide6.QtWidgets import QCheckBox, QPlainTextEdit, QVBoxLayout, QWidget
@@ -7,33 +7,33 @@ from desktop_rag.core.domain import SourceRules
 from desktop_rag.ui.settings.settings_fields import note, show_number, whole_number
 from desktop_rag.ui.widgets.controls import PlainLabel
 
-_QUIET_MS = 400
+_DELAY_MS = 400
 _LINES = 3
 _MARGIN_PX = 16
 
 
 class RulesForm(QWidget):
-    """Edits SourceRules; `changed` comes once the person paused."""
+    """Edits SourceRules; `changed` follows once the person stops typing."""
 
     changed = Signal()
 
     def __init__(self, rules: SourceRules, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._quiet = QTimer(self)
-        self._quiet.setSingleShot(True)
-        self._quiet.setInterval(_QUIET_MS)
-        self._quiet.timeout.connect(self.changed)
-        self._gitignore = QCheckBox("Leave out what .gitignore files name")
-        self._hidden = QCheckBox("Read hidden files and folders too")
+        self._delay = QTimer(self)
+        self._delay.setSingleShot(True)
+        self._delay.setInterval(_DELAY_MS)
+        self._delay.timeout.connect(self.changed)
+        self._gitignore = QCheckBox("Skip files ignored by .gitignore")
+        self._hidden = QCheckBox("Include hidden files and folders")
         self._patterns = QPlainTextEdit()
         self._patterns.setTabChangesFocus(True)
         self._patterns.setPlaceholderText("*.log\n/archive/\nnode_modules")
-        self._patterns.setAccessibleName("Patterns to leave out")
+        self._patterns.setAccessibleName("Patterns to exclude")
         height = self._patterns.fontMetrics().lineSpacing() * _LINES + _MARGIN_PX
         self._patterns.setFixedHeight(height)
         self._largest = whole_number(0, 10_000, 50, " MB")
-        self._largest.setSpecialValueText("as in the settings")
-        self._largest.setAccessibleName("Largest file")
+        self._largest.setSpecialValueText("Same as in Settings")
+        self._largest.setAccessibleName("Maximum file size")
         self._build()
         self.show_rules(rules)
         for box in (self._gitignore, self._hidden):
@@ -43,7 +43,7 @@ class RulesForm(QWidget):
 
     @property
     def rules(self) -> SourceRules:
-        """What the fields say now."""
+        """The rules as entered."""
         lines = self._patterns.toPlainText().splitlines()
         return SourceRules(
             uses_gitignore=self._gitignore.isChecked(),
@@ -53,7 +53,7 @@ class RulesForm(QWidget):
         )
 
     def show_rules(self, rules: SourceRules) -> None:
-        """Fill the fields."""
+        """Show these rules."""
         self._gitignore.setChecked(rules.uses_gitignore)
         self._hidden.setChecked(rules.includes_hidden)
         self._patterns.setPlainText("\n".join(rules.excluded))
@@ -65,12 +65,12 @@ class RulesForm(QWidget):
         column.setSpacing(6)
         column.addWidget(self._gitignore)
         column.addWidget(self._hidden)
-        column.addWidget(PlainLabel("Leave out"))
+        column.addWidget(PlainLabel("Exclude"))
         column.addWidget(self._patterns)
-        column.addWidget(note("One pattern a line, as in a .gitignore file."))
-        column.addWidget(PlainLabel("Largest file"))
+        column.addWidget(note("One pattern per line, as in a .gitignore file."))
+        column.addWidget(PlainLabel("Maximum file size"))
         column.addWidget(self._largest)
 
     @Slot()
     def _on_edited(self) -> None:
-        self._quiet.start()
+        self._delay.start()

@@ -1,6 +1,6 @@
-"""Adds folders, files and web links to the library, and changes what was chosen. Qt thread.
+"""Adds and edits folders, files, web links and collections. Qt thread.
 
-Opens the dialogs and hands what they decide to the library, through the bridge.
+It opens the dialogs and applies their results to the library through the bridge.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class SourceActions(QObject):
-    """`changed` comes when the library has taken over what the person decided."""
+    """`changed` follows once the library has applied a change."""
 
     changed = Signal()
 
@@ -35,14 +35,14 @@ class SourceActions(QObject):
         self._collections: Sequence[Collection] = ()
 
     def set_collections(self, collections: Sequence[Collection]) -> None:
-        """The collections there are now, for the dialogs to offer."""
+        """Set the collections that the dialogs offer."""
         self._collections = collections
 
-    # --- choosing --------------------------------------------------------------------------------
+    # --- dialogs ---------------------------------------------------------------------------------
 
     @Slot()
     def choose_folder(self) -> None:
-        """Let the person choose a folder, then say how it is to be read."""
+        """Let the person choose a folder and set its rules."""
         dialog = QFileDialog(self._page, "Add a folder to the library", str(Path.home()))
         dialog.setFileMode(QFileDialog.FileMode.Directory)
         dialog.setOption(QFileDialog.Option.ShowDirsOnly)
@@ -50,14 +50,14 @@ class SourceActions(QObject):
 
     @Slot()
     def choose_files(self) -> None:
-        """Let the person choose single files, and add them."""
+        """Let the person choose and add single files."""
         dialog = QFileDialog(self._page, "Add files to the library")
         dialog.setFileMode(QFileDialog.FileMode.ExistingFiles)
         self._open(dialog)
 
     @Slot()
     def choose_links(self) -> None:
-        """Ask for pages of the web, and add them."""
+        """Let the person enter and add web pages."""
         dialog = LinksDialog(self._collections, self._page)
         library = self._library
 
@@ -73,12 +73,12 @@ class SourceActions(QObject):
                 dialog.show_error,
             )
 
-        dialog.decided.connect(add)
+        dialog.submitted.connect(add)
         _show(dialog)
 
     @Slot()
-    def arrange_collections(self) -> None:
-        """Let the person name, cut, embed and remove collections."""
+    def edit_collections(self) -> None:
+        """Let the person edit and remove collections."""
         if not self._collections:
             return
         dialog = CollectionsDialog(self._collections, self._page)
@@ -86,8 +86,8 @@ class SourceActions(QObject):
         dialog.removed.connect(self._on_collection_removed)
         _show(dialog)
 
-    def change_options(self, source: Source) -> None:
-        """Let the person change what is left out of a folder."""
+    def edit_rules(self, source: Source) -> None:
+        """Let the person edit the rules of a folder."""
         dialog = FolderDialog(
             self._bridge, self._library, source.path, self._collections, source, self._page
         )
@@ -96,19 +96,21 @@ class SourceActions(QObject):
         def save(_collection: str, rules: SourceRules) -> None:
             self._run(lambda: library.set_rules(source_id, rules))
 
-        dialog.decided.connect(save)
+        dialog.submitted.connect(save)
         _show(dialog)
 
     def add(self, paths: Iterable[Path]) -> None:
-        """Add folders and files. A single folder is shown first, with what would be read."""
+        """Add folders and files. For a single folder, a dialog with a preview opens first."""
         wanted = list(paths)
         self._bridge.run(
-            self, lambda: _only_folder(wanted), lambda folder: self._on_looked(folder, wanted)
+            self,
+            lambda: _only_folder(wanted),
+            lambda folder: self._on_folder_checked(folder, wanted),
         )
 
-    # --- what was decided ------------------------------------------------------------------------
+    # --- changes ---------------------------------------------------------------------------------
 
-    def _on_looked(self, folder: Path | None, paths: list[Path]) -> None:
+    def _on_folder_checked(self, folder: Path | None, paths: list[Path]) -> None:
         library = self._library
         if folder is None:
             self._bridge.run(self, lambda: _add_each(library, paths), self._on_added)
@@ -118,7 +120,7 @@ class SourceActions(QObject):
         def save(collection: str, rules: SourceRules) -> None:
             self._run(lambda: library.add_source(folder, _id_of(library, collection), rules))
 
-        dialog.decided.connect(save)
+        dialog.submitted.connect(save)
         _show(dialog)
 
     @Slot(object)
@@ -161,17 +163,17 @@ def _show(dialog: QDialog) -> None:
 
 
 def _only_folder(paths: Sequence[Path]) -> Path | None:
-    """The one folder that was chosen; None for files or several. Worker thread."""
+    """The folder if a single one was chosen, else None. Worker thread."""
     return paths[0] if len(paths) == 1 and paths[0].is_dir() else None
 
 
 def _id_of(library: "Library", collection: str) -> str:
-    """The id of the named collection, made if there is none; empty for the usual one."""
+    """The id of the named collection, created if missing; "" for the default one."""
     return library.find_or_add_collection(collection).collection_id if collection else ""
 
 
 def _add_each(library: "Library", paths: Iterable[Path]) -> list[AppError]:
-    """Add all that can be added; what was wrong with the others. Worker thread."""
+    """Add each path; returns the errors of those that failed. Worker thread."""
     errors: list[AppError] = []
     for path in paths:
         try:

@@ -1,4 +1,4 @@
-"""The cards of all sources, above each other, as high as they need and not too high. Qt thread."""
+"""A scrollable column of source cards, as high as its content up to a limit. Qt thread."""
 
 from collections.abc import Mapping, Sequence
 
@@ -13,19 +13,19 @@ from desktop_rag.ui.library.folder_card import FolderCard
 
 
 class SourceList(QScrollArea):
-    """One FolderCard a source, kept while the source stays. Its signals are those of the cards."""
+    """One FolderCard per source, reused across updates. It repeats the signals of the cards."""
 
-    open_asked = Signal(str)
-    rescan_asked = Signal(str)
+    open_requested = Signal(str)
+    rescan_requested = Signal(str)
     remove_confirmed = Signal(str)
-    files_asked = Signal(str, bool)
-    options_asked = Signal(str)
-    summary_asked = Signal(str)
+    files_requested = Signal(str, bool)
+    options_requested = Signal(str)
+    summary_requested = Signal(str)
 
     def __init__(
         self, theme: Theme, model: DocumentModel, stop_before: QWidget, parent: QWidget
     ) -> None:
-        """`stop_before` is where the Tab key stops just before the first card."""
+        """`stop_before` precedes the first card in the Tab order."""
         super().__init__(parent)
         self._stop_before = stop_before
         self._theme = theme
@@ -48,11 +48,11 @@ class SourceList(QScrollArea):
 
     @property
     def cards(self) -> Sequence[FolderCard]:
-        """The cards from top to bottom."""
+        """The cards, from top to bottom."""
         return list(self._cards.values())
 
     def set_sources(self, sources: Sequence[Source], collections: Mapping[str, str]) -> None:
-        """Show these sources; `collections` are names by id, said on the cards if several."""
+        """Show these sources. `collections` maps ids to names, shown if there are several."""
         self._collections = collections if len(collections) > 1 else {}
         ids = {source.source_id for source in sources}
         for source_id in [key for key in self._cards if key not in ids]:
@@ -67,12 +67,12 @@ class SourceList(QScrollArea):
         self.updateGeometry()
 
     def show_changes(self, source_id: str, summary: ChangeSummary) -> None:
-        """Say on its card what the last look at a source found."""
+        """Show the result of a source's last scan on its card."""
         if card := self._cards.get(source_id):
             card.show_changes(summary)
 
     def show_counts(self) -> None:
-        """Tell every card what the model counts for its source now."""
+        """Update the file counts on every card."""
         for card in self._cards.values():
             self._show_on(card, card.source)
 
@@ -88,24 +88,24 @@ class SourceList(QScrollArea):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() == QEvent.Type.LayoutRequest:
-            # A card grew or shrank; a scroll area alone would keep its own height.
+            # A card changed its height; a scroll area does not follow by itself.
             self.updateGeometry()
         return super().eventFilter(watched, event)
 
     def _add_card(self, source: Source) -> FolderCard:
         card = FolderCard(self._theme, source, self._body)
-        card.open_asked.connect(self.open_asked)
-        card.rescan_asked.connect(self.rescan_asked)
+        card.open_requested.connect(self.open_requested)
+        card.rescan_requested.connect(self.rescan_requested)
         card.remove_confirmed.connect(self.remove_confirmed)
-        card.files_asked.connect(self.files_asked)
-        card.options_asked.connect(self.options_asked)
-        card.summary_asked.connect(self.summary_asked)
+        card.files_requested.connect(self.files_requested)
+        card.options_requested.connect(self.options_requested)
+        card.summary_requested.connect(self.summary_requested)
         self._cards[source.source_id] = card
         self._column.insertWidget(self._column.count() - 1, card)
         return card
 
     def _order_stops(self) -> None:
-        """A new card comes where it is seen, not at the end of the window's Tab order."""
+        """Set the Tab order to the visual order; a new card would come last."""
         before = self._stop_before
         for stop in [stop for card in self._cards.values() for stop in card.stops]:
             self.setTabOrder(before, stop)

@@ -1,7 +1,7 @@
-"""The text of one answer as a column of segments, rendered a few milliseconds at a time. Qt thread.
+"""The text of an answer as a column of segments, rendered a few milliseconds at a time. Qt thread.
 
-Streaming and history take the same way. Only the last block is rendered again as text arrives, and
-of a very long answer only the beginning, until the person asks for all of it.
+Streamed and stored answers are rendered alike. While text arrives only the last block is rendered
+again. Of a very long answer only the beginning is shown until the person asks for all of it.
 """
 
 import time
@@ -30,7 +30,7 @@ _BUDGET_S = 0.008
 
 
 class AnswerBody(QWidget):
-    """Renders Markdown and tells what was clicked in it."""
+    """Renders Markdown; its signals carry what was clicked."""
 
     citation_clicked = Signal(int)
     claim_clicked = Signal(int)
@@ -67,7 +67,7 @@ class AnswerBody(QWidget):
 
     @property
     def is_rendered(self) -> bool:
-        """Whether all that is to be shown is shown."""
+        """True once rendering is complete."""
         return not self._timer.isActive()
 
     def show_text(
@@ -78,9 +78,9 @@ class AnswerBody(QWidget):
         *,
         is_live: bool = False,
     ) -> None:
-        """Show this text; what it has in common with the text before is not rendered again.
+        """Show this text; a prefix shared with the previous text is not rendered again.
 
-        While it is live, its last block has a view of its own.
+        While the answer is live, its last block has a separate view.
         """
         text = with_marks(text, claims)
         is_same = tuple(sources) == self._sources and tuple(claims) == self._claims
@@ -116,7 +116,7 @@ class AnswerBody(QWidget):
 
     def _show_piece(self, position: int, source: str) -> None:
         badges = badges_in(source, self._claims)
-        # Another verdict elsewhere must not take a selection away.
+        # A changed verdict in another segment must not clear a selection in this one.
         key = (source, self._sources, badges, self._theme.is_dark)
         if position == len(self._views):
             self._add_view()
@@ -145,7 +145,7 @@ class AnswerBody(QWidget):
     def _offer_all(self) -> None:
         hidden = len(self._text) - self._limit
         if hidden > 0:
-            self._show_all.setText(f"Show all ({hidden:,} more characters)")
+            self._show_all.setText(f"Show {hidden:,} more characters")
         self._show_all.setVisible(hidden > 0)
 
     @Slot()

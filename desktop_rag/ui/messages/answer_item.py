@@ -1,7 +1,4 @@
-"""An answer as a person sees it, with what belongs to it.
-
-Qt thread. It only shows a `Turn`; what is pressed goes up as signals.
-"""
+"""The widget of one answer: it shows a `Turn` and emits what was pressed. Qt thread."""
 
 from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication
@@ -13,12 +10,12 @@ from desktop_rag.ui.foundation.wording import count_of, one_line
 from desktop_rag.ui.messages.answer_body import AnswerBody
 from desktop_rag.ui.messages.claim_marks import summary, worst
 from desktop_rag.ui.messages.claim_panel import ClaimPanel
-from desktop_rag.ui.messages.examples_button import RememberedButton
+from desktop_rag.ui.messages.collapsible_query import CollapsibleQuery
 from desktop_rag.ui.messages.follow_up_list import FollowUpList
-from desktop_rag.ui.messages.hidden_answer import HiddenAnswer, is_backed
+from desktop_rag.ui.messages.hidden_answer_notice import HiddenAnswerNotice, may_be_supported
 from desktop_rag.ui.messages.message_model import Phase, Turn
-from desktop_rag.ui.messages.own_knowledge_note import OwnKnowledgeNote
-from desktop_rag.ui.messages.query_fold import QueryFold
+from desktop_rag.ui.messages.model_knowledge_notice import ModelKnowledgeNotice
+from desktop_rag.ui.messages.past_answers_button import PastAnswersButton
 from desktop_rag.ui.widgets.controls import (
     Card,
     ElidedLabel,
@@ -27,25 +24,25 @@ from desktop_rag.ui.widgets.controls import (
     TextButton,
     set_property,
 )
-from desktop_rag.ui.widgets.folding_row import FoldingRow
+from desktop_rag.ui.widgets.wrapping_row import WrappingRow
 
-_LONGEST_THINKING_CHARS = 20_000
-_LEAST_BYLINE_PX = 90
+_MAX_THINKING_CHARS = 20_000
+_MIN_BYLINE_PX = 90
 _PHASES = {
-    Phase.SEARCHING: "Looking through your documents…",
-    Phase.READING: "Reading what was found…",
+    Phase.SEARCHING: "Searching your documents…",
+    Phase.READING: "Reading the sources…",
     Phase.THINKING: "Thinking…",
     Phase.WRITING: "Writing…",
 }
 _OPINIONS = {
-    Feedback.LIKED: ("thumb-up", "Like"),
-    Feedback.DISLIKED: ("thumb-down", "Dislike"),
+    Feedback.LIKED: ("thumb-up", "Good answer"),
+    Feedback.DISLIKED: ("thumb-down", "Bad answer"),
 }
 EXCERPTS_BYLINE = "Excerpts from your documents"
 
 
-class ThinkingFold(QWidget):
-    """The model's thinking, folded away until it is wanted."""
+class CollapsibleThinking(QWidget):
+    """The model's thinking, collapsed by default."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -68,22 +65,22 @@ class ThinkingFold(QWidget):
         self._on_toggled(is_open=False)
 
     def show_thinking(self, thinking: str, *, is_thinking: bool) -> None:
-        """Take the text; it is laid out only while unfolded."""
+        """Set the text; it is laid out only while expanded."""
         self._thinking = thinking
-        self._button.setText("Thinking…" if is_thinking else "Thoughts")
+        self._button.setText("Thinking…" if is_thinking else "Thinking")
         self.setVisible(bool(thinking))
         if self._button.isChecked():
-            self._label.setText(thinking[-_LONGEST_THINKING_CHARS:])
+            self._label.setText(thinking[-_MAX_THINKING_CHARS:])
 
     @Slot(bool)
     def _on_toggled(self, is_open: bool) -> None:
         self._theme.set_icon(self._button, f"chevron-{'down' if is_open else 'right'}:muted")
-        self._label.setText(self._thinking[-_LONGEST_THINKING_CHARS:] if is_open else "")
+        self._label.setText(self._thinking[-_MAX_THINKING_CHARS:] if is_open else "")
         self._label.setVisible(is_open)
 
 
 class FailureCard(Card):
-    """Why an answer failed and the ways on."""
+    """The reason an answer failed, with Retry and Open settings."""
 
     retry_requested = Signal()
     settings_requested = Signal()
@@ -109,7 +106,7 @@ class FailureCard(Card):
         column.addLayout(buttons)
 
     def show_failure(self, message: Message) -> None:
-        """Show the title and hint of a failed answer; hide for any other."""
+        """Show the error of a failed answer; hidden for any other."""
         self._title.setText(message.error_title)
         self._hint.setText(message.error_hint)
         self._hint.setVisible(bool(message.error_hint))
@@ -117,7 +114,7 @@ class FailureCard(Card):
 
 
 class AnswerItem(QWidget):
-    """An answer: thinking, text, failure, and a line of what it is and what can be done."""
+    """An answer: thinking, text, failure, checks, byline and actions."""
 
     citation_clicked = Signal(int)
     address_clicked = Signal(str)
@@ -129,8 +126,8 @@ class AnswerItem(QWidget):
     rewrite_requested = Signal()
     follow_up_chosen = Signal(str)
     view_requested = Signal(object)
-    place_wanted = Signal(object)
-    remembered_requested = Signal()
+    verification_requested = Signal(object)
+    past_answers_requested = Signal()
     feedback_given = Signal(object)
 
     def __init__(self, theme: Theme, turn: Turn, parent: QWidget | None = None) -> None:
@@ -139,7 +136,7 @@ class AnswerItem(QWidget):
         self._turn = turn
         self._is_last = False
         self._hides_unsupported = False
-        self._shown_anyway_id = ""
+        self._revealed_id = ""
         self._build()
         self._connect()
         self.show_turn(turn)
@@ -150,29 +147,29 @@ class AnswerItem(QWidget):
         return self._body
 
     def _build(self) -> None:
-        self._thinking = ThinkingFold(self._theme)
-        self._own_knowledge = OwnKnowledgeNote(self._theme)
+        self._thinking = CollapsibleThinking(self._theme)
+        self._own_knowledge = ModelKnowledgeNotice(self._theme)
         self._body = AnswerBody(self._theme)
-        self._query = QueryFold(self._theme)
+        self._query = CollapsibleQuery(self._theme)
         self._failure = FailureCard(self._theme)
-        # A file's title is foreign and may be long.
+        # A file's title may be long: it must not widen the window.
         self._status = ElidedLabel(tone="muted")
         self._notes = PlainLabel(tone="muted", scale="small", wrap=True, selectable=True)
         self._notes.setObjectName("searchNotes")
-        # A model's name is foreign and may be long: it must not widen the window.
+        # A model's name may be long: it must not widen the window.
         self._byline = ElidedLabel(tone="muted", scale="small")
         self._byline.setObjectName("byline")
-        self._hidden = HiddenAnswer()
+        self._hidden = HiddenAnswerNotice()
         self._claims = ClaimPanel(self._theme)
         self._check = TextButton("", kind="quiet")
         self._check.setObjectName("claimSummary")
-        self._remembered = RememberedButton()
+        self._remembered = PastAnswersButton()
         self._sources = TextButton("", kind="quiet", icon="quote:accent", theme=self._theme)
-        self._copy = IconButton(self._theme, "copy:muted", "Copy the answer")
-        self._retry = IconButton(self._theme, "retry:muted", "Answer again")
+        self._copy = IconButton(self._theme, "copy:muted", "Copy answer")
+        self._retry = IconButton(self._theme, "retry:muted", "Regenerate answer")
         self._every_file = IconButton(self._theme, "library:muted", "Ask every file")
-        self._rewrite = IconButton(self._theme, "pencil:muted", "Rewrite the answer")
-        self._fork = IconButton(self._theme, "branch:muted", "Go on from here in a copy")
+        self._rewrite = IconButton(self._theme, "pencil:muted", "Rewrite answer")
+        self._fork = IconButton(self._theme, "branch:muted", "Continue in a copy of this chat")
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 4, 0, 10)
         column.setSpacing(4)
@@ -187,35 +184,35 @@ class AnswerItem(QWidget):
         self._follow_ups = FollowUpList()
         column.addWidget(self._follow_ups)
 
-    def _build_footer(self) -> FoldingRow:
+    def _build_footer(self) -> WrappingRow:
         self._opinions = {
             opinion: IconButton(self._theme, f"{icon}:muted", name)
             for opinion, (icon, name) in _OPINIONS.items()
         }
         actions = [self._rewrite, self._fork, self._every_file, self._retry, self._copy]
-        return FoldingRow(
+        return WrappingRow(
             [self._byline, self._sources],
             [*self._opinions.values(), *actions],
             at=2,
             stretched=0,
-            least_px=_LEAST_BYLINE_PX,
-            ends=True,
+            min_px=_MIN_BYLINE_PX,
+            aligns_right=True,
         )
 
     def _connect(self) -> None:
         self._body.citation_clicked.connect(self.citation_clicked)
-        self._body.claim_clicked.connect(self._claims.open_at)
+        self._body.claim_clicked.connect(self._claims.show_claim)
         self._check.clicked.connect(self._on_check_clicked)
-        self._hidden.shown.connect(self._on_shown_anyway)
+        self._hidden.show_requested.connect(self._on_show_requested)
         self._claims.view_requested.connect(self.view_requested)
-        self._claims.place_wanted.connect(self._on_place_wanted)
+        self._claims.verification_requested.connect(self._on_verification_requested)
         self._body.address_clicked.connect(self.address_clicked)
         self._failure.retry_requested.connect(self.retry_requested)
         self._failure.settings_requested.connect(self.settings_requested)
         self._retry.clicked.connect(self.retry_requested)
         self._every_file.clicked.connect(self.every_file_requested)
         self._sources.clicked.connect(self.sources_requested)
-        self._remembered.clicked.connect(self.remembered_requested)
+        self._remembered.clicked.connect(self.past_answers_requested)
         self._copy.clicked.connect(self._on_copy_clicked)
         self._fork.clicked.connect(self.fork_requested)
         self._rewrite.clicked.connect(self.rewrite_requested)
@@ -224,17 +221,17 @@ class AnswerItem(QWidget):
         self._opinions[Feedback.DISLIKED].clicked.connect(self._on_dislike_clicked)
 
     def show_as_last(self, *, is_last: bool) -> None:
-        """Only the last answer can be given again, and has questions to ask next."""
+        """Set to True for the last answer, which can be regenerated and has follow-up questions."""
         self._is_last = is_last
         self._show_actions()
 
     def hide_unsupported(self, *, is_wanted: bool) -> None:
-        """Whether the answer is hidden when no sentence of it is supported."""
+        """Set to True to hide the answer when no sentence of it is supported."""
         self._hides_unsupported = is_wanted
         self._show_claims(self._turn.message)
 
     def show_turn(self, turn: Turn) -> None:
-        """Show the answer as far as it is known."""
+        """Show the current state of the answer."""
         self._turn = turn
         message = turn.message
         self._thinking.show_thinking(message.thinking, is_thinking=turn.phase is Phase.THINKING)
@@ -257,12 +254,12 @@ class AnswerItem(QWidget):
     def _show_claims(self, message: Message) -> None:
         words, tone = summary(message.claims, is_checking=self._turn.is_checking)
         self._check.setText(words)
-        self._check.setAccessibleName(f"Check of the answer: {words}. Press to see why.")
+        self._check.setAccessibleName(f"Answer check: {words}. Press for details.")
         self._check.setVisible(bool(words))
         set_property(self._check, "tone", tone)
         self._claims.show_claims(message.claims, message.sources)
-        is_wanted = message.message_id == self._shown_anyway_id
-        is_hidden = self._hides_unsupported and not (is_wanted or is_backed(message.claims))
+        is_wanted = message.message_id == self._revealed_id
+        is_hidden = self._hides_unsupported and not (is_wanted or may_be_supported(message.claims))
         self._hidden.setVisible(is_hidden)
         self._body.setVisible(not is_hidden)
 
@@ -275,31 +272,32 @@ class AnswerItem(QWidget):
             is_held = message.feedback is opinion
             button = self._opinions[opinion]
             button.show_as(
-                f"{icon}:{'accent' if is_held else 'muted'}", f"{name} (on)" if is_held else name
+                f"{icon}:{'accent' if is_held else 'muted'}",
+                f"{name} (selected)" if is_held else name,
             )
             button.setVisible(bool(message.message_id and message.text) and is_over)
         self._follow_ups.show_questions(message.follow_ups if self._is_last and is_over else ())
-        # A failed one has Retry in its card.
+        # A failed answer has Retry in its card.
         has_failed = message.state is MessageState.FAILED
         self._retry.setVisible(self._is_last and is_over and not has_failed)
         self._every_file.setVisible(self._is_last and is_over and not has_failed)
 
     @Slot()
     def _on_check_clicked(self) -> None:
-        """Open at what is most in need of a look."""
+        """Open the panel at the claim with the worst verdict."""
         if self._claims.isHidden():
-            self._claims.open_at(worst(self._turn.message.claims))
+            self._claims.show_claim(worst(self._turn.message.claims))
         else:
             self._claims.hide()
 
     @Slot()
-    def _on_shown_anyway(self) -> None:
-        self._shown_anyway_id = self._turn.message.message_id
+    def _on_show_requested(self) -> None:
+        self._revealed_id = self._turn.message.message_id
         self._show_claims(self._turn.message)
 
     @Slot()
-    def _on_place_wanted(self) -> None:
-        self.place_wanted.emit(self._claims)
+    def _on_verification_requested(self) -> None:
+        self.verification_requested.emit(self._claims)
 
     @Slot()
     def _on_like_clicked(self) -> None:
@@ -326,7 +324,7 @@ def _sources_in_words(message: Message) -> str:
 
 
 def _notes_in_words(message: Message) -> str:
-    """What the search made of the question, and how many files had something."""
+    """Notes on how the question was searched, and the number of files with a finding."""
     if message.notes is None:
         return ""
     counted = message.notes.files
@@ -334,7 +332,7 @@ def _notes_in_words(message: Message) -> str:
 
 
 def byline(message: Message) -> str:
-    """Who answered and how long it took: `llama-3.1 · 4.2 s`."""
+    """The model and the time it took: `llama-3.1 · 4.2 s`."""
     parts = [EXCERPTS_BYLINE if message.is_excerpts else message.model]
     if message.state is MessageState.STOPPED:
         parts.insert(0, "stopped")

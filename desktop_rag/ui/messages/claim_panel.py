@@ -1,4 +1,4 @@
-"""Why a claim of an answer got its badge: claim and evidence side by side. Qt thread."""
+"""A panel that explains the verdict on a claim, with claim and evidence side by side. Qt thread."""
 
 from collections.abc import Sequence
 
@@ -17,20 +17,20 @@ from desktop_rag.ui.widgets.marked_text import MarkedText
 
 Span = tuple[int, int]
 
-_NOTHING = "No source says anything like it."
-_LONGEST_CHARS = 1_500
-# What comes nearest to a claim says nothing of it below this.
-_LEAST_SUPPORT = 0.1
+_NO_EVIDENCE = "No source says anything similar."
+_MAX_CHARS = 1_500
+# Below this score the nearest passage is unrelated to the claim.
+_MIN_SUPPORT = 0.1
 
 
 class ClaimPanel(Card):
-    """One claim of an answer at a time.
+    """Shows one claim of an answer at a time.
 
-    `place_wanted` asks for the best place in all documents to verify the claim that is shown, for
-    `show_place`; `view_requested` carries the SourceRef whose place is to be shown.
+    `verification_requested` asks for the passage in the library that best verifies the claim, to be
+    passed to `show_best_passage`; `view_requested` carries a SourceRef to show in its document.
     """
 
-    place_wanted = Signal()
+    verification_requested = Signal()
     view_requested = Signal(object)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
@@ -48,15 +48,15 @@ class ClaimPanel(Card):
         self._verdict = PlainLabel(scale="heading")
         self._verdict.setObjectName("claimVerdict")
         self._position = PlainLabel(tone="muted", scale="small")
-        self._previous = IconButton(self._theme, "chevron-left:muted", "Sentence before")
+        self._previous = IconButton(self._theme, "chevron-left:muted", "Previous sentence")
         self._next = IconButton(self._theme, "chevron-right:muted", "Next sentence")
-        self._close = IconButton(self._theme, "close:muted", "Close the check")
+        self._close = IconButton(self._theme, "close:muted", "Close")
         head = QHBoxLayout()
         head.addWidget(self._verdict, 1)
         for widget in (self._position, self._previous, self._next, self._close):
             head.addWidget(widget)
-        # Foreign words may be wider than the column: this breaks them.
-        self._explanation = MarkedText(self._theme, "What the check found", role="text")
+        # A text widget breaks words wider than the column.
+        self._explanation = MarkedText(self._theme, "Result of the check", role="text")
         self._claim = MarkedText(self._theme, "Sentence of the answer")
         self._evidence = MarkedText(self._theme, "Evidence in the source")
         self._source = ElidedLabel(tone="muted", scale="small")
@@ -70,7 +70,7 @@ class ClaimPanel(Card):
             side.addWidget(text)
             side.addStretch(1)
             sides.addLayout(side, 1)
-        self._view = TextButton("Show it in the document", kind="quiet")
+        self._view = TextButton("Show in document", kind="quiet")
         self._verify = ElidedButton("", kind="quiet")
         buttons = QHBoxLayout()
         buttons.addWidget(self._view)
@@ -93,32 +93,32 @@ class ClaimPanel(Card):
 
     @property
     def claim(self) -> Claim:
-        """The claim that is shown."""
+        """The claim on show."""
         return self._claims[self._index]
 
     def show_claims(self, claims: Sequence[Claim], sources: Sequence[SourceRef]) -> None:
-        """Take over what is known now; the claim that is open is followed."""
+        """Set the current claims; an open claim stays open."""
         if claims == self._claims:
             return
-        is_open, former = not self.isHidden(), self._claims
+        is_open, previous = not self.isHidden(), self._claims
         self._claims = claims
         self._sources = {source.n: source for source in sources}
         if is_open:
-            self._follow(former[self._index])
+            self._follow(previous[self._index])
 
-    def _follow(self, former: Claim) -> None:
+    def _follow(self, previous: Claim) -> None:
         starts = [claim.start for claim in self._claims]
-        if former.start not in starts:
+        if previous.start not in starts:
             self.hide()
             return
-        self._index = starts.index(former.start)
-        if self.claim == former:
+        self._index = starts.index(previous.start)
+        if self.claim == previous:
             self._show_position()
         else:
-            self.open_at(self._index)
+            self.show_claim(self._index)
 
-    def open_at(self, index: int) -> None:
-        """Show this claim; a badge that is older than what is known may speak of none."""
+    def show_claim(self, index: int) -> None:
+        """Show this claim; an outdated badge may have an index out of range."""
         if index >= len(self._claims):
             return
         self._index = index
@@ -126,7 +126,7 @@ class ClaimPanel(Card):
         self._verdict.setText(in_words(claim.verdict))
         self._verdict.set_tone(tone_of(claim.verdict))
         self._show_position()
-        self._explanation.show_marked(one_line(checked.explanation)[:_LONGEST_CHARS], [])
+        self._explanation.show_marked(one_line(checked.explanation)[:_MAX_CHARS], [])
         self._explanation.setVisible(bool(checked.explanation))
         _show_cut(self._claim, checked.claim, _spans([d.in_claim for d in checked.differences]))
         self._show_evidence()
@@ -134,15 +134,15 @@ class ClaimPanel(Card):
         self._verify.hide()
         self.show()
         if claim.verdict not in (Verdict.SUPPORTED, Verdict.NOT_CHECKED):
-            self.place_wanted.emit()
+            self.verification_requested.emit()
 
-    def show_place(self, claim: Claim, place: SourceRef | None) -> None:
-        """Offer to look where all documents say most about a claim, while it is shown."""
+    def show_best_passage(self, claim: Claim, place: SourceRef | None) -> None:
+        """Offer the passage that best verifies a claim, if the claim is still on show."""
         if self.isHidden() or claim != self.claim or place is None:
             return
         self._place = place
         where = " · ".join(filter(None, (place.title, place.anchor.label())))
-        self._verify.set_full_text(f"To verify, open: {one_line(where)}")
+        self._verify.set_full_text(f"Verify in {one_line(where)}")
         self._verify.show()
 
     def _show_position(self) -> None:
@@ -152,18 +152,18 @@ class ClaimPanel(Card):
 
     def _show_evidence(self) -> None:
         checked, source = self.claim.checked, self._sources.get(self.claim.n)
-        # Where words are told to differ, those of the source are to be seen.
+        # Differing words in the source are shown even when the claim is not supported.
         is_compared = any(d.in_claim and d.in_source for d in checked.differences)
         is_missing = checked.verdict is Verdict.NOT_IN_SOURCES and not is_compared
-        is_shown = not is_missing or checked.support >= _LEAST_SUPPORT
+        is_shown = not is_missing or checked.support >= _MIN_SUPPORT
         evidence = checked.evidence if is_shown else None
         self._view.setVisible(source is not None and evidence is not None)
         if source is None or evidence is None:
             self._source.set_full_text("The sources")
-            self._evidence.show_marked(_NOTHING, [])
+            self._evidence.show_marked(_NO_EVIDENCE, [])
             return
         where = " · ".join(filter(None, (source.title, source.anchor.label())))
-        self._source.set_full_text(one_line(f"Source {source.n} says ({where})"))
+        self._source.set_full_text(one_line(f"Source {source.n} ({where}) says"))
         first = evidence.start
         spans = _spans([d.in_source for d in self.claim.checked.differences])
         shown = source.text[first : evidence.end]
@@ -171,11 +171,11 @@ class ClaimPanel(Card):
 
     @Slot()
     def _on_previous_clicked(self) -> None:
-        self.open_at(self._index - 1)
+        self.show_claim(self._index - 1)
 
     @Slot()
     def _on_next_clicked(self) -> None:
-        self.open_at(self._index + 1)
+        self.show_claim(self._index + 1)
 
     @Slot()
     def _on_view_clicked(self) -> None:
@@ -189,8 +189,8 @@ class ClaimPanel(Card):
 
 
 def _show_cut(shown: MarkedText, text: str, spans: Sequence[Span]) -> None:
-    """Show the beginning of a text, with those parts marked that begin in it."""
-    beginning = text[:_LONGEST_CHARS]
+    """Show the beginning of a text, with the spans that start in it marked."""
+    beginning = text[:_MAX_CHARS]
     inside = [
         (start, min(end, len(beginning))) for start, end in spans if 0 <= start < len(beginning)
     ]
@@ -198,7 +198,7 @@ def _show_cut(shown: MarkedText, text: str, spans: Sequence[Span]) -> None:
 
 
 def _spans(spans: Sequence[Span | None]) -> list[Span]:
-    """Those that are somewhere, in order, apart."""
+    """The given spans, sorted and merged."""
     kept: list[Span] = []
     for start, end in sorted({span for span in spans if span}):
         if kept and start <= kept[-1][1]:

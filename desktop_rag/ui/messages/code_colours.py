@@ -1,4 +1,4 @@
-"""Colours for the code in an answer, by Pygments. Pure; Qt thread, so it is bounded in size."""
+"""Syntax highlighting by Pygments. Pure; limited in size, because it runs on the Qt thread."""
 
 import html
 from collections.abc import Mapping
@@ -17,9 +17,9 @@ from pygments.token import (
     _TokenType,
 )
 
-_LONGEST_CODE_CHARS = 8_000
-# A lexer is a pile of regular expressions; on one endless line some of them take forever.
-_LONGEST_LINE_CHARS = 500
+_MAX_CODE_CHARS = 8_000
+# Some lexers' regular expressions are very slow on long lines.
+_MAX_LINE_CHARS = 500
 # fmt: off
 _LANGUAGES = frozenset({
     "bash", "c", "c++", "console", "cpp", "cs", "csharp", "css", "diff", "docker", "dockerfile",
@@ -48,7 +48,7 @@ _ROLES: tuple[tuple[_TokenType, str], ...] = (
 def highlighted(code: str, language: str, colours: Mapping[str, str]) -> str:
     """The code as escaped HTML, with spans in the colours of the `code_*` roles.
 
-    Languages we do not know and code that is too long come out without colours.
+    Code that is too long or in an unsupported language has no colours.
     """
     lexer = _lexer(language.lower()) if _is_bounded(code) else None
     if lexer is None:
@@ -62,8 +62,8 @@ def highlighted(code: str, language: str, colours: Mapping[str, str]) -> str:
 
 
 def _is_bounded(code: str) -> bool:
-    return len(code) <= _LONGEST_CODE_CHARS and all(
-        len(line) <= _LONGEST_LINE_CHARS for line in code.split("\n")
+    return len(code) <= _MAX_CODE_CHARS and all(
+        len(line) <= _MAX_LINE_CHARS for line in code.split("\n")
     )
 
 

@@ -1,4 +1,4 @@
-"""What may be asked next, below the last answer. Qt thread."""
+"""Suggested follow-up questions below the last answer. Qt thread."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from desktop_rag.ui.widgets.controls import PlainLabel
 
 
 class FollowUpList(QWidget):
-    """A button for each question; `chosen` carries the one that was pressed."""
+    """One button per question; `chosen` carries the pressed one."""
 
     chosen = Signal(str)
 
@@ -26,7 +26,7 @@ class FollowUpList(QWidget):
         self.hide()
 
     def show_questions(self, questions: Sequence[str]) -> None:
-        """Offer these; without any there is nothing to see."""
+        """Show these questions; hidden without any."""
         self.setVisible(bool(questions))
         if tuple(questions) == self._questions:
             return

@@ -1,9 +1,9 @@
-"""Markdown of an answer → the small HTML subset the message view shows. Pure; Qt thread.
+"""Renders an answer's Markdown as the small HTML subset of the message view. Pure; Qt thread.
 
-What a model writes is not trusted. Raw HTML stays text, images become placeholders, link
-definitions are off (a text can't redefine what `[1]` means), and the only links are web
-addresses, mail addresses and citations of numbers the caller names. A long answer is cut into
-segments, each of them Markdown of its own, so that nothing is ever parsed or laid out whole.
+A model's output is untrusted. Raw HTML stays text, images become placeholders, link definitions
+are off (a text can't redefine `[1]`), and the only links are web addresses, email addresses and
+citations of known numbers. A long answer is split into independent Markdown segments, so that it
+is never parsed or laid out as a whole.
 """
 
 import html
@@ -18,19 +18,19 @@ from desktop_rag.ui.messages.claim_marks import MARK, Badges, badge_html, marks_
 from desktop_rag.ui.messages.code_colours import highlighted
 
 SEGMENT_CHARS = 3_000
-_LONGEST_BLOCK_CHARS = 5_000
+_MAX_BLOCK_CHARS = 5_000
 _SETTLED_CHARS = 200
 _CITATION = re.compile(r"\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
 _WEB_ADDRESS = re.compile(r"https?://[^\s\x00-\x20\"'<>\\]+\Z", re.IGNORECASE)
 _MAIL_ADDRESS = re.compile(r"mailto:[^\s\x00-\x20\"'<>\\/]+\Z", re.IGNORECASE)
 _LINE_END = re.compile(r"\r\n?|\n")
-_MOST_BRACKETS = 400
-_MOST_CITATIONS = 200
+_MAX_BRACKETS = 400
+_MAX_CITATIONS = 200
 _HAIR_SPACE = "\u200a"
 
 
 class _Parser(MarkdownIt):
-    """Takes every address: the renderer decides what becomes a link, an image never does."""
+    """Accepts every address: the renderer decides which become links."""
 
     def validateLink(self, url: str) -> bool:  # noqa: ARG002, RUF100
         return True
@@ -42,7 +42,7 @@ _parser.enable(["table", "strikethrough"]).disable(["reference", "html_block", "
 
 @dataclass(frozen=True, slots=True)
 class MarkdownStyle:
-    """What the HTML takes from the theme: role → `#rrggbb`, and the fixed-width family."""
+    """The theme's values for the HTML: role → `#rrggbb`, and the monospace font family."""
 
     colours: Mapping[str, str]
     code_font: str = "monospace"
@@ -50,9 +50,9 @@ class MarkdownStyle:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A piece of an answer that renders on its own. The next one starts at `end`.
+    """A part of an answer that renders by itself. The next one starts at `end`.
 
-    `fence` is the line that reopens a code block which had to be cut, else empty.
+    `fence` is the line that reopens a code block that was split, else "".
     """
 
     source: str
@@ -61,17 +61,17 @@ class Segment:
 
 
 def next_segment(text: str, start: int = 0, fence: str = "") -> Segment:
-    """The piece of `text` from `start`, given the `fence` of the segment before.
+    """The segment of `text` at `start`, given the `fence` of the previous segment.
 
-    Only the last segment of a growing text changes as more arrives; the ones before stand.
+    While a text grows, only its last segment changes.
     """
-    rest = text[start : start + _LONGEST_BLOCK_CHARS]
+    rest = text[start : start + _MAX_BLOCK_CHARS]
     if len(text) - start <= SEGMENT_CHARS + _SETTLED_CHARS:
         return Segment(fence + rest, len(text))
     cut = _block_boundary(fence + rest) - len(fence)
     if cut > 0:
         return Segment(fence + rest[:cut], start + cut)
-    if len(text) - start <= _LONGEST_BLOCK_CHARS:
+    if len(text) - start <= _MAX_BLOCK_CHARS:
         return Segment(fence + rest, len(text))
     cut = max(rest.rfind("\n"), 0) or max(rest.rfind(" "), 0)
     cut = cut + 1 if cut else len(rest)
@@ -79,19 +79,19 @@ def next_segment(text: str, start: int = 0, fence: str = "") -> Segment:
 
 
 def last_block_start(source: str) -> int:
-    """Where the last block of a segment begins: all before it stands while the text grows."""
+    """The start of a segment's last block; the text before it is final while the text grows."""
     return max(_block_starts(source), default=0)
 
 
 def _block_boundary(source: str) -> int:
-    """Where to cut between blocks: the last boundary within SEGMENT_CHARS, else the first."""
+    """The block boundary to split at: the last one within SEGMENT_CHARS, else the first."""
     settled = [at for at in _block_starts(source) if at < len(source) - _SETTLED_CHARS]
     near = [b for b in settled if b <= SEGMENT_CHARS]
     return near[-1] if near else min(settled, default=0)
 
 
 def _block_starts(source: str) -> list[int]:
-    """Offsets of the outermost blocks but for the first."""
+    """Offsets of all top-level blocks except the first."""
     offsets = [0, *(match.end() for match in _LINE_END.finditer(source))]
     starts = [t.map[0] for t in _parse_blocks(source) if t.map and t.level == 0 and t.nesting >= 0]
     return [offsets[line] for line in starts if line]
@@ -109,8 +109,8 @@ def _parse(source: str) -> list[Token]:
     for token in tokens:
         if token.type == "inline":
             token.children = []
-            if token.content.count("[") > _MOST_BRACKETS:
-                # Each open bracket makes the parser look at all of the rest.
+            if token.content.count("[") > _MAX_BRACKETS:
+                # Parsing is quadratic in open brackets.
                 token.children.append(Token("text", "", 0, content=token.content))
             else:
                 _parser.inline.parse(token.content, _parser, {}, token.children)
@@ -118,7 +118,7 @@ def _parse(source: str) -> list[Token]:
 
 
 def _parse_with_marks(source: str) -> list[Token]:
-    """The tokens, with marks only where they change nothing: a badge costs nobody a formatting."""
+    """The tokens, with marks only where they leave the formatting unchanged."""
     marked = _parse(source)
     if not MARK.search(source):
         return marked
@@ -132,7 +132,7 @@ def _parse_with_marks(source: str) -> list[Token]:
 
 
 def _without_marks(tokens: Sequence[Token]) -> list[tuple[str, ...]]:
-    """What tells one token from another, whatever marks stand in it."""
+    """The properties that distinguish tokens, ignoring marks."""
     return [
         (t.type, t.markup, str(t.attrs), MARK.sub("", t.info), MARK.sub("", t.content))
         for t in tokens
@@ -151,15 +151,15 @@ def _open_fence(source: str) -> str:
 def render_html(
     source: str, citations: Collection[int], look: MarkdownStyle, badges: Badges | None = None
 ) -> str:
-    """HTML of one segment. `[n]` becomes a link `cite:n` for every n in `citations`.
+    """The HTML of a segment. `[n]` becomes a link `cite:n` for every n in `citations`.
 
-    The mark of a claim (claim_marks.py) becomes its badge.
+    Marks of claims (see claim_marks.py) become badges.
     """
     return _Writer(citations, look, badges or {}).write(_parse_with_marks(source))
 
 
 def safe_address(href: str) -> str | None:
-    """The address if a click on it may be offered: http, https or mailto, and nothing odd."""
+    """The address if it may be a link (a well-formed http, https or mailto one), else None."""
     if _WEB_ADDRESS.match(href) or _MAIL_ADDRESS.match(href):
         return href
     return None
@@ -205,17 +205,17 @@ _HEADING_SIZES = {"h1": "x-large", "h2": "large", "h3": "medium"}
 
 
 class _Writer:
-    """Writes one segment's tokens; knows nothing of the segments around it."""
+    """Writes the tokens of one segment as HTML."""
 
     def __init__(self, citations: Collection[int], look: MarkdownStyle, badges: Badges) -> None:
         self._citations = citations
         self._badges = badges
         self._look = look
         self._open_links: list[bool] = []
-        # Badges of what a link's text says: they stand behind it.
+        # Badges within a link's text are written after the link.
         self._held: list[str] = []
         self._cited = 0
-        # A token that is in no table is a bug: a KeyError.
+        # A token in neither table is a bug and raises KeyError.
         self._writers: dict[str, Callable[[Token], str]] = {
             "inline": lambda token: self.write(token.children or []),
             "text": self._text_with_badges,
@@ -239,7 +239,7 @@ class _Writer:
 
     def _token(self, token: Token) -> str:
         if token.hidden:
-            # The paragraph of a tight list item: its text stands in the item itself.
+            # The paragraph of a tight list item: the item itself holds its text.
             return ""
         fixed = _FIXED.get(token.type)
         return self._writers[token.type](token) if fixed is None else fixed
@@ -289,11 +289,11 @@ class _Writer:
         for match in _CITATION.finditer(text):
             numbers = [int(n) for n in match[1].split(",")]
             is_known = all(n in self._citations for n in numbers)
-            if not is_known or any(self._open_links) or self._cited >= _MOST_CITATIONS:
+            if not is_known or any(self._open_links) or self._cited >= _MAX_CITATIONS:
                 continue
             self._cited += len(numbers)
             before = text[written : match.start()]
-            # Two citations in a row would look like one.
+            # The gap keeps adjacent citations apart.
             gap = _HAIR_SPACE if written and not MARK.sub("", before) else ""
             parts.append(html.escape(before) + gap)
             parts.append(_HAIR_SPACE.join(self._citation(n) for n in numbers))
@@ -301,7 +301,7 @@ class _Writer:
         return "".join(parts) + html.escape(text[written:])
 
     def _citation(self, n: int) -> str:
-        """The brackets have the pill's own colour: they give it its width, and copying has them."""
+        """A link with brackets in the pill's colour: they add padding and are copied as text."""
         colours = self._look.colours
         edge = f'<span style="color:{colours["accent_soft"]};">'
         return (

@@ -1,4 +1,4 @@
-"""The messages of one conversation, with the answer that is being written. Qt thread."""
+"""The Qt model of a conversation's messages, including the answer being written. Qt thread."""
 
 import dataclasses
 import time
@@ -34,7 +34,7 @@ _Value = str | bool | MessageState | tuple[SourceRef, ...] | SearchNotes | None
 
 
 class Phase(StrEnum):
-    """What an answer is at; a message that is over is `DONE`, however it ended."""
+    """The phase of an answer; a finished message is `DONE`, however it ended."""
 
     SEARCHING = "searching"
     READING = "reading"
@@ -45,11 +45,10 @@ class Phase(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One row: the message as far as it is known, and what is being done about it.
+    """One row: a message and its phase.
 
-    `progress` says in words how far that is, or what it waits for, where there is more to say than
-    the phase.
-    `is_checking`: the answer stands, and more is being found out about it.
+    `progress` describes the current work in more detail than the phase, if there is more to say.
+    `is_checking` is True while a finished answer is being checked.
     """
 
     message: Message
@@ -59,12 +58,12 @@ class Turn:
 
     @property
     def is_live(self) -> bool:
-        """Whether more is still to come."""
+        """True until the answer is finished."""
         return self.phase is not Phase.DONE
 
 
 class MessageModel(QAbstractListModel):
-    """Turns, oldest first. The only place that knows what has arrived of an answer."""
+    """Turns, oldest first. It assembles the answer from its events."""
 
     TurnRole = Qt.ItemDataRole.UserRole + 1
 
@@ -89,37 +88,37 @@ class MessageModel(QAbstractListModel):
 
     @property
     def live_turn(self) -> Turn | None:
-        """The answer that is being written."""
+        """The answer being written, or None."""
         return self._turns[-1] if self._turns and self._turns[-1].is_live else None
 
     def load(self, messages: Sequence[Message]) -> None:
-        """Show a stored conversation instead."""
+        """Show the messages of a stored conversation."""
         self.beginResetModel()
         self._turns = [Turn(message) for message in messages]
         self.endResetModel()
 
     def begin_question(self, text: str, attachments: tuple[Attachment, ...] = ()) -> None:
-        """Show the question at once, and below it that an answer is on its way."""
+        """Add the question and an answer in the searching phase."""
         question = dataclasses.replace(_new_message(Role.USER, text), attachments=attachments)
         self._append(Turn(question))
         self._append(Turn(_new_message(Role.ASSISTANT), Phase.SEARCHING))
 
     def begin_retry(self) -> None:
-        """Put a fresh answer in the place of the last one."""
+        """Replace the last answer with one in the searching phase."""
         if self._turns and self._turns[-1].message.role is Role.ASSISTANT:
             self._replace(-1, Turn(_new_message(Role.ASSISTANT), Phase.SEARCHING))
         else:
             self._append(Turn(_new_message(Role.ASSISTANT), Phase.SEARCHING))
 
     def apply(self, event: AnswerEvent) -> None:
-        """Take in one event of the answer that is being written."""
+        """Apply an event of the answer being written."""
         match event:
             case QuestionStored(message=message):
                 self._replace(-2, Turn(message))
             case FileAsked():
-                said = f"Reading {event.done + 1:,} of {event.total:,}"
-                said += f" ({event.found:,} had something): {event.title}"
-                self._replace(-1, Turn(self._live, Phase.READING, said))
+                progress = f"Reading file {event.done + 1:,} of {event.total:,}"
+                progress += f" ({event.found:,} relevant so far): {event.title}"
+                self._replace(-1, Turn(self._live, Phase.READING, progress))
             case SourcesFound(sources=sources, notes=notes, is_own_knowledge=is_own):
                 self._update(Phase.READING, sources=sources, notes=notes, is_own_knowledge=is_own)
             case AnswerWaits(reason=reason):
@@ -134,17 +133,17 @@ class MessageModel(QAbstractListModel):
                 assert_never(event)
 
     def set_feedback(self, message_id: str, feedback: Feedback) -> None:
-        """Show what the person thinks of an answer."""
+        """Show the person's rating of an answer."""
         for row, turn in enumerate(self._turns):
             if turn.message.message_id == message_id:
                 fresh = dataclasses.replace(turn.message, feedback=feedback)
                 self._replace(row, dataclasses.replace(turn, message=fresh))
 
     def change(self, message: Message) -> None:
-        """Show what is known of an answer now, unless it is gone."""
+        """Show a newer version of an answer, if it is in the model."""
         for row, turn in enumerate(self._turns):
             if turn.message.message_id == message.message_id:
-                # What the person thinks of it was noted meanwhile, or it was rewritten.
+                # The person may have rated or rewritten it in the meantime.
                 kept = {
                     "feedback": turn.message.feedback,
                     "is_rewritten": turn.message.is_rewritten,
@@ -153,13 +152,13 @@ class MessageModel(QAbstractListModel):
                 self._replace(row, dataclasses.replace(turn, message=fresh))
 
     def show_checking(self, message_id: str, *, is_checking: bool) -> None:
-        """Show that more is being found out about an answer, or no longer."""
+        """Show that an answer is being checked, or no longer."""
         for row, turn in enumerate(self._turns):
             if turn.message.message_id == message_id and turn.is_checking != is_checking:
                 self._replace(row, dataclasses.replace(turn, is_checking=is_checking))
 
     def fail(self, error: AppError) -> None:
-        """End the answer that is being written with an error; what has arrived of it stays."""
+        """End the answer being written with an error; the text received so far is kept."""
         self._update(
             Phase.DONE,
             state=MessageState.FAILED,

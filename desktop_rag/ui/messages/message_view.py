@@ -1,7 +1,7 @@
-"""Shows the messages of a model, newest at the bottom. Qt thread.
+"""The scrolling list of a conversation's messages, newest at the bottom. Qt thread.
 
-Rows are built from the newest upwards in small slices, so that opening a long conversation never
-stalls the window; an answer that is being written is rendered at most every 80 ms.
+Rows are built from the newest upwards in small batches, so that opening a long conversation never
+blocks the window; an answer being written is rendered at most every 80 ms.
 """
 
 import time
@@ -18,15 +18,15 @@ from desktop_rag.ui.messages.question_item import QuestionItem
 from desktop_rag.ui.widgets.controls import TextButton, centred
 
 RENDER_EVERY_MS = 80
-# A long paragraph takes longer to render: then it is done less often.
-_PAUSE_TO_WORK = 10
+# A long paragraph takes longer to render, so it is rendered less often.
+_PAUSE_FACTOR = 10
 _BATCH = 40
 _BUDGET_S = 0.008
 _COLUMN_PX = 780
 
 
 class MessageView(QScrollArea):
-    """Follows the model it is given; stays at the bottom only while the person is there."""
+    """Shows a MessageModel; follows new text only while scrolled to the bottom."""
 
     citation_clicked = Signal(object, int)
     address_clicked = Signal(str)
@@ -41,8 +41,8 @@ class MessageView(QScrollArea):
     rewrite_requested = Signal(object)
     follow_up_chosen = Signal(str)
     view_requested = Signal(object)
-    place_wanted = Signal(object)
-    remembered_requested = Signal(object)
+    verification_requested = Signal(object)
+    past_answers_requested = Signal(object)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -93,7 +93,7 @@ class MessageView(QScrollArea):
 
     @property
     def is_settled(self) -> bool:
-        """Whether everything that is to be shown is shown."""
+        """True once all rows are built and rendered."""
         answers = (i for i in self._items.values() if isinstance(i, AnswerItem))
         return not (
             self._build_timer.isActive()
@@ -102,7 +102,7 @@ class MessageView(QScrollArea):
         )
 
     def set_model(self, model: MessageModel) -> None:
-        """Show another conversation, at its end."""
+        """Show another conversation, scrolled to its end."""
         for connection in self._connections:
             self.disconnect(connection)
         self._model = model
@@ -114,14 +114,14 @@ class MessageView(QScrollArea):
         self._on_model_reset()
 
     def hide_unsupported(self, *, is_wanted: bool) -> None:
-        """Whether answers are hidden of which no sentence is supported."""
+        """Set to True to hide answers of which no sentence is supported."""
         self._hides_unsupported = is_wanted
         for item in self._items.values():
             if isinstance(item, AnswerItem):
                 item.hide_unsupported(is_wanted=is_wanted)
 
     def scroll_to_end(self) -> None:
-        """Go to the newest message and stay there."""
+        """Scroll to the newest message and follow it."""
         self._is_at_bottom = True
         self.verticalScrollBar().setValue(self.verticalScrollBar().maximum())
 
@@ -150,7 +150,7 @@ class MessageView(QScrollArea):
         if not self._model.turn(last.row()).is_live:
             self._render_changed()
         elif not self._render_timer.isActive():
-            # What comes after a pause, the first words above all, is shown at once.
+            # Text after a pause, above all the first words, is shown at once.
             since_ms = int(1000 * (time.perf_counter() - self._rendered_at))
             self._render_timer.start(max(0, self._pause_ms - since_ms))
 
@@ -163,11 +163,11 @@ class MessageView(QScrollArea):
         self._changed.clear()
         self._rendered_at = time.perf_counter()
         took_ms = 1000 * (self._rendered_at - began_at)
-        self._pause_ms = max(RENDER_EVERY_MS, int(took_ms * _PAUSE_TO_WORK))
+        self._pause_ms = max(RENDER_EVERY_MS, int(took_ms * _PAUSE_FACTOR))
 
     @Slot()
     def _build_rows(self) -> None:
-        """Build upwards from the oldest row there is, until the time is up."""
+        """Build rows above the oldest built one until the time budget is used up."""
         stop_at = time.perf_counter() + _BUDGET_S
         row = min(self._items, default=self._model.rowCount())
         while row > self._first_wanted:
@@ -198,8 +198,8 @@ class MessageView(QScrollArea):
             item.rewrite_requested.connect(self._on_rewrite_requested)
             item.follow_up_chosen.connect(self.follow_up_chosen)
             item.view_requested.connect(self.view_requested)
-            item.place_wanted.connect(self.place_wanted)
-            item.remembered_requested.connect(self._on_remembered_requested)
+            item.verification_requested.connect(self.verification_requested)
+            item.past_answers_requested.connect(self._on_past_answers_requested)
             item.hide_unsupported(is_wanted=self._hides_unsupported)
             item.show_as_last(is_last=row == self._model.rowCount() - 1)
         self._items[row] = item
@@ -225,8 +225,8 @@ class MessageView(QScrollArea):
         self.edit_requested.emit(self._message_of_sender())
 
     @Slot()
-    def _on_remembered_requested(self) -> None:
-        self.remembered_requested.emit(self._message_of_sender())
+    def _on_past_answers_requested(self) -> None:
+        self.past_answers_requested.emit(self._message_of_sender())
 
     @Slot()
     def _on_fork_requested(self) -> None:
@@ -251,7 +251,7 @@ class MessageView(QScrollArea):
         if self._is_at_bottom:
             bar.setValue(bar.maximum())
         elif self._distance_from_end is not None:
-            # Older messages came in above: what is read stays where it is.
+            # Keep the visible messages in place when older ones are added above.
             bar.setValue(bar.maximum() - self._distance_from_end)
 
     @Slot(int)

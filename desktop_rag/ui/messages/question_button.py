@@ -1,4 +1,4 @@
-"""A question that can be asked by pressing it. Qt thread."""
+"""A button that asks a question. Qt thread."""
 
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
@@ -6,7 +6,7 @@ from desktop_rag.ui.widgets.elided_button import ElidedButton
 
 
 class QuestionButton(ElidedButton):
-    """Shows a question on one line and takes all room there is for it."""
+    """Shows a question on one line, as wide as its column."""
 
     def __init__(self, question: str, kind: str, parent: QWidget | None = None) -> None:
         """`kind` is `example` or `followUp`."""
@@ -15,5 +15,5 @@ class QuestionButton(ElidedButton):
 
     @property
     def question(self) -> str:
-        """What it asks."""
+        """The full question."""
         return self.full_text

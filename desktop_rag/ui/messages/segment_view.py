@@ -1,6 +1,6 @@
-"""Shows one segment of an answer as rich text, as high as its text and without scroll bars.
+"""One segment of an answer as rich text, sized to its height. Qt thread.
 
-Qt thread. It loads nothing from anywhere: whatever the text asks for is an empty picture.
+It loads no resources: any image in the text is empty.
 """
 
 import math
@@ -32,7 +32,7 @@ _INDENT_PX = 22
 
 
 class SegmentView(QTextBrowser):
-    """Read-only text whose citations are pills. Clicks are told, never followed."""
+    """Read-only text with citations as pills. Links are emitted as signals, never followed."""
 
     citation_clicked = Signal(int)
     claim_clicked = Signal(int)
@@ -44,7 +44,7 @@ class SegmentView(QTextBrowser):
         self._sources: dict[int, SourceRef] = {}
         self._claims: Sequence[Claim] = ()
         self._pills: list[tuple[int, int]] = []
-        # Where the pills are painted, until the text or its width changes.
+        # The pills' rectangles, cached until the text or its width changes.
         self._rects: list[QRectF] | None = None
         self._build()
         self._connect()
@@ -68,7 +68,7 @@ class SegmentView(QTextBrowser):
     def show_html(
         self, html: str, sources: Sequence[SourceRef], claims: Sequence[Claim] = ()
     ) -> None:
-        """Replace the text. `html` must come from our own renderer."""
+        """Replace the text. `html` must come from `render_html`."""
         self._claims = claims
         self._sources = {source.n: source for source in sources}
         self.setHtml(html)
@@ -76,7 +76,7 @@ class SegmentView(QTextBrowser):
         self._rects = None
 
     def loadResource(self, kind: int, name: QUrl | str) -> QImage:
-        # Not None: then Qt would go on and read the file itself.
+        # With None, Qt would read the file itself.
         return QImage()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -110,11 +110,11 @@ class SegmentView(QTextBrowser):
         source = self._sources.get(cited_number(href) or 0)
         text = f"{source.title}\n{source.anchor.label()}".rstrip() if source else href
         if (index := claim_index(href, self._claims)) is not None:
-            text = f"{in_words(self._claims[index].verdict)}. Press to see why."
+            text = f"{in_words(self._claims[index].verdict)}. Click for details."
         QToolTip.showText(event.globalPos(), plain_tooltip(text), self)
 
     def _find_pills(self) -> list[tuple[int, int]]:
-        """Start and end, in the document, of every citation."""
+        """The start and end of every citation in the document."""
         pills: list[tuple[int, int]] = []
         block = self.document().begin()
         while block.isValid():
@@ -168,5 +168,5 @@ def _cited_spans(block: QTextBlock) -> list[tuple[int, int]]:
 
 
 def _x_of(position: object) -> float:
-    """The x of what `cursorToX` gives: a pair, though its type says nothing."""
+    """The x of a `cursorToX` result, which is a pair despite its declared type."""
     return position[0] if isinstance(position, tuple | list) else cast("float", position)

@@ -1,4 +1,4 @@
-"""The assistants, listed and changed through the bridge, and the dialogs for it. Qt thread."""
+"""Loads and changes assistants through the bridge, and opens their dialogs. Qt thread."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class AssistantActions(QObject):
-    """`choice` is the button that says who answers; it follows every change."""
+    """`choice` is the button above the chat; it is updated after every change."""
 
     def __init__(self, bridge: Bridge, chat: "Chat", theme: Theme, window: QWidget) -> None:
         """Dialogs open over the `window`."""
@@ -34,9 +34,9 @@ class AssistantActions(QObject):
         self._collections: Sequence[Collection] = ()
         self._assistants: Sequence[Assistant] = ()
         self.choice = AssistantChoice(theme)
-        self.choice.new_requested.connect(self.make)
+        self.choice.new_requested.connect(self.create)
         self.choice.list_requested.connect(self.show_all)
-        self._reading: Job | None = None
+        self._load_job: Job | None = None
         self._list: AssistantsDialog | None = None
 
     def apply(self, settings: Settings) -> None:
@@ -44,34 +44,34 @@ class AssistantActions(QObject):
         self._settings = settings
 
     def set_collections(self, collections: Sequence[Collection]) -> None:
-        """The collections there are now, for the dialogs to offer."""
+        """Set the collections that the dialogs offer."""
         self._collections = collections
 
     @Slot()
     def refresh(self) -> None:
-        """Read the assistants anew, and show them."""
-        if self._reading:
-            self._reading.cancel()
-        self._reading = self._bridge.run(self, self._chat.assistants.all, self._on_listed)
+        """Load the assistants again and show them."""
+        if self._load_job:
+            self._load_job.cancel()
+        self._load_job = self._bridge.run(self, self._chat.assistants.all, self._on_listed)
 
     @Slot()
     def show_all(self) -> None:
-        """Open the list of all assistants."""
+        """Open the dialog with all assistants."""
         self._list = dialog = AssistantsDialog(self._theme, self._window)
-        dialog.edited.connect(self._on_edit_wanted)
-        dialog.copied.connect(self._on_copy_wanted)
-        dialog.deleted.connect(self._on_delete_wanted)
+        dialog.edit_requested.connect(self._on_edit_requested)
+        dialog.copy_requested.connect(self._on_copy_requested)
+        dialog.delete_requested.connect(self._on_delete_requested)
         dialog.finished.connect(self._on_list_closed)
         self._show_list()
         _open(dialog)
 
     @Slot()
-    def make(self) -> None:
-        """Let the person write a new assistant, who then answers."""
-        self._on_edit_wanted(None)
+    def create(self) -> None:
+        """Let the person create an assistant, which is then selected."""
+        self._on_edit_requested(None)
 
     def _on_listed(self, assistants: list[Assistant]) -> None:
-        self._reading = None
+        self._load_job = None
         self._assistants = assistants
         self._show_list()
         self.choice.show_assistants(assistants)
@@ -86,7 +86,7 @@ class AssistantActions(QObject):
         self._list = None
 
     @Slot(object)
-    def _on_edit_wanted(self, assistant: Assistant | None) -> None:
+    def _on_edit_requested(self, assistant: Assistant | None) -> None:
         models = self._chat.models
         addresses = [endpoint.base_url for endpoint in self._settings.endpoints]
         self._bridge.run(
@@ -116,11 +116,11 @@ class AssistantActions(QObject):
         _open(dialog)
 
     @Slot(object)
-    def _on_copy_wanted(self, assistant: Assistant) -> None:
+    def _on_copy_requested(self, assistant: Assistant) -> None:
         self._change(lambda: self._chat.assistants.copy(assistant))
 
     @Slot(object)
-    def _on_delete_wanted(self, assistant: Assistant) -> None:
+    def _on_delete_requested(self, assistant: Assistant) -> None:
         def restore() -> None:
             self._change(lambda: self._chat.assistants.restore(assistant))
 

@@ -1,6 +1,6 @@
-"""One assistant as a form. Qt thread; it only tells.
+"""A form for one assistant. Qt thread.
 
-It stays open until it is told that the assistant is kept, so that nothing written is lost.
+It stays open until the assistant is saved, so that nothing typed is lost.
 """
 
 from collections.abc import Mapping, Sequence
@@ -41,26 +41,26 @@ _WIDTH_PX = 680
 _HEIGHT_PX = 640
 _LINES = 6
 _MARGIN_PX = 16
-_AS_IN_CHAT = "The one of the chat"
+_CHAT_MODEL = "Same as in the chat"
 _STRICT, _OPEN = "strict", "open"
 _KINDS = {
-    _STRICT: "From the documents only",
-    _OPEN: "Also from what the model knows",
+    _STRICT: "Documents only",
+    _OPEN: "Documents, else the model's own knowledge",
 }
 _INSTRUCTIONS_NOTE = (
-    "They come after the app's own rules, which hold: what is said must rest on sources, and"
-    " documents never give orders."
+    "Added to the app's built-in rules, which always apply: answers must be based on sources, and"
+    " instructions inside documents are ignored."
 )
 _KIND_NOTE = (
-    "When nothing in the documents is about a question, the first says so. The second has the"
-    " model answer by itself, and says that this is not from your documents."
+    "If your documents have nothing on a question, the first option says so. The second lets the"
+    " model answer from its own knowledge, and labels the answer clearly."
 )
-_COLLECTIONS_NOTE = "With none checked, all documents are asked."
-_FILTERS_NOTE = "As in a question: type:pdf, folder:taxes, after:2024, -word. For every question."
+_COLLECTIONS_NOTE = "If none is checked, the assistant uses all documents."
+_FILTERS_NOTE = "Applied to every question. Examples: type:pdf, folder:taxes, after:2024, -word."
 
 
 class AssistantDialog(QDialog):
-    """`submitted` carries the Assistant as it is written; one without an id is new."""
+    """`submitted` carries the Assistant as entered; a new one has no id."""
 
     submitted = Signal(object)
 
@@ -72,7 +72,7 @@ class AssistantDialog(QDialog):
         collections: Sequence[Collection],
         parent: QWidget,
     ) -> None:
-        """`offers` has the models that each endpoint, by its address, is known to offer."""
+        """`offers` maps the address of each endpoint to the models it offers."""
         super().__init__(parent)
         self.setObjectName("assistantDialog")
         self.setWindowTitle("Assistant" if assistant.assistant_id else "New assistant")
@@ -84,13 +84,13 @@ class AssistantDialog(QDialog):
         self._collections = CollectionCheckboxes(collections, assistant.collection_ids)
         self._kinds = choice(self, "Answers", _KINDS)
         self._kinds[_OPEN if assistant.is_open else _STRICT].setChecked(True)
-        self._memory = QCheckBox("Learns from earlier questions and answers")
+        self._memory = QCheckBox("Learn from earlier answers")
         self._memory.setChecked(assistant.uses_memory)
-        self._is_own = QCheckBox("Settings of its own for finding passages")
-        self._is_own.setChecked(assistant.retrieval is not None)
+        self._has_retrieval = QCheckBox("Use separate search settings")
+        self._has_retrieval.setChecked(assistant.retrieval is not None)
         self._retrieval = RetrievalForm(guard)
         self._retrieval.show_retrieval(assistant.retrieval or settings.retrieval)
-        self._fault = PlainLabel(tone="danger", wrap=True, selectable=True)
+        self._error = PlainLabel(tone="danger", wrap=True, selectable=True)
         self._save = TextButton("Save", kind="primary")
         self._cancel = TextButton("Cancel")
         self._build()
@@ -100,10 +100,10 @@ class AssistantDialog(QDialog):
     def _make_texts(self, assistant: Assistant) -> None:
         self._name = QLineEdit(assistant.name)
         self._name.setMaxLength(LONGEST_NAME)
-        self._name.setPlaceholderText("Contracts")
+        self._name.setPlaceholderText("Contract assistant")
         self._instructions = QPlainTextEdit(assistant.instructions)
         self._instructions.setAccessibleName("Instructions")
-        self._instructions.setPlaceholderText("Answer in two sentences. Name the paragraph.")
+        self._instructions.setPlaceholderText("Answer in two sentences and name the section.")
         self._instructions.setTabChangesFocus(True)
         lines = self._instructions.fontMetrics().lineSpacing() * _LINES
         self._instructions.setFixedHeight(lines + _MARGIN_PX)
@@ -118,7 +118,7 @@ class AssistantDialog(QDialog):
         sections.setContentsMargins(20, 18, 20, 18)
         sections.setSpacing(14)
         for part in (
-            self._build_answers(), self._build_documents(), self._is_own, self._retrieval
+            self._build_answers(), self._build_documents(), self._has_retrieval, self._retrieval
         ):  # fmt: skip
             sections.addWidget(part)
         sections.addStretch(1)
@@ -129,7 +129,7 @@ class AssistantDialog(QDialog):
         scroll.setWidget(body)
         buttons = QHBoxLayout()
         buttons.setContentsMargins(20, 0, 20, 0)
-        buttons.addWidget(self._fault, 1)
+        buttons.addWidget(self._error, 1)
         buttons.addWidget(self._cancel)
         buttons.addWidget(self._save)
         column = QVBoxLayout(self)
@@ -163,18 +163,18 @@ class AssistantDialog(QDialog):
         self._name.textChanged.connect(self._on_edited)
         self._instructions.textChanged.connect(self._on_edited)
         self._filters.textChanged.connect(self._on_edited)
-        self._is_own.toggled.connect(self._on_edited)
+        self._has_retrieval.toggled.connect(self._on_edited)
         self._save.clicked.connect(self._on_saved)
         self._cancel.clicked.connect(self.reject)
 
     def show_error(self, error: AppError) -> None:
-        """Say why the assistant can't be kept so."""
-        self._fault.setText(f"{error.title} {error.hint}")
+        """Show why the assistant can't be saved."""
+        self._error.setText(f"{error.title} {error.hint}")
         self._save.setEnabled(True)
 
     @property
     def assistant(self) -> Assistant:
-        """What is written."""
+        """The assistant as entered."""
         base_url, model = self._model.currentData()
         return replace(
             self._assistant,
@@ -184,25 +184,25 @@ class AssistantDialog(QDialog):
             model=model,
             collection_ids=self._collections.chosen,
             filters=self._filters.text(),
-            retrieval=self._retrieval.retrieval if self._is_own.isChecked() else None,
+            retrieval=self._retrieval.retrieval if self._has_retrieval.isChecked() else None,
             is_open=chosen(self._kinds) == _OPEN,
             uses_memory=self._memory.isChecked(),
         )
 
     @Slot()
     def _on_edited(self) -> None:
-        self._fault.setText("")
-        self._retrieval.setVisible(self._is_own.isChecked())
-        is_right = self._show_filters()
-        self._save.setEnabled(is_right and bool(self._name.text().strip()))
+        self._error.setText("")
+        self._retrieval.setVisible(self._has_retrieval.isChecked())
+        is_valid = self._show_filters()
+        self._save.setEnabled(is_valid and bool(self._name.text().strip()))
 
     def _show_filters(self) -> bool:
-        """Say what the filters mean, or what is wrong with them; returns whether they are right."""
+        """Show what the filters mean, or what is wrong with them; True if they are valid."""
         try:
-            said, tone = limits_in_words(parse_filters(self._filters.text())), "muted"
+            text, tone = limits_in_words(parse_filters(self._filters.text())), "muted"
         except AppError as error:
-            said, tone = f"{error.title} {error.hint}", "danger"
-        self._filters_note.setText(said or _FILTERS_NOTE)
+            text, tone = f"{error.title} {error.hint}", "danger"
+        self._filters_note.setText(text or _FILTERS_NOTE)
         self._filters_note.set_tone(tone)
         set_property(self._filters, "state", "wrong" if tone == "danger" else "")
         return tone == "muted"
@@ -216,10 +216,10 @@ class AssistantDialog(QDialog):
 def _model_field(
     assistant: Assistant, settings: Settings, offers: Mapping[str, Sequence[str]]
 ) -> QComboBox:
-    """The models of the endpoints; an assistant's own stays offered when it is gone."""
+    """A list of the endpoints' models, including the assistant's own if it no longer exists."""
     field = QComboBox()
     field.setMinimumContentsLength(20)
-    field.addItem(_AS_IN_CHAT, ("", ""))
+    field.addItem(_CHAT_MODEL, ("", ""))
     for endpoint in settings.endpoints:
         own = [endpoint.model] if endpoint.model else []
         if endpoint.base_url == assistant.base_url:
@@ -229,7 +229,7 @@ def _model_field(
     wanted = (assistant.base_url, assistant.model)
     known = [field.itemData(row) for row in range(field.count())]
     if assistant.has_model and wanted not in known:
-        field.addItem(one_line(f"{assistant.model} · no longer set up"), wanted)
+        field.addItem(one_line(f"{assistant.model} · not available"), wanted)
         known.append(wanted)
     field.setCurrentIndex(known.index(wanted) if assistant.has_model else 0)
     return field

@@ -1,4 +1,4 @@
-"""What an assistant is, in a few words. Pure; any thread."""
+"""A one-line summary of an assistant. Pure; any thread."""
 
 from collections.abc import Mapping
 
@@ -8,12 +8,14 @@ from desktop_rag.ui.foundation.wording import count_of, one_line
 
 
 def summary_of(assistant: Assistant, collections: Mapping[str, str]) -> str:
-    """Its model, documents and ways on one line; `collections` has the names by their ids."""
-    parts = [assistant.model if assistant.has_model else "The model of the chat"]
+    """The assistant's model, documents and options on one line; `collections` maps ids to names."""
+    parts = [assistant.model if assistant.has_model else "Same model as the chat"]
     names = [collections[i] for i in assistant.collection_ids if i in collections]
-    parts += names or ["all documents" if not assistant.collection_ids else "no collection is left"]
+    parts += names or [
+        "all documents" if not assistant.collection_ids else "its collections were removed"
+    ]
     if gone := len(assistant.collection_ids) - len(names):
-        parts += [f"{count_of(gone, 'collection')} gone"] if names else []
+        parts += [f"{count_of(gone, 'collection')} removed"] if names else []
     if limits := limits_in_words(parse_filters(assistant.filters)):
         parts.append(limits[0].lower() + limits[1:])
     if assistant.is_open:

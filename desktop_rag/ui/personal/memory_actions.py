@@ -1,7 +1,4 @@
-"""What is done with what the app remembers: looked at, forgotten, put back. Qt thread.
-
-The store is asked through the bridge.
-"""
+"""Shows, deletes and restores remembered answers through the bridge. Qt thread."""
 
 from typing import TYPE_CHECKING
 
@@ -11,7 +8,7 @@ from PySide6.QtWidgets import QWidget
 from desktop_rag.core.conversation import Message
 from desktop_rag.core.interaction import Interaction
 from desktop_rag.ui.foundation.bridge import Bridge
-from desktop_rag.ui.personal.examples_dialog import RememberedDialog
+from desktop_rag.ui.personal.past_answers_dialog import PastAnswersDialog
 
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
@@ -26,14 +23,14 @@ class MemoryActions(QObject):
         self._memory = chat.memory
         self._window = parent
 
-    def show_remembered(self, message: Message) -> None:
-        """Show which earlier answers were examples for this one."""
+    def show_past_answers(self, message: Message) -> None:
+        """Show the earlier answers that were examples for this one."""
         ids = [past.interaction_id for past in message.remembered]
 
         def open_dialog(known: list[Interaction]) -> None:
-            dialog = RememberedDialog(message.remembered, known, self._window)
-            dialog.forgotten.connect(self._forget)
-            dialog.put_back.connect(self._put_back)
+            dialog = PastAnswersDialog(message.remembered, known, self._window)
+            dialog.delete_requested.connect(self._forget)
+            dialog.restore_requested.connect(self._restore)
             dialog.finished.connect(dialog.deleteLater)
             dialog.open()
 
@@ -42,5 +39,5 @@ class MemoryActions(QObject):
     def _forget(self, interaction: Interaction) -> None:
         self._bridge.run(self, lambda: self._memory.forget(interaction.interaction_id))
 
-    def _put_back(self, interaction: Interaction) -> None:
+    def _restore(self, interaction: Interaction) -> None:
         self._bridge.run(self, lambda: self._memory.put_back(interaction))

@@ -1,7 +1,4 @@
-"""The prompts a person keeps: fetched for the question field, and managed. Qt thread.
-
-Their files are read and written through the bridge.
-"""
+"""Loads, saves and deletes the person's saved prompts through the bridge. Qt thread."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -11,7 +8,7 @@ from PySide6.QtWidgets import QWidget
 
 from desktop_rag.core.saved_prompts import SavedPrompt
 from desktop_rag.ui.composer.slash_prompts import SlashPrompts
-from desktop_rag.ui.documents.file_opening import FileOpener
+from desktop_rag.ui.documents.file_opener import FileOpener
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.personal.prompts_dialog import PromptsDialog
 
@@ -20,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class PromptActions(QObject):
-    """Opens the dialog over `parent`, and tells `slash` what there is."""
+    """Opens the prompts dialog over `parent`, and keeps `slash` up to date."""
 
     def __init__(self, bridge: Bridge, chat: "Chat", slash: SlashPrompts, parent: QWidget) -> None:
         super().__init__(parent)
@@ -29,21 +26,23 @@ class PromptActions(QObject):
         self._slash = slash
         self._window = parent
         self._opener = FileOpener(bridge, self)
-        slash.wanted.connect(self.refresh)
-        slash.managing_requested.connect(self.manage)
+        slash.prompts_requested.connect(self.refresh)
+        slash.manage_requested.connect(self.manage)
 
     @Slot()
     def refresh(self) -> None:
-        """Fetch what there is."""
+        """Load the prompts for the question field."""
         self._bridge.run(self, self._library.all, self._slash.show_prompts)
 
     @Slot()
     def manage(self) -> None:
-        """Open the dialog."""
+        """Open the prompts dialog."""
         dialog = PromptsDialog(self._window)
-        dialog.saved.connect(lambda prompt, former: self._save(dialog, prompt, former))
-        dialog.deleted.connect(lambda prompt: self._delete(dialog, prompt))
-        dialog.bring_back_requested.connect(lambda: self._change(dialog, self._bring_back))
+        dialog.save_requested.connect(lambda prompt, former: self._save(dialog, prompt, former))
+        dialog.delete_requested.connect(lambda prompt: self._delete(dialog, prompt))
+        dialog.restore_defaults_requested.connect(
+            lambda: self._change(dialog, self._restore_defaults)
+        )
         dialog.folder_requested.connect(lambda: self._opener.open(self._library.folder))
         dialog.finished.connect(dialog.deleteLater)
         dialog.open()
@@ -59,12 +58,12 @@ class PromptActions(QObject):
 
         self._change(dialog, delete)
 
-    def _bring_back(self) -> str:
+    def _restore_defaults(self) -> str:
         self._library.bring_back()
         return ""
 
     def _change(self, dialog: PromptsDialog, change: Callable[[], str]) -> None:
-        """Do it, then show what there is, the prompt chosen whose name `change` returns."""
+        """Run `change`, then show all prompts and select the one whose name it returns."""
 
         def work() -> tuple[list[SavedPrompt], str]:
             name = change()

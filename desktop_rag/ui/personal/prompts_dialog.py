@@ -1,4 +1,4 @@
-"""Where prompts are written, renamed and deleted. Qt thread; it only tells."""
+"""A dialog for writing, renaming and deleting saved prompts. Qt thread."""
 
 from collections.abc import Sequence
 
@@ -23,20 +23,22 @@ _WIDTH_PX = 760
 _HEIGHT_PX = 500
 _LIST_PX = 200
 _NOTE = (
-    "Write / in the question field to use one. What stands in {{double braces}} is filled in then."
-    " Each prompt is a Markdown file in a folder of its own, so that they can be copied and shared."
+    "Type / in the question field to use a prompt. You fill in {{placeholders}} when you use it."
+    " Each prompt is a Markdown file, so you can copy and share it."
 )
 
 
 class PromptsDialog(QDialog):
-    """`saved(SavedPrompt, former name)`, the name "" for a new one; `deleted(SavedPrompt)`.
+    """Edits one prompt at a time.
 
-    It stays as it is until it is told what there is now, or what went wrong.
+    `save_requested` carries a SavedPrompt and its previous name, "" for a new one;
+    `delete_requested` carries a SavedPrompt. The dialog is updated by `show_prompts` and
+    `show_error`.
     """
 
-    saved = Signal(object, str)
-    deleted = Signal(object)
-    bring_back_requested = Signal()
+    save_requested = Signal(object, str)
+    delete_requested = Signal(object)
+    restore_defaults_requested = Signal()
     folder_requested = Signal()
 
     def __init__(self, parent: QWidget) -> None:
@@ -44,7 +46,7 @@ class PromptsDialog(QDialog):
         self.setObjectName("promptsDialog")
         self.setWindowTitle("Prompts")
         self._prompts: Sequence[SavedPrompt] = ()
-        self._gone: SavedPrompt | None = None
+        self._deleted: SavedPrompt | None = None
         self._names = QListWidget()
         self._names.setAccessibleName("Prompts")
         self._names.setObjectName("promptNames")
@@ -55,7 +57,7 @@ class PromptsDialog(QDialog):
         self._text = QPlainTextEdit()
         self._text.setAccessibleName("Prompt")
         self._text.setTabChangesFocus(True)
-        self._told = PlainLabel(wrap=True)
+        self._status = PlainLabel(wrap=True)
         self._undo = TextButton("Undo", kind="quiet")
         self._new = TextButton("New prompt")
         self._delete = TextButton("Delete", kind="danger")
@@ -74,10 +76,10 @@ class PromptsDialog(QDialog):
         right.addWidget(self._name)
         right.addWidget(PlainLabel("Prompt"))
         right.addWidget(self._text, 1)
-        told = QHBoxLayout()
-        told.addWidget(self._told, 1)
-        told.addWidget(self._undo)
-        right.addLayout(told)
+        status = QHBoxLayout()
+        status.addWidget(self._status, 1)
+        status.addWidget(self._undo)
+        right.addLayout(status)
         both = QHBoxLayout()
         both.setSpacing(14)
         both.addLayout(left)
@@ -87,8 +89,8 @@ class PromptsDialog(QDialog):
         column.setSpacing(10)
         column.addLayout(both, 1)
         column.addWidget(note(_NOTE))
-        self._back = TextButton("Bring back the app's own", kind="quiet")
-        self._folder = TextButton("Open the folder", kind="quiet")
+        self._back = TextButton("Restore built-in prompts", kind="quiet")
+        self._folder = TextButton("Open folder", kind="quiet")
         self._close = TextButton("Close")
         buttons = QHBoxLayout()
         buttons.addWidget(self._back)
@@ -107,18 +109,18 @@ class PromptsDialog(QDialog):
         self._save.clicked.connect(self._on_save_clicked)
         self._delete.clicked.connect(self._on_delete_clicked)
         self._undo.clicked.connect(self._on_undo_clicked)
-        self._back.clicked.connect(self.bring_back_requested)
+        self._back.clicked.connect(self.restore_defaults_requested)
         self._folder.clicked.connect(self.folder_requested)
         self._close.clicked.connect(self.reject)
 
     @property
     def _chosen(self) -> SavedPrompt | None:
-        """None while a new one is written."""
+        """The selected prompt; None while writing a new one."""
         row = self._names.currentRow()
         return self._prompts[row] if row >= 0 else None
 
     def show_prompts(self, prompts: Sequence[SavedPrompt], name: str) -> None:
-        """What there is now; the one of this name is chosen, else the first."""
+        """Show these prompts and select the one with this name, else the first."""
         self._prompts = tuple(prompts)
         self._names.blockSignals(True)
         self._names.clear()
@@ -127,15 +129,15 @@ class PromptsDialog(QDialog):
         self._names.setCurrentRow(rows[0] if rows else min(0, len(prompts) - 1))
         self._names.blockSignals(False)
         self._on_row_changed()
-        self._tell_gone()
+        self._show_deleted()
 
     def show_error(self, error: AppError) -> None:
-        """Say what is wrong with what is to be saved."""
-        self._told.setText(f"{error.title} {error.hint}")
+        """Show why a prompt can't be saved."""
+        self._status.setText(f"{error.title} {error.hint}")
 
-    def _tell_gone(self) -> None:
-        self._told.setText(f"Deleted /{one_line(self._gone.name)}." if self._gone else "")
-        self._undo.setVisible(self._gone is not None)
+    def _show_deleted(self) -> None:
+        self._status.setText(f"Deleted /{one_line(self._deleted.name)}." if self._deleted else "")
+        self._undo.setVisible(self._deleted is not None)
 
     @Slot()
     def _on_row_changed(self) -> None:
@@ -158,17 +160,19 @@ class PromptsDialog(QDialog):
 
     @Slot()
     def _on_save_clicked(self) -> None:
-        former = self._chosen.name if self._chosen else ""
-        self._gone = None
-        self._tell_gone()
-        self.saved.emit(SavedPrompt(self._name.text(), self._text.toPlainText()), former)
+        previous_name = self._chosen.name if self._chosen else ""
+        self._deleted = None
+        self._show_deleted()
+        self.save_requested.emit(
+            SavedPrompt(self._name.text(), self._text.toPlainText()), previous_name
+        )
 
     @Slot()
     def _on_delete_clicked(self) -> None:
-        self._gone = self._chosen
-        self.deleted.emit(self._gone)
+        self._deleted = self._chosen
+        self.delete_requested.emit(self._deleted)
 
     @Slot()
     def _on_undo_clicked(self) -> None:
-        gone, self._gone = self._gone, None
-        self.saved.emit(gone, "")
+        deleted, self._deleted = self._deleted, None
+        self.save_requested.emit(deleted, "")

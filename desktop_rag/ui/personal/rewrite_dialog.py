@@ -1,4 +1,4 @@
-"""Lets a person write an answer anew. Qt thread; it only tells."""
+"""A dialog for rewriting an answer. Qt thread."""
 
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtGui import QKeySequence, QShortcut
@@ -10,31 +10,31 @@ from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 _WIDTH_PX = 640
 _HEIGHT_PX = 460
 _NOTE = (
-    "Kept as a file of your own, Markdown if you like. Later questions find it and cite it as your"
-    " answer. The answer in the chat stays as it was given."
+    "Saved as a Markdown file in your library. Answers to later questions can cite it as your own"
+    " answer. The answer in this chat does not change."
 )
 
 
 class RewriteDialog(QDialog):
-    """`submitted` carries the text; `deleted` says that the person's answer is to be forgotten."""
+    """`submitted` carries the text; `delete_requested` asks to delete the saved version."""
 
     submitted = Signal(str)
-    deleted = Signal()
+    delete_requested = Signal()
 
     def __init__(self, text: str, parent: QWidget, *, is_rewritten: bool) -> None:
         super().__init__(parent)
         self.setObjectName("rewriteDialog")
-        self.setWindowTitle("Rewrite the answer")
+        self.setWindowTitle("Rewrite answer")
         self._text = QPlainTextEdit(text)
         self._text.setAccessibleName("Your answer")
         self._text.setTabChangesFocus(True)
-        self._submit = TextButton("Submit", kind="primary")
+        self._save = TextButton("Save", kind="primary")
         self._cancel = TextButton("Cancel")
         self._delete = TextButton("Delete", kind="danger")
         self._build()
         self._delete.setVisible(is_rewritten)
         self._text.textChanged.connect(self._on_text_changed)
-        self._submit.clicked.connect(self._on_submitted)
+        self._save.clicked.connect(self._on_submitted)
         self._cancel.clicked.connect(self.reject)
         self._delete.clicked.connect(self._on_deleted)
         QShortcut(QKeySequence("Ctrl+Return"), self).activated.connect(self._on_submitted)
@@ -51,13 +51,13 @@ class RewriteDialog(QDialog):
         buttons.addWidget(self._delete)
         buttons.addStretch(1)
         buttons.addWidget(self._cancel)
-        buttons.addWidget(self._submit)
+        buttons.addWidget(self._save)
         column.addLayout(buttons)
         self.resize(_WIDTH_PX, _HEIGHT_PX)
 
     @Slot()
     def _on_text_changed(self) -> None:
-        self._submit.setEnabled(bool(self._text.toPlainText().strip()))
+        self._save.setEnabled(bool(self._text.toPlainText().strip()))
 
     @Slot()
     def _on_submitted(self) -> None:
@@ -67,5 +67,5 @@ class RewriteDialog(QDialog):
 
     @Slot()
     def _on_deleted(self) -> None:
-        self.deleted.emit()
+        self.delete_requested.emit()
         self.accept()

@@ -1,4 +1,4 @@
-"""What is done about an answer once it stands, as settings. Qt thread."""
+"""Settings for checks, suggestions and memory around an answer. Qt thread."""
 
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QCheckBox, QWidget
@@ -7,59 +7,63 @@ from desktop_rag.core.settings import FEW_FILES, AnswerSettings
 from desktop_rag.ui.settings.settings_fields import SettingsSection, note, show_checked
 
 _CHECK_NOTE = (
-    "Each sentence gets a badge. Done on this computer by comparing words and numbers: a hint,"
-    " not a proof."
+    "Each sentence gets a badge. The check runs on this computer and compares words and numbers: it"
+    " is a hint, not a proof."
 )
-_MODEL_NOTE = "Slower, and one more request for each sentence."
-_HIDE_NOTE = "An answer of which no sentence is supported is shown on request only."
-_QUESTION_NOTE = "Takes one short request after an answer; without a model, headings are offered."
-_FEW_NOTE = f"Up to {FEW_FILES} files; each that may hold something takes a request to the model."
+_MODEL_NOTE = "More thorough, but slower: one extra request per sentence."
+_HIDE_NOTE = (
+    "Hides an answer if your documents support none of its sentences. You can still show it."
+)
+_QUESTION_NOTE = (
+    "Takes one short request after each answer. Without a model, headings are suggested."
+)
+_FEW_NOTE = f"Up to {FEW_FILES} files. Each relevant file takes one request to the model."
 _MEMORY_NOTE = (
-    "Your model sees up to three earlier answers to questions like yours, the liked ones first, for"
-    " the form you like. Off, nothing more is remembered either."
+    "Shows the model up to three earlier answers to similar questions, best rated first, so that it"
+    " matches the style you like. When off, new answers are not remembered."
 )
 
 
 class AnswersForm(SettingsSection):
-    """`changed` carries the AnswerSettings as they are now."""
+    """Edits AnswerSettings; `changed` carries the new value."""
 
     changed = Signal(object)
 
     def __init__(self, memory: QWidget, parent: QWidget | None = None) -> None:
-        """`memory` tells how much is remembered."""
+        """`memory` is a widget shown below the memory setting."""
         super().__init__("Answers", parent=parent)
-        self._checks = QCheckBox("Compare each sentence with the sources")
-        self._checks_with_model = QCheckBox("Have the model compare too")
-        self._hides = QCheckBox("Hide what nothing supports")
-        self._suggests = QCheckBox("Suggest what to ask next")
-        self._asks_few = QCheckBox("Ask each file when nothing is found among all")
+        self._checks = QCheckBox("Check each sentence against the sources")
+        self._checks_with_model = QCheckBox("Also check with the model")
+        self._hides = QCheckBox("Hide unsupported answers")
+        self._suggests = QCheckBox("Suggest follow-up questions")
+        self._asks_few = QCheckBox("Ask file by file when nothing is found")
         self._remembers = QCheckBox("Learn from earlier answers")
-        for label, box, words in (
+        for label, box, explanation in (
             ("Checks", self._checks, _CHECK_NOTE),
             ("", self._checks_with_model, _MODEL_NOTE),
             ("", self._hides, _HIDE_NOTE),
-            ("Questions", self._suggests, _QUESTION_NOTE),
+            ("Suggestions", self._suggests, _QUESTION_NOTE),
             ("Nothing found", self._asks_few, _FEW_NOTE),
             ("Memory", self._remembers, _MEMORY_NOTE),
         ):
             self.add_row(label, box)
-            self.add_note(note(words))
+            self.add_note(note(explanation))
             box.toggled.connect(self._on_toggled)
         self.add_row("", memory)
 
     def show_answers(self, answers: AnswerSettings) -> None:
-        """Show settings; nothing is told."""
+        """Show these settings without emitting `changed`."""
         show_checked(self._checks, answers.checks_claims)
         show_checked(self._checks_with_model, answers.checks_with_model)
         show_checked(self._hides, answers.hides_unsupported)
         show_checked(self._suggests, answers.suggests_questions)
         show_checked(self._asks_few, answers.asks_few_files)
         show_checked(self._remembers, answers.uses_memory)
-        self._show_what_counts()
+        self._update_enabled()
 
     @Slot()
     def _on_toggled(self) -> None:
-        self._show_what_counts()
+        self._update_enabled()
         self.changed.emit(
             AnswerSettings(
                 checks_claims=self._checks.isChecked(),
@@ -71,7 +75,7 @@ class AnswersForm(SettingsSection):
             )
         )
 
-    def _show_what_counts(self) -> None:
-        """Without checks there is nothing to have compared or to hide."""
+    def _update_enabled(self) -> None:
+        """Enable the options that depend on checks only while checks are on."""
         for box in (self._checks_with_model, self._hides):
             box.setEnabled(self._checks.isChecked())

@@ -1,4 +1,4 @@
-"""Which endpoint is shown in the settings, and which one answers. Qt thread."""
+"""The list of endpoints in the settings, to select, use, add and remove one. Qt thread."""
 
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QVBoxLayout, QWidget
@@ -11,9 +11,9 @@ _NEW = "New endpoint"
 
 
 class EndpointChoice(QWidget):
-    """The known endpoints in one field, with what can be done about the one that is shown.
+    """A list of endpoints with buttons for the selected one.
 
-    `shown` and `used` carry an address; "" is shown for a new one.
+    All signals carry an address; `shown` carries "" for a new endpoint.
     """
 
     shown = Signal(str)
@@ -26,9 +26,9 @@ class EndpointChoice(QWidget):
         self.list.setAccessibleName("Endpoint")
         self.list.setMinimumContentsLength(16)
         self._use = TextButton("Use for answers")
-        self._add = TextButton("Add another")
+        self._add = TextButton("Add endpoint")
         self._remove = TextButton("Remove", kind="quiet")
-        self._remove.setAccessibleDescription("Forget this endpoint; its key stays in the keyring")
+        self._remove.setAccessibleDescription("Remove this endpoint; its key stays in the keyring")
         row = QHBoxLayout()
         row.setSpacing(8)
         for button in (self._use, self._add, self._remove):
@@ -46,17 +46,17 @@ class EndpointChoice(QWidget):
 
     @property
     def buttons(self) -> list[QWidget]:
-        """In the order of the row, after the list."""
+        """The buttons in Tab order, after the list."""
         return [self._use, self._add, self._remove]
 
     def show_endpoints(self, settings: Settings, shown: str) -> None:
-        """List the endpoints, with the one at this address chosen; "" for a new one."""
+        """List the endpoints and select the one at this address; "" for a new one."""
         used = settings.endpoint.base_url
         self.list.blockSignals(True)
         self.list.clear()
         for endpoint in settings.endpoints:
-            answers = " · answers" if endpoint.base_url == used else ""
-            self.list.addItem(one_line(f"{endpoint.label}{answers}"), endpoint.base_url)
+            in_use = " · in use" if endpoint.base_url == used else ""
+            self.list.addItem(one_line(f"{endpoint.label}{in_use}"), endpoint.base_url)
         if not shown:
             self.list.addItem(_NEW, "")
         self.list.setCurrentIndex(self.list.findData(shown))

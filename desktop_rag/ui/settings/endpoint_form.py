@@ -1,7 +1,7 @@
-"""The endpoint's section of the settings: address, model, key, limits, and trying it out.
+"""The endpoint section of the settings: address, model, key, limits and test. Qt thread.
 
-Qt thread; keyring and network are reached through the bridge. The key passes through: it is in no
-setting, no log and no repr.
+Keyring and network are reached through the bridge. The key is never part of a setting, a log or a
+repr.
 """
 
 from collections.abc import Sequence
@@ -37,31 +37,31 @@ if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
 
 _INTRO = (
-    "Any server that speaks OpenAI's protocol, on this computer or elsewhere. Without one, answers "
-    "are excerpts: the best sentences of your documents, word for word. With one, only the prompt "
-    "is sent to it: your question, the conversation so far and the passages found for it. Once, it "
-    "is also measured with common words."
+    "Any server with an OpenAI-compatible API, on this computer or elsewhere. Without one, answers "
+    "are excerpts from your documents. With one, only the prompt is sent to it: your question, the "
+    "conversation so far and the passages found for it. Each new model is also tested once with "
+    "sample text."
 )
-_TAKEN = "Another endpoint has this address already: choose it above."
-_LONGEST_NAME = 40
-_NOBODY = EndpointReport(
-    "No server was found on this computer.",
-    f"Asked for were {', '.join(USUAL)}, where they usually listen. Start one and look again, or"
+_DUPLICATE = "Another endpoint already has this address. Select it above."
+_MAX_NAME = 40
+_NO_SERVER_FOUND = EndpointReport(
+    "No model server was found on this computer.",
+    f"The default ports of {', '.join(USUAL)} were checked. Start a server and search again, or"
     " enter its address.",
     is_ok=False,
 )
 
 
-def where_it_goes(base_url: str) -> str:
-    """Who reads the prompt at a normalised address, in one sentence."""
+def privacy_note(base_url: str) -> str:
+    """A sentence on who receives the prompt at a normalised address."""
     if is_this_computer(base_url):
-        return "This is your own computer: nothing leaves it."
-    what = f"Your question and the passages found for it are sent to {host_of(base_url)}"
-    return f"{what}." if base_url.startswith("https:") else f"{what}, and not encrypted."
+        return "This is your own computer. Nothing leaves it."
+    sent = f"Your question and the passages found for it are sent to {host_of(base_url)}"
+    return f"{sent}." if base_url.startswith("https:") else f"{sent} without encryption."
 
 
-class ReportLine(Card):
-    """What trying the endpoint out found."""
+class ReportCard(Card):
+    """The result of testing the endpoint."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent, kind="notice")
@@ -76,11 +76,11 @@ class ReportLine(Card):
         self.hide()
 
     def show_report(self, report: EndpointReport) -> None:
-        """Title, which tells the time it took, and hint, as a success or a failure."""
+        """Show the report's title and hint, as a success or a failure."""
         tone = "success" if report.is_ok else "danger"
         set_property(self, "tone", tone)
         for label in (self._title, self._hint):
-            # The style sheet asks about the card; a label is only looked at for its own property.
+            # The style sheet selects labels by their own property, not by that of the card.
             set_property(label, "on", tone)
         self._title.setText(report.title)
         self._hint.setText(report.hint)
@@ -90,7 +90,7 @@ class ReportLine(Card):
 
 
 class EndpointForm(SettingsSection):
-    """Edits the endpoint. `changed` carries an EndpointSettings that is valid in itself."""
+    """Edits one endpoint; `changed` carries a valid EndpointSettings."""
 
     changed = Signal(object)
 
@@ -115,19 +115,19 @@ class EndpointForm(SettingsSection):
     def show_endpoint(
         self, endpoint: EndpointSettings, *, taken: frozenset[str] = frozenset()
     ) -> None:
-        """Show other settings than before, without telling that they changed.
+        """Show these settings without emitting `changed`.
 
-        `taken` are the addresses of other endpoints.
+        `taken` are the addresses of the other endpoints.
         """
-        is_elsewhere = endpoint.base_url != self._endpoint.base_url
+        is_other_address = endpoint.base_url != self._endpoint.base_url
         self._endpoint, self._taken = endpoint, taken
         self._address.setText(endpoint.base_url)
-        if is_elsewhere:
+        if is_other_address:
             self._stop_test()
             self._model.clear()
             self._report.hide()
         self._name.setText(endpoint.name)
-        self._name.setPlaceholderText(endpoint.label or "What you call it")
+        self._name.setPlaceholderText(endpoint.label or "Any name you like")
         self._model.setEditText(endpoint.model)
         show_number(self._context, endpoint.context_tokens)
         show_number(self._timeout, round(endpoint.timeout_s))
@@ -137,12 +137,12 @@ class EndpointForm(SettingsSection):
         self._findings.show_endpoint(endpoint)
 
     def show_choice(self, *, is_visible: bool) -> None:
-        """Show the row of endpoints, or not while there is none."""
+        """Show the list of endpoints, or hide it while there is none."""
         for widget in (self._choice_label, self.choice, self._name_label, self._name):
             widget.setVisible(is_visible)
 
     def on_examination_changed(self, event: ExaminationChanged) -> None:
-        """Show what is being found out about the model, or was."""
+        """Show the progress or the result of measuring the model."""
         self._findings.on_examination_changed(event)
 
     # --- building --------------------------------------------------------------------------------
@@ -150,7 +150,7 @@ class EndpointForm(SettingsSection):
     def _build(self, guard: WheelGuard) -> None:
         self.choice = EndpointChoice(self)
         self._name = QLineEdit(self)
-        self._name.setMaxLength(_LONGEST_NAME)
+        self._name.setMaxLength(_MAX_NAME)
         self._address = QLineEdit(self)
         self._address.setPlaceholderText(
             "http://localhost:11434/v1   or   https://api.example.com/v1"
@@ -161,17 +161,17 @@ class EndpointForm(SettingsSection):
         self._model.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
         self._model.setMinimumContentsLength(20)
         self._model_name = QLineEdit()
-        self._model_name.setPlaceholderText("Test fills this list, or enter a name")
+        self._model_name.setPlaceholderText("Press Test to list models, or enter a name")
         self._model.setLineEdit(self._model_name)
         self._key = KeyField(self._bridge, self._chat, self)
         self._findings = ModelFindings(self._bridge, self._chat, lambda: self._key.typed, self)
         self._context = whole_number(0, 2_000_000, 1024, " tokens")
-        self._context.setSpecialValueText("As measured")
+        self._context.setSpecialValueText("Automatic")
         self._timeout = whole_number(1, 3600, 5, " seconds")
         for field in (self._model, self._context, self._timeout, self.choice.list):
             guard.guard(field)
         self._test = TextButton("Test", kind="primary")
-        self._report = ReportLine(self)
+        self._report = ReportCard(self)
         self._servers = LocalServerList(self._bridge, self._chat, self)
         self._choice_label = self.add_row("Endpoint", self.choice, is_wide=True)
         self._name_label = self.add_row("Name", self._name, is_wide=True)
@@ -180,19 +180,21 @@ class EndpointForm(SettingsSection):
         self.add_note(self._address_note)
         self.add_row("Model", self._model, self._test, is_wide=True)
         self.add_note(self._report)
-        self.add_row("Examination", self._findings, is_wide=True)
-        self.add_row("Key", *self._key.fields, is_wide=True)
+        self.add_row("Capabilities", self._findings, is_wide=True)
+        self.add_row("API key", *self._key.fields, is_wide=True)
         self.add_note(self._key)
         self.add_row("Context size", self._context)
-        self.add_row("Give up after", self._timeout)
-        self.add_note(note("Without a sign of life. Big models on small computers need longer."))
+        self.add_row("Timeout", self._timeout)
+        self.add_note(
+            note("The longest wait for a response. Large models on small computers need more.")
+        )
         self._limits = EndpointLimits(self._bridge, self._chat, self)
         self._limits.guard(guard)
         self._order_stops()
 
     def _order_stops(self) -> None:
-        tries = (self._test, self._findings.button)
-        fields = (self._address, self._model, *tries, *self._key.fields)
+        tests = (self._test, self._findings.button)
+        fields = (self._address, self._model, *tests, *self._key.fields)
         chosen = (self.choice.list, *self.choice.buttons, self._name)
         numbers = (self._context, self._timeout, *self._limits.fields)
         stops = [*chosen, *self._servers.buttons, *fields, *numbers]
@@ -201,7 +203,7 @@ class EndpointForm(SettingsSection):
 
     def _connect(self) -> None:
         self._servers.chosen.connect(self._on_server_chosen)
-        self._servers.looked.connect(self._on_looked)
+        self._servers.searched.connect(self._on_servers_searched)
         self._name.editingFinished.connect(self._on_field_edited)
         self._address.editingFinished.connect(self._on_address_edited)
         self._model_name.editingFinished.connect(self._on_field_edited)
@@ -220,9 +222,9 @@ class EndpointForm(SettingsSection):
         self._on_test_clicked()
 
     @Slot(object)
-    def _on_looked(self, found: Sequence[LocalServer]) -> None:
+    def _on_servers_searched(self, found: Sequence[LocalServer]) -> None:
         if not found:
-            self._report.show_report(_NOBODY)
+            self._report.show_report(_NO_SERVER_FOUND)
         elif len(found) == 1 and not self._endpoint.base_url:
             self._on_server_chosen(found[0].base_url)
 
@@ -232,21 +234,21 @@ class EndpointForm(SettingsSection):
         try:
             base_url = normalise_base_url(typed) if typed else ""
         except AppError as error:
-            self._refuse_address(f"{error.title} {error.hint}")
+            self._reject_address(f"{error.title} {error.hint}")
             return
         if base_url in self._taken:
-            self._refuse_address(_TAKEN)
+            self._reject_address(_DUPLICATE)
             return
-        self._tell(replace(self._endpoint, base_url=base_url))
+        self._apply(replace(self._endpoint, base_url=base_url))
 
-    def _refuse_address(self, why: str) -> None:
+    def _reject_address(self, reason: str) -> None:
         set_property(self._address, "state", "wrong")
         self._address_note.set_tone("danger")
-        self._address_note.setText(why)
+        self._address_note.setText(reason)
 
     @Slot()
     def _on_field_edited(self) -> None:
-        self._tell(
+        self._apply(
             replace(
                 self._limits.limited(self._endpoint),
                 name=self._name.text().strip(),
@@ -256,15 +258,15 @@ class EndpointForm(SettingsSection):
             )
         )
 
-    def _tell(self, endpoint: EndpointSettings) -> None:
-        is_other = endpoint != self._endpoint
+    def _apply(self, endpoint: EndpointSettings) -> None:
+        is_changed = endpoint != self._endpoint
         if endpoint.base_url != self._endpoint.base_url:
             self._stop_test()
-        if is_other or endpoint.base_url != self._address.text():
+        if is_changed or endpoint.base_url != self._address.text():
             self.show_endpoint(endpoint, taken=self._taken)
         else:
             self._show_address_note()
-        if is_other:
+        if is_changed:
             self.changed.emit(endpoint)
 
     def _show_address_note(self) -> None:
@@ -272,10 +274,10 @@ class EndpointForm(SettingsSection):
         self._address_note.set_tone("muted")
         base_url = self._endpoint.base_url
         self._address_note.setText(
-            where_it_goes(base_url) if base_url else "No address: answers are excerpts."
+            privacy_note(base_url) if base_url else "Without an address, answers are excerpts."
         )
 
-    # --- trying it out ---------------------------------------------------------------------------
+    # --- test ------------------------------------------------------------------------------------
 
     @Slot()
     def _on_test_clicked(self) -> None:

@@ -1,4 +1,4 @@
-"""The fields for what an endpoint may be asked in a minute and may cost in a day. Qt thread."""
+"""The fields for an endpoint's rate limits, prices and daily budget. Qt thread."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -22,15 +22,15 @@ from desktop_rag.ui.widgets.controls import TextButton
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
 
-_NONE = "no limit"
+_NO_LIMIT = "No limit"
 _NOTE = (
-    "A question waits up to 20 seconds for its turn; beyond that it says why. Prices are those of a"
-    " million tokens, as your provider lists them, in any currency."
+    "At a rate limit, a question waits up to 20 seconds before it fails with an explanation. Prices"
+    " are per million tokens, as listed by your provider, in any currency."
 )
 
 
 class EndpointLimits(QWidget):
-    """Adds its rows to a section; they are hidden until there is a limit, or one is wanted."""
+    """Adds its rows to a section, hidden until a limit is set or the button is pressed."""
 
     changed = Signal()
 
@@ -40,34 +40,34 @@ class EndpointLimits(QWidget):
         self._chat = chat
         self._base_url = ""
         self._job: Job | None = None
-        self._requests = whole_number(0, 100_000, 1, " requests a minute")
-        self._tokens = whole_number(0, 100_000_000, 1000, " tokens a minute")
-        self._price_in = amount("in: ", 100_000.0)
-        self._price_out = amount("out: ", 100_000.0)
+        self._requests = whole_number(0, 100_000, 1, " requests per minute")
+        self._tokens = whole_number(0, 100_000_000, 1000, " tokens per minute")
+        self._price_in = amount("Input: ", 100_000.0)
+        self._price_out = amount("Output: ", 100_000.0)
         self._spend = amount("", 1_000_000.0)
         self._spent = note()
         named = {
-            "Requests a minute": self._requests,
-            "Tokens a minute": self._tokens,
-            "Price of a million tokens in": self._price_in,
-            "Price of a million tokens out": self._price_out,
-            "Spend a day": self._spend,
+            "Requests per minute": self._requests,
+            "Tokens per minute": self._tokens,
+            "Price per million input tokens": self._price_in,
+            "Price per million output tokens": self._price_out,
+            "Daily budget": self._spend,
         }
         for name, field in named.items():
             field.setAccessibleName(name)
             field.valueChanged.connect(self.changed)
-        self._requests.setSpecialValueText(f"requests: {_NONE}")
-        self._tokens.setSpecialValueText(f"tokens: {_NONE}")
-        self._spend.setSpecialValueText(_NONE)
+        self._requests.setSpecialValueText("No request limit")
+        self._tokens.setSpecialValueText("No token limit")
+        self._spend.setSpecialValueText(_NO_LIMIT)
         self._open = TextButton("Set limits and prices", kind="quiet")
         self._open.clicked.connect(self._on_open_clicked)
         self._closed = [section.add_row("Limits", self._open), self._open]
         explained = note(_NOTE)
         self._opened: list[QWidget] = [
-            section.add_row("At most", self._requests),
-            section.add_row("and", self._tokens),
-            section.add_row("Price per million", self._price_in, self._price_out),
-            section.add_row("Spend a day", self._spend, self._spent),
+            section.add_row("Rate limit", self._requests),
+            section.add_row("", self._tokens),
+            section.add_row("Price per million tokens", self._price_in, self._price_out),
+            section.add_row("Daily budget", self._spend, self._spent),
             *named.values(), explained, self._spent,
         ]  # fmt: skip
         section.add_note(explained)
@@ -75,30 +75,30 @@ class EndpointLimits(QWidget):
 
     @property
     def fields(self) -> Sequence[QWidget]:
-        """In the order of the rows."""
+        """The fields in Tab order."""
         prices = (self._price_in, self._price_out, self._spend)
         return (self._open, self._requests, self._tokens, *prices)
 
     def guard(self, guard: WheelGuard) -> None:
-        """Have the wheel turn only the field that has the focus."""
+        """Let the mouse wheel change only the focused field."""
         for field in self.fields[1:]:
             guard.guard(field)
 
     def show_endpoint(self, endpoint: EndpointSettings) -> None:
-        """Show what is set for this endpoint; nothing is told."""
-        is_elsewhere = endpoint.base_url != self._base_url
+        """Show the limits of this endpoint without emitting `changed`."""
+        is_other_address = endpoint.base_url != self._base_url
         self._base_url = endpoint.base_url
         show_number(self._requests, endpoint.requests_per_minute)
         show_number(self._tokens, endpoint.tokens_per_minute)
         show_number(self._price_in, endpoint.price_in)
         show_number(self._price_out, endpoint.price_out)
         show_number(self._spend, endpoint.spend_per_day)
-        if is_elsewhere:
+        if is_other_address:
             self._show_rows(self.limited(EndpointSettings()) != EndpointSettings())
             self._look_up_spending()
 
     def limited(self, endpoint: EndpointSettings) -> EndpointSettings:
-        """The endpoint with what is entered here."""
+        """The endpoint with the limits entered here."""
         return replace(
             endpoint,
             requests_per_minute=self._requests.value(),
@@ -118,7 +118,7 @@ class EndpointLimits(QWidget):
             )
 
     def _show_spent(self, spent: float) -> None:
-        self._spent.setText(f"Today so far: {spent:,.2f}")
+        self._spent.setText(f"Spent today: {spent:,.2f}")
 
     @Slot()
     def _on_open_clicked(self) -> None:

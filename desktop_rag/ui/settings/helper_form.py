@@ -1,4 +1,4 @@
-"""The section of the settings for the model of the small jobs. Qt thread."""
+"""The settings section for the helper model. Qt thread."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -15,48 +15,48 @@ if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
 
 _INTRO = (
-    "Beside an answer there are small jobs: a question that leans on the ones before is written"
-    " out, further questions are proposed. A small, fast model does them as well as a large one."
+    "The helper model does small background tasks: it completes follow-up questions before the"
+    " search, and suggests what to ask next. A small, fast model is enough."
 )
-_SAME = "The model that answers"
+_SAME = "Same as for answers"
 
 
 class HelperForm(SettingsSection):
-    """Names one of the endpoints and a model of it. `changed` carries HelperSettings."""
+    """Chooses an endpoint and one of its models; `changed` carries HelperSettings."""
 
     changed = Signal(object)
 
     def __init__(
         self, bridge: Bridge, chat: "Chat", guard: WheelGuard, parent: QWidget | None = None
     ) -> None:
-        super().__init__("Small jobs", _INTRO, parent)
+        super().__init__("Helper model", _INTRO, parent)
         self._bridge = bridge
         self._chat = chat
         self._helper = HelperSettings()
         self._job: Job | None = None
         self._endpoints = QComboBox(self)
-        self._endpoints.setAccessibleName("Done by")
+        self._endpoints.setAccessibleName("Helper endpoint")
         self._model = QComboBox(self)
         self._name = QLineEdit()
-        self._name.setPlaceholderText("Name a model of this endpoint")
+        self._name.setPlaceholderText("Choose or enter a model")
         self._model.setLineEdit(self._name)
         self._model.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
         self._model.setMinimumContentsLength(20)
-        self._model.setAccessibleName("Model for small jobs")
+        self._model.setAccessibleName("Helper model")
         self._note = note()
         for field in (self._endpoints, self._model):
             guard.guard(field)
-        self.add_row("Done by", self._endpoints, is_wide=True)
-        self._model_label = self.add_row("Its model", self._model, is_wide=True)
+        self.add_row("Endpoint", self._endpoints, is_wide=True)
+        self._model_label = self.add_row("Model", self._model, is_wide=True)
         self.add_note(self._note)
         self._endpoints.activated.connect(self._on_endpoint_chosen)
         self._model.activated.connect(self._on_model_edited)
         self._name.editingFinished.connect(self._on_model_edited)
 
     def show_settings(self, settings: Settings) -> None:
-        """Show which model is chosen among the endpoints there are."""
+        """Show the endpoints and the chosen helper model."""
         helper = settings.helper
-        is_elsewhere = helper.base_url != self._helper.base_url
+        is_other_address = helper.base_url != self._helper.base_url
         self._helper = helper
         self._endpoints.blockSignals(True)
         self._endpoints.clear()
@@ -65,26 +65,26 @@ class HelperForm(SettingsSection):
             self._endpoints.addItem(one_line(endpoint.label), endpoint.base_url)
         self._endpoints.setCurrentIndex(max(0, self._endpoints.findData(helper.base_url)))
         self._endpoints.blockSignals(False)
-        if is_elsewhere:
+        if is_other_address:
             self._list_models()
         for widget in (self._model_label, self._model):
             widget.setVisible(bool(helper.base_url))
         self._model.setEditText(helper.model)
-        unnamed = "No model is named yet: the one that answers does it." if helper.base_url else ""
-        self._note.setText("" if helper.model else unnamed)
+        missing = "No model chosen yet. The model for answers is used." if helper.base_url else ""
+        self._note.setText("" if helper.model else missing)
         self._note.setVisible(bool(self._note.text()))
 
     @Slot()
     def _on_endpoint_chosen(self) -> None:
         base_url = self._endpoints.currentData()
         if base_url != self._helper.base_url:
-            self._tell(HelperSettings(base_url))
+            self._apply(HelperSettings(base_url))
 
     @Slot()
     def _on_model_edited(self) -> None:
-        self._tell(HelperSettings(self._helper.base_url, self._model.currentText().strip()))
+        self._apply(HelperSettings(self._helper.base_url, self._model.currentText().strip()))
 
-    def _tell(self, helper: HelperSettings) -> None:
+    def _apply(self, helper: HelperSettings) -> None:
         if helper != self._helper:
             self.changed.emit(helper)
 

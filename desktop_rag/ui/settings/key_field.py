@@ -1,7 +1,7 @@
-"""The field for an endpoint's key, and the plain word where the key is kept.
+"""The field for an endpoint's API key, with a note on where it is stored. Qt thread.
 
-Qt thread; the keyring is reached through the bridge. What is typed leaves the field only into the
-key store: no setting, log or repr has it.
+The keyring is reached through the bridge. A typed key goes only to the key store: it is never part
+of a setting, a log or a repr.
 """
 
 from collections.abc import Sequence
@@ -17,17 +17,17 @@ from desktop_rag.ui.widgets.controls import TextButton
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
 
-_NO_ADDRESS = "Enter the address first: a key belongs to one."
-_NO_KEY = "No key is kept for this address. Servers on your own computer usually need none."
-_HAS_KEY = "A key is kept for this address."
-_STORED = "Stored in the keyring of this computer."
-_FOR_SESSION = "Kept for this session only: this computer offers no keyring that can be used."
+_NO_ADDRESS = "Enter the address first. Each address has its own key."
+_NO_KEY = "No key is saved for this address. Servers on your own computer usually need none."
+_HAS_KEY = "A key is saved for this address."
+_STORED = "Saved in this computer's keyring."
+_FOR_SESSION = "Saved until you close the app, because no keyring is available on this computer."
 
 
 class KeyField(QWidget):
-    """Saves the key of one address when it is entered, and forgets it on demand.
+    """Saves the key of an address when it is entered, and removes it on request.
 
-    The widget itself is the sentence below; the field and its button are `fields`, for the row.
+    The widget itself is the note below the row; `fields` are the line edit and button in the row.
     """
 
     def __init__(self, bridge: Bridge, chat: "Chat", parent: QWidget | None = None) -> None:
@@ -38,7 +38,7 @@ class KeyField(QWidget):
         self._job: Job | None = None
         self._edit = QLineEdit()
         self._edit.setEchoMode(QLineEdit.EchoMode.Password)
-        self._clear = TextButton("Clear key")
+        self._clear = TextButton("Remove key")
         self._note = note()
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
@@ -48,23 +48,23 @@ class KeyField(QWidget):
 
     @property
     def fields(self) -> Sequence[QWidget]:
-        """What stands in the row: the field, then the button that clears the kept key."""
+        """The line edit and the button that removes the saved key."""
         return (self._edit, self._clear)
 
     @property
     def typed(self) -> str:
-        """What is entered and not yet saved."""
+        """The key as typed, before it is saved."""
         return self._edit.text().strip()
 
     def set_address(self, base_url: str) -> None:
-        """Show whether there is a key for this address; empty for none."""
+        """Show the state of the key for this address; "" for no address."""
         if base_url == self._base_url:
             return
         self._base_url = base_url
         self._empty()
         self._edit.setEnabled(bool(base_url))
         self._show(False, "" if base_url else _NO_ADDRESS)
-        self._mute_job()
+        self._ignore_job()
         if base_url:
             self._job = self._bridge.run(
                 self, lambda: self._chat.models.has_key(base_url), self._on_looked_up
@@ -76,11 +76,11 @@ class KeyField(QWidget):
     @Slot()
     def _on_edited(self) -> None:
         base_url, key = self._base_url, self.typed
-        # Read-only while it is being saved: leaving the field comes right after Return.
+        # Read-only while saving, because Return is followed by a loss of focus.
         if not base_url or not key or self._edit.isReadOnly():
             return
         self._edit.setReadOnly(True)
-        self._mute_job()
+        self._ignore_job()
         self._job = self._bridge.run(
             self, lambda: self._chat.models.save_key(base_url, key), self._on_saved
         )
@@ -93,7 +93,7 @@ class KeyField(QWidget):
     def _on_clear_clicked(self) -> None:
         base_url = self._base_url
         if base_url:
-            self._mute_job()
+            self._ignore_job()
             self._job = self._bridge.run(
                 self, lambda: self._chat.models.save_key(base_url, ""), self._on_cleared
             )
@@ -101,8 +101,8 @@ class KeyField(QWidget):
     def _on_cleared(self, _was_saved: bool) -> None:
         self._show(False, "The key was removed.")
 
-    def _mute_job(self) -> None:
-        """No longer hear from an earlier call; what it does is done all the same."""
+    def _ignore_job(self) -> None:
+        """Ignore the result of an earlier call, which still completes."""
         if self._job:
             self._job.cancel()
 
@@ -110,8 +110,8 @@ class KeyField(QWidget):
         self._edit.clear()
         self._edit.setReadOnly(False)
 
-    def _show(self, has_key: bool, words: str) -> None:
-        # Leaves alone what is being typed meanwhile.
-        self._edit.setPlaceholderText("Enter another key" if has_key else "Enter a key")
+    def _show(self, has_key: bool, text: str) -> None:
+        # Text typed in the meantime is kept.
+        self._edit.setPlaceholderText("Enter a new key" if has_key else "Enter a key")
         self._clear.setEnabled(has_key)
-        self._note.setText(words)
+        self._note.setText(text)

@@ -1,4 +1,4 @@
-"""The model servers on this computer, each one click away. Qt thread; they are asked elsewhere."""
+"""Buttons for the model servers on this computer. Qt thread; the bridge contacts the servers."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -13,41 +13,44 @@ from desktop_rag.ui.widgets.controls import TextButton
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
 
-# So many have room in a row before it is known which of them run.
-_SHOWN = 3
+# The number of buttons that fit in a row before a search.
+_DEFAULT_COUNT = 3
 
 
 class LocalServerList(QWidget):
-    """Buttons that use a server, and one that looks which of them run."""
+    """One button per known server, and one that searches for running servers.
+
+    `chosen` carries an address, `searched` the servers found.
+    """
 
     chosen = Signal(str)
-    looked = Signal(object)
+    searched = Signal(object)
 
     def __init__(self, bridge: Bridge, chat: "Chat", parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._bridge = bridge
         self._chat = chat
-        self._look = TextButton("Look for running ones", kind="quiet")
-        self._look.clicked.connect(self._on_look_clicked)
+        self._search = TextButton("Find running servers", kind="quiet")
+        self._search.clicked.connect(self._on_search_clicked)
         self._uses = {name: TextButton(name) for name in USUAL}
         row = QHBoxLayout()
         for name, button in self._uses.items():
             button.setAccessibleDescription(f"Use {USUAL[name]} and test it")
             button.clicked.connect(self._on_use_clicked)
             row.addWidget(button)
-        for name in list(USUAL)[_SHOWN:]:
+        for name in list(USUAL)[_DEFAULT_COUNT:]:
             self._uses[name].hide()
         row.addStretch(1)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(6)
         column.addLayout(row)
-        column.addWidget(self._look, 0, Qt.AlignmentFlag.AlignLeft)
+        column.addWidget(self._search, 0, Qt.AlignmentFlag.AlignLeft)
 
     @property
     def buttons(self) -> list[TextButton]:
-        """In the order of the row."""
-        return [*self._uses.values(), self._look]
+        """The buttons in Tab order."""
+        return [*self._uses.values(), self._search]
 
     @Slot()
     def _on_use_clicked(self) -> None:
@@ -55,18 +58,18 @@ class LocalServerList(QWidget):
         self.chosen.emit(USUAL[used])
 
     @Slot()
-    def _on_look_clicked(self) -> None:
-        self._look.setEnabled(False)
-        self._look.setText("Looking…")
+    def _on_search_clicked(self) -> None:
+        self._search.setEnabled(False)
+        self._search.setText("Searching…")
         self._bridge.run(self, self._chat.models.running_servers, self._on_found)
 
     def _on_found(self, found: Sequence[LocalServer]) -> None:
-        self._look.setEnabled(True)
-        self._look.setText("Look for running ones")
+        self._search.setEnabled(True)
+        self._search.setText("Find running servers")
         models = {server.name: len(server.models) for server in found}
         for place, (name, button) in enumerate(self._uses.items()):
             count = models.get(name)
-            said = f"{name} · {count} {'model' if count == 1 else 'models'}"
-            button.setText(name if count is None else said)
-            button.setVisible(name in models if models else place < _SHOWN)
-        self.looked.emit(found)
+            label = f"{name} · {count} {'model' if count == 1 else 'models'}"
+            button.setText(name if count is None else label)
+            button.setVisible(name in models if models else place < _DEFAULT_COUNT)
+        self.searched.emit(found)

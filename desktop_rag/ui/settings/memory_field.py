@@ -1,4 +1,4 @@
-"""How much is remembered, and a way to forget it all, as a field of the settings. Qt thread."""
+"""The settings field with the number of remembered answers, to delete them all. Qt thread."""
 
 from typing import TYPE_CHECKING
 
@@ -14,28 +14,28 @@ if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
 
 _QUESTION = (
-    "Forget {count}?\n\nYour chats stay as they are, but their answers are no examples any more."
+    "Delete {count}?\n\nYour chats stay as they are, but their answers no longer serve as examples."
     " This can't be undone."
 )
 
 
 class MemoryField(QWidget):
-    """Counts anew whenever it comes to be seen."""
+    """Updates the count whenever it is shown."""
 
     def __init__(self, bridge: Bridge, chat: "Chat", parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._bridge = bridge
         self._memory = chat.memory
         self._count = 0
-        self._words = PlainLabel(tone="muted")
-        self._forget = TextButton("Forget everything…")
+        self._label = PlainLabel(tone="muted")
+        self._delete = TextButton("Delete all…")
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(12)
-        row.addWidget(self._words)
-        row.addWidget(self._forget)
+        row.addWidget(self._label)
+        row.addWidget(self._delete)
         row.addStretch(1)
-        self._forget.clicked.connect(self._on_forget_clicked)
+        self._delete.clicked.connect(self._on_delete_clicked)
         self._show(0)
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -43,19 +43,19 @@ class MemoryField(QWidget):
         self._refresh()
 
     @Slot()
-    def _on_forget_clicked(self) -> None:
+    def _on_delete_clicked(self) -> None:
         box = QMessageBox(self)
         box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         box.setTextFormat(Qt.TextFormat.PlainText)
-        box.setWindowTitle("Forget everything")
+        box.setWindowTitle("Delete remembered answers")
         box.setText(_QUESTION.format(count=count_of(self._count, "remembered answer")))
-        yes = box.addButton("Forget everything", QMessageBox.ButtonRole.DestructiveRole)
+        confirm = box.addButton("Delete all", QMessageBox.ButtonRole.DestructiveRole)
         box.addButton(QMessageBox.StandardButton.Cancel)
-        yes.clicked.connect(self._on_agreed)
+        confirm.clicked.connect(self._on_confirmed)
         box.open()
 
     @Slot()
-    def _on_agreed(self) -> None:
+    def _on_confirmed(self) -> None:
         self._bridge.run(self, self._memory.forget_all, lambda _nothing: self._refresh())
 
     def _refresh(self) -> None:
@@ -63,5 +63,5 @@ class MemoryField(QWidget):
 
     def _show(self, count: int) -> None:
         self._count = count
-        self._words.setText(f"{count_of(count, 'answer')} remembered")
-        self._forget.setEnabled(count > 0)
+        self._label.setText(f"{count_of(count, 'answer')} remembered")
+        self._delete.setEnabled(count > 0)

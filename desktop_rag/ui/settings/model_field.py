@@ -1,4 +1,4 @@
-"""The field for an embedding model: a folder, the address of an endpoint, or nothing. Qt thread."""
+"""The field for an embedding model: a folder, an endpoint's address, or empty. Qt thread."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,46 +10,46 @@ from desktop_rag.core.domain import EMBEDDED_ELSEWHERE
 from desktop_rag.ui.widgets.controls import TextButton
 
 MODEL_NOTE = (
-    "A folder with an ONNX model as sentence-transformers saves it, or an endpoint, for example"
+    "The folder of an ONNX model in sentence-transformers format, or an endpoint such as"
     f" http://localhost:11434/v1#nomic-embed-text. {EMBEDDED_ELSEWHERE}"
 )
 
 
 class ModelField(QObject):
-    """A line with a button that chooses a folder, for a row. `changed` comes when it is entered."""
+    """A line edit with a Browse button, for a row. `changed` follows when editing is finished."""
 
     changed = Signal()
 
     def __init__(self, name: str, placeholder: str, parent: QWidget) -> None:
-        """`placeholder` says what an empty field means."""
+        """`placeholder` describes the default, which an empty field stands for."""
         super().__init__(parent)
         self._parent = parent
         self._edit = QLineEdit(parent)
         self._edit.setAccessibleName(name)
         self._edit.setPlaceholderText(placeholder)
         self._browse = TextButton("Browse…")
-        self._browse.setAccessibleDescription("Choose the folder of a model")
+        self._browse.setAccessibleDescription("Choose a model folder")
         self._edit.editingFinished.connect(self.changed)
         self._browse.clicked.connect(self._on_browse_clicked)
 
     @property
     def fields(self) -> Sequence[QWidget]:
-        """What stands in the row: the line, then the button."""
+        """The line edit and the button."""
         return (self._edit, self._browse)
 
     @property
     def spec(self) -> str:
-        """What is entered."""
+        """The text as entered."""
         return self._edit.text().strip()
 
     def show_spec(self, spec: str) -> None:
-        """Show a choice; nothing is told."""
+        """Show this text without emitting `changed`."""
         self._edit.setText(spec)
 
     @Slot()
     def _on_browse_clicked(self) -> None:
         folder = self.spec if self.spec and Path(self.spec).is_absolute() else str(Path.home())
-        dialog = QFileDialog(self._parent, "Choose the folder of a model", folder)
+        dialog = QFileDialog(self._parent, "Choose a model folder", folder)
         dialog.setFileMode(QFileDialog.FileMode.Directory)
         dialog.setOption(QFileDialog.Option.ShowDirsOnly)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)

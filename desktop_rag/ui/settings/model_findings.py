@@ -1,6 +1,6 @@
-"""What was found out about a model, and the button that finds it out. Qt thread.
+"""The measured capabilities of a model, and the button that measures them. Qt thread.
 
-The examination itself runs behind the bridge, or in the background; answers go before it.
+The examination runs on other threads and gives way to answers.
 """
 
 from collections.abc import Callable
@@ -18,16 +18,16 @@ from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, plain_toolti
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
 
-_NOTHING_YET = "Not examined yet: the usual is assumed."
-_RUNNING = "Being examined. This may take minutes; your questions go first."
+_NOT_MEASURED = "Not measured yet. Default settings are used."
+_RUNNING = "Measuring. This may take a few minutes; your questions take priority."
 _COST = (
-    "Measures how much the model reads and what it takes, by about ten short requests and a few"
-    " long ones; endpoints elsewhere get at most three long ones of up to 16,384 tokens"
+    "Measures the context size and features of the model with about ten short requests and a few"
+    " long ones. Remote endpoints get at most three long ones, of up to 16,384 tokens each."
 )
 
 
 class ModelFindings(QWidget):
-    """Sentences about one model of one endpoint."""
+    """Shows what is known about one model of one endpoint."""
 
     def __init__(
         self,
@@ -36,35 +36,35 @@ class ModelFindings(QWidget):
         typed_key: Callable[[], str],
         parent: QWidget | None = None,
     ) -> None:
-        """`typed_key` gives the key that is entered and not yet saved."""
+        """`typed_key` returns the key as typed, before it is saved."""
         super().__init__(parent)
         self._bridge = bridge
         self._chat = chat
         self._endpoint = EndpointSettings()
         self._typed_key = typed_key
-        self._looking: Job | None = None
-        self._words = PlainLabel(wrap=True, selectable=True)
-        self._words.setAccessibleName("What was found out about the model")
-        self.button = TextButton("Examine")
+        self._job: Job | None = None
+        self._label = PlainLabel(wrap=True, selectable=True)
+        self._label.setAccessibleName("Capabilities of the model")
+        self.button = TextButton("Measure")
         self.button.setAccessibleDescription(_COST)
         self.button.setToolTip(plain_tooltip(_COST))
         self.button.clicked.connect(self._on_clicked)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(8)
-        row.addWidget(self._words, 1)
+        row.addWidget(self._label, 1)
         row.addWidget(self.button)
         self._show_profile(ModelProfile())
 
     def show_endpoint(self, endpoint: EndpointSettings) -> None:
-        """Show what is known of this endpoint's model."""
+        """Show what is known about this endpoint's model."""
         is_same = (endpoint.base_url, endpoint.model) == self._shown
         self._endpoint = endpoint
         if not is_same:
             self._refresh()
 
     def on_examination_changed(self, event: ExaminationChanged) -> None:
-        """Show that the examination of a model began, or what it found."""
+        """Show that measuring started, or its result."""
         if (event.base_url, event.model) == self._shown:
             if event.is_running:
                 self._show_running()
@@ -76,20 +76,20 @@ class ModelFindings(QWidget):
         return self._endpoint.base_url, self._endpoint.model
 
     def _refresh(self) -> None:
-        if self._looking:
-            self._looking.cancel()
+        if self._job:
+            self._job.cancel()
         endpoint = self._endpoint
         self._show_profile(ModelProfile())
         if endpoint.is_set:
-            self._looking = self._bridge.run(
+            self._job = self._bridge.run(
                 self, lambda: self._chat.models.profile(endpoint), self._show_profile
             )
 
     @Slot()
     def _on_clicked(self) -> None:
         endpoint, key = self._endpoint, self._typed_key()
-        if self._looking:
-            self._looking.cancel()
+        if self._job:
+            self._job.cancel()
         self._show_running()
 
         def show(profile: ModelProfile) -> None:
@@ -104,19 +104,19 @@ class ModelFindings(QWidget):
 
     def _show_profile(self, profile: ModelProfile) -> None:
         findings = profile.findings()
-        self._words.setText("\n".join(findings) if findings else _NOTHING_YET)
-        self._words.set_tone("" if findings else "muted")
-        self._show_button("Examine again" if profile.is_examined else "Examine", True)
+        self._label.setText("\n".join(findings) if findings else _NOT_MEASURED)
+        self._label.set_tone("" if findings else "muted")
+        self._show_button("Measure again" if profile.is_examined else "Measure", True)
 
     def _show_running(self) -> None:
-        self._words.setText(_RUNNING)
-        self._words.set_tone("muted")
-        self._show_button("Examining…", False)
+        self._label.setText(_RUNNING)
+        self._label.set_tone("muted")
+        self._show_button("Measuring…", False)
 
     def _show_failure(self, error: AppError) -> None:
-        self._words.setText(f"{error.title} {error.hint}".strip())
-        self._words.set_tone("danger")
-        self._show_button("Examine", True)
+        self._label.setText(f"{error.title} {error.hint}".strip())
+        self._label.set_tone("danger")
+        self._show_button("Measure", True)
 
     def _show_button(self, text: str, is_usable: bool) -> None:
         self.button.setText(text)

@@ -1,4 +1,4 @@
-"""What the settings say of models: endpoints one by one, and the small jobs. Qt thread."""
+"""The settings sections for endpoints and the helper model. Qt thread."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -20,9 +20,9 @@ _GAP_PX = 14
 
 
 class ModelsForm(QWidget):
-    """Edits the endpoints of a Settings value; `changed` carries the new one.
+    """Edits the endpoints in Settings; `changed` carries the new Settings.
 
-    One endpoint is shown at a time: at first the one that answers.
+    It shows one endpoint at a time, at first the one used for answers.
     """
 
     changed = Signal(object)
@@ -47,7 +47,7 @@ class ModelsForm(QWidget):
         self._helper.changed.connect(self._on_helper_changed)
 
     def show_settings(self, settings: Settings) -> None:
-        """Show other settings than before, without telling that they changed."""
+        """Show these settings without emitting `changed`."""
         known = [endpoint.base_url for endpoint in settings.endpoints]
         is_switched = settings.endpoint.base_url != self._settings.endpoint.base_url
         self._settings = settings
@@ -56,14 +56,14 @@ class ModelsForm(QWidget):
         self._show(self._shown)
 
     def on_examination_changed(self, event: ExaminationChanged) -> None:
-        """Show what is being found out about a model, or was."""
+        """Show the progress or the result of measuring a model."""
         self._endpoint.on_examination_changed(event)
 
     @Slot(str)
     def _show(self, base_url: str) -> None:
         settings, self._shown = self._settings, base_url
         known = {endpoint.base_url: endpoint for endpoint in settings.endpoints}
-        # What was chosen before there is an address is kept too.
+        # Choices made before an address is entered are kept.
         unset = EndpointSettings() if known else settings.endpoint
         self._endpoint.show_endpoint(
             known.get(base_url, unset), taken=frozenset(known) - {base_url}
@@ -82,10 +82,10 @@ class ModelsForm(QWidget):
     def _on_endpoint_changed(self, endpoint: EndpointSettings) -> None:
         is_new = not self._shown and bool(self._settings.endpoints)
         if is_new and not endpoint.base_url:
-            return  # it gets its place with its address
+            return  # it is added once it has an address
         changed = self._settings.with_endpoint(self._shown, endpoint)
-        left = next((e.base_url for e in changed.endpoints), "")
-        self._change_to(changed, endpoint.base_url or changed.endpoint.base_url or left)
+        first = next((e.base_url for e in changed.endpoints), "")
+        self._change_to(changed, endpoint.base_url or changed.endpoint.base_url or first)
 
     @Slot(str)
     def _on_used(self, base_url: str) -> None:
@@ -94,8 +94,8 @@ class ModelsForm(QWidget):
     @Slot(str)
     def _on_removed(self, base_url: str) -> None:
         changed = self._settings.without(base_url)
-        left = next((e.base_url for e in changed.endpoints), "")
-        self._change_to(changed, changed.endpoint.base_url or left)
+        first = next((e.base_url for e in changed.endpoints), "")
+        self._change_to(changed, changed.endpoint.base_url or first)
 
     @Slot(object)
     def _on_helper_changed(self, helper: HelperSettings) -> None:

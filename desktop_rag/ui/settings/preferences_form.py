@@ -1,4 +1,4 @@
-"""How the person likes answers, as settings. Qt thread."""
+"""Settings for the language, length and tone of answers. Qt thread."""
 
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QComboBox, QLineEdit, QWidget
@@ -13,38 +13,39 @@ from desktop_rag.ui.settings.settings_fields import (
 )
 from desktop_rag.ui.widgets.controls import TextButton
 
-_AS_ASKED = "That of the question"
+_SAME_LANGUAGE = "Same as the question"
 _LANGUAGES = (
     "Arabic", "Chinese", "Czech", "Danish", "Dutch", "English", "Finnish", "French", "German",
     "Greek", "Hindi", "Hungarian", "Italian", "Japanese", "Korean", "Norwegian", "Polish",
     "Portuguese", "Romanian", "Russian", "Spanish", "Swedish", "Turkish", "Ukrainian",
 )  # fmt: skip
 _LENGTHS = {
-    AnswerLength.BRIEF.value: "brief",
-    AnswerLength.NORMAL.value: "normal",
-    AnswerLength.DETAILED.value: "detailed",
+    AnswerLength.BRIEF.value: "Brief",
+    AnswerLength.NORMAL.value: "Normal",
+    AnswerLength.DETAILED.value: "Detailed",
 }
 _TONES = ("plain", "formal", "friendly")
-_NO_TONE = "The model's own"
-_LONGEST_LANGUAGE = 40
-_LONGEST_TONE = 200
+_NO_TONE = "Default"
+_MAX_LANGUAGE = 40
+_MAX_TONE = 200
 _LANGUAGE_NOTE = (
-    "Choose one, or write another. What is in another language than its sources can't be checked."
+    "Choose a language or enter one. An answer in another language than its sources can't be"
+    " checked."
 )
-_TONE_NOTE = "Choose one, or describe it. Excerpts, which need no model, are as the documents are."
-_PROMPTS_NOTE = "Questions that you ask again and again: write / in the question field to use one."
+_TONE_NOTE = "Choose a tone or describe one. Excerpts always keep the wording of the documents."
+_PROMPTS_NOTE = "Questions you ask often. Type / in the question field to use one."
 
 
 class PreferencesForm(SettingsSection):
-    """`changed` carries the PreferenceSettings as they are now."""
+    """Edits PreferenceSettings; `changed` carries the new value."""
 
     changed = Signal(object)
     prompts_requested = Signal()
 
     def __init__(self, guard: WheelGuard, parent: QWidget | None = None) -> None:
-        super().__init__("How answers are written", parent=parent)
-        self._language = _field("Language of answers", _AS_ASKED, _LANGUAGES, _LONGEST_LANGUAGE)
-        self._tone = _field("Tone of answers", _NO_TONE, _TONES, _LONGEST_TONE)
+        super().__init__("Style of answers", parent=parent)
+        self._language = _field("Language of answers", _SAME_LANGUAGE, _LANGUAGES, _MAX_LANGUAGE)
+        self._tone = _field("Tone of answers", _NO_TONE, _TONES, _MAX_TONE)
         self._lengths = choice(self, "Length of answers", _LENGTHS)
         self.add_row("Language", self._language, is_wide=True)
         self.add_note(note(_LANGUAGE_NOTE))
@@ -65,7 +66,7 @@ class PreferencesForm(SettingsSection):
         self.show_preferences(self._shown)
 
     def show_preferences(self, preferences: PreferenceSettings) -> None:
-        """Show settings; nothing is told."""
+        """Show these settings without emitting `changed`."""
         self._shown = preferences
         _show(self._language, preferences.language)
         _show(self._tone, preferences.tone)
@@ -81,15 +82,15 @@ class PreferencesForm(SettingsSection):
             self.changed.emit(now)
 
 
-def _field(name: str, none: str, words: tuple[str, ...], most_chars: int) -> QComboBox:
-    """A list that takes other words too; its first row stands for none."""
+def _field(name: str, default: str, choices: tuple[str, ...], max_chars: int) -> QComboBox:
+    """An editable list; its first row stands for the default."""
     box = QComboBox()
     box.setEditable(True)
     box.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
-    box.addItem(none)
-    box.addItems(words)
+    box.addItem(default)
+    box.addItems(choices)
     box.setAccessibleName(name)
-    _line_of(box).setMaxLength(most_chars)
+    _line_of(box).setMaxLength(max_chars)
     return box
 
 

@@ -1,4 +1,4 @@
-"""How passages are found for an answer, as settings. Qt thread."""
+"""Settings for finding the passages of an answer. Qt thread."""
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QSlider, QWidget
@@ -17,24 +17,24 @@ from desktop_rag.ui.widgets.controls import PlainLabel
 
 _HUNDRED = 100
 _LATER_SOURCES = {
-    LaterSources.FRESH.value: "search anew",
-    LaterSources.SAME.value: "keep the sources",
-    LaterSources.BOTH.value: "both",
+    LaterSources.FRESH.value: "Search again",
+    LaterSources.SAME.value: "Keep the sources",
+    LaterSources.BOTH.value: "Both",
 }
 _LATER_NOTE = (
-    "Where the sources come from when a question goes on from the one before. What it leaves out"
-    " is filled in first: by your model, if there is one."
+    "Where the sources of a follow-up question come from. If you use a model, it first rewrites the"
+    " question so that it makes sense on its own."
 )
 
 
 class RetrievalForm(SettingsSection):
-    """`changed` carries the RetrievalSettings as they are now."""
+    """Edits RetrievalSettings; `changed` carries the new value."""
 
     changed = Signal(object)
 
     def __init__(self, guard: WheelGuard, parent: QWidget | None = None) -> None:
-        """`guard` keeps the wheel from changing fields that scroll by."""
-        super().__init__("Finding passages", parent=parent)
+        """`guard` keeps the mouse wheel from changing unfocused fields."""
+        super().__init__("Search", parent=parent)
         self._passages = whole_number(1, 50, 1, " passages")
         self._source_tokens = whole_number(200, 100_000, 200, " tokens")
         self._balance = QSlider(Qt.Orientation.Horizontal)
@@ -43,33 +43,33 @@ class RetrievalForm(SettingsSection):
         self._balance.setPageStep(10)
         self._balance.setTracking(False)
         self._balance.setMinimumSize(160, 26)
-        self._balance.setAccessibleName("Balance of words and meaning")
+        self._balance.setAccessibleName("Balance between words and meaning")
         self._balance_note = note()
-        self._later = choice(self, "Sources of later questions", _LATER_SOURCES)
+        self._later = choice(self, "Follow-up questions", _LATER_SOURCES)
         for field in (self._passages, self._source_tokens, self._balance):
             guard.guard(field)
             field.valueChanged.connect(self._on_edited)
         for button in self._later.values():
-            # The one that is left toggles too: one change is enough.
+            # Not `toggled`, which fires for the deselected button too.
             button.clicked.connect(self._on_edited)
         self._balance.sliderMoved.connect(self._show_balance)
         self._build()
 
     def _build(self) -> None:
-        self.add_row("For each answer", self._passages)
-        self.add_row("Together up to", self._source_tokens)
+        self.add_row("Passages per answer", self._passages)
+        self.add_row("Total length", self._source_tokens)
         self.add_note(
-            note("More need a model with room for them. A page of text has about 600 tokens.")
+            note("More passages need a model with a larger context. A page has about 600 tokens.")
         )
-        words, meaning = PlainLabel("words", tone="muted"), PlainLabel("meaning", tone="muted")
-        self.add_row("What counts", words, self._balance, meaning)
+        words, meaning = PlainLabel("Words", tone="muted"), PlainLabel("Meaning", tone="muted")
+        self.add_row("Search by", words, self._balance, meaning)
         self.add_note(self._balance_note)
-        self.add_row("Later questions", *self._later.values(), spacing_px=20)
+        self.add_row("Follow-up questions", *self._later.values(), spacing_px=20)
         self.add_note(note(_LATER_NOTE))
 
     @property
     def retrieval(self) -> RetrievalSettings:
-        """What is chosen now."""
+        """The settings as chosen."""
         return RetrievalSettings(
             passages=self._passages.value(),
             source_tokens=self._source_tokens.value(),
@@ -78,7 +78,7 @@ class RetrievalForm(SettingsSection):
         )
 
     def show_retrieval(self, retrieval: RetrievalSettings) -> None:
-        """Show settings; nothing is told."""
+        """Show these settings without emitting `changed`."""
         show_number(self._passages, retrieval.passages)
         show_number(self._source_tokens, retrieval.source_tokens)
         self._balance.blockSignals(True)
@@ -94,4 +94,4 @@ class RetrievalForm(SettingsSection):
 
     @Slot(int)
     def _show_balance(self, meaning: int) -> None:
-        self._balance_note.setText(f"{_HUNDRED - meaning} % words, {meaning} % meaning")
+        self._balance_note.setText(f"{_HUNDRED - meaning}% words, {meaning}% meaning")

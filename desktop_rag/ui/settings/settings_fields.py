@@ -1,4 +1,4 @@
-"""The frame of the settings page: sections of labelled fields. Qt thread."""
+"""Building blocks of settings forms: sections, rows and fields. Qt thread."""
 
 from collections.abc import Mapping
 
@@ -22,35 +22,35 @@ from desktop_rag.ui.widgets.controls import Card, PlainLabel
 
 _LABEL_WIDTH_PX = 150
 _TEXT_MARGIN_PX = 7
-# A note stands closer to the field it explains than to the next row.
+# A note is closer to the field it explains than to the next row.
 _NOTE_GAP_PX = 5
 _ROW_GAP_PX = 7
-# Fields that don't say by themselves what they are for.
-_NAMELESS = (QLineEdit, QComboBox, QSpinBox, QSlider)
+# Fields without a text of their own, which need an accessible name.
+_UNNAMED = (QLineEdit, QComboBox, QSpinBox, QSlider)
 
 
 def note(text: str = "") -> PlainLabel:
-    """A small muted sentence under a field."""
+    """A small muted note under a field."""
     return PlainLabel(text, tone="muted", scale="small", wrap=True)
 
 
-def whole_number(least: int, most: int, step: int, unit: str) -> QSpinBox:
-    """A number field that tells of a change once it is complete, not of every digit."""
+def whole_number(minimum: int, maximum: int, step: int, unit: str) -> QSpinBox:
+    """A number field that emits a change when editing is finished, not per digit."""
     field = QSpinBox()
-    field.setRange(least, most)
+    field.setRange(minimum, maximum)
     field.setSingleStep(step)
     field.setSuffix(unit)
     field.setGroupSeparatorShown(True)
     field.setKeyboardTracking(False)
-    # A style sheet's padding does not reach the text inside.
+    # The style sheet's padding does not apply to the text.
     field.lineEdit().setTextMargins(_TEXT_MARGIN_PX, 0, 0, 0)
     return field
 
 
-def amount(prefix: str, most: float) -> QDoubleSpinBox:
-    """A field for an amount of money that tells of a change once it is complete."""
+def amount(prefix: str, maximum: float) -> QDoubleSpinBox:
+    """A field for an amount of money that emits a change when editing is finished."""
     field = QDoubleSpinBox()
-    field.setRange(0.0, most)
+    field.setRange(0.0, maximum)
     field.setDecimals(2)
     field.setPrefix(prefix)
     field.setGroupSeparatorShown(True)
@@ -60,7 +60,7 @@ def amount(prefix: str, most: float) -> QDoubleSpinBox:
 
 
 def show_number(field: QSpinBox | QDoubleSpinBox, value: float) -> None:
-    """Set a number without telling that it changed."""
+    """Set a number without emitting a change."""
     field.blockSignals(True)
     if isinstance(field, QSpinBox):
         field.setValue(int(value))
@@ -70,7 +70,7 @@ def show_number(field: QSpinBox | QDoubleSpinBox, value: float) -> None:
 
 
 def choice(parent: QWidget, name: str, words: Mapping[str, str]) -> dict[str, QRadioButton]:
-    """One of several: value → button."""
+    """A group of radio buttons, by value."""
     group = QButtonGroup(parent)
     buttons: dict[str, QRadioButton] = {}
     for value, word in words.items():
@@ -81,26 +81,25 @@ def choice(parent: QWidget, name: str, words: Mapping[str, str]) -> dict[str, QR
 
 
 def chosen(buttons: Mapping[str, QRadioButton]) -> str:
-    """The value whose button is checked."""
+    """The value of the checked button."""
     return next(value for value, button in buttons.items() if button.isChecked())
 
 
 def show_checked(field: QCheckBox, is_checked: bool) -> None:
-    """Set a check box without telling that it changed."""
+    """Set a checkbox without emitting a change."""
     field.blockSignals(True)
     field.setChecked(is_checked)
     field.blockSignals(False)
 
 
 class WheelGuard(QObject):
-    """Lets the wheel turn a field only while it has the focus.
+    """Lets the mouse wheel change a field only while it has the focus.
 
-    Else scrolling the page with the pointer over a field would change a setting, at once and
-    unseen.
+    Otherwise scrolling the page over a field would change a setting unnoticed.
     """
 
     def guard(self, field: QWidget) -> None:
-        """Watch over this field too."""
+        """Guard this field."""
         field.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         field.installEventFilter(self)
 
@@ -111,13 +110,13 @@ class WheelGuard(QObject):
             and not watched.hasFocus()
         )
         if is_stray:
-            # Ignored, so that it goes on to the page and scrolls it.
+            # Ignored, so that the page scrolls.
             event.ignore()
         return is_stray
 
 
 class SettingsSection(Card):
-    """A heading, a sentence or two, and rows of label and field."""
+    """A card with a heading, an introduction, and rows of labels and fields."""
 
     def __init__(self, title: str, intro: str = "", parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -137,10 +136,10 @@ class SettingsSection(Card):
     def add_row(
         self, label: str, *fields: QWidget, is_wide: bool = False, spacing_px: int = 8
     ) -> PlainLabel:
-        """A row. Its label names the first field, which grows with the page if `is_wide`."""
+        """Add a row. Its label names the first field, which fills the row if `is_wide`."""
         name = PlainLabel(label)
         name.setBuddy(fields[0])
-        if isinstance(fields[0], _NAMELESS) and not fields[0].accessibleName():
+        if isinstance(fields[0], _UNNAMED) and not fields[0].accessibleName():
             fields[0].setAccessibleName(label)
         row = QHBoxLayout()
         row.setSpacing(spacing_px)
@@ -155,5 +154,5 @@ class SettingsSection(Card):
         return name
 
     def add_note(self, below: QWidget) -> None:
-        """Something that belongs to the row above, under its fields."""
+        """Add a widget under the fields of the row above."""
         self._grid.addWidget(below, self._grid.rowCount(), 1)

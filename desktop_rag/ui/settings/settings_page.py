@@ -1,4 +1,4 @@
-"""The settings page. Every change is checked and applied at once, and can be undone. Qt thread."""
+"""The settings page. Changes are applied at once and can be undone. Qt thread."""
 
 import os
 from collections.abc import Callable
@@ -24,7 +24,7 @@ from desktop_rag.core.settings import (
     RetrievalSettings,
     Settings,
 )
-from desktop_rag.ui.documents.file_opening import FileOpener
+from desktop_rag.ui.documents.file_opener import FileOpener
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.settings.answers_form import AnswersForm
 from desktop_rag.ui.settings.memory_field import MemoryField
@@ -48,17 +48,17 @@ if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
 
 _PAGE_WIDTH_PX = 780
-_SCHEMES = {"system": "Like the system", "light": "Light", "dark": "Dark"}
+_SCHEMES = {"system": "Same as system", "light": "Light", "dark": "Dark"}
 _FINER_NOTE = (
-    "Finds by meaning what stands in a few sentences of a long passage; computing meaning takes"
-    " about twice as long, and the library about a tenth more room on disk. Takes effect at"
-    " once: switched on, it is filled in after everything else; switched off, it is removed."
+    "Finds details in long passages that a search by meaning would miss. Indexing takes about twice"
+    " as long, and the library about 10% more disk space. Takes effect at once: turning it on"
+    " indexes long passages in the background, turning it off removes that data."
 )
 LICENCE = "Apache License 2.0"
 
 
 class SettingsPage(QWidget):
-    """Edits a Settings value; each change makes a new one and hands it to `apply`."""
+    """Edits Settings; each change creates a new value and passes it to `apply`."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class SettingsPage(QWidget):
         self._settings = settings
         self._apply = apply
         self._home = home
-        self._earlier: list[Settings] = []
+        self._history: list[Settings] = []
         self._opener = FileOpener(bridge, self)
         self._guard = WheelGuard(self)
         self._build()
@@ -85,11 +85,11 @@ class SettingsPage(QWidget):
 
     @property
     def settings(self) -> Settings:
-        """What is chosen now."""
+        """The current settings."""
         return self._settings
 
     def show_settings(self, settings: Settings) -> None:
-        """Show settings that were changed elsewhere; nothing is applied."""
+        """Show settings that were changed elsewhere, without applying them."""
         self._settings = settings
         self._models.show_settings(settings)
         self._answers.show_answers(settings.answers)
@@ -99,16 +99,16 @@ class SettingsPage(QWidget):
         show_number(self._largest, settings.index.max_file_mb)
         self._model.show_spec(settings.index.model_folder)
         show_number(self._threads, settings.index.embedding_threads)
-        show_checked(self._matches_finely, settings.index.makes_windows)
-        show_checked(self._rests_on_battery, settings.index.pauses_on_battery)
-        show_checked(self._reads_pictures, settings.index.reads_pictures)
+        show_checked(self._makes_windows, settings.index.makes_windows)
+        show_checked(self._pauses_on_battery, settings.index.pauses_on_battery)
+        show_checked(self._reads_images, settings.index.reads_pictures)
 
     def on_examination_changed(self, event: ExaminationChanged) -> None:
-        """Show what is being found out about a model, or was."""
+        """Show the progress or the result of measuring a model."""
         self._models.on_examination_changed(event)
 
     def use_model(self, base_url: str, model: str) -> None:
-        """Have this model of an endpoint answer; excerpts where both are empty."""
+        """Use this model of an endpoint for answers; excerpts if both are ""."""
         chosen = self._settings.using(base_url, model)
         self._models.show_settings(chosen)
         self._change_to(chosen)
@@ -161,7 +161,7 @@ class SettingsPage(QWidget):
     def _build_header(self) -> QHBoxLayout:
         self._saved = PlainLabel("Saved.", tone="muted")
         self._undo = TextButton("Undo", kind="quiet")
-        self._undo.setAccessibleDescription("Take the last change of a setting back")
+        self._undo.setAccessibleDescription("Undo the last change of a setting")
         header = QHBoxLayout()
         header.setContentsMargins(22, 0, 22, 0)
         header.addWidget(PlainLabel("Settings", scale="title"))
@@ -176,38 +176,43 @@ class SettingsPage(QWidget):
 
     def _build_appearance(self) -> SettingsSection:
         section = SettingsSection("Appearance")
-        self._schemes = choice(self, "Colours", _SCHEMES)
-        section.add_row("Colours", *self._schemes.values(), spacing_px=20)
+        self._schemes = choice(self, "Theme", _SCHEMES)
+        section.add_row("Theme", *self._schemes.values(), spacing_px=20)
         return section
 
     def _build_indexing(self) -> SettingsSection:
         section = SettingsSection("Indexing")
-        self._matches_finely = QCheckBox("Compare long passages part by part too")
-        self._rests_on_battery = QCheckBox("Pause while the computer runs on battery")
-        self._reads_pictures = QCheckBox("Read scanned pages and pictures")
+        self._makes_windows = QCheckBox("Also search parts of long passages")
+        self._pauses_on_battery = QCheckBox("Pause indexing on battery power")
+        self._reads_images = QCheckBox("Read text in scanned pages and images")
         self._largest = whole_number(1, 10_000, 50, " MB")
         self._threads = whole_number(0, os.cpu_count() or 1, 1, " threads")
-        self._threads.setSpecialValueText("automatic")
+        self._threads.setSpecialValueText("Automatic")
         for field in (self._largest, self._threads):
             self._guard.guard(field)
-        section.add_row("Largest file", self._largest)
+        section.add_row("Maximum file size", self._largest)
         section.add_note(
-            note("Larger files are skipped and listed as such. Takes effect at the next start.")
+            note(
+                "Larger files are skipped and listed in the library. Takes effect after a restart."
+            )
         )
-        section.add_row("Computing with", self._threads)
-        section.add_note(note("Fewer threads leave more of the computer to other programs."))
-        self._model = ModelField("Model for meaning", "The one that comes with the app", self)
-        section.add_row("Model for meaning", *self._model.fields, is_wide=True)
+        section.add_row("Processor threads", self._threads)
+        section.add_note(note("Fewer threads leave more power for other apps."))
+        self._model = ModelField("Embedding model", "Built-in model", self)
+        section.add_row("Embedding model", *self._model.fields, is_wide=True)
         section.add_note(
-            note(f"{MODEL_NOTE} Takes effect at the next start: everything is embedded again in the"
-                 " background, and the old model answers until then.")
+            note(f"{MODEL_NOTE} Takes effect after a restart. All documents are then embedded again"
+                 " in the background; until that is done, search uses the old model.")
         )  # fmt: skip
-        section.add_row("Finer matching", self._matches_finely)
+        section.add_row("Fine-grained search", self._makes_windows)
         section.add_note(note(_FINER_NOTE))
-        section.add_row("On battery", self._rests_on_battery)
-        section.add_row("Pictures", self._reads_pictures)
+        section.add_row("Battery", self._pauses_on_battery)
+        section.add_row("Text recognition", self._reads_images)
         section.add_note(
-            note("Needs the extra “ocr” of the app, and time. Takes effect at the next start.")
+            note(
+                "Needs the optional “ocr” package and slows down indexing. Takes effect after a"
+                " restart."
+            )
         )
         return section
 
@@ -216,12 +221,12 @@ class SettingsPage(QWidget):
         self._version = PlainLabel(selectable=True)
         folder = ElidedLabel(str(self._home.root), mode=Qt.TextElideMode.ElideMiddle)
         self._open_home = TextButton("Open")
-        self._open_home.setAccessibleDescription("Open the folder with the app's own files")
+        self._open_home.setAccessibleDescription("Open the app's data folder")
         section.add_row("Version", self._version)
         section.add_row("Licence", PlainLabel(LICENCE, selectable=True))
-        section.add_row("Own files", folder, self._open_home, is_wide=True)
+        section.add_row("Data folder", folder, self._open_home, is_wide=True)
         section.add_note(
-            note("Index, conversations, settings and log, all on this computer, without the keys.")
+            note("Index, chats, settings and log, all on this computer. API keys are not in it.")
         )
         return section
 
@@ -231,11 +236,11 @@ class SettingsPage(QWidget):
         self._answers.changed.connect(self._on_answers_changed)
         self._preferences.changed.connect(self._on_preferences_changed)
         for button in self._schemes.values():
-            # The one that is left toggles too: one change is enough.
+            # Not `toggled`, which fires for the deselected button too.
             button.clicked.connect(self._on_edited)
         for field in (self._largest, self._threads):
             field.valueChanged.connect(self._on_edited)
-        for box in (self._matches_finely, self._rests_on_battery, self._reads_pictures):
+        for box in (self._makes_windows, self._pauses_on_battery, self._reads_images):
             box.toggled.connect(self._on_edited)
         self._model.changed.connect(self._on_edited)
         self._undo.clicked.connect(self._on_undo_clicked)
@@ -268,9 +273,9 @@ class SettingsPage(QWidget):
                     max_file_mb=self._largest.value(),
                     embedding_threads=self._threads.value(),
                     model_folder=self._model.spec,
-                    makes_windows=self._matches_finely.isChecked(),
-                    pauses_on_battery=self._rests_on_battery.isChecked(),
-                    reads_pictures=self._reads_pictures.isChecked(),
+                    makes_windows=self._makes_windows.isChecked(),
+                    pauses_on_battery=self._pauses_on_battery.isChecked(),
+                    reads_pictures=self._reads_images.isChecked(),
                 ),
             )
         )
@@ -278,20 +283,20 @@ class SettingsPage(QWidget):
     @Slot(object)
     def _change_to(self, settings: Settings) -> None:
         if settings != self._settings:
-            self._earlier.append(self._settings)
+            self._history.append(self._settings)
             self._settings = settings
             self._apply(settings)
             self._show_undo()
 
     @Slot()
     def _on_undo_clicked(self) -> None:
-        self.show_settings(self._earlier.pop())
+        self.show_settings(self._history.pop())
         self._apply(self._settings)
         self._show_undo()
 
     def _show_undo(self) -> None:
-        self._saved.setVisible(bool(self._earlier))
-        self._undo.setVisible(bool(self._earlier))
+        self._saved.setVisible(bool(self._history))
+        self._undo.setVisible(bool(self._history))
 
     @Slot()
     def _on_open_home_clicked(self) -> None:
@@ -299,8 +304,8 @@ class SettingsPage(QWidget):
 
 
 def _version() -> str:
-    """The installed version; reads a file, so not on the Qt thread."""
+    """The installed version. It reads a file, so it runs on a worker thread."""
     try:
         return version("desktop-rag")
     except PackageNotFoundError:
-        return "not installed: run from its source"
+        return "not installed (running from source)"

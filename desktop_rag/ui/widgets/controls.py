@@ -1,7 +1,7 @@
-"""Small widgets every page uses: labels that take foreign text literally, icon buttons. Qt thread.
+"""Small widgets shared by all pages: plain-text labels, icon buttons, cards. Qt thread.
 
-Nothing else in this package makes a QLabel or a tooltip of its own: Qt guesses whether a text is
-HTML, and HTML reads local files.
+No other module creates a QLabel or sets a raw tooltip: Qt guesses whether text is HTML, and HTML
+can load local files.
 """
 
 import html
@@ -24,12 +24,12 @@ ICON_PX = 18
 
 
 def plain_tooltip(text: str) -> str:
-    """The text in the form that a tooltip shows literally, whatever stands in it."""
+    """Text escaped so that a tooltip shows it literally."""
     return f"<qt>{html.escape(text).replace(chr(10), '<br>')}</qt>" if text else ""
 
 
 def set_property(widget: QWidget, name: str, value: object) -> None:
-    """Set a dynamic property that the style sheet selects on, and let the style see it."""
+    """Set a dynamic property that the style sheet selects on, and restyle the widget."""
     if widget.property(name) == value:
         return
     widget.setProperty(name, value)
@@ -37,9 +37,9 @@ def set_property(widget: QWidget, name: str, value: object) -> None:
     widget.style().polish(widget)
 
 
-def centred(widget: QWidget, most_px: int) -> QHBoxLayout:
-    """A row in whose middle the widget takes all room up to this width."""
-    widget.setMaximumWidth(most_px)
+def centred(widget: QWidget, max_px: int) -> QHBoxLayout:
+    """A row that centres the widget and lets it grow to `max_px`."""
+    widget.setMaximumWidth(max_px)
     row = QHBoxLayout()
     row.setContentsMargins(0, 0, 0, 0)
     row.addStretch(1)
@@ -52,7 +52,7 @@ class PlainLabel(QLabel):
     """A label that shows its text literally.
 
     `tone` is `muted`, `danger`, `warning`, `success` or `accent`; `scale` is `small`, `heading` or
-    `title`; both may stay empty. A wrapped label may be as narrow as its longest word.
+    `title`; both may be empty. A wrapped label can shrink to its longest word.
     """
 
     def __init__(
@@ -78,14 +78,14 @@ class PlainLabel(QLabel):
             )
 
     def set_tone(self, tone: str) -> None:
-        """Change what the text's colour says."""
+        """Change the tone, which sets the text colour."""
         set_property(self, "tone", tone)
 
 
 class ElidedLabel(PlainLabel):
-    """A one-line label that is cut with … where the room ends; the tooltip has it whole.
+    """A one-line label, elided to fit; its tooltip shows the full text.
 
-    With `tip` the tooltip always says that instead.
+    With `tip`, the tooltip always shows that instead.
     """
 
     def __init__(
@@ -107,11 +107,11 @@ class ElidedLabel(PlainLabel):
 
     @property
     def full_text(self) -> str:
-        """What it would say with enough room."""
+        """The text before eliding."""
         return self._full_text
 
     def set_full_text(self, text: str) -> None:
-        """Show another text, its line breaks as spaces."""
+        """Set the text; line breaks become spaces."""
         self._full_text = " ".join(text.split())
         self.setAccessibleName(self._full_text)
         self._elide()
@@ -132,7 +132,7 @@ class ElidedLabel(PlainLabel):
 
 
 class IconButton(QToolButton):
-    """A button that is only an icon; `name` is its accessible name and its tooltip."""
+    """A button with only an icon; `name` is its accessible name and tooltip."""
 
     def __init__(self, theme: Theme, icon: str, name: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -143,14 +143,14 @@ class IconButton(QToolButton):
         self.show_as(icon, name)
 
     def show_as(self, icon: str, name: str) -> None:
-        """Change icon and name together, as a toggle does."""
+        """Change the icon and the name together."""
         self._theme.set_icon(self, icon)
         self.setAccessibleName(name)
         self.setToolTip(plain_tooltip(name))
 
 
 class IconLabel(QLabel):
-    """An icon that is only looked at; it follows the theme."""
+    """A static icon that follows the theme."""
 
     def __init__(
         self, theme: Theme, icon: str, parent: QWidget | None = None, *, size_px: int = ICON_PX
@@ -169,7 +169,7 @@ class IconLabel(QLabel):
 
 
 class TextButton(QPushButton):
-    """A button with words. `kind` is `primary`, `quiet`, `danger` or empty for the usual one."""
+    """A button with text. `kind` is `primary`, `quiet`, `danger`, or empty for the default."""
 
     def __init__(
         self,
@@ -189,7 +189,7 @@ class TextButton(QPushButton):
 
 
 class Card(QFrame):
-    """A framed surface. `kind` is `card`, or `notice` with a `tone` as labels have."""
+    """A framed surface. `kind` is `card`, or `notice` with a `tone` like that of labels."""
 
     def __init__(
         self, parent: QWidget | None = None, *, kind: str = "card", tone: str = ""

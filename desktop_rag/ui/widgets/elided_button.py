@@ -1,4 +1,4 @@
-"""A button whose words may be longer than there is room for. Qt thread."""
+"""A button that elides text too long for it. Qt thread."""
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QResizeEvent
@@ -8,12 +8,12 @@ from desktop_rag.ui.widgets.controls import plain_tooltip
 
 
 class ElidedButton(QPushButton):
-    """Shows its text on one line, cut with … where the room ends; the tooltip has it whole."""
+    """Shows its text on one line, elided to fit; the tooltip shows the full text."""
 
-    _AROUND_PX = 32
+    _PADDING_PX = 32
 
     def __init__(self, text: str, kind: str, parent: QWidget | None = None) -> None:
-        """`kind` is one of the style sheet's, as `quiet`."""
+        """`kind` is one from the style sheet, such as `quiet`."""
         super().__init__(parent)
         self._full_text = ""
         self.setProperty("kind", kind)
@@ -23,19 +23,19 @@ class ElidedButton(QPushButton):
 
     @property
     def full_text(self) -> str:
-        """What it would say with enough room."""
+        """The text before eliding."""
         return self._full_text
 
     def set_full_text(self, text: str) -> None:
-        """Show another text, its line breaks as spaces."""
+        """Set the text; line breaks become spaces."""
         self._full_text = " ".join(text.split())
         self.setAccessibleName(self._full_text)
         self.updateGeometry()
         self._elide()
 
     def sizeHint(self) -> QSize:
-        # One more, because the advance is rounded.
-        width = self.fontMetrics().horizontalAdvance(self._full_text) + 1 + self._AROUND_PX
+        # One extra pixel, because the advance is rounded.
+        width = self.fontMetrics().horizontalAdvance(self._full_text) + 1 + self._PADDING_PX
         return QSize(width, super().sizeHint().height())
 
     def minimumSizeHint(self) -> QSize:
@@ -46,8 +46,8 @@ class ElidedButton(QPushButton):
         self._elide()
 
     def _elide(self) -> None:
-        room = max(0, self.width() - self._AROUND_PX)
+        room = max(0, self.width() - self._PADDING_PX)
         shown = self.fontMetrics().elidedText(self._full_text, Qt.TextElideMode.ElideRight, room)
-        # A single & would underline what follows.
+        # A single & would mark a shortcut key.
         self.setText(shown.replace("&", "&&"))
         self.setToolTip(plain_tooltip(self._full_text) if shown != self._full_text else "")

@@ -1,4 +1,4 @@
-"""Files dropped anywhere onto a widget. Qt thread."""
+"""Drag and drop of files onto a widget. Qt thread."""
 
 from pathlib import Path
 
@@ -12,14 +12,14 @@ _DRAGS = frozenset({QEvent.Type.DragEnter, QEvent.Type.DragMove})
 
 
 def local_files(data: QMimeData) -> list[Path]:
-    """The files of this computer that are dragged or copied."""
+    """The local files among dragged or copied data."""
     return [Path(url.toLocalFile()) for url in data.urls() if url.isLocalFile()]
 
 
 class FileDrop(QObject):
-    """Lets a widget take files; `dropped` carries their paths.
+    """Makes a widget accept files; `dropped` carries their paths.
 
-    While files are held over it, `marked` has the property `dropping` for the style.
+    While files hover over it, `marked` has the property `dropping` for the style sheet.
     """
 
     dropped = Signal(object)
@@ -35,11 +35,11 @@ class FileDrop(QObject):
             set_property(self._marked, "dropping", False)
         if not isinstance(event, QDropEvent) or not local_files(event.mimeData()):
             return super().eventFilter(watched, event)
-        # Never "move": the program they come from would delete them.
+        # Never "move": the source program would delete the files.
         event.setDropAction(Qt.DropAction.CopyAction)
         event.accept()
-        is_held = event.type() in _DRAGS
-        set_property(self._marked, "dropping", is_held)
-        if not is_held:
+        is_hovering = event.type() in _DRAGS
+        set_property(self._marked, "dropping", is_hovering)
+        if not is_hovering:
             self.dropped.emit(local_files(event.mimeData()))
         return True

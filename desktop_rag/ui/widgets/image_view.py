@@ -1,4 +1,4 @@
-"""An attached image, looked at. Qt thread."""
+"""A window that shows an attached image. Qt thread."""
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QGuiApplication, QImage, QPixmap
@@ -12,26 +12,26 @@ _SCREEN_SHARE = 0.8
 
 
 class ImageView(QDialog):
-    """A window of its own, as large as the image is, within the screen."""
+    """Shows one image at its full size, scaled down to fit the screen."""
 
     def __init__(self, name: str, image: Image | None, parent: QWidget) -> None:
-        """Without an image it says that there is none any more."""
+        """Without an image, a message says that it is gone."""
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(one_line(name))
-        label = PlainLabel("The image is no longer kept." if image is None else "")
+        label = PlainLabel("This image is no longer available." if image is None else "")
         label.setAccessibleName(one_line(name))
         column = QVBoxLayout(self)
         column.addWidget(label, alignment=Qt.AlignmentFlag.AlignCenter)
         if image:
             picture = QPixmap.fromImage(QImage.fromData(image.data))
-            most = QGuiApplication.primaryScreen().availableSize() * _SCREEN_SHARE
-            label.setPixmap(_within(picture, most))
+            max_size = QGuiApplication.primaryScreen().availableSize() * _SCREEN_SHARE
+            label.setPixmap(_scaled_down(picture, max_size))
 
 
-def _within(picture: QPixmap, most: QSize) -> QPixmap:
-    if picture.width() <= most.width() and picture.height() <= most.height():
+def _scaled_down(picture: QPixmap, max_size: QSize) -> QPixmap:
+    if picture.width() <= max_size.width() and picture.height() <= max_size.height():
         return picture
     return picture.scaled(
-        most, Qt.AspectRatioMode.KeepAspectRatio, Qt.TransformationMode.SmoothTransformation
+        max_size, Qt.AspectRatioMode.KeepAspectRatio, Qt.TransformationMode.SmoothTransformation
     )

@@ -1,4 +1,4 @@
-"""Shows a text literally with some of its words marked, as high as it is. Qt thread."""
+"""Plain text with highlighted spans, sized to its height. Qt thread."""
 
 import math
 from collections.abc import Sequence
@@ -11,12 +11,12 @@ from desktop_rag.ui.foundation.theme import Theme
 
 
 class MarkedText(QTextEdit):
-    """Read-only plain text. The text is put in as text, so nothing in it can be HTML."""
+    """Read-only text, inserted as plain text so that none of it is read as HTML."""
 
     def __init__(
         self, theme: Theme, name: str, parent: QWidget | None = None, *, role: str = "muted"
     ) -> None:
-        """`name` is the accessible name, `role` that of the colour of what is not marked."""
+        """`name` is the accessible name; `role` is the colour role of unmarked text."""
         super().__init__(parent)
         self._role = role
         self._theme = theme
@@ -35,12 +35,12 @@ class MarkedText(QTextEdit):
         theme.changed.connect(self._write)
 
     def show_marked(self, text: str, spans: Sequence[tuple[int, int]]) -> None:
-        """Show this text with these parts of it marked: [start, end), in order, apart."""
+        """Show `text` with these [start, end) spans marked; they are sorted and do not overlap."""
         self._text, self._spans = text, spans
         self._write()
 
     def loadResource(self, kind: int, name: QUrl | str) -> QImage:
-        # Not None: then Qt would go on and read the file itself.
+        # With None, Qt would read the file itself.
         return QImage()
 
     def wheelEvent(self, event: QWheelEvent) -> None:

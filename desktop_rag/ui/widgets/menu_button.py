@@ -1,6 +1,4 @@
-"""A button above the chat that says what is chosen, with a menu to choose something else. Qt
-thread.
-"""
+"""A button that shows the current choice and opens a menu of others. Qt thread."""
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QPaintEvent
@@ -16,19 +14,19 @@ from PySide6.QtWidgets import (
 
 from desktop_rag.ui.foundation.theme import Theme
 
-# The arrow with what is left around it.
+# The arrow and the padding around it.
 _ARROW_PX = 40
-_SMALLEST_PX = 72
+_MIN_PX = 72
 
 
 class MenuButton(QToolButton):
-    """What it says is cut with … where the room ends: foreign names must not widen the window."""
+    """A menu button that elides its text, so that a long name never widens the window."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        # The arrow stands behind the words.
+        # Puts the arrow after the text.
         self.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
         self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         theme.set_icon(self, "chevron-down:muted")
@@ -38,7 +36,7 @@ class MenuButton(QToolButton):
 
     def minimumSizeHint(self) -> QSize:
         usual = super().minimumSizeHint()
-        return QSize(min(usual.width(), _SMALLEST_PX), usual.height())
+        return QSize(min(usual.width(), _MIN_PX), usual.height())
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         option = QStyleOptionToolButton()

@@ -1,4 +1,4 @@
-"""Messages above the pages that stop nothing: title, hint, perhaps one action. Qt thread."""
+"""Non-blocking notices above the pages: a title, a hint and at most one action. Qt thread."""
 
 from collections.abc import Callable
 
@@ -10,13 +10,13 @@ from desktop_rag.core.library_events import Notice
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.widgets.controls import Card, IconButton, IconLabel, PlainLabel, TextButton
 
-_MOST_NOTICES = 3
+_MAX_NOTICES = 3
 OFFER_MS = 12_000
 _ICONS = {"danger": "error:danger_soft_text", "": "info:accent_soft_text"}
 
 
 class NoticeCard(Card):
-    """One message. With an `action` it goes away by itself after a while."""
+    """One notice. With an `action`, it closes by itself after `OFFER_MS`."""
 
     closed = Signal()
 
@@ -41,7 +41,7 @@ class NoticeCard(Card):
         row.addLayout(words, 1)
         row.addWidget(self.action_button, 0, Qt.AlignmentFlag.AlignVCenter)
         row.addWidget(close, 0, Qt.AlignmentFlag.AlignTop)
-        # Not before they stand in the card: alone they would be windows for a moment.
+        # Only once they are in the card: a parentless visible widget is a window.
         self._hint.setVisible(bool(notice.hint))
         self.action_button.setVisible(bool(action))
         if action:
@@ -49,7 +49,7 @@ class NoticeCard(Card):
 
 
 class NoticeBar(QWidget):
-    """The latest few messages, newest on top; the same one is not shown twice."""
+    """The latest notices, newest on top, without duplicates."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -62,19 +62,19 @@ class NoticeBar(QWidget):
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        """What is shown, newest first."""
+        """The notices on show, newest first."""
         return tuple(card.notice for card in self._cards)
 
     def show_notice(self, notice: Notice) -> None:
-        """Show something worth knowing."""
+        """Show a notice."""
         self._add(NoticeCard(self._theme, notice))
 
     def show_error(self, error: AppError) -> None:
-        """Show what went wrong and the way out."""
+        """Show an error with its hint."""
         self._add(NoticeCard(self._theme, Notice(error.title, error.hint), tone="danger"))
 
     def offer(self, notice: Notice, action: str, on_action: Callable[[], None]) -> None:
-        """Show something with one thing to do about it, such as Undo."""
+        """Show a notice with one action, such as Undo."""
         card = NoticeCard(self._theme, notice, action=action)
         card.action_button.clicked.connect(on_action)
         card.action_button.clicked.connect(card.closed)
@@ -83,7 +83,7 @@ class NoticeBar(QWidget):
     def _add(self, card: NoticeCard) -> None:
         for old in [c for c in self._cards if c.notice == card.notice]:
             self._remove(old)
-        for old in self._cards[_MOST_NOTICES - 1 :]:
+        for old in self._cards[_MAX_NOTICES - 1 :]:
             self._remove(old)
         card.closed.connect(self._on_closed)
         self._cards.insert(0, card)

@@ -1,6 +1,7 @@
-"""The window: navigation, pages, notices above them, one line of progress below. Qt thread.
+"""The main window: navigation, pages, notices above them, a status line below. Qt thread.
 
-It tells the pages what is posted through the bridge; `closed` asks the application to shut down.
+It passes the events posted to the bridge on to the pages; `closed` tells the application to shut
+down.
 """
 
 from collections.abc import Callable, Sequence
@@ -36,24 +37,24 @@ if TYPE_CHECKING:
     from desktop_rag.ingest.library import Library
 
 CHAT, LIBRARY, SETTINGS = range(len(PAGES))
-_FIRST_SIZE = QSize(1200, 800)
-_SMALLEST_SIZE = QSize(680, 480)
+_INITIAL_SIZE = QSize(1200, 800)
+_MINIMUM_SIZE = QSize(680, 480)
 
 
 @dataclass(frozen=True, slots=True)
 class WindowRequested:
-    """Bring the window up, with this text in the composer; asking is left to the person."""
+    """A request to raise the window with this question in the composer, unsent."""
 
     question: str = ""
 
 
 class MainWindow(QMainWindow):
-    """Holds the pages and passes on what concerns more than one of them."""
+    """Holds the pages and connects them with each other."""
 
     closed = Signal()
     demo_requested = Signal()
 
-    def __init__(  # noqa: PLR0917  everything it shows comes from the composition root
+    def __init__(  # noqa: PLR0917  the composition root passes everything in
         self,
         bridge: Bridge,
         library: "Library",
@@ -64,9 +65,9 @@ class MainWindow(QMainWindow):
         on_settings_changed: Callable[[Settings], None],
         kinds_read: Sequence[str],
     ) -> None:
-        """`on_settings_changed` stores and applies settings. It is called on a worker thread, one
-        call at a time, with the newest settings last. `kinds_read` names the kinds of files that
-        are read.
+        """`on_settings_changed` stores and applies settings. It runs on a worker thread, one call
+        at a time; the last call has the newest settings. `kinds_read` names the
+        supported kinds of files.
         """
         super().__init__()
         self._bridge = bridge
@@ -88,8 +89,8 @@ class MainWindow(QMainWindow):
 
     def _build(self) -> None:
         self.setWindowTitle("desktop-rag")
-        self.setMinimumSize(_SMALLEST_SIZE)
-        self.resize(_FIRST_SIZE)
+        self.setMinimumSize(_MINIMUM_SIZE)
+        self.resize(_INITIAL_SIZE)
         self._rail = NavigationRail(self._theme)
         self._notices = NoticeBar(self._theme)
         self._strip = StatusStrip()
@@ -117,15 +118,15 @@ class MainWindow(QMainWindow):
         self._rail.page_chosen.connect(self.show_page)
         self._strip.clicked.connect(self._on_strip_clicked)
         self.chat_page.undo_offered.connect(self._on_undo_offered)
-        self.chat_page.told.connect(self._notices.show_notice)
+        self.chat_page.notified.connect(self._notices.show_notice)
         self.chat_page.settings_requested.connect(self._on_settings_requested)
         self.chat_page.models.settings_requested.connect(self._on_settings_requested)
         self.chat_page.models.chosen.connect(self.settings_page.use_model)
         self.chat_page.folder_requested.connect(self._on_folder_requested)
-        self.library_page.endpoint_asked.connect(self._on_settings_requested)
+        self.library_page.settings_requested.connect(self._on_settings_requested)
         self.settings_page.prompts_requested.connect(self.chat_page.prompts.manage)
-        self.library_page.demo_asked.connect(self.demo_requested)
-        self.library_page.summary_asked.connect(self._on_summary_asked)
+        self.library_page.demo_requested.connect(self.demo_requested)
+        self.library_page.summary_requested.connect(self._on_summary_requested)
 
     def _add_shortcuts(self) -> None:
         for keys, slot in (
@@ -140,32 +141,32 @@ class MainWindow(QMainWindow):
             QShortcut(QKeySequence(keys), self).activated.connect(slot)
 
     def show_settings(self, settings: Settings) -> None:
-        """Show settings that were changed elsewhere."""
+        """Show settings that changed outside the settings page."""
         self._theme.apply(settings.appearance.scheme)
         self.chat_page.apply(settings)
         self.settings_page.show_settings(settings)
 
     @property
     def notices(self) -> NoticeBar:
-        """The messages above the pages."""
+        """The notices above the pages."""
         return self._notices
 
     @Slot(int)
     def show_page(self, position: int) -> None:
-        """Show the page at this place of the navigation."""
+        """Show the page at this position in the navigation rail."""
         self._rail.choose(position)
         self._pages.setCurrentIndex(position)
         if position == CHAT:
             self.chat_page.focus_composer()
 
     def ask(self, question: str) -> None:
-        """Ask in a new chat."""
+        """Ask a question in a new chat."""
         self.show_page(CHAT)
         self.chat_page.new_chat()
         self.chat_page.ask(question)
 
     def bring_up(self, question: str = "") -> None:
-        """Show the window in front; a question is left in the composer for the person to send."""
+        """Raise the window; a question goes into the composer, unsent."""
         self.setWindowState(self.windowState() & ~Qt.WindowState.WindowMinimized)
         self.show()
         self.raise_()
@@ -189,10 +190,10 @@ class MainWindow(QMainWindow):
                 self._strip.show_progress(progress)
                 self.library_page.on_library_event(event)
             case SourcesChanged():
-                self.chat_page.askable.refresh()
+                self.chat_page.overview.refresh()
                 self.library_page.on_library_event(event)
             case DocumentsChanged():
-                self.chat_page.askable.refresh_soon()
+                self.chat_page.overview.refresh_soon()
                 self.library_page.on_library_event(event)
             case SourceScanned():
                 self.library_page.on_library_event(event)
@@ -201,7 +202,7 @@ class MainWindow(QMainWindow):
             case WindowRequested(question=question):
                 self.bring_up(question)
             case _:
-                raise TypeError(f"Nobody takes the event {type(event).__name__}")
+                raise TypeError(f"Unhandled event {type(event).__name__}")
 
     @Slot(object, object)
     def _on_undo_offered(self, notice: Notice, undo: Callable[[], None]) -> None:
@@ -218,16 +219,16 @@ class MainWindow(QMainWindow):
             return
         settings, self._unsaved, self._is_saving = self._unsaved, None, True
 
-        def go_on() -> None:
+        def finish() -> None:
             self._is_saving = False
             self._save_settings()
 
         def report(error: AppError) -> None:
             self._notices.show_error(error)
-            go_on()
+            finish()
 
         self._bridge.run(
-            self, lambda: self._on_settings_changed(settings), lambda _: go_on(), report
+            self, lambda: self._on_settings_changed(settings), lambda _: finish(), report
         )
 
     @Slot()
@@ -252,7 +253,7 @@ class MainWindow(QMainWindow):
         self.show_page(SETTINGS)
 
     @Slot(str)
-    def _on_summary_asked(self, request: str) -> None:
+    def _on_summary_requested(self, request: str) -> None:
         self.show_page(CHAT)
         self.chat_page.summarise(request)
 

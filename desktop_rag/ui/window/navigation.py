@@ -1,4 +1,4 @@
-"""The slim bar on the left that leads from page to page. Qt thread."""
+"""The navigation rail on the left edge of the window. Qt thread."""
 
 from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtWidgets import QButtonGroup, QToolButton, QVBoxLayout, QWidget
@@ -8,12 +8,12 @@ from desktop_rag.ui.widgets.controls import plain_tooltip
 
 _WIDTH_PX = 76
 _ICON = QSize(22, 22)
-# Name and icon of each page, in the order of the keys Ctrl+1, Ctrl+2, …
+# Name and icon of each page, in the order of the shortcuts Ctrl+1, Ctrl+2, …
 PAGES = (("Chat", "chat"), ("Library", "library"), ("Settings", "settings"))
 
 
 class NavigationRail(QWidget):
-    """One button a page; `page_chosen` carries its position."""
+    """One button per page; `page_chosen` carries its position."""
 
     page_chosen = Signal(int)
 
@@ -29,7 +29,7 @@ class NavigationRail(QWidget):
         column.setSpacing(4)
         for position, (name, icon) in enumerate(PAGES):
             column.addWidget(self._button(position, name, icon))
-        # Settings lie apart, at the bottom.
+        # Settings are set apart at the bottom.
         column.insertStretch(len(PAGES) - 1, 1)
         self._group.idClicked.connect(self._on_clicked)
         theme.changed.connect(self._tint)
@@ -50,7 +50,7 @@ class NavigationRail(QWidget):
         return button
 
     def choose(self, position: int) -> None:
-        """Mark the page that is shown."""
+        """Mark the current page."""
         self._group.button(position).setChecked(True)
         self._tint()
 

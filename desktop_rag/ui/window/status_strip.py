@@ -1,4 +1,4 @@
-"""What the library is doing, in one line below every page; a click leads there. Qt thread."""
+"""One line below every page with the library's progress; a click opens the library. Qt thread."""
 
 from PySide6.QtCore import QSize, Qt, QTimer, Slot
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QWidget
@@ -12,14 +12,14 @@ _STEPS = 1000
 _STAGES = {
     Stage.SCANNING: "Looking for files",
     Stage.READING: "Reading files",
-    Stage.EMBEDDING: "Making passages searchable by meaning",
-    Stage.REFINING: "Searchable, looking closer at long passages",
+    Stage.EMBEDDING: "Preparing search by meaning",
+    Stage.REFINING: "Searchable. Refining long passages",
     Stage.PAUSED: "Indexing is paused",
 }
 
 
 class StatusStrip(QPushButton):
-    """A flat button with a line of text and a small bar. Paints a few times a second at most."""
+    """A flat button with a text and a small bar, repainted at most five times a second."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -46,32 +46,32 @@ class StatusStrip(QPushButton):
 
     @property
     def line(self) -> str:
-        """The whole line, however much of it there is room for."""
+        """The text before eliding."""
         return self._label.full_text
 
     def sizeHint(self) -> QSize:
         return QSize(200, self.fontMetrics().height() + 12)
 
     def show_progress(self, progress: IndexProgress) -> None:
-        """Show a newer snapshot soon; a change of stage at once."""
-        is_turn = progress.stage is not self._progress.stage
+        """Show newer progress: after a short delay, or immediately when the stage changes."""
+        is_new_stage = progress.stage is not self._progress.stage
         self._progress = progress
-        if is_turn:
+        if is_new_stage:
             self._show()
         elif not self._repaint.isActive():
             self._repaint.start()
 
     @Slot()
     def _show(self) -> None:
-        line = in_one_line(self._progress)
+        line = progress_line(self._progress)
         self._label.set_full_text(line)
         self._bar.setValue(int(self._progress.fraction * _STEPS))
         self._bar.setVisible(self._progress.stage is not Stage.IDLE)
         self.setAccessibleName(f"Library: {line}")
 
 
-def in_one_line(progress: IndexProgress) -> str:
-    """`Reading files · 412 of 1,998 · 43.7 % · about 2 min left · notes.md`."""
+def progress_line(progress: IndexProgress) -> str:
+    """`Reading files · 412 of 1,998 · 43.7% · about 2 min left · notes.md`."""
     if progress.stage is Stage.IDLE:
         files = progress.files_total
         return f"{count_of(files, 'file')}, up to date" if files else "No documents yet"

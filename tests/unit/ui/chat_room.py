@@ -1,4 +1,4 @@
-"""A chat page on the real chat over a library of one file, and what a person does on it."""
+"""A chat page on the real chat over a library of one file, with helpers to use it."""
 
 import re
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ ANSWER = "The lamp is lit at dusk [1]. See nothing else [7]."
 
 @dataclass
 class Room:
-    """A page with what is behind it."""
+    """A page with its services."""
 
     page: ChatPage
     chat: Chat
@@ -32,7 +32,7 @@ class Room:
         return texts(self.page)
 
     def answers(self) -> list[str]:
-        """Without the badges of what was checked, which come when they come."""
+        """The visible words without the badges, which appear at an unknown time."""
         views = [view for view in self.page.findChildren(SegmentView) if view.isVisible()]
         return [re.sub("\u2060 .", "", view.toPlainText()) for view in views]
 
@@ -60,13 +60,13 @@ def conversation_titles(chats: ConversationList) -> list[str]:
 
 
 def click(room: Room, qtbot: QtBot, name: str, place: int) -> None:
-    """Press the button of this name at a place, from the top, once it can be seen."""
+    """Press the n-th button of this name from the top, once it is visible."""
     qtbot.waitUntil(lambda: len(named(room, name)) > place)
     named(room, name)[place].click()
 
 
 def named(room: Room, name: str) -> list[QAbstractButton]:
-    """The buttons of this name that can be seen, from the top."""
+    """The visible buttons of this name, from the top."""
     found = room.page.findChildren(QAbstractButton)
     seen = [b for b in found if name in (b.accessibleName(), b.text()) and b.isVisible()]
     return sorted(seen, key=lambda b: b.mapToGlobal(b.rect().topLeft()).y())

@@ -1,4 +1,4 @@
-"""What tests of the window share: a dressed application and a bridge. Both are real."""
+"""Fixtures of the window tests: a themed application and a bridge, both real."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,14 +21,14 @@ from tests.unit.ui.rooms import make_chat, make_library, opened_store
 
 @pytest.fixture(autouse=True)
 def closed_widgets_are_deleted(qapp: QApplication) -> Iterator[None]:
-    """At once, with what they hold of a store, and not when the next event loop runs."""
+    """Delete widgets at once, with their references to a store, not in the next event loop."""
     yield
     QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
 
 
 @pytest.fixture
 def theme(qapp: QApplication) -> Iterator[Theme]:
-    """The light theme on the running application."""
+    """The light theme, applied to the running application."""
     theme = Theme(qapp, resources_dir(), "light")
     yield theme
     theme.setParent(None)
@@ -37,7 +37,7 @@ def theme(qapp: QApplication) -> Iterator[Theme]:
 
 @pytest.fixture
 def bridge(qapp: QApplication) -> Iterator[Bridge]:
-    """A bridge whose threads have ended when the test has."""
+    """A bridge whose threads end with the test."""
     bridge = Bridge()
     yield bridge
     bridge.close()
@@ -45,14 +45,14 @@ def bridge(qapp: QApplication) -> Iterator[Bridge]:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Database]:
-    """A library file that holds nothing yet."""
+    """An empty library file."""
     with opened_store(tmp_path / "home") as database:
         yield database
 
 
 @pytest.fixture
 def library(store: Database, tmp_path: Path) -> Iterator[Library]:
-    """The library over it, which reads nothing before it is started."""
+    """A library on that store; it reads nothing before it is started."""
     library = make_library(store, tmp_path / "home")
     yield library
     library.close()
@@ -60,7 +60,7 @@ def library(store: Database, tmp_path: Path) -> Iterator[Library]:
 
 @pytest.fixture
 def server() -> Iterator[ChatServer]:
-    """An endpoint that answers one question, whatever is asked."""
+    """An endpoint that gives the same answer to every question."""
     with ChatServer(ANSWER) as server:
         yield server
 

@@ -1,4 +1,4 @@
-"""What the tests of pages stand on: the real library and chat on a store of their own."""
+"""Shared parts of the page tests: the real library and chat on a temporary store."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -45,7 +45,7 @@ Field = TypeVar("Field", bound=QWidget)
 
 
 class Desktop(QObject):
-    """Takes what would be handed to the desktop."""
+    """Records the URLs that would be opened by the desktop."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -60,9 +60,9 @@ class Desktop(QObject):
 
 @contextmanager
 def listening_desktop() -> Iterator[Desktop]:
-    """Takes the place of the desktop's programs, through Qt's own hook."""
+    """Replaces the desktop's programs through Qt's URL handler hook."""
     desktop = Desktop()
-    # The stub says bytes, but it takes a str and nothing else.
+    # The stub declares bytes, but only a str works.
     QDesktopServices.setUrlHandler("file", desktop, "take")  # pyright: ignore[reportArgumentType]
     yield desktop
     QDesktopServices.unsetUrlHandler("file")
@@ -70,7 +70,7 @@ def listening_desktop() -> Iterator[Desktop]:
 
 @contextmanager
 def opened_store(root: Path) -> Iterator[Database]:
-    """A real store in its own folder."""
+    """A real store in a folder of its own."""
     home = Home(root)
     home.create()
     database = Database(home.database, memory_mb=256, backups=home.backups)
@@ -81,7 +81,7 @@ def opened_store(root: Path) -> Iterator[Database]:
 
 
 def make_library(database: Database, root: Path) -> Library:
-    """A real library that finds by words only; nothing runs until its `start`."""
+    """A real library without an embedder; nothing runs before its `start`."""
     rules = IgnoreRules(is_readable_name, 200 * MEGABYTE, root)
     stores = LibraryStores(
         DocumentStore(database),
@@ -94,7 +94,7 @@ def make_library(database: Database, root: Path) -> Library:
 
 
 def make_chat(database: Database, keyring: KeyringBackend | None) -> Chat:
-    """A real chat; without a keyring keys are kept for the session only."""
+    """A real chat; without a keyring, keys are kept for the session only."""
 
     def find_backend() -> KeyringBackend:
         if keyring is None:
@@ -129,7 +129,7 @@ def make_document(
     size_bytes: int = 10,
     chunk_count: int = 1,
 ) -> Document:
-    """A document of a source that lies at `/docs/<source_id>`; its id is its path."""
+    """A document of the source at `/docs/<source_id>`; its id is its path."""
     path = Path("/docs") / source_id / name
     return Document(
         document_id=str(path),
@@ -146,12 +146,12 @@ def make_document(
 
 
 def in_state(document: Document, state: DocumentState, reason: str = "") -> Document:
-    """The same document later."""
+    """The same document in another state."""
     return replace(document, state=state, reason=reason)
 
 
 def button(root: QWidget, name: str) -> QAbstractButton:
-    """The one button below `root` that is called so, as a person or a screen reader finds it."""
+    """The only button in `root` with this text or accessible name."""
     called = [
         b for b in root.findChildren(QAbstractButton) if name in (b.text(), b.accessibleName())
     ]
@@ -160,14 +160,14 @@ def button(root: QWidget, name: str) -> QAbstractButton:
 
 
 def field(root: QWidget, kind: type[Field], name: str) -> Field:
-    """The one field of that kind with that accessible name."""
+    """The only field of this class with this accessible name."""
     called = [widget for widget in root.findChildren(kind) if widget.accessibleName() == name]
     assert len(called) == 1, called
     return called[0]
 
 
 def texts(root: QWidget) -> list[str]:
-    """What the labels below `root` say that would be seen with it."""
+    """The texts of the labels visible with `root`."""
     return [
         label.full_text if isinstance(label, ElidedLabel) else label.text()
         for label in root.findChildren(PlainLabel)

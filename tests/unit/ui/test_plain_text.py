@@ -1,5 +1,6 @@
-"""S-02 and S-03: foreign text never meets a widget that guesses whether it is HTML: the code, and
-the widgets.
+"""S-02 and S-03: untrusted text never reaches a widget that guesses whether it is HTML.
+
+Both the code and the widgets are checked.
 """
 
 import ast
@@ -19,17 +20,17 @@ from desktop_rag.ui.widgets.notice_bar import NoticeBar
 
 NASTY = "a<img src=&#47;dev&#47;zero>.pdf & <b>x</b>"
 UI = Path(next(iter(desktop_rag.ui.__path__)))
-# The one module that may make labels, and the ones that show rich text of their own making.
+# The only module that may create labels, and the modules that render rich text themselves.
 LABEL_MAKER = "controls.py"
 RICH_TEXT = {"setHtml": {"segment_view.py"}}
 NO_TEXT = {"insertHtml", "appendHtml", "fromHtml", "setMarkdown", "insertMarkdown", "insertImage"}
-# What asks for the files that a text names, or guesses what kind of text it was given.
+# Classes that load files named in a text, or guess whether a text is HTML.
 TEXT_CLASSES = {"QTextBrowser", "QTextEdit", "QTextDocument"}
 STATIC_BOXES = {"information", "warning", "critical", "question", "about"}
 
 
 def calls() -> Iterator[tuple[str, ast.Call]]:
-    """Every call in the package, with its module's name."""
+    """Every call in the package, with the name of its module."""
     for path in sorted(UI.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Call):
@@ -47,7 +48,7 @@ def name_of(call: ast.Call) -> str:
 
 
 def is_made_plain(argument: ast.expr) -> bool:
-    """A tooltip's text: nothing, or what `plain_tooltip` made, whichever way it is chosen."""
+    """True for a tooltip argument that is empty or a result of `plain_tooltip`."""
     match argument:
         case ast.Constant(value=""):
             return True
@@ -98,7 +99,7 @@ def test_rich_text_is_shown_where_it_is_made_safe_only() -> None:
 
 
 def test_every_text_that_could_ask_for_a_file_says_what_it_gets() -> None:
-    """S-02; `test_segment_view` asks each of them."""
+    """S-02; `test_segment_view` tests each of them."""
     found: dict[str, bool] = {}
     for path in sorted(UI.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
@@ -123,7 +124,7 @@ def test_message_boxes_say_that_they_are_plain() -> None:
     boxes = {m for m, call in calls() if name_of(call) == "QMessageBox"}
     plain = {m for m, call in calls() if name_of(call) == "setTextFormat"}
     assert boxes <= plain
-    # Its label guesses, whatever the box was told.
+    # The box's own label guesses the format of an informative text.
     assert [place(m, c) for m, c in calls() if name_of(c) == "setInformativeText"] == []
     assert [
         place(module, call)

@@ -1,4 +1,4 @@
-"""Attaching to the open chat: chips, what holds a question back, what belongs to which chat."""
+"""Attachments of a chat: chips, delayed questions, and the chat they belong to."""
 
 from pathlib import Path
 
@@ -12,13 +12,13 @@ from desktop_rag.core.attachment import Attachment
 from desktop_rag.core.conversation import Conversation
 from desktop_rag.core.question import Question
 from desktop_rag.ui.chat.chat_session import ChatSession
-from desktop_rag.ui.composer.attached_files import MOST_FILES
+from desktop_rag.ui.composer.attached_files import MAX_FILES
 from desktop_rag.ui.composer.attachment_strip import AttachmentChip
 from desktop_rag.ui.composer.composer import Composer, QuestionField
 from desktop_rag.ui.widgets.controls import ElidedLabel
 from tests.unit.ui.chat_room import Room, ask, click, is_answered, named
 
-# The extra that reads text in images loads its models with the first.
+# Text recognition loads its models with the first image.
 _READING_MS = 30_000
 
 
@@ -34,13 +34,13 @@ def composer(room: Room) -> Composer:
 
 
 def chips(room: Room) -> list[str]:
-    """What the chips say that can be seen."""
+    """The texts of the visible chips."""
     found = room.page.findChildren(AttachmentChip)
     return [chip.accessibleName() for chip in found if chip.isVisible()]
 
 
 def attach(room: Room, qtbot: QtBot, *paths: Path) -> None:
-    composer(room).files_given.emit(list(paths))
+    composer(room).files_added.emit(list(paths))
     qtbot.waitUntil(lambda: not any("reading" in chip for chip in chips(room)), timeout=_READING_MS)
 
 
@@ -83,7 +83,7 @@ def test_what_is_copied_as_files_or_as_a_picture_is_attached_and_text_is_written
 def test_a_question_sent_while_files_are_read_goes_once_they_are(
     room: Room, qtbot: QtBot, lease: Path
 ) -> None:
-    composer(room).files_given.emit([lease])
+    composer(room).files_added.emit([lease])
     composer(room).set_text("How many pounds does the tenant pay?")
     with qtbot.waitSignal(composer(room).submitted) as sent:
         qtbot.keyClick(composer(room).findChildren(QuestionField)[0], Qt.Key.Key_Return)
@@ -96,7 +96,7 @@ def test_a_question_sent_while_files_are_read_goes_once_they_are(
 def test_a_question_that_is_offered_waits_for_files_too(
     room: Room, qtbot: QtBot, lease: Path
 ) -> None:
-    composer(room).files_given.emit([lease])
+    composer(room).files_added.emit([lease])
     ask(room, qtbot, "How many pounds does the tenant pay?")
     assert [[a.name for a in each] for each in stored(room)] == [["lease.txt"]]
     asked = room.chat.history.messages(conversation(room).conversation_id)[0]
@@ -105,17 +105,17 @@ def test_a_question_that_is_offered_waits_for_files_too(
 
 def test_who_writes_on_sends_it_again(room: Room, qtbot: QtBot, lease: Path) -> None:
     field = composer(room).findChildren(QuestionField)[0]
-    composer(room).hold(is_held=True)
+    composer(room).set_attachments_pending(is_pending=True)
     qtbot.keyClicks(field, "What")
     qtbot.keyClick(field, Qt.Key.Key_Return)
-    assert "Sent once the files are read" in room.words()
+    assert "Will be sent when the files are ready" in room.words()
     qtbot.keyClicks(field, " else?")
     with qtbot.assertNotEmitted(composer(room).submitted):
-        composer(room).hold(is_held=False)
+        composer(room).set_attachments_pending(is_pending=False)
 
 
 def test_reading_ends_when_the_chip_is_closed(room: Room, qtbot: QtBot, lease: Path) -> None:
-    composer(room).files_given.emit([lease])
+    composer(room).files_added.emit([lease])
     click(room, qtbot, "Remove lease.txt", 0)
     assert chips(room) == []
     ask(room, qtbot, "When is the lamp lit?")
@@ -144,7 +144,7 @@ def test_what_is_being_read_is_kept_with_its_chat_when_another_is_opened(
     ask(room, qtbot)
     first = conversation(room)
     qtbot.waitUntil(lambda: not room.page.findChildren(ChatSession)[0].is_checking)
-    composer(room).files_given.emit([lease])
+    composer(room).files_added.emit([lease])
     room.page.new_chat()
     qtbot.waitUntil(lambda: [len(each) for each in stored(room)] == [1], timeout=_READING_MS)
     assert chips(room) == []
@@ -178,12 +178,12 @@ def test_what_waits_to_be_sent_is_not_sent_into_another_chat(
     ask(room, qtbot)
     first = conversation(room)
     room.page.new_chat()
-    composer(room).files_given.emit([lease])
+    composer(room).files_added.emit([lease])
     composer(room).set_text("How many pounds does the tenant pay?")
     qtbot.keyClick(composer(room).findChildren(QuestionField)[0], Qt.Key.Key_Return)
     with qtbot.assertNotEmitted(composer(room).submitted):
         room.page.open_conversation(first)
-        click(room, qtbot, "Answer again", 0)
+        click(room, qtbot, "Regenerate answer", 0)
         qtbot.waitUntil(lambda: is_answered(room))
     assert composer(room).text == "How many pounds does the tenant pay?"
 
@@ -207,9 +207,9 @@ def test_a_failed_one_is_told_below_the_others_and_gone_once_a_question_is_sent(
 
 
 def test_no_more_than_so_many(room: Room, qtbot: QtBot, tmp_path: Path) -> None:
-    paths = [tmp_path / f"{n}.none" for n in range(MOST_FILES + 3)]
+    paths = [tmp_path / f"{n}.none" for n in range(MAX_FILES + 3)]
     attach(room, qtbot, *paths)
-    assert len(chips(room)) == MOST_FILES + 1
+    assert len(chips(room)) == MAX_FILES + 1
     assert any("3 more" in chip and "library" in chip for chip in chips(room))
 
 
@@ -231,7 +231,7 @@ def test_files_held_over_the_field_are_left_to_the_page_around_it(room: Room, le
 def test_an_image_cannot_be_asked_about_without_a_model(room: Room, qtbot: QtBot) -> None:
     image = QImage(40, 40, QImage.Format.Format_RGB32)
     image.fill(Qt.GlobalColor.blue)
-    composer(room).picture_given.emit(image)
+    composer(room).image_pasted.emit(image)
     composer(room).set_text("Which colour is it?")
     send = room.page.findChildren(QWidget, "sendButton")[0]
     qtbot.waitUntil(lambda: "no model" in " ".join(room.words()), timeout=_READING_MS)

@@ -1,4 +1,4 @@
-"""The chat page on the real chat: ask, stop, retry, other conversations, sources, opening."""
+"""The chat page on the real chat: ask, stop, retry, switch conversations, open sources."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -71,7 +71,7 @@ def test_an_answer_streams_in_and_its_sources_open(
 
 
 class Desktop(QObject):
-    """Stands where the desktop's programs are: hears which files are to be opened."""
+    """Replaces the desktop's programs and records the files to open."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -143,10 +143,10 @@ def test_stop_keeps_what_has_arrived_and_it_can_be_asked_again(
     use(room, server)
     room.page.ask(QUESTION)
     qtbot.waitUntil(lambda: any("The lamp" in text for text in room.answers()))
-    button(room.page, "Stop the answer (Esc)").click()
+    button(room.page, "Stop (Esc)").click()
     qtbot.waitUntil(lambda: any(text.startswith("stopped") for text in room.words()))
     server.pause_s = 0.0
-    button(room.page, "Answer again").click()
+    button(room.page, "Regenerate answer").click()
     qtbot.waitUntil(lambda: room.answers() == ["The lamp is lit at dusk [1]. See nothing else."])
 
 
@@ -233,11 +233,11 @@ def test_a_narrow_window_shows_one_side_at_a_time(room: Room, qtbot: QtBot) -> N
     qtbot.waitUntil(lambda: header.minimumSizeHint().width() <= header.width())
     title = header.findChildren(ElidedLabel, "chatTitle")[0]
     qtbot.waitUntil(lambda: title.width() >= header.width() // 4)
-    button(room.page, "Show or hide the chats").click()
+    button(room.page, "Show or hide chats").click()
     assert chats.isVisible()
     assert not panel.isVisible()
-    button(room.page, "Show or hide the sources").click()
+    button(room.page, "Show or hide sources").click()
     assert panel.isVisible()
     assert not chats.isVisible()
-    button(room.page, "Close the sources").click()
+    button(room.page, "Close sources").click()
     assert not panel.isVisible()

@@ -1,4 +1,4 @@
-"""One open conversation when the store fails: the question stays and can be asked again."""
+"""A conversation when the store fails: the question stays and can be asked again."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +17,7 @@ from tests.unit.ui.rooms import make_chat, opened_store
 
 @pytest.fixture
 def closed_chat(tmp_path: Path) -> Iterator[Chat]:
-    """A chat whose store is closed already."""
+    """A chat whose store is closed."""
     with opened_store(tmp_path) as database:
         chat = make_chat(database, None)
     yield chat

@@ -1,4 +1,4 @@
-"""What is done with chats and answers on the real page: copies, opinions, rewrites, files."""
+"""Actions on chats and answers on the real page: forks, ratings, rewrites, files."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -38,10 +38,10 @@ def test_an_earlier_question_is_asked_anew_in_a_copy(room: Room, qtbot: QtBot) -
     ask(room, qtbot)
     ask(room, qtbot, "Does it burn oil?")
     composer = room.page.findChildren(Composer)[0]
-    click(room, qtbot, "Edit and ask again", 1)
+    click(room, qtbot, "Edit question", 1)
     assert composer.text == "Does it burn oil?"
     composer.set_text("What does it burn?")
-    button(composer, "Send the question").click()
+    button(composer, "Send").click()
     chats = room.page.findChildren(ConversationList)[0]
     qtbot.waitUntil(lambda: conversation_titles(chats) == [f"{QUESTION} (copy)", QUESTION])
     qtbot.waitUntil(lambda: is_answered(room))
@@ -53,12 +53,12 @@ def test_an_earlier_question_is_asked_anew_in_a_copy(room: Room, qtbot: QtBot) -
 def test_the_first_question_anew_is_a_chat_of_its_own(room: Room, qtbot: QtBot) -> None:
     ask(room, qtbot)
     composer = room.page.findChildren(Composer)[0]
-    click(room, qtbot, "Edit and ask again", 0)
+    click(room, qtbot, "Edit question", 0)
     button(composer, "Cancel").click()
     assert composer.text == ""
-    click(room, qtbot, "Edit and ask again", 0)
+    click(room, qtbot, "Edit question", 0)
     composer.set_text("What does it burn?")
-    button(composer, "Send the question").click()
+    button(composer, "Send").click()
     chats = room.page.findChildren(ConversationList)[0]
     qtbot.waitUntil(lambda: conversation_titles(chats) == ["What does it burn?", QUESTION])
     qtbot.waitUntil(lambda: is_answered(room))
@@ -67,7 +67,7 @@ def test_the_first_question_anew_is_a_chat_of_its_own(room: Room, qtbot: QtBot) 
 def test_a_chat_goes_on_in_a_copy(room: Room, qtbot: QtBot) -> None:
     ask(room, qtbot)
     ask(room, qtbot, "Does it burn oil?")
-    click(room, qtbot, "Go on from here in a copy", 0)
+    click(room, qtbot, "Continue in a copy of this chat", 0)
     chats = room.page.findChildren(ConversationList)[0]
     qtbot.waitUntil(lambda: f"{QUESTION} (copy)" in conversation_titles(chats))
     qtbot.waitUntil(lambda: len(room.answers()) == 1)
@@ -81,7 +81,7 @@ def test_an_answer_given_again_can_be_taken_back(
     room.page.undo_offered.connect(lambda _notice, undo: offers.append(undo))
     [before] = room.answers()
     use(room, server)
-    click(room, qtbot, "Answer again", 0)
+    click(room, qtbot, "Regenerate answer", 0)
     qtbot.waitUntil(lambda: room.answers() == ["The lamp is lit at dusk [1]. See nothing else."])
     qtbot.waitUntil(lambda: bool(offers))
     offers[0]()
@@ -90,28 +90,30 @@ def test_an_answer_given_again_can_be_taken_back(
 
 def test_an_answer_is_liked_disliked_and_neither_again(room: Room, qtbot: QtBot) -> None:
     ask(room, qtbot)
-    click(room, qtbot, "Like", 0)
+    click(room, qtbot, "Good answer", 0)
     qtbot.waitUntil(lambda: feedback(room) == Feedback.LIKED)
-    click(room, qtbot, "Dislike", 0)
-    qtbot.waitUntil(lambda: len(named(room, "Dislike (on)")) == len(named(room, "Like")) == 1)
+    click(room, qtbot, "Bad answer", 0)
+    qtbot.waitUntil(
+        lambda: len(named(room, "Bad answer (selected)")) == len(named(room, "Good answer")) == 1
+    )
     assert feedback(room) == Feedback.DISLIKED
     room.page.new_chat()
     room.page.open_conversation(room.chat.history.all()[0])
-    click(room, qtbot, "Dislike (on)", 0)
-    qtbot.waitUntil(lambda: len(named(room, "Dislike")) == 1)
+    click(room, qtbot, "Bad answer (selected)", 0)
+    qtbot.waitUntil(lambda: len(named(room, "Bad answer")) == 1)
     assert feedback(room) == Feedback.NONE
 
 
 def test_an_answer_is_rewritten_and_the_rewrite_deleted(room: Room, qtbot: QtBot) -> None:
     ask(room, qtbot)
-    click(room, qtbot, "Rewrite the answer", 0)
+    click(room, qtbot, "Rewrite answer", 0)
     dialog = opened_dialog(room, qtbot)
     text = dialog.findChildren(QPlainTextEdit)[0]
     assert text.toPlainText() == "The lamp is lit at dusk."
     text.setPlainText("At seven.")
-    button(dialog, "Submit").click()
+    button(dialog, "Save").click()
     qtbot.waitUntil(lambda: any("rewritten by you" in words for words in room.words()))
-    click(room, qtbot, "Rewrite the answer", 0)
+    click(room, qtbot, "Rewrite answer", 0)
     dialog = opened_dialog(room, qtbot)
     assert dialog.findChildren(QPlainTextEdit)[0].toPlainText() == "At seven."
     button(dialog, "Delete").click()
@@ -147,7 +149,7 @@ def test_a_pinned_chat_is_written_to_a_file(room: Room, qtbot: QtBot, tmp_path: 
     dialog = room.page.findChildren(QFileDialog, "exportDialog")[0]
     target = tmp_path / "chat.md"
     told: list[Notice] = []
-    room.page.told.connect(told.append)
+    room.page.notified.connect(told.append)
     dialog.fileSelected.emit(str(target))
     dialog.reject()
     qtbot.waitUntil(lambda: [n.title for n in told] == [f"Exported to {target}."])
@@ -161,7 +163,7 @@ def test_an_exported_chat_is_imported(room: Room, qtbot: QtBot, tmp_path: Path) 
     path.write_text(room.chat.history.export(original.conversation_id, ".json"), encoding="utf-8")
     [before] = room.answers()
     room.page.new_chat()
-    button(room.page, "Import a chat…").click()
+    button(room.page, "Import chat…").click()
     dialog = room.page.findChildren(QFileDialog, "importDialog")[0]
     dialog.fileSelected.emit(str(path))
     dialog.reject()
@@ -183,7 +185,7 @@ def test_a_source_of_an_imported_chat_that_is_not_here_opens_nothing(
     path.write_text(text, encoding="utf-8")
     room.page.new_chat()
     with listening_desktop() as desktop:
-        button(room.page, "Import a chat…").click()
+        button(room.page, "Import chat…").click()
         dialog = room.page.findChildren(QFileDialog, "importDialog")[0]
         dialog.fileSelected.emit(str(path))
         dialog.reject()
@@ -194,7 +196,7 @@ def test_a_source_of_an_imported_chat_that_is_not_here_opens_nothing(
         shown = [b.accessibleName() for b in card.findChildren(QAbstractButton) if b.isVisible()]
         assert not [name for name in shown if "Open" in name or "Show source" in name]
         QTest.mouseDClick(card, Qt.MouseButton.LeftButton)
-        # One of the chat that was exported does open: what was asked for before would be there too.
+        # A source of the exported chat does open; an earlier request would be recorded too.
         room.page.open_conversation(original)
         qtbot.waitUntil(lambda: bool(room.answers()))
         shown_view(room).citation_clicked.emit(1)

@@ -1,4 +1,4 @@
-"""The list of conversations: order kept, found, renamed, deleted, titles shown literally."""
+"""The list of conversations: order, search, rename, delete, literal titles."""
 
 from dataclasses import replace
 
@@ -10,7 +10,8 @@ from pytestqt.modeltest import ModelTester
 from pytestqt.qtbot import QtBot
 
 from desktop_rag.core.conversation import Conversation
-from desktop_rag.ui.chat.conversation_list import ConversationList, ConversationModel
+from desktop_rag.ui.chat.conversation_list import ConversationList
+from desktop_rag.ui.chat.conversation_model import ConversationModel
 from desktop_rag.ui.foundation.theme import Theme
 
 CHATS = [
@@ -57,12 +58,12 @@ def test_the_filter_finds_by_any_part(chats: ConversationList, qtbot: QtBot) -> 
 
 
 def test_what_a_message_holds_is_found_too(chats: ConversationList, qtbot: QtBot) -> None:
-    with qtbot.waitSignal(chats.find_requested) as asked:
+    with qtbot.waitSignal(chats.search_requested) as asked:
         qtbot.keyClicks(chats.findChildren(QLineEdit)[0], "l")
     assert asked.args == ["l"]
-    chats.show_found("another", frozenset({"c3"}))
+    chats.show_matches("another", frozenset({"c3"}))
     assert titles(chats) == ["Lamp & lens"]
-    chats.show_found("l", frozenset({"c3"}))
+    chats.show_matches("l", frozenset({"c3"}))
     assert titles(chats) == ["Lamp & lens", "New chat"]
     chats.findChildren(QLineEdit)[0].clear()
     assert len(titles(chats)) == 3

@@ -1,4 +1,4 @@
-"""Every file can be asked by itself, after a question when that takes many requests."""
+"""Asking every file separately, after a confirmation if it takes many requests."""
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QMessageBox
@@ -67,7 +67,7 @@ def test_many_requests_are_asked_about_first(room: Room, server: ChatServer, qtb
     qtbot.waitUntil(lambda: question(room) is not None)
     box = question(room)
     assert box is not None
-    press(box, "Ask them")
+    press(box, "Ask files")
     qtbot.waitUntil(
         lambda: any("no file matched, 31 read" in text for text in room.words()),
         timeout=20_000,

@@ -1,4 +1,4 @@
-"""The button that says which assistant answers."""
+"""The button that shows and changes the assistant."""
 
 import pytest
 from pytestqt.qtbot import QtBot
@@ -40,7 +40,7 @@ def test_without_assistants_one_can_be_made(choice: AssistantChoice, qtbot: QtBo
 
 def test_each_is_one_click_away(choice: AssistantChoice, qtbot: QtBot) -> None:
     choice.show_assistants([KEEPER, ODD])
-    wanted = [NO_ASSISTANT, "Keeper", "<b>a&&b</b>", "New assistant…", "All assistants…"]
+    wanted = [NO_ASSISTANT, "Keeper", "<b>a&&b</b>", "New assistant…", "Manage assistants…"]
     assert entries(choice) == wanted
     for text, chosen in (("Keeper", KEEPER), ("<b>a&&b</b>", ODD), (NO_ASSISTANT, None)):
         with qtbot.waitSignal(choice.chosen) as told:
@@ -48,7 +48,7 @@ def test_each_is_one_click_away(choice: AssistantChoice, qtbot: QtBot) -> None:
         assert told.args == [chosen]
         assert (choice.text(), checked(choice)) == (text, [text])
     with qtbot.waitSignal(choice.list_requested):
-        pick(choice, "All assistants…")
+        pick(choice, "Manage assistants…")
 
 
 def test_one_that_is_gone_is_none_until_it_is_back(choice: AssistantChoice) -> None:

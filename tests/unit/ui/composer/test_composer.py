@@ -1,4 +1,4 @@
-"""Writing a question: what sends it, what doesn't, how high the field is, what is asked."""
+"""The composer: sending, the height of the field, the chosen collection."""
 
 import pytest
 from PySide6.QtCore import Qt
@@ -7,7 +7,12 @@ from pytestqt.qtbot import QtBot
 
 from desktop_rag.core.domain import Collection
 from desktop_rag.core.question import Question
-from desktop_rag.ui.composer.composer import ALL_DOCUMENTS, ITS_COLLECTIONS, Composer, QuestionField
+from desktop_rag.ui.composer.composer import (
+    ALL_DOCUMENTS,
+    ASSISTANT_COLLECTIONS,
+    Composer,
+    QuestionField,
+)
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.widgets.controls import IconButton
 
@@ -111,18 +116,18 @@ def test_an_assistant_narrows_what_can_be_asked(composer: Composer) -> None:
     papers, notes, more = (Collection(f"k{n}", name) for n, name in enumerate("abc"))
     composer.set_collections([papers, notes, more])
     composer.choose_collection("k2")
-    composer.offer_only(("k0", "k1"))
+    composer.restrict_collections(("k0", "k1"))
     offered = [picker(composer).itemText(n) for n in range(picker(composer).count())]
-    assert offered == [ITS_COLLECTIONS, "a", "b"]
+    assert offered == [ASSISTANT_COLLECTIONS, "a", "b"]
     assert composer.collection_id == "", "what it does not ask is chosen no longer"
     composer.choose_collection("k1")
-    composer.offer_only(())
+    composer.restrict_collections(())
     assert (composer.collection_id, picker(composer).count()) == ("k1", 4)
 
 
 def syntax_menu(composer: Composer) -> QMenu:
     button = next(
-        b for b in composer.findChildren(IconButton) if b.accessibleName() == "Search more exactly"
+        b for b in composer.findChildren(IconButton) if b.accessibleName() == "Search operators"
     )
     assert button.isVisible()
     assert button.focusPolicy() & Qt.FocusPolicy.TabFocus
@@ -150,7 +155,7 @@ def test_an_empty_field_has_nothing_to_scroll(composer: Composer, qtbot: QtBot) 
     line = field(composer)
     qtbot.waitUntil(line.isVisible)
     assert not line.verticalScrollBar().isVisible()
-    # As a style sheet does it, once the field stands in a window.
+    # As a style sheet does it once the field is in a window.
     font = line.font()
     font.setPointSize(3 * font.pointSize())
     line.setFont(font)

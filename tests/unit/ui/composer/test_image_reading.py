@@ -1,4 +1,4 @@
-"""Pictures as they are sent: upright, small enough, without what a camera wrote into them."""
+"""Images are sent upright, small enough and without camera metadata."""
 
 import zlib
 from pathlib import Path
@@ -11,18 +11,18 @@ from pytestqt.qtbot import QtBot
 from desktop_rag.core.errors import AppError
 from desktop_rag.ui.composer.image_reading import (
     LONGEST_SIDE_PX,
-    as_sent,
+    encode_image,
     is_image_name,
     read_image,
 )
 
 
 def chunk(content: bytes) -> bytes:
-    """A part of a PNG: its length without the name, name and content, checksum."""
+    """A PNG chunk: length, name, content, checksum."""
     return (len(content) - 4).to_bytes(4) + content + zlib.crc32(content).to_bytes(4)
 
 
-# A drawing of 65,535 by 65,535 pixels, without any of them.
+# A header that claims 65,535 by 65,535 pixels, without any pixel data.
 HUGE = (
     b"\x89PNG\r\n\x1a\n"
     + chunk(b"IHDR\x00\x00\xff\xff\x00\x00\xff\xff\x08\x02\x00\x00\x00")
@@ -37,7 +37,7 @@ def picture(width: int, height: int) -> QImage:
 
 
 def noise(width: int, height: int) -> QImage:
-    """What no PNG makes small."""
+    """Noise, which PNG can't compress."""
     made = picture(width, height)
     seed = 1
     for y in range(height):
@@ -63,15 +63,15 @@ def test_a_large_one_becomes_smaller_and_keeps_its_shape(tmp_path: Path, qtbot: 
     assert picture(4000, 1000).save(str(tmp_path / "a.jpg"))
     image = sent(tmp_path / "a.jpg")
     assert (image.width(), image.height()) == (LONGEST_SIDE_PX, LONGEST_SIDE_PX // 4)
-    pasted = QImage.fromData(as_sent(picture(4000, 2)).data)
+    pasted = QImage.fromData(encode_image(picture(4000, 2)).data)
     assert (pasted.width(), pasted.height()) == (LONGEST_SIDE_PX, 1)
 
 
 def test_what_png_makes_large_goes_as_jpeg(qtbot: QtBot) -> None:
-    image = as_sent(noise(900, 700))
+    image = encode_image(noise(900, 700))
     assert image.mime == "image/jpeg"
     assert image.data.startswith(b"\xff\xd8")
-    assert as_sent(picture(900, 700)).mime == "image/png"
+    assert encode_image(picture(900, 700)).mime == "image/png"
 
 
 def test_nothing_that_stood_beside_the_picture_is_sent(tmp_path: Path, qtbot: QtBot) -> None:
@@ -85,8 +85,8 @@ def test_nothing_that_stood_beside_the_picture_is_sent(tmp_path: Path, qtbot: Qt
 @pytest.mark.parametrize(
     ("content", "title"),
     [
-        (b"", "no picture"),
-        (b"<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'/>", "no picture"),
+        (b"", "not an image"),
+        (b"<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'/>", "not an image"),
         (b"\x89PNG\r\n\x1a\n" + bytes(30), "damaged"),
         (HUGE, "too large"),
     ],

@@ -1,4 +1,4 @@
-"""The button that says which model answers."""
+"""The button that shows and changes the model."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -61,7 +61,7 @@ def test_models_that_were_offered_are_one_click_away(
     literal = "<b>a&&b</b>"
     wanted = [
         endpoint.label, "test-model", "tiny", "api.example.com", literal,
-        "Excerpts, no model", "Settings…",
+        "Excerpts only (no model)", "Settings…",
     ]  # fmt: skip
     qtbot.waitUntil(lambda: entries(choice) == wanted)
     checked = [a.text() for a in choice.menu().actions() if a.isChecked()]
@@ -69,7 +69,7 @@ def test_models_that_were_offered_are_one_click_away(
     for text, chosen in (
         ("tiny", [server.base_url, "tiny"]),
         (literal, [ODD.base_url, ODD.model]),
-        ("Excerpts, no model", ["", ""]),
+        ("Excerpts only (no model)", ["", ""]),
     ):
         with qtbot.waitSignal(choice.chosen) as told:
             pick(choice, text)
@@ -80,12 +80,12 @@ def test_models_that_were_offered_are_one_click_away(
 
 def test_the_model_of_an_assistant_takes_the_place(choice: ModelChoice) -> None:
     choice.show_settings(Settings(endpoint=ODD))
-    choice.show_own("tiny")
+    choice.show_assistant_model("tiny")
     assert (choice.text(), choice.isEnabled()) == ("tiny", False)
-    assert choice.accessibleName() == "tiny. The assistant answers with it"
+    assert choice.accessibleName() == "tiny. Set by the assistant"
     choice.show_settings(Settings())
     assert (choice.text(), choice.isHidden()) == ("tiny", False)
-    choice.show_own("")
+    choice.show_assistant_model("")
     assert choice.isHidden()
     choice.show_settings(Settings(endpoint=ODD))
     assert (choice.text(), choice.isEnabled()) == ("<b>a&&b</b>", True)

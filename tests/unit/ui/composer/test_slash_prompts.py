@@ -1,4 +1,4 @@
-"""A slash in the question field offers prompts; gaps are written over one after the other."""
+"""A slash in the question field offers prompts; their placeholders are filled in one by one."""
 
 from collections.abc import Iterator
 
@@ -19,7 +19,7 @@ PROMPTS = [SavedPrompt("compare", "Compare them."), SavedPrompt("explain", "Sum 
 
 @pytest.fixture
 def composer(theme: Theme, qtbot: QtBot) -> Iterator[Composer]:
-    """At the bottom of an active window, the cursor in its field."""
+    """A composer at the bottom of an active window, with the focus in its field."""
     window = QWidget()
     qtbot.addWidget(window)
     column = QVBoxLayout(window)
@@ -33,7 +33,7 @@ def composer(theme: Theme, qtbot: QtBot) -> Iterator[Composer]:
     qtbot.waitUntil(lambda: field(composer).hasFocus())
     composer.prompts.show_prompts(PROMPTS)
     yield composer
-    # Held until here: the composer goes with it.
+    # Referenced until here, because the composer is deleted with it.
     assert composer.window() is window
 
 
@@ -65,7 +65,7 @@ def selected(composer: Composer) -> str:
 
 
 def test_a_slash_offers_all_and_letters_fewer(composer: Composer, qtbot: QtBot) -> None:
-    with qtbot.waitSignal(composer.prompts.wanted):
+    with qtbot.waitSignal(composer.prompts.prompts_requested):
         types(composer, "/")
     assert offered(composer) == ["/compare", "/explain", "/summarise", "Manage prompts…"]
     types(composer, "sum")
@@ -151,7 +151,7 @@ def test_the_last_row_leads_to_where_they_are_written(composer: Composer, qtbot:
     composer.prompts.show_prompts([])
     types(composer, "/")
     assert offered(composer) == ["Manage prompts…"]
-    with qtbot.waitSignal(composer.prompts.managing_requested):
+    with qtbot.waitSignal(composer.prompts.manage_requested):
         presses(composer, Qt.Key.Key_Return)
     assert composer.text == ""
 

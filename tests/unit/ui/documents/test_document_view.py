@@ -1,4 +1,4 @@
-"""A document as it was read, in a window of its own, over a real library."""
+"""The window of a document's extracted text, over a real library."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,8 +13,8 @@ from pytestqt.qtbot import QtBot
 from desktop_rag.ingest.library import Library
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.ui.documents.document_text import DocumentText
-from desktop_rag.ui.documents.document_view import DocumentView, PlaceInDocument
-from desktop_rag.ui.documents.page_picture import PagePicture
+from desktop_rag.ui.documents.document_view import DocumentSpan, DocumentView
+from desktop_rag.ui.documents.page_image import PageImage
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 from tests.unit.ingest.read.samples import make_pdf
@@ -54,7 +54,7 @@ def show(
         text = library.text(ids[name])
         start = text.find(quote) if quote else 0
         end = start + len(quote) if quote else 0
-        view = DocumentView(bridge, library, theme, PlaceInDocument(ids[name], start, end), parent)
+        view = DocumentView(bridge, library, theme, DocumentSpan(ids[name], start, end), parent)
         view.show()
         qtbot.waitUntil(lambda: says(view, name))
         return view
@@ -105,7 +105,7 @@ def test_one_goes_through_the_passages(show: Callable[..., DocumentView], qtbot:
 
 def test_words_are_found_in_the_text(show: Callable[..., DocumentView], qtbot: QtBot) -> None:
     view = show("lamp.md")
-    find = field(view, QLineEdit, "Find in the text")
+    find = field(view, QLineEdit, "Find in text")
     find.setText("BOAT")
     qtbot.keyClick(find, Qt.Key.Key_Return)
     assert inside(view, DocumentText).textCursor().selectedText() == "boat"
@@ -122,7 +122,7 @@ def test_the_page_of_a_pdf_is_drawn_with_the_words_marked(
     assert [tabs.tabText(n) for n in range(tabs.count())] == ["Text", "Page"]
     tabs.setCurrentIndex(1)
     qtbot.waitUntil(lambda: says(view, "Page 2 of 3"), timeout=20_000)
-    picture = inside(view, PagePicture)
+    picture = inside(view, PageImage)
     assert picture.hasHeightForWidth()
     assert picture.first_box_top > 0
 
@@ -132,7 +132,7 @@ def test_the_page_is_scrolled_to_the_words(show: Callable[..., DocumentView], qt
     inside(view, QTabWidget).setCurrentIndex(1)
     scroll = next(s for s in view.findChildren(QScrollArea) if s.widget())
     qtbot.waitUntil(lambda: scroll.verticalScrollBar().value() > 0, timeout=20_000)
-    top = inside(view, PagePicture).first_box_top - scroll.verticalScrollBar().value()
+    top = inside(view, PageImage).first_box_top - scroll.verticalScrollBar().value()
     assert 0 < top < scroll.height()
 
 
@@ -147,7 +147,7 @@ def test_opening_tells_the_document_and_the_place(
     show: Callable[..., DocumentView], qtbot: QtBot
 ) -> None:
     view = show("report.pdf", "wick is trimmed")
-    with qtbot.waitSignal(view.open_asked) as told:
+    with qtbot.waitSignal(view.open_requested) as told:
         button(view, "Open file").click()
     assert told.args
     document, anchor = told.args

@@ -1,4 +1,4 @@
-"""The sources beside an answer: cited first, passages literal and marked, open and copy."""
+"""The sources panel: cited sources first, literal passages with highlights, open and copy."""
 
 from dataclasses import replace
 
@@ -10,7 +10,7 @@ from pytestqt.qtbot import QtBot
 
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import NEAREST, SourceRef
-from desktop_rag.ui.documents.passage_text import PassageText, folded, split_at_quote, unwrapped
+from desktop_rag.ui.documents.passage_text import PassageText, collapsed, split_at_quote, unwrapped
 from desktop_rag.ui.documents.sources_panel import SourceCard, SourcesPanel
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.widgets.controls import ElidedLabel
@@ -100,7 +100,7 @@ def test_what_only_came_nearest_is_named_so(panel: SourcesPanel, qtbot: QtBot) -
     qtbot.waitUntil(lambda: cards(panel) == {})
 
 
-def test_the_passage_is_folded_around_its_quote(panel: SourcesPanel) -> None:
+def test_the_passage_is_collapsed_around_its_quote(panel: SourcesPanel) -> None:
     passage = cards(panel)[2].findChildren(PassageText)[0]
     assert len(passage.toPlainText()) < 350
     assert "It is trimmed twice a night." in passage.toPlainText()
@@ -163,8 +163,8 @@ def test_a_panel_of_found_sources_has_no_headings(theme: Theme, qtbot: QtBot) ->
         ("word " * 100 + "END", "END", "… " + "word " * 17 + "END"),
     ],
 )
-def test_folded(passage: str, quote: str, expected: str) -> None:
-    assert folded(passage, quote) == expected
+def test_collapsed(passage: str, quote: str, expected: str) -> None:
+    assert collapsed(passage, quote) == expected
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The door between the Qt thread and the rest: order, budget, cancel, dead owners, loud bugs."""
+"""The bridge: order, time budget, cancelling, deleted owners, bugs raised."""
 
 import threading
 import time

@@ -1,4 +1,4 @@
-"""Themes: the same roles in both, readable pairs, style sheets that name only roles there are."""
+"""Themes: the same roles in both, readable contrast, style sheets with known roles only."""
 
 import re
 from pathlib import Path
@@ -44,7 +44,7 @@ PAIRS = [
 
 
 def luminance(colour: str) -> float:
-    """Relative luminance as WCAG 2 defines it."""
+    """Relative luminance as defined by WCAG 2."""
     channels = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
@@ -95,7 +95,7 @@ def write_theme(folder: Path, name: str, roles: str) -> None:
 
 def test_a_role_without_a_colour_is_an_error(tmp_path: Path) -> None:
     write_theme(tmp_path, "light", 'text = "blue"')
-    with pytest.raises(ValueError, match="text names no colour: blue"):
+    with pytest.raises(ValueError, match="text names an unknown colour: blue"):
         load_scheme(tmp_path / "light.toml")
 
 
@@ -103,7 +103,7 @@ def test_a_colour_that_is_none_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "x.toml").write_text(
         '[theme]\nname = "X"\nis_dark = false\n[colours]\na = "red"\n[roles]\ntext = "a"\n', "utf-8"
     )
-    with pytest.raises(ValueError, match="a is no colour: red"):
+    with pytest.raises(ValueError, match="a is not a colour: red"):
         load_scheme(tmp_path / "x.toml")
 
 

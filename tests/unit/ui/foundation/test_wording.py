@@ -28,19 +28,19 @@ def test_counts_name_only_what_there_is() -> None:
             DocumentState.GONE: 7,
         }
     )
-    expected = "1,998 files: 1,990 searchable, 5 by words only so far, 3 failed, 7 gone for now"
+    expected = "1,998 files: 1,990 searchable, 5 by words only so far, 3 failed, 7 missing"
     assert counts_in_words(counts) == expected
 
 
 def test_counts_of_one_and_of_no_file() -> None:
     assert counts_in_words(DocumentCounts({DocumentState.WAITING: 1})) == "1 file: 1 waiting"
-    assert counts_in_words(DocumentCounts()) == "no files yet"
+    assert counts_in_words(DocumentCounts()) == "No files yet"
     assert count_of(1000, "passage") == "1,000 passages"
 
 
 @pytest.mark.parametrize(
     ("fraction", "words"),
-    [(0.0, "0.0 %"), (0.4371, "43.7 %"), (0.99999, "99.9 %"), (1.0, "100.0 %"), (1.2, "100.0 %")],
+    [(0.0, "0.0%"), (0.4371, "43.7%"), (0.99999, "99.9%"), (1.0, "100.0%"), (1.2, "100.0%")],
 )
 def test_percent_has_decimals_and_is_never_full_too_early(fraction: float, words: str) -> None:
     assert percent(fraction) == words

@@ -1,4 +1,4 @@
-"""The model of the table of documents, without a view."""
+"""The model of the documents table, without a view."""
 
 import random
 from collections.abc import Iterable
@@ -104,7 +104,7 @@ def test_selection_follows_its_document(model: DocumentModel) -> None:
         (StateGroup.ALL, "papers md", "", ["a.md", "b.md"]),
         (StateGroup.ALL, "docs/papers", "", []),
         (StateGroup.ALL, "", "notes", []),
-        (StateGroup.IN_WORK, "", "papers", ["a.md"]),
+        (StateGroup.IN_PROGRESS, "", "papers", ["a.md"]),
     ],
 )
 def test_filters(
@@ -181,7 +181,7 @@ def size(row: Row) -> int:
 
 
 def random_batch(rnd: random.Random) -> list[Document]:
-    """A few documents, or so many that they are not taken one by one."""
+    """Two sets of documents: a few, and too many to be applied one by one."""
     states = list(DocumentState)
     return [
         make_document(f"{rnd.randrange(40)}.md", rnd.choice(states), size_bytes=rnd.randrange(9))
@@ -194,7 +194,7 @@ def test_any_series_of_changes_ends_like_a_fresh_start(
     seed: int, qtmodeltester: ModelTester
 ) -> None:
     rnd = random.Random(seed)
-    model = DocumentModel(most_one_by_one=7)
+    model = DocumentModel(max_single_changes=7)
     model.set_table(make_table([], ROOTS))
     qtmodeltester.check(model)
     truth: dict[str, Document] = {}

@@ -1,4 +1,4 @@
-"""Rows of the table of documents: folders, order, cells."""
+"""Rows of the documents table: folders, order, cells."""
 
 from dataclasses import replace
 from operator import attrgetter

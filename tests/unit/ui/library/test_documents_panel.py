@@ -1,4 +1,4 @@
-"""The table of documents and its filters, in a window."""
+"""The documents table and its filters, in a window."""
 
 import time
 from pathlib import Path
@@ -63,16 +63,16 @@ def test_chips_follow_the_documents(panel: DocumentsPanel) -> None:
     model = table(panel).model()
     assert isinstance(model, DocumentModel)
     model.apply_changes([in_state(DOCUMENTS[3], DocumentState.OFFLINE)])
-    assert button(panel, "In work 0").isVisible()
+    assert button(panel, "In progress 0").isVisible()
     assert button(panel, "Offline 1").isVisible()
 
 
 def test_typing_filters_by_reason_too(panel: DocumentsPanel, qtbot: QtBot) -> None:
-    qtbot.keyClicks(field(panel, QLineEdit, "Filter the files"), "encr")
+    qtbot.keyClicks(field(panel, QLineEdit, "Filter files"), "encr")
     qtbot.waitUntil(lambda: names(panel) == ["c.pdf"])
-    qtbot.keyClicks(field(panel, QLineEdit, "Filter the files"), "x")
+    qtbot.keyClicks(field(panel, QLineEdit, "Filter files"), "x")
     qtbot.waitUntil(lambda: names(panel) == [])
-    assert texts(panel) == ["No file matches."]
+    assert texts(panel) == ["No files match the filter."]
 
 
 def test_one_folder_at_a_time(panel: DocumentsPanel) -> None:
@@ -88,7 +88,7 @@ def test_one_folder_at_a_time(panel: DocumentsPanel) -> None:
 
 
 def test_shows_the_failed_files_of_a_folder_on_demand(panel: DocumentsPanel) -> None:
-    field(panel, QLineEdit, "Filter the files").setText("something else")
+    field(panel, QLineEdit, "Filter files").setText("something else")
     panel.show_files("papers", StateGroup.FAILED)
     assert names(panel) == ["c.pdf"]
     assert not table(panel).isColumnHidden(Column.REASON)
@@ -97,7 +97,7 @@ def test_shows_the_failed_files_of_a_folder_on_demand(panel: DocumentsPanel) -> 
 
 
 def test_retry_is_offered_while_something_failed(panel: DocumentsPanel, qtbot: QtBot) -> None:
-    with qtbot.waitSignal(panel.retry_asked):
+    with qtbot.waitSignal(panel.retry_requested):
         button(panel, "Retry failed").click()
     model = table(panel).model()
     assert isinstance(model, DocumentModel)
@@ -112,7 +112,7 @@ def test_opens_with_double_click_and_return(
     view = table(panel)
     place = view.visualRect(view.model().index(1, Column.NAME)).center()
     opened: list[object] = []
-    panel.open_asked.connect(opened.append)
+    panel.open_requested.connect(opened.append)
     qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=place)
     if is_key:
         qtbot.keyClick(view, Qt.Key.Key_Return)
@@ -129,14 +129,14 @@ def test_menu_of_a_row(panel: DocumentsPanel, qtbot: QtBot) -> None:
     assert isinstance(menu, QMenu)
     actions = {action.text(): action for action in menu.actions() if action.text()}
     assert list(actions) == [
-        "Open", "Show text and passages", "Show in folder", "Summarise", "Copy path", "Copy reason",
+        "Open", "Show text", "Show in folder", "Summarise", "Copy path", "Copy reason",
     ]  # fmt: skip
     assert not actions["Summarise"].isEnabled(), "of what was not read there is nothing to tell"
     actions["Copy path"].trigger()
     assert QGuiApplication.clipboard().text() == "/docs/papers/c.pdf"
     actions["Copy reason"].trigger()
     assert QGuiApplication.clipboard().text() == "Encrypted."
-    with qtbot.waitSignal(panel.folder_asked) as told:
+    with qtbot.waitSignal(panel.folder_requested) as told:
         actions["Show in folder"].trigger()
     assert told.args == [DOCUMENTS[2]]
     menu.close()
@@ -148,7 +148,7 @@ def test_no_menu_beside_the_rows(panel: DocumentsPanel) -> None:
 
 
 def test_goes_from_two_lines_to_one_and_back(panel: DocumentsPanel, qtbot: QtBot) -> None:
-    chip, text = button(panel, "All 4"), field(panel, QLineEdit, "Filter the files")
+    chip, text = button(panel, "All 4"), field(panel, QLineEdit, "Filter files")
     panel.resize(600, 400)
     qtbot.waitUntil(lambda: text.y() > chip.y() + chip.height())
     panel.resize(1400, 400)

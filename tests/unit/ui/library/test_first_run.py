@@ -1,4 +1,4 @@
-"""The three ways to begin."""
+"""The page of an empty library with its three ways to start."""
 
 import pytest
 from pytestqt.qtbot import QtBot
@@ -13,9 +13,9 @@ KINDS = ("PDF", "e-mail", "source code")
 @pytest.mark.parametrize(
     ("name", "signal"),
     [
-        ("Add folder…", "folder_asked"),
-        ("Add demo documents", "demo_asked"),
-        ("Open settings", "endpoint_asked"),
+        ("Add folder…", "folder_requested"),
+        ("Add demo documents", "demo_requested"),
+        ("Open settings", "settings_requested"),
     ],
 )
 def test_each_choice_tells(qtbot: QtBot, theme: Theme, name: str, signal: str) -> None:
@@ -33,7 +33,7 @@ def test_without_a_demo_there_are_two_choices(qtbot: QtBot, theme: Theme) -> Non
     assert "Try the demo" not in texts(panel)
 
 
-def test_it_says_what_is_read(qtbot: QtBot, theme: Theme) -> None:
+def test_supported_kinds_of_files_are_listed(qtbot: QtBot, theme: Theme) -> None:
     panel = FirstRun(theme, KINDS)
     qtbot.addWidget(panel)
-    assert any(text.startswith("Reads PDF, e-mail and source code.") for text in texts(panel))
+    assert any(text.startswith("Supported: PDF, e-mail and source code.") for text in texts(panel))

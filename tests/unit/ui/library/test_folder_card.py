@@ -33,27 +33,27 @@ def card(qtbot: QtBot, theme: Theme) -> FolderCard:
 def test_says_where_how_and_how_much(card: FolderCard) -> None:
     assert texts(card) == [
         "/docs/a<img src=&#47;dev&#47;zero>",
-        "● watched",
+        "● Watched",
         "Work · 6 files: 4 searchable, 2 failed",
     ]
 
 
 def test_an_offline_source_can_only_be_listed_and_removed(card: FolderCard) -> None:
     card.show_source(replace(SOURCE, state=SourceState.OFFLINE), "", COUNTS)
-    assert "● offline" in texts(card)
+    assert "● Offline" in texts(card)
     assert not button(card, f"Open {NAME}").isEnabled()
-    assert not button(card, f"Look for changes in {NAME}").isEnabled()
-    assert button(card, f"Show the files of {NAME}").isEnabled()
+    assert not button(card, f"Check {NAME} for changes").isEnabled()
+    assert button(card, f"Show files in {NAME}").isEnabled()
     assert button(card, f"Remove {NAME} from the library").isEnabled()
 
 
 @pytest.mark.parametrize(
     ("name", "signal", "args"),
     [
-        (f"Open {NAME}", "open_asked", ["papers"]),
-        (f"Look for changes in {NAME}", "rescan_asked", ["papers"]),
-        (f"Show the files of {NAME}", "files_asked", ["papers", False]),
-        ("Show 2 failed", "files_asked", ["papers", True]),
+        (f"Open {NAME}", "open_requested", ["papers"]),
+        (f"Check {NAME} for changes", "rescan_requested", ["papers"]),
+        (f"Show files in {NAME}", "files_requested", ["papers", False]),
+        ("Show 2 failed", "files_requested", ["papers", True]),
     ],
 )
 def test_buttons_tell_what_is_asked_for(

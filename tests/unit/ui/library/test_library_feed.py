@@ -1,4 +1,4 @@
-"""What keeps the library page up with the library."""
+"""The feed that keeps the library page up to date."""
 
 from pathlib import Path
 
@@ -44,8 +44,8 @@ def test_changes_wait_for_what_is_being_loaded(
     known = make_document("a.md", DocumentState.WAITING, source_id=source_id)
     DocumentStore(store).apply_changes(known.source_id, [known], {}, [])
     feed.load()
-    feed.take(DocumentsChanged((in_state(known, DocumentState.READING),)))
-    feed.take(DocumentsChanged((in_state(known, DocumentState.SEARCHABLE),)))
+    feed.handle_event(DocumentsChanged((in_state(known, DocumentState.READING),)))
+    feed.handle_event(DocumentsChanged((in_state(known, DocumentState.SEARCHABLE),)))
     assert states(model) == []
     qtbot.waitUntil(lambda: states(model) == [DocumentState.SEARCHABLE])
 
@@ -56,12 +56,12 @@ def test_sources_that_changed_while_loading_are_read_again(
     counts: list[int] = []
     feed.sources_changed.connect(lambda sources, _: counts.append(len(sources)))
     feed.load()
-    feed.take(SourcesChanged(()))
+    feed.handle_event(SourcesChanged(()))
     qtbot.waitUntil(lambda: len(counts) == 2)
     single = tmp_path / "single.md"
     single.touch()
     library.add_source(single)
-    feed.take(SourcesChanged(()))
+    feed.handle_event(SourcesChanged(()))
     qtbot.waitUntil(lambda: counts == [1, 1, 2])
 
 
@@ -72,9 +72,9 @@ def test_late_news_of_a_source_that_is_being_removed_are_left_out(
         feed.load()
     late = make_document("late.md", source_id=source_id)
     other = make_document("other.md", source_id="other")
-    feed.take(DocumentsChanged((late,)))
-    feed.leave_out(source_id)
-    feed.take(DocumentsChanged((late, other)))
+    feed.handle_event(DocumentsChanged((late,)))
+    feed.exclude_source(source_id)
+    feed.handle_event(DocumentsChanged((late, other)))
     qtbot.waitUntil(lambda: model.rowCount() == 1)
     assert model.document_at(0) == other
 
@@ -84,11 +84,11 @@ def test_a_source_that_could_not_be_removed_comes_back(
 ) -> None:
     document = make_document("a.md", source_id=source_id)
     DocumentStore(store).apply_changes(source_id, [document], {}, [])
-    feed.leave_out(source_id)
-    feed.take_back(source_id)
+    feed.exclude_source(source_id)
+    feed.include_source(source_id)
     qtbot.waitUntil(lambda: model.rowCount() == 1)
 
 
 def test_other_events_are_left_alone(feed: LibraryFeed, model: DocumentModel) -> None:
-    feed.take(Notice("Something else."))
+    feed.handle_event(Notice("Something else."))
     assert model.rowCount() == 0

@@ -94,10 +94,10 @@ def drop(page: LibraryPage, paths: list[Path]) -> QDropEvent:
 
 
 def test_an_empty_library_offers_three_ways(page: LibraryPage, qtbot: QtBot) -> None:
-    qtbot.waitUntil(lambda: says(page, "Ask your own documents"))
-    with qtbot.waitSignal(page.demo_asked):
+    qtbot.waitUntil(lambda: says(page, "Ask your documents"))
+    with qtbot.waitSignal(page.demo_requested):
         button(page, "Add demo documents").click()
-    with qtbot.waitSignal(page.endpoint_asked):
+    with qtbot.waitSignal(page.settings_requested):
         button(page, "Open settings").click()
     assert not button(page, "Pause").isVisible()
 
@@ -116,7 +116,7 @@ def test_a_chosen_folder_becomes_searchable(
     qtbot.waitUntil(
         lambda: (
             says(page, "2 files: 1 by words only so far, 1 failed")
-            and says(page, "Searchable by words now: 1")
+            and says(page, "Searchable by words: 1")
             and says(page, "Up to date")
         ),
         timeout=30_000,
@@ -132,7 +132,7 @@ def test_dropped_folders_and_files_are_added_and_never_moved(
 ) -> None:
     single = tmp_path / "single.md"
     single.write_text("One file.")
-    qtbot.waitUntil(lambda: says(page, "Ask your own documents"))
+    qtbot.waitUntil(lambda: says(page, "Ask your documents"))
     event = drop(page, [folder, single])
     assert event.isAccepted()
     assert event.dropAction() is Qt.DropAction.CopyAction
@@ -158,7 +158,7 @@ def test_removing_a_source(page: LibraryPage, library: Library, folder: Path, qt
     button(page, "Remove papers from the library").click()
     button(page, "Remove").click()
     page.on_library_event(DocumentsChanged((late,)))
-    qtbot.waitUntil(lambda: says(page, "Ask your own documents"))
+    qtbot.waitUntil(lambda: says(page, "Ask your documents"))
     assert rows(page) == []
     assert folder.exists()
 
@@ -198,7 +198,7 @@ def test_progress_and_pause(
     library.add_source(folder)
     qtbot.waitUntil(lambda: says(page, str(folder)))
     page.on_library_event(ProgressChanged(IndexProgress(Stage.READING, 9, 4, fraction=0.4375)))
-    assert says(page, "43.7 %")
+    assert says(page, "43.7%")
     button(page, "Pause").click()
     assert library.is_paused
     button(page, "Resume").click()
@@ -216,8 +216,8 @@ def test_buttons_reach_the_library(
     qtbot.waitUntil(lambda: rows(page, Column.STATE) == ["Failed"])
     button(page, "Show 1 failed").click()
     assert button(page, "Failed 1").isChecked()
-    button(page, "Look for changes").click()
-    button(page, "Look for changes in papers").click()
+    button(page, "Check for changes").click()
+    button(page, "Check papers for changes").click()
     button(page, "Retry failed").click()
     qtbot.waitUntil(lambda: library.counts().of(DocumentState.WAITING) == 1)
     qtbot.waitUntil(lambda: rows(page) == [])
@@ -261,7 +261,7 @@ def test_every_button_has_a_name_and_fits_a_small_window(
 ) -> None:
     library.add_source(folder)
     qtbot.waitUntil(lambda: says(page, str(folder)))
-    # Qt's own buttons sit inside fields and tables.
+    # Fields and tables contain buttons of Qt's own.
     ours = [b for b in page.findChildren(QAbstractButton) if type(b).__module__.startswith("desk")]
     assert ours
     assert all(b.text() or b.accessibleName() for b in ours)
@@ -284,8 +284,8 @@ def test_the_tab_key_goes_from_top_to_bottom(
         seen.append(stop.accessibleName() or words)
         qtbot.keyClick(stop, Qt.Key.Key_Tab)
     assert seen == [
-        "Pause", "Look for changes", "Collections", "Add web links…", "Add files…", "Add folder…",
-        "Show the files of papers", "Open papers", "Look for changes in papers",
-        "Options of papers", "Remove papers from the library",
-        "All 0", "Filter the files", "Files",
+        "Pause", "Check for changes", "Collections", "Add web links…", "Add files…", "Add folder…",
+        "Show files in papers", "Open papers", "Check papers for changes",
+        "Options for papers", "Remove papers from the library",
+        "All 0", "Filter files", "Files",
     ]  # fmt: skip

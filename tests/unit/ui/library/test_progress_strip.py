@@ -1,4 +1,4 @@
-"""The progress strip: numbers that move, and not too often."""
+"""The progress strip: live numbers, repainted at a limited rate."""
 
 from dataclasses import replace
 
@@ -35,12 +35,12 @@ def strip(qtbot: QtBot, theme: Theme) -> ProgressStrip:
 def test_live_progress_in_words_and_decimals(strip: ProgressStrip) -> None:
     strip.set_progress(EMBEDDING)
     assert texts(strip) == [
-        "Making passages searchable by meaning",
+        "Preparing search by meaning",
         "about 2 min left",
-        "43.7 %",
+        "43.7%",
         "1,998 of 1,998 files read · 10,411 of 25,102 passages embedded",
-        "Searchable by words now: 0",
-        "Now: /docs/<b>lamp</b>□.md",
+        "Searchable by words: 0",
+        "Reading /docs/<b>lamp</b>□.md",
     ]
     assert field(strip, QProgressBar, "Indexing progress").value() == 437
 
@@ -48,18 +48,18 @@ def test_live_progress_in_words_and_decimals(strip: ProgressStrip) -> None:
 def test_the_third_stage_has_words_of_its_own(strip: ProgressStrip) -> None:
     strip.set_progress(replace(EMBEDDING, stage=Stage.REFINING, current_file=""))
     assert texts(strip) == [
-        "Searchable, looking closer at long passages",
+        "Searchable. Refining long passages",
         "about 2 min left",
-        "43.7 %",
-        "1,998 of 1,998 files read · 10,411 of 25,102 passages looked at",
-        "Searchable by words now: 0",
+        "43.7%",
+        "1,998 of 1,998 files read · 10,411 of 25,102 passages refined",
+        "Searchable by words: 0",
     ]
 
 
 def test_one_quiet_line_when_there_is_nothing_to_do(strip: ProgressStrip) -> None:
     strip.set_progress(EMBEDDING)
     strip.set_progress(IndexProgress())
-    assert texts(strip) == ["Up to date", "Searchable by words now: 0"]
+    assert texts(strip) == ["Up to date", "Searchable by words: 0"]
     assert not field(strip, QProgressBar, "Indexing progress").isVisible()
 
 
@@ -70,8 +70,8 @@ def test_a_burst_is_painted_once_with_the_last_of_it(strip: ProgressStrip, qtbot
         strip.set_searchable_count(n)
     assert "0 of 500 files read" in texts(strip)
     qtbot.waitUntil(lambda: "500 of 500 files read" in texts(strip))
-    assert "50.0 %" in texts(strip)
-    assert "Searchable by words now: 500" in texts(strip)
+    assert "50.0%" in texts(strip)
+    assert "Searchable by words: 500" in texts(strip)
 
 
 def test_the_file_in_work_does_not_flicker_between_files(
@@ -80,4 +80,4 @@ def test_the_file_in_work_does_not_flicker_between_files(
     strip.set_progress(IndexProgress(Stage.READING, 3, 0, current_file="/docs/a.md"))
     strip.set_progress(IndexProgress(Stage.READING, 3, 1))
     qtbot.waitUntil(lambda: "1 of 3 files read" in texts(strip))
-    assert "Now: /docs/a.md" in texts(strip)
+    assert "Reading /docs/a.md" in texts(strip)

@@ -1,4 +1,4 @@
-"""The dialogs in which folders, links and collections are chosen and arranged."""
+"""The dialogs for folders, links and collections."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -55,7 +55,7 @@ def folder_dialog(
 ) -> FolderDialog:
     dialog = FolderDialog(bridge, library, folder, library.collections(), None, parent)
     dialog.open()
-    qtbot.waitUntil(lambda: says(dialog, "2 files to read"))
+    qtbot.waitUntil(lambda: says(dialog, "2 files to index"))
     return dialog
 
 
@@ -68,19 +68,19 @@ def test_the_preview_tells_what_is_read_and_what_is_left_out(folder_dialog: Fold
 def test_a_pattern_changes_the_preview_and_what_is_decided(
     folder_dialog: FolderDialog, qtbot: QtBot
 ) -> None:
-    field(folder_dialog, QPlainTextEdit, "Patterns to leave out").setPlainText("*.log\n\n")
-    qtbot.waitUntil(lambda: says(folder_dialog, "1 file to read"))
+    field(folder_dialog, QPlainTextEdit, "Patterns to exclude").setPlainText("*.log\n\n")
+    qtbot.waitUntil(lambda: says(folder_dialog, "1 file to index"))
     [gitignore] = [b for b in folder_dialog.findChildren(QCheckBox) if "gitignore" in b.text()]
     gitignore.setChecked(True)
     field(folder_dialog, QComboBox, "Collection").setCurrentText("Work")
-    with qtbot.waitSignal(folder_dialog.decided) as told:
+    with qtbot.waitSignal(folder_dialog.submitted) as told:
         button(folder_dialog, "Add folder").click()
     assert told.args == ["Work", SourceRules(uses_gitignore=True, excluded=("*.log",))]
     assert not folder_dialog.isVisible()
 
 
 def test_cancelling_decides_nothing(folder_dialog: FolderDialog, qtbot: QtBot) -> None:
-    with qtbot.assertNotEmitted(folder_dialog.decided):
+    with qtbot.assertNotEmitted(folder_dialog.submitted):
         button(folder_dialog, "Cancel").click()
 
 
@@ -98,9 +98,9 @@ def test_links_are_decided_with_limit_and_schedule(parent: QWidget, qtbot: QtBot
     agree = button(dialog, "Add links")
     assert not agree.isEnabled()
     field(dialog, QPlainTextEdit, "Addresses").setPlainText("https://a.example/ b.example\n")
-    field(dialog, QSpinBox, "Pages at most").setValue(7)
-    field(dialog, QComboBox, "Fetch again").setCurrentText("when I ask for it")
-    with qtbot.waitSignal(dialog.decided) as told:
+    field(dialog, QSpinBox, "Maximum number of pages").setValue(7)
+    field(dialog, QComboBox, "Update").setCurrentText("Manually")
+    with qtbot.waitSignal(dialog.submitted) as told:
         agree.click()
     assert told.args == ["", WebLinks(("https://a.example/", "b.example"), 7, 0.0)]
 
@@ -138,7 +138,7 @@ def test_a_collection_gets_a_name_and_a_way_of_cutting(
     arrange: Callable[[], CollectionsDialog], qtbot: QtBot
 ) -> None:
     dialog = arrange()
-    field(dialog, QComboBox, "Which collection").setCurrentIndex(1)
+    field(dialog, QComboBox, "Collection").setCurrentIndex(1)
     name = field(dialog, QLineEdit, "Name of the collection")
     assert name.text() == "Home"
     name.setText("House")
@@ -157,10 +157,10 @@ def test_a_collection_gets_a_model_of_its_own(
     library.add_collection("Work")
     choice = SourceActions(bridge, library, parent)
     choice.set_collections(library.collections())
-    choice.arrange_collections()
+    choice.edit_collections()
     dialog = parent.findChild(CollectionsDialog)
     assert isinstance(dialog, CollectionsDialog)
-    field(dialog, QLineEdit, "Model for meaning").setText(" http://127.0.0.1:9/v1#tiny ")
+    field(dialog, QLineEdit, "Embedding model").setText(" http://127.0.0.1:9/v1#tiny ")
     assert says(dialog, "embedded again in the background")
     with qtbot.waitSignal(choice.changed):
         button(dialog, "Save").click()
@@ -176,7 +176,7 @@ def test_a_folder_is_chosen_for_the_model(
     [chooser] = dialog.findChildren(QFileDialog)
     chooser.filesSelected.emit([str(tmp_path)])
     chooser.reject()
-    assert field(dialog, QLineEdit, "Model for meaning").text() == str(tmp_path)
+    assert field(dialog, QLineEdit, "Embedding model").text() == str(tmp_path)
 
 
 def test_a_collection_is_removed_after_a_question(

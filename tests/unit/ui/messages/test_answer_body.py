@@ -1,4 +1,4 @@
-"""The text of an answer: the same from a stream as from the store, and never rendered whole."""
+"""The text of an answer: the same when streamed and when stored, rendered in parts."""
 
 import time
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Badges in the text of an answer: there they are, and nothing else changes for them."""
+"""Badges in the text of an answer, which change nothing else in it."""
 
 import re
 from itertools import accumulate, pairwise
@@ -17,7 +17,7 @@ from tests.claims import unchecked
 
 LOOK = MarkdownStyle(load_scheme(resources_dir() / "themes" / "light.toml").roles)
 BADGE = re.compile('\u2060\u00a0<a href="claim:[^>]*>.</a>')
-# With ¦ where a claim ends, and the word before each badge.
+# Texts with ¦ where a claim ends, and the word before each badge.
 ANSWERS = [
     ("**The lamp is lit at dusk.**¦", ["dusk."]),
     ("- **The oil burns!**¦\n- The keeper sleeps _till noon._¦", ["burns!", "noon."]),
@@ -83,7 +83,7 @@ def claims_in(answer: str) -> tuple[str, tuple[Claim, ...]]:
 def words_before_badges(html: str) -> list[str]:
     parts = [re.sub("<[^>]*>|[\u200a\u00a0]", "", part).split() for part in BADGE.split(html)]
     words = [part[-1] if part else "" for part in parts[:-1]]
-    # Badges in a row have one word before them.
+    # Adjacent badges follow the same word.
     return [word or words[place - 1] for place, word in enumerate(words)]
 
 

@@ -1,4 +1,4 @@
-"""Badges in an answer, and the panel that says why a claim got its own."""
+"""Badges in an answer, and the panel that explains them."""
 
 from dataclasses import replace
 
@@ -42,7 +42,7 @@ WRONG = Claim(
     ),
     1,
 )  # fmt: skip
-NOTHING = "No source says anything like it."
+NOTHING = "No source says anything similar."
 RIGHT = Claim(
     39, 60, CheckedClaim("Lit at dusk.", Verdict.SUPPORTED, 0.9, Evidence(0, 0, 24), (), ""), 1
 )
@@ -58,7 +58,7 @@ def panel(theme: Theme, qtbot: QtBot) -> ClaimPanel:
 
 
 def marked(text: MarkedText) -> list[str]:
-    """The words that are marked."""
+    """The highlighted words."""
     cursor, found = text.textCursor(), list[str]()
     for place in range(len(text.toPlainText())):
         cursor.setPosition(place + 1)
@@ -68,7 +68,7 @@ def marked(text: MarkedText) -> list[str]:
 
 
 def marked_text(panel: ClaimPanel, name: str) -> MarkedText:
-    """The text whose accessible name begins so."""
+    """The text widget whose accessible name starts with `name`."""
     found = panel.findChildren(MarkedText)
     return next(text for text in found if text.accessibleName().startswith(name))
 
@@ -78,22 +78,22 @@ def press(panel: ClaimPanel, words: str) -> None:
 
 
 def test_claim_and_evidence_stand_side_by_side_with_what_differs_marked(panel: ClaimPanel) -> None:
-    panel.open_at(0)
+    panel.show_claim(0)
     said, evidence = marked_text(panel, "Sentence of"), marked_text(panel, "Evidence")
     assert said.toPlainText() == SAID
     assert evidence.toPlainText() == "It burns 20 litres of oil a night."
     assert (marked(said), marked(evidence)) == (["40"], ["20"])
     shown = texts(panel)
     assert "Contradicted by a source" in shown
-    found = marked_text(panel, "What the check found").toPlainText()
+    found = marked_text(panel, "Result of the check").toPlainText()
     assert found == "The source says 20, the answer <i>40</i>."
     assert any("Lamp & <b>oil</b>" in text for text in shown)
 
 
 def test_the_evidence_opens_at_its_place(panel: ClaimPanel, qtbot: QtBot) -> None:
-    panel.open_at(0)
+    panel.show_claim(0)
     with qtbot.waitSignal(panel.view_requested) as asked:
-        press(panel, "Show it in the document")
+        press(panel, "Show in document")
     assert asked.args is not None
     [place] = asked.args
     passage_start = 112 - SOURCE.text.index("lit at dusk")
@@ -102,18 +102,18 @@ def test_the_evidence_opens_at_its_place(panel: ClaimPanel, qtbot: QtBot) -> Non
 
 
 def test_what_is_not_backed_asks_where_to_verify_it(panel: ClaimPanel, qtbot: QtBot) -> None:
-    panel.open_at(1)
-    with qtbot.assertNotEmitted(panel.place_wanted, wait=10):
-        panel.open_at(1)
-    with qtbot.waitSignal(panel.place_wanted):
-        panel.open_at(2)
+    panel.show_claim(1)
+    with qtbot.assertNotEmitted(panel.verification_requested, wait=10):
+        panel.show_claim(1)
+    with qtbot.waitSignal(panel.verification_requested):
+        panel.show_claim(2)
     assert marked_text(panel, "Evidence").toPlainText() == NOTHING
-    panel.show_place(WRONG, SOURCE)
-    verify = [b for b in panel.findChildren(QPushButton) if b.text().startswith("To verify")]
+    panel.show_best_passage(WRONG, SOURCE)
+    verify = [b for b in panel.findChildren(QPushButton) if b.text().startswith("Verify in")]
     assert not verify, "that was asked for another claim"
-    panel.show_place(MISSING, SOURCE)
+    panel.show_best_passage(MISSING, SOURCE)
     with qtbot.waitSignal(panel.view_requested) as asked:
-        press(panel, "To verify, open: Lamp && <b>")
+        press(panel, "Verify in Lamp && <b>")
     assert asked.args == [SOURCE]
 
 
@@ -130,19 +130,19 @@ def test_what_has_nothing_to_do_with_a_claim_is_not_shown_as_what_a_source_says(
 ) -> None:
     checked = replace(WRONG.checked, verdict=verdict, support=support, differences=())
     panel.show_claims((replace(WRONG, checked=checked),), (SOURCE,))
-    panel.open_at(0)
+    panel.show_claim(0)
     assert (marked_text(panel, "Evidence").toPlainText() != NOTHING) is is_shown
     assert any(text.startswith("Source 1 says") for text in texts(panel)) is is_shown
-    view = button(panel, "Show it in the document")
+    view = button(panel, "Show in document")
     assert view.isVisibleTo(panel) is is_shown
 
 
 def test_steps_through_the_claims_and_follows_what_becomes_known(panel: ClaimPanel) -> None:
     panel.show_claims((RIGHT, replace(MISSING, checked=unchecked("Not yet."))), (SOURCE,))
-    panel.open_at(1)
+    panel.show_claim(1)
     assert "Not checked yet" in texts(panel)
     panel.show_claims((RIGHT, MISSING), (SOURCE,))
-    assert "Not in the sources" in texts(panel)
+    assert "Not found in the sources" in texts(panel)
     panel.show_claims((), ())
     assert panel.isHidden()
 
@@ -150,12 +150,12 @@ def test_steps_through_the_claims_and_follows_what_becomes_known(panel: ClaimPan
 def test_what_is_found_out_about_other_claims_leaves_the_open_one_alone(
     panel: ClaimPanel, qtbot: QtBot
 ) -> None:
-    panel.open_at(2)
-    panel.show_place(MISSING, SOURCE)
+    panel.show_claim(2)
+    panel.show_best_passage(MISSING, SOURCE)
     judged = replace(RIGHT, checked=replace(RIGHT.checked, support=0.8))
-    with qtbot.assertNotEmitted(panel.place_wanted, wait=10):
+    with qtbot.assertNotEmitted(panel.verification_requested, wait=10):
         panel.show_claims((WRONG, judged, MISSING), (SOURCE,))
-    assert button(panel, "To verify, open: Lamp & <b>oil</b> · page 3").isVisibleTo(panel)
+    assert button(panel, "Verify in Lamp & <b>oil</b> · page 3").isVisibleTo(panel)
     panel.show_claims((judged, MISSING), (SOURCE,))
     assert panel.claim == MISSING
     assert "2 of 2" in texts(panel)
@@ -164,22 +164,22 @@ def test_what_is_found_out_about_other_claims_leaves_the_open_one_alone(
 
 
 def test_a_badge_of_before_opens_nothing(panel: ClaimPanel) -> None:
-    panel.open_at(3)
+    panel.show_claim(3)
     assert panel.isHidden()
-    panel.open_at(1)
-    panel.open_at(3)
+    panel.show_claim(1)
+    panel.show_claim(3)
     assert panel.claim == RIGHT
 
 
 def test_no_foreign_word_widens_the_panel(panel: ClaimPanel, qtbot: QtBot) -> None:
-    panel.open_at(0)
+    panel.show_claim(0)
     narrow = panel.minimumSizeHint().width()
     wide = "\N{FULLWIDTH LATIN CAPITAL LETTER W}" * 300
     checked = replace(WRONG.checked, claim=wide, explanation=f"So says {wide}, asked to compare.")
     claim = replace(WRONG, checked=checked)
     panel.show_claims((claim,), (replace(SOURCE, title=wide),))
-    panel.open_at(0)
-    panel.show_place(claim, replace(SOURCE, title=wide))
+    panel.show_claim(0)
+    panel.show_best_passage(claim, replace(SOURCE, title=wide))
     panel.resize(narrow, 600)
     qtbot.waitUntil(lambda: panel.width() == narrow)
     assert panel.minimumSizeHint().width() == narrow
@@ -191,7 +191,7 @@ def test_of_an_endless_claim_the_beginning_is_shown(panel: ClaimPanel) -> None:
     differences = (Difference(DifferenceKind.WORD, (1_490, 1_600), None),)
     checked = replace(WRONG.checked, claim="word " * 1_000, differences=differences)
     panel.show_claims((replace(WRONG, checked=checked),), (SOURCE,))
-    panel.open_at(0)
+    panel.show_claim(0)
     said = marked_text(panel, "Sentence of")
     assert len(said.toPlainText()) == 1_501
     assert marked(said) == ["word", "word"]
@@ -206,8 +206,8 @@ UNKNOWN = Claim(0, 9, unchecked("Not yet."))
     [
         ((), "", ""),
         ((UNKNOWN,), "", ""),
-        ((RIGHT, RIGHT), "Backed by the sources", "success"),
-        ((RIGHT, UNKNOWN), "Backed by the sources", "success"),
+        ((RIGHT, RIGHT), "Supported by the sources", "success"),
+        ((RIGHT, UNKNOWN), "Supported by the sources", "success"),
         ((RIGHT, MISSING, PARTLY), "1 of 3 sentences is backed by the sources", "warning"),
         ((RIGHT, RIGHT, MISSING), "2 of 3 sentences are backed by the sources", "warning"),
         ((MISSING,), "No sentence is backed by the sources", "warning"),
@@ -224,7 +224,7 @@ def test_a_check_under_way_is_said_with_what_is_known_so_far() -> None:
     assert summary((), is_checking=True) == ("", "")
     assert summary((UNKNOWN,), is_checking=True) == ("Checking against the sources…", "muted")
     assert summary((RIGHT, UNKNOWN), is_checking=True) == (
-        "Backed by the sources · checking…", "success",
+        "Supported by the sources · checking…", "success",
     )  # fmt: skip
 
 
@@ -245,14 +245,14 @@ def test_an_answer_gets_its_badges_and_a_press_opens_the_panel(
     qtbot.waitUntil(lambda: "✓" in view.toPlainText())
     assert "…" not in view.toPlainText()
     [badge] = [b for b in room.page.findChildren(QPushButton, "claimSummary") if b.isVisible()]
-    assert badge.accessibleName() == f"Check of the answer: {badge.text()}. Press to see why."
+    assert badge.accessibleName() == f"Answer check: {badge.text()}. Press for details."
     badge.click()
     [panel] = [p for p in room.page.findChildren(ClaimPanel) if p.isVisible()]
     assert panel.claim.checked.claim == "The lamp is lit at dusk by seven cooks from Vienna."
     qtbot.waitUntil(
-        lambda: any("To verify, open: Lamp" in b.text() for b in panel.findChildren(QPushButton))
+        lambda: any("Verify in Lamp" in b.text() for b in panel.findChildren(QPushButton))
     )
-    [close] = named(room, "Close the check")
+    [close] = named(room, "Close")
     close.click()
     assert panel.isHidden()
 
@@ -270,23 +270,23 @@ def test_an_answer_that_nothing_backs_is_hidden_where_that_is_wished(
     room.page.apply(Settings(answers=replace(wished, checks_claims=False)))
     assert not is_hidden(room), "what is not checked is not hidden"
     room.page.apply(Settings(answers=wished))
-    button(room.page, "Show it anyway").click()
+    button(room.page, "Show anyway").click()
     room.page.apply(Settings(answers=wished))
     assert not is_hidden(room), "it was shown on purpose"
     assert "Seven cooks" in room.answers()[0]
-    click(room, qtbot, "Answer again", 0)
+    click(room, qtbot, "Regenerate answer", 0)
     qtbot.waitUntil(lambda: is_hidden(room))
 
 
 def is_hidden(room: Room) -> bool:
-    return any(text.startswith("Hidden:") for text in room.words())
+    return any(text.startswith("Answer hidden:") for text in room.words())
 
 
 def test_words_that_are_told_to_differ_are_shown_on_both_sides(panel: ClaimPanel) -> None:
-    """The explanation may say “The source says 20, the answer 40” of a claim hardly supported."""
+    """The explanation of a barely supported claim may be “The source says 20, the answer 40”."""
     checked = replace(WRONG.checked, verdict=Verdict.NOT_IN_SOURCES, support=0.05)
     panel.show_claims((replace(WRONG, checked=checked),), (SOURCE,))
-    panel.open_at(0)
+    panel.show_claim(0)
     shown = [text.toPlainText() for text in panel.findChildren(MarkedText)]
     assert "It burns 20 litres of oil a night." in shown
     assert NOTHING not in shown

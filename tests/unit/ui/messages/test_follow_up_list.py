@@ -1,4 +1,4 @@
-"""What may be asked next stands below the last answer, and a press asks it."""
+"""Follow-up questions below the last answer; a click asks one."""
 
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot

@@ -1,4 +1,4 @@
-"""Markdown → HTML: only our own subset comes out, whatever the text holds."""
+"""Markdown → HTML: only the allowed subset is written, whatever the input."""
 
 import html
 import re
@@ -35,7 +35,7 @@ MOST_SECONDS = 2.0
 
 
 class Collector(HTMLParser):
-    """Tags, link targets and text of an HTML piece."""
+    """The tags, link targets and text of an HTML fragment."""
 
     def __init__(self) -> None:
         super().__init__()

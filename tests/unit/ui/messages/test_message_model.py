@@ -1,4 +1,4 @@
-"""The messages of a conversation: what each event of an answer does to the rows."""
+"""The model of a conversation: the effect of each event of an answer on the rows."""
 
 import pytest
 from PySide6.QtCore import Qt

@@ -27,7 +27,7 @@ from desktop_rag.ui.messages.message_view import MessageView
 from desktop_rag.ui.messages.question_item import QuestionItem
 from desktop_rag.ui.messages.segment_view import SegmentView
 from desktop_rag.ui.widgets.controls import Card, PlainLabel
-from desktop_rag.ui.widgets.folding_row import FoldingRow
+from desktop_rag.ui.widgets.wrapping_row import WrappingRow
 
 SOURCE = SourceRef(1, "d1", "a.md", "A", Anchor(), "Text.", 0.5)
 QUESTION = Message("m1", "c1", Role.USER, "<b>Why</b> & how?", 1.0)
@@ -55,7 +55,7 @@ def load(view: MessageView, messages: Sequence[Message], qtbot: QtBot) -> Messag
     model = MessageModel(view)
     model.load(messages)
     view.set_model(model)
-    # A layout shows a new widget only when the loop comes round.
+    # A layout shows a new widget in the next round of the event loop.
     qtbot.waitUntil(lambda: view.is_settled and all(w.isVisible() for w in items(view)))
     return model
 
@@ -108,7 +108,7 @@ def test_what_is_not_from_the_documents_is_told_above_it(
 
 def test_copy_gives_the_plain_markdown(view: MessageView, qtbot: QtBot) -> None:
     load(view, [QUESTION, ANSWER], qtbot)
-    button(view, "Copy the answer").click()
+    button(view, "Copy answer").click()
     assert QGuiApplication.clipboard().text() == "Because [1]."
     assert button(view, "Copied")
 
@@ -125,7 +125,7 @@ def test_a_failed_answer_says_why_and_offers_ways_on(view: MessageView, qtbot: Q
 def test_a_stopped_answer_can_be_asked_for_again(view: MessageView, qtbot: QtBot) -> None:
     load(view, [QUESTION, replace(ANSWER, state=MessageState.STOPPED)], qtbot)
     with qtbot.waitSignal(view.retry_requested):
-        button(view, "Answer again").click()
+        button(view, "Regenerate answer").click()
 
 
 def test_a_click_on_sources_or_a_citation_carries_the_message(
@@ -172,16 +172,16 @@ def test_thinking_is_folded_and_kept_apart(view: MessageView, qtbot: QtBot) -> N
     assert "Let me <i>see</i>." in labels(view)
     model.apply(TextDelta("Because."))
     model.apply(AnswerDone(replace(ANSWER, thinking="Let me <i>see</i>.")))
-    assert button(view, "Thoughts").isVisible()
+    assert button(view, "Thinking").isVisible()
     assert "see" not in view.findChildren(SegmentView)[0].toPlainText()
 
 
 def test_what_is_being_done_is_said(view: MessageView, qtbot: QtBot) -> None:
     model = load(view, [], qtbot)
     model.begin_question("Why?")
-    qtbot.waitUntil(lambda: "Looking through your documents…" in labels(view))
+    qtbot.waitUntil(lambda: "Searching your documents…" in labels(view))
     model.apply(SourcesFound((SOURCE,)))
-    qtbot.waitUntil(lambda: "Reading what was found…" in labels(view))
+    qtbot.waitUntil(lambda: "Reading the sources…" in labels(view))
     model.apply(AnswerDone(ANSWER))
     qtbot.waitUntil(lambda: "tiny · 4.2 s" in labels(view))
 
@@ -252,12 +252,12 @@ def _is_inside(widget: QWidget, viewport: QWidget) -> bool:
 def test_nothing_of_an_answer_is_cut_where_it_is_narrow(view: MessageView, qtbot: QtBot) -> None:
     asked = replace(QUESTION, text="How is the wick of the great lamp cut by day? " * 4)
     load(view, [asked, ANSWER], qtbot)
-    footer = view.findChildren(FoldingRow)[0]
-    assert not footer.is_folded
+    footer = view.findChildren(WrappingRow)[0]
+    assert not footer.is_wrapped
     view.resize(320, 500)
-    qtbot.waitUntil(lambda: footer.is_folded)
+    qtbot.waitUntil(lambda: footer.is_wrapped)
     bubble = view.findChildren(QuestionItem)[0].findChildren(Card)[0]
     seen = [bubble, *footer.findChildren(QAbstractButton)]
     qtbot.waitUntil(lambda: all(_is_inside(widget, view.viewport()) for widget in seen))
     view.resize(700, 500)
-    qtbot.waitUntil(lambda: not footer.is_folded)
+    qtbot.waitUntil(lambda: not footer.is_wrapped)

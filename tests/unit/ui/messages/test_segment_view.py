@@ -1,4 +1,4 @@
-"""Foreign text in the message view: nothing is loaded, only citations and web links work."""
+"""Untrusted text in the message view: nothing is loaded, only citations and web links work."""
 
 import socket
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ SOURCES = tuple(
 
 @pytest.fixture
 def server() -> Iterator[socket.socket]:
-    """A listening socket that nobody should ever connect to."""
+    """A listening socket that must never be connected to."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.settimeout(0.2)
         yield server
@@ -46,7 +46,7 @@ def views(body: AnswerBody) -> list[SegmentView]:
 def test_pictures_are_never_loaded(
     body: AnswerBody, server: socket.socket, *, is_streamed: bool
 ) -> None:
-    """S-01, as it streams and as it is found in the history."""
+    """S-01, for streamed and stored answers."""
     port = server.getsockname()[1]
     text = (
         "![one](file:///dev/zero) ![two](//evil/share/a.png) "
@@ -82,14 +82,14 @@ def test_even_html_that_asks_for_files_gets_none(theme: Theme, qtbot: QtBot) -> 
 def test_every_resource_is_an_empty_picture(
     theme: Theme, qtbot: QtBot, name: str, kind: int
 ) -> None:
-    """S-02: None would make Qt read the file itself."""
+    """S-02: with None, Qt would read the file itself."""
     for view in (SegmentView(theme), PassageText(theme, "text", "")):
         qtbot.addWidget(view)
         assert view.loadResource(kind, QUrl(name)).isNull()
 
 
 def first_view(body: AnswerBody, qtbot: QtBot) -> SegmentView:
-    """The first segment, once it has its place."""
+    """The first segment, once it is laid out."""
     qtbot.waitUntil(lambda: views(body)[0].width() == body.width())
     return views(body)[0]
 

@@ -1,4 +1,4 @@
-"""The dialogs in which assistants are made, changed, copied, deleted and brought back."""
+"""The dialogs for creating, editing, copying, deleting and restoring assistants."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -76,7 +76,7 @@ def actions(theme: Theme, bridge: Bridge, chat: Chat, window: QWidget) -> Assist
 def listing(
     actions: AssistantActions, chat: Chat, window: QWidget, qtbot: QtBot
 ) -> AssistantsDialog:
-    """The list of two assistants."""
+    """The dialog with two assistants."""
     for name in ("Cook", "Keeper"):
         chat.assistants.add(Assistant("", name, filters="type:pdf"))
     actions.refresh()
@@ -96,7 +96,7 @@ def names(dialog: AssistantsDialog) -> list[str]:
 
 
 def open_form(window: QWidget, qtbot: QtBot) -> AssistantDialog:
-    """The form that is about to open."""
+    """The form, once it opens."""
     qtbot.waitUntil(lambda: any(d.isVisible() for d in window.findChildren(AssistantDialog)))
     return next(d for d in window.findChildren(AssistantDialog) if d.isVisible())
 
@@ -114,7 +114,7 @@ def test_everything_can_be_written(window: QWidget, qtbot: QtBot) -> None:
     field(dialog, QLineEdit, "Name").setText("Keeper")
     field(dialog, QPlainTextEdit, "Instructions").setPlainText("Be brief.")
     models = field(dialog, QComboBox, "Model")
-    wanted = ["The one of the chat", "big · localhost:1", "small · localhost:1",
+    wanted = ["Same as in the chat", "big · localhost:1", "small · localhost:1",
               "tiny · localhost:2"]  # fmt: skip
     assert [models.itemText(row) for row in range(models.count())] == wanted
     models.setCurrentIndex(3)
@@ -122,11 +122,11 @@ def test_everything_can_be_written(window: QWidget, qtbot: QtBot) -> None:
     assert [boxes.item(row).text() for row in range(boxes.count())] == ["Sea", "Land & <b>air</b>"]
     boxes.item(1).setCheckState(Qt.CheckState.Checked)
     field(dialog, QLineEdit, "Filters").setText("type:pdf")
-    field(dialog, QRadioButton, "Answers: Also from what the model knows").click()
-    button(dialog, "Learns from earlier questions and answers").click()
-    button(dialog, "Settings of its own for finding passages").click()
-    field(dialog, QSpinBox, "For each answer").setValue(3)
-    field(dialog, QSpinBox, "Together up to").setValue(1200)
+    field(dialog, QRadioButton, "Answers: Documents, else the model's own knowledge").click()
+    button(dialog, "Learn from earlier answers").click()
+    button(dialog, "Use separate search settings").click()
+    field(dialog, QSpinBox, "Passages per answer").setValue(3)
+    field(dialog, QSpinBox, "Total length").setValue(1200)
     field(dialog, QRadioButton, "Sources of later questions: both").click()
     with qtbot.waitSignal(dialog.submitted) as told:
         button(dialog, "Save").click()
@@ -153,7 +153,7 @@ def test_it_needs_a_name_and_filters_that_filter(window: QWidget) -> None:
 
 def test_settings_of_its_own_are_shown_only_when_wanted(window: QWidget) -> None:
     dialog = form(Assistant("p", "Plain"), window)
-    own = field(dialog, QSpinBox, "For each answer")
+    own = field(dialog, QSpinBox, "Passages per answer")
     box = next(b for b in dialog.findChildren(QCheckBox) if "finding" in b.text())
     assert not own.isVisibleTo(dialog)
     box.click()
@@ -168,7 +168,7 @@ def test_what_is_gone_is_shown_and_never_let_go_of_unasked(window: QWidget) -> N
     dialog = form(gone, window)
     assert field(dialog, QComboBox, "Model").currentText() == "tiny · no longer set up"
     boxes = field(dialog, QListWidget, "Collections")
-    assert boxes.item(2).text() == "A collection that is gone"
+    assert boxes.item(2).text() == "Removed collection"
     assert dialog.assistant == gone
     boxes.item(2).setCheckState(Qt.CheckState.Unchecked)
     assert dialog.assistant.collection_ids == ("l",)
@@ -178,7 +178,7 @@ def test_nothing_written_is_lost_when_it_cannot_be_kept(
     actions: AssistantActions, chat: Chat, window: QWidget, qtbot: QtBot
 ) -> None:
     chat.assistants.add(Assistant("", "Keeper"))
-    actions.make()
+    actions.create()
     dialog = open_form(window, qtbot)
     name = field(dialog, QLineEdit, "Name")
     name.setText("keeper")
@@ -200,7 +200,7 @@ def test_without_any_it_says_what_they_are_for(
 ) -> None:
     actions.show_all()
     [dialog] = window.findChildren(AssistantsDialog)
-    assert any(text.startswith("An assistant answers in its own way") for text in texts(dialog))
+    assert any(text.startswith("An assistant combines") for text in texts(dialog))
     assert not button(dialog, "Edit…").isVisibleTo(dialog)
     button(dialog, "New assistant…").click()
     open_form(window, qtbot).reject()
@@ -217,8 +217,8 @@ def test_one_is_changed(
     field(dialog, QLineEdit, "Name").setText("Attendant")
     button(dialog, "Save").click()
     qtbot.waitUntil(lambda: names(listing) == ["Attendant", "Cook"])
-    assert listing.marked is not None
-    assert listing.marked.name == "Attendant", "it stays marked where it has moved to"
+    assert listing.selected is not None
+    assert listing.selected.name == "Attendant", "it stays selected where it has moved to"
 
 
 def test_one_is_duplicated(listing: AssistantsDialog, qtbot: QtBot) -> None:
@@ -229,7 +229,7 @@ def test_one_is_duplicated(listing: AssistantsDialog, qtbot: QtBot) -> None:
 def test_one_is_deleted_and_brought_back(
     listing: AssistantsDialog, actions: AssistantActions, qtbot: QtBot
 ) -> None:
-    chosen = listing.marked
+    chosen = listing.selected
     assert chosen is not None
     actions.choice.choose(chosen.assistant_id)
     assert actions.choice.text() == "Cook"
@@ -237,8 +237,8 @@ def test_one_is_deleted_and_brought_back(
     qtbot.waitUntil(lambda: "Deleted “Cook”." in texts(listing))
     qtbot.waitUntil(lambda: names(listing) == ["Keeper"])
     assert actions.choice.text() == "No assistant"
-    assert listing.marked is not None
-    assert listing.marked.name == "Keeper"
+    assert listing.selected is not None
+    assert listing.selected.name == "Keeper"
     button(listing, "Undo").click()
     qtbot.waitUntil(lambda: names(listing) == ["Cook", "Keeper"])
     assert actions.choice.text() == "Cook"
@@ -251,5 +251,5 @@ def test_what_goes_wrong_is_said_where_one_looks(listing: AssistantsDialog) -> N
 
 def test_what_the_chat_refuses_is_told(listing: AssistantsDialog, chat: Chat, qtbot: QtBot) -> None:
     [cook, _] = chat.assistants.all()
-    listing.copied.emit(replace(cook, filters="no filter"))
+    listing.copy_requested.emit(replace(cook, filters="no filter"))
     qtbot.waitUntil(lambda: "“no filter” is not a filter." in texts(listing))

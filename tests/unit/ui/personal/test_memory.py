@@ -1,4 +1,4 @@
-"""What the app remembers, as the window shows it: under an answer, in its dialog, in settings."""
+"""Remembered answers in the window: under an answer, in the dialog, in the settings."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,10 +16,10 @@ from desktop_rag.core.settings import AnswerSettings
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.messages.answer_item import AnswerItem
-from desktop_rag.ui.messages.examples_button import RememberedButton
 from desktop_rag.ui.messages.message_model import Turn
-from desktop_rag.ui.personal.examples_dialog import RememberedDialog
+from desktop_rag.ui.messages.past_answers_button import PastAnswersButton
 from desktop_rag.ui.personal.memory_actions import MemoryActions
+from desktop_rag.ui.personal.past_answers_dialog import PastAnswersDialog
 from desktop_rag.ui.settings.answers_form import AnswersForm
 from desktop_rag.ui.settings.memory_field import MemoryField
 from tests.unit.ui.rooms import button, make_chat, opened_store, texts
@@ -48,8 +48,8 @@ def chat(tmp_path: Path) -> Iterator[Chat]:
 
 
 @pytest.fixture
-def dialog(chat: Chat, bridge: Bridge, theme: Theme, qtbot: QtBot) -> RememberedDialog:
-    """Over three earlier answers, of which the last was forgotten before."""
+def dialog(chat: Chat, bridge: Bridge, theme: Theme, qtbot: QtBot) -> PastAnswersDialog:
+    """A dialog with three earlier answers, of which the last was deleted before."""
     for name in ("a", "b"):
         chat.memory.put_back(interaction(name))
     field = MemoryField(bridge, chat)
@@ -57,9 +57,9 @@ def dialog(chat: Chat, bridge: Bridge, theme: Theme, qtbot: QtBot) -> Remembered
     field.show()
     actions = MemoryActions(bridge, chat, field)
     shown = (past("a"), past("b"), past("gone"))
-    actions.show_remembered(Message("m", "c", Role.ASSISTANT, "", 1.0, remembered=shown))
-    qtbot.waitUntil(lambda: bool(field.findChildren(RememberedDialog)))
-    return field.findChildren(RememberedDialog)[0]
+    actions.show_past_answers(Message("m", "c", Role.ASSISTANT, "", 1.0, remembered=shown))
+    qtbot.waitUntil(lambda: bool(field.findChildren(PastAnswersDialog)))
+    return field.findChildren(PastAnswersDialog)[0]
 
 
 def test_the_line_is_there_only_for_answers_with_examples(theme: Theme, qtbot: QtBot) -> None:
@@ -67,28 +67,28 @@ def test_the_line_is_there_only_for_answers_with_examples(theme: Theme, qtbot: Q
     item = AnswerItem(theme, Turn(message))
     qtbot.addWidget(item)
     item.show()
-    line = item.findChildren(RememberedButton)[0]
+    line = item.findChildren(PastAnswersButton)[0]
     assert not line.isVisible()
     item.show_turn(Turn(replace(message, remembered=(past("a"),))))
     assert button(item, "Remembered: 1 earlier answer").isVisible()
-    with qtbot.waitSignal(item.remembered_requested):
+    with qtbot.waitSignal(item.past_answers_requested):
         button(item, "Remembered: 1 earlier answer").click()
 
 
-def test_the_dialog_shows_what_is_known_of_each(dialog: RememberedDialog) -> None:
+def test_the_dialog_shows_what_is_known_of_each(dialog: PastAnswersDialog) -> None:
     seen = texts(dialog)
     assert "Question a?" in seen
     assert "Answer a." in seen
     assert "1 Jan 1970 · test-model" in seen
-    assert seen.count("Forgotten") == 1
+    assert seen.count("Deleted") == 1
     assert "Question gone?" in seen
 
 
-def test_one_is_forgotten_and_put_back(dialog: RememberedDialog, chat: Chat, qtbot: QtBot) -> None:
+def test_one_is_forgotten_and_put_back(dialog: PastAnswersDialog, chat: Chat, qtbot: QtBot) -> None:
     forget = [b for b in dialog.findChildren(type(button(dialog, "Close"))) if b.text() == "Forget"]
     assert [b.isVisible() for b in forget] == [True, True, False]
     forget[0].click()
-    assert texts(dialog).count("Forgotten") == 2
+    assert texts(dialog).count("Deleted") == 2
     qtbot.waitUntil(lambda: chat.memory.recall(["a", "b"]) == [interaction("b")])
     undo = [b for b in dialog.findChildren(type(forget[0])) if b.text() == "Undo" and b.isVisible()]
     assert len(undo) == 1
@@ -99,12 +99,12 @@ def test_one_is_forgotten_and_put_back(dialog: RememberedDialog, chat: Chat, qtb
 
 def test_texts_of_others_are_shown_as_they_are(theme: Theme, qtbot: QtBot) -> None:
     known = interaction("a", answer=HOSTILE * 50, model=HOSTILE, feedback=Feedback.LIKED)
-    dialog = RememberedDialog([PastAnswer("a", HOSTILE * 50)], [known], None)  # type: ignore[arg-type]
+    dialog = PastAnswersDialog([PastAnswer("a", HOSTILE * 50)], [known], None)  # type: ignore[arg-type]
     qtbot.addWidget(dialog)
     dialog.show()
     seen = texts(dialog)
     assert any(text.startswith("<b>Bold</b> <img src='x'>") for text in seen)
-    assert any(text.endswith("liked by you") for text in seen)
+    assert any(text.endswith("rated good") for text in seen)
     assert not any("\u202e" in text for text in seen)
     assert max(map(len, seen)) < 400
     assert dialog.width() <= 700
@@ -121,14 +121,14 @@ def test_everything_is_forgotten_after_a_question(
     field: MemoryField, chat: Chat, qtbot: QtBot
 ) -> None:
     field.show()
-    assert not button(field, "Forget everything…").isEnabled()
+    assert not button(field, "Delete all…").isEnabled()
     field.hide()
     for name in ("a", "b"):
         chat.memory.put_back(interaction(name))
     field.show()
     qtbot.waitUntil(lambda: "2 answers remembered" in texts(field))
-    for words, left in (("Cancel", 2), ("Forget everything", 0)):
-        button(field, "Forget everything…").click()
+    for words, left in (("Cancel", 2), ("Delete all", 0)):
+        button(field, "Delete all…").click()
         box = [b for b in field.findChildren(QMessageBox) if b.isVisible()][-1]
         assert box.textFormat() is Qt.TextFormat.PlainText
         assert box.text().startswith("Forget 2 remembered answers?")

@@ -1,4 +1,4 @@
-"""Prompts are written, renamed, deleted and brought back, each a file at once."""
+"""Prompts are written, renamed, deleted and restored, each as a file."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -110,7 +110,7 @@ def test_the_apps_own_come_back(dialog: PromptsDialog, chat: Chat, qtbot: QtBot)
     for left in (4, 3):
         button(dialog, "Delete").click()
         qtbot.waitUntil(lambda left=left: len(names(dialog)) == left)
-    button(dialog, "Bring back the app's own").click()
+    button(dialog, "Restore built-in prompts").click()
     qtbot.waitUntil(lambda: len(names(dialog)) == 5)
     assert kept(chat) == before
 

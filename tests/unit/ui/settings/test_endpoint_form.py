@@ -1,4 +1,4 @@
-"""The endpoint's section: addresses, the test against a real server, models and keys."""
+"""The endpoint section: addresses, the test against a real server, models and keys."""
 
 import socket
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from desktop_rag.core.settings import EndpointSettings
 from desktop_rag.models.endpoints.local_servers import USUAL
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.settings.endpoint_form import EndpointForm, where_it_goes
+from desktop_rag.ui.settings.endpoint_form import EndpointForm, privacy_note
 from desktop_rag.ui.settings.settings_fields import WheelGuard
 from tests.keyrings import MemoryKeyring
 from tests.servers.chat_server import ChatServer
@@ -97,13 +97,13 @@ def test_a_wrong_address_is_said_in_place_and_not_applied(
 @pytest.mark.parametrize(
     ("base_url", "words"),
     [
-        ("http://127.0.0.1:8080/v1", "nothing leaves it"),
+        ("http://127.0.0.1:8080/v1", "Nothing leaves it"),
         ("https://api.example.com/v1", "are sent to api.example.com."),
         ("http://192.168.1.7:1234/v1", "are sent to 192.168.1.7:1234, and not encrypted."),
     ],
 )
 def test_who_reads_the_prompt(base_url: str, words: str) -> None:
-    assert words in where_it_goes(base_url)
+    assert words in privacy_note(base_url)
 
 
 def test_testing_fills_the_models_and_takes_the_only_one(
@@ -167,7 +167,7 @@ def test_usual_servers_are_one_click(form: EndpointForm, qtbot: QtBot) -> None:
 
 @pytest.fixture
 def usual(server: ChatServer, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    """One of the usual servers runs, no other one does."""
+    """Only one of the known servers is running."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         nobody = f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
@@ -182,7 +182,7 @@ def test_the_only_server_that_runs_is_found_and_used(
 ) -> None:
     assert not button(form, "Jan").isVisible()
     with qtbot.waitSignal(form.changed, timeout=20_000) as told:
-        button(form, "Look for running ones").click()
+        button(form, "Find running servers").click()
     assert told.args
     assert told.args[0].base_url == usual["Jan"]
     assert button(form, "Jan · 1 model").isVisible()
@@ -194,10 +194,10 @@ def test_what_was_looked_for_in_vain_is_said(
     form: EndpointForm, usual: dict[str, str], qtbot: QtBot
 ) -> None:
     usual["Jan"] = usual["Ollama"]
-    button(form, "Look for running ones").click()
-    assert not button(form, "Looking…").isEnabled()
+    button(form, "Find running servers").click()
+    assert not button(form, "Searching…").isEnabled()
     qtbot.waitUntil(
-        lambda: any("No server was found" in text for text in texts(form)), timeout=20_000
+        lambda: any("No model server was found" in text for text in texts(form)), timeout=20_000
     )
     assert button(form, "Ollama").isVisible()
 
@@ -210,7 +210,7 @@ def test_numbers_are_told_when_complete(form: EndpointForm, qtbot: QtBot) -> Non
     qtbot.keyClicks(context, "32768")
     assert told == []
     qtbot.keyClick(context, Qt.Key.Key_Return)
-    field(form, QSpinBox, "Give up after").stepUp()
+    field(form, QSpinBox, "Timeout").stepUp()
     assert [(e.context_tokens, e.timeout_s) for e in told] == [(32768, 30.0), (32768, 35.0)]
 
 
@@ -226,7 +226,7 @@ def test_a_typed_key_is_used_by_the_test_and_is_no_setting(
     button(form, "Test").click()
     qtbot.waitUntil(lambda: any("answered after" in text for text in texts(form)))
     qtbot.keyClick(key, Qt.Key.Key_Return)
-    qtbot.waitUntil(lambda: "Stored in the keyring of this computer." in texts(form))
+    qtbot.waitUntil(lambda: "Saved in this computer's keyring." in texts(form))
     assert chat.models.has_key(server.base_url)
     assert CANARY not in repr(told) + " ".join(texts(form)) + key.text()
 
@@ -236,17 +236,17 @@ def test_an_examination_says_what_it_found(
 ) -> None:
     server.wanted_key = CANARY
     server.dialect = Dialect(context_tokens=5000, refuses_system="System role not supported")
-    assert not button(form, "Examine").isEnabled()
+    assert not button(form, "Measure").isEnabled()
     form.show_endpoint(server.endpoint())
     qtbot.keyClicks(field(form, QLineEdit, "Key"), CANARY)
-    button(form, "Examine").click()
-    assert any("Being examined" in text for text in texts(form))
-    assert not button(form, "Examining…").isEnabled()
+    button(form, "Measure").click()
+    assert any("Measuring" in text for text in texts(form))
+    assert not button(form, "Measuring…").isEnabled()
     qtbot.waitUntil(lambda: any("Reads 5,000 tokens." in text for text in texts(form)))
     assert any("Takes no system message" in text for text in texts(form))
-    assert button(form, "Examine again").isEnabled()
+    assert button(form, "Measure again").isEnabled()
     form.show_endpoint(server.endpoint(model="another"))
-    assert any("Not examined yet" in text for text in texts(form))
+    assert any("Not measured yet" in text for text in texts(form))
     form.show_endpoint(server.endpoint())
     qtbot.waitUntil(lambda: any("Reads 5,000 tokens." in text for text in texts(form)))
 
@@ -256,9 +256,9 @@ def test_an_examination_that_fails_says_why(
 ) -> None:
     server.mode, server.status = "status", 401
     form.show_endpoint(server.endpoint())
-    button(form, "Examine").click()
+    button(form, "Measure").click()
     qtbot.waitUntil(lambda: any("The endpoint wants a key." in text for text in texts(form)))
-    assert button(form, "Examine").isEnabled()
+    assert button(form, "Measure").isEnabled()
 
 
 def test_an_examination_in_the_background_is_shown(
@@ -266,9 +266,9 @@ def test_an_examination_in_the_background_is_shown(
 ) -> None:
     form.show_endpoint(server.endpoint())
     form.on_examination_changed(ExaminationChanged(server.base_url, "another", True))
-    assert any("Not examined yet" in text for text in texts(form))
+    assert any("Not measured yet" in text for text in texts(form))
     form.on_examination_changed(ExaminationChanged(server.base_url, "test-model", True))
-    assert any("Being examined" in text for text in texts(form))
+    assert any("Measuring" in text for text in texts(form))
     chat.models.examine(server.endpoint())
     form.on_examination_changed(ExaminationChanged(server.base_url, "test-model", False))
     qtbot.waitUntil(lambda: any("Reads 32,768 tokens" in text for text in texts(form)))
@@ -280,14 +280,14 @@ def test_limits_are_out_of_the_way_until_they_are_wanted(
     told: list[EndpointSettings] = []
     form.changed.connect(told.append)
     form.show_endpoint(server.endpoint())
-    requests = field(form, QSpinBox, "Requests a minute")
+    requests = field(form, QSpinBox, "Requests per minute")
     assert not requests.isVisible()
     button(form, "Set limits and prices").click()
     assert requests.isVisible()
     assert requests.text() == "requests: no limit"
     requests.setValue(20)
-    field(form, QDoubleSpinBox, "Price of a million tokens in").setValue(2.5)
-    field(form, QDoubleSpinBox, "Spend a day").setValue(1.0)
+    field(form, QDoubleSpinBox, "Price per million input tokens").setValue(2.5)
+    field(form, QDoubleSpinBox, "Daily budget").setValue(1.0)
     expected = (20, 0, 2.5, 0.0, 1.0)
     now = told[-1]
     assert expected == (

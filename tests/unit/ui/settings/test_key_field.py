@@ -1,4 +1,4 @@
-"""The key's field: where the key is kept is said, and the key is nowhere else."""
+"""The key field: it shows where the key is stored, and the key is nowhere else."""
 
 import logging
 
@@ -19,7 +19,7 @@ CANARY = "sk-canary-02af5d"
 
 
 def row_of(field: KeyField, qtbot: QtBot) -> tuple[QWidget, QLineEdit]:
-    """The field in a window of its own, as a row of the settings holds it."""
+    """The field in a window, laid out as in a row of the settings."""
     window = QWidget()
     column = QVBoxLayout(window)
     for widget in (*field.fields, field):
@@ -41,16 +41,16 @@ def test_kept_in_the_keyring(store: Database, bridge: Bridge, theme: Theme, qtbo
     field = KeyField(bridge, make_chat(store, keyring))
     window, edit = row_of(field, qtbot)
     field.set_address(URL)
-    qtbot.waitUntil(lambda: any("No key is kept" in text for text in texts(window)))
+    qtbot.waitUntil(lambda: any("No key is saved" in text for text in texts(window)))
     assert edit.echoMode() is QLineEdit.EchoMode.Password
     enter(qtbot, edit)
-    qtbot.waitUntil(lambda: texts(window) == ["Stored in the keyring of this computer."])
+    qtbot.waitUntil(lambda: texts(window) == ["Saved in this computer's keyring."])
     assert edit.text() == ""
     assert CANARY in keyring.entries.values()
-    button(window, "Clear key").click()
+    button(window, "Remove key").click()
     qtbot.waitUntil(lambda: texts(window) == ["The key was removed."])
     assert keyring.entries == {}
-    assert not button(window, "Clear key").isEnabled()
+    assert not button(window, "Remove key").isEnabled()
 
 
 def test_kept_for_the_session_without_a_keyring(
@@ -61,7 +61,7 @@ def test_kept_for_the_session_without_a_keyring(
     window, edit = row_of(field, qtbot)
     field.set_address(URL)
     enter(qtbot, edit)
-    qtbot.waitUntil(lambda: any("for this session only" in text for text in texts(window)))
+    qtbot.waitUntil(lambda: any("until you close the app" in text for text in texts(window)))
     assert chat.models.has_key(URL)
 
 
@@ -73,9 +73,9 @@ def test_each_address_has_its_own_key(
     field = KeyField(bridge, chat)
     window, edit = row_of(field, qtbot)
     field.set_address(URL)
-    qtbot.waitUntil(lambda: texts(window) == ["A key is kept for this address."])
+    qtbot.waitUntil(lambda: texts(window) == ["A key is saved for this address."])
     field.set_address("http://localhost:1/v1")
-    qtbot.waitUntil(lambda: any("No key is kept" in text for text in texts(window)))
+    qtbot.waitUntil(lambda: any("No key is saved" in text for text in texts(window)))
     field.set_address("")
     assert not edit.isEnabled()
     assert any("Enter the address first" in text for text in texts(window))
@@ -96,7 +96,7 @@ def test_the_key_is_in_no_log_and_no_repr(
     assert field.typed == CANARY
     assert CANARY not in repr(field) + repr(edit)
     qtbot.keyClick(edit, Qt.Key.Key_Return)
-    qtbot.waitUntil(lambda: texts(window) == ["Stored in the keyring of this computer."])
+    qtbot.waitUntil(lambda: texts(window) == ["Saved in this computer's keyring."])
     assert CANARY not in caplog.text
 
 
@@ -107,5 +107,5 @@ def test_what_is_typed_early_survives_the_look_into_the_keyring(
     window, edit = row_of(field, qtbot)
     field.set_address(URL)
     qtbot.keyClicks(edit, CANARY)
-    qtbot.waitUntil(lambda: any("No key is kept" in text for text in texts(window)))
+    qtbot.waitUntil(lambda: any("No key is saved" in text for text in texts(window)))
     assert field.typed == CANARY

@@ -1,4 +1,4 @@
-"""Several endpoints in the settings: shown, added, used, removed; the model of the small jobs."""
+"""Several endpoints in the settings: shown, added, used, removed; the helper model."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -84,7 +84,7 @@ def test_without_any_endpoint_there_is_nothing_to_choose_from(
 ) -> None:
     form.show_settings(Settings())
     assert not field(form, QComboBox, "Endpoint").isVisible()
-    assert not field(form, QComboBox, "Done by").isVisible()
+    assert not field(form, QComboBox, "Helper endpoint").isVisible()
     enter(qtbot, address(form), "localhost:1/v1")
     assert told[-1].endpoint.base_url == "http://localhost:1/v1"
     assert field(form, QComboBox, "Endpoint").isVisible()
@@ -107,12 +107,12 @@ def test_another_one_is_looked_at_changed_and_used(
 def test_another_one_is_added_and_answers_only_when_told_to(
     form: ModelsForm, told: list[Settings], qtbot: QtBot
 ) -> None:
-    button(form, "Add another").click()
+    button(form, "Add endpoint").click()
     assert listed(form)[-1] == "New endpoint"
     assert address(form).text() == ""
     enter(qtbot, address(form), "localhost:1/v1")
     assert told == []
-    assert any("has this address already" in text for text in texts(form))
+    assert any("already has this address" in text for text in texts(form))
     enter(qtbot, address(form), "localhost:3/v1")
     assert told[-1].endpoint == HERE
     assert [e.base_url for e in told[-1].other_endpoints] == [
@@ -141,12 +141,12 @@ def test_the_small_jobs_get_a_model_of_their_own(
         chat.models.test_endpoint(server.endpoint())
         form.show_settings(replace(TWO, other_endpoints=(server.endpoint(),)))
         host = server.endpoint().label
-        assert listed(form, "Done by") == ["The model that answers", host, "Desk"]
-        choose(form, host, "Done by")
-        assert any("No model is named yet" in text for text in texts(form))
-        qtbot.waitUntil(lambda: listed(form, "Model for small jobs") == ["tiny", "test-model"])
-        choose(form, "tiny", "Model for small jobs")
+        assert listed(form, "Helper endpoint") == ["The model that answers", host, "Desk"]
+        choose(form, host, "Helper endpoint")
+        assert any("No model chosen yet" in text for text in texts(form))
+        qtbot.waitUntil(lambda: listed(form, "Helper model") == ["tiny", "test-model"])
+        choose(form, "tiny", "Helper model")
         assert told[-1].helper == HelperSettings(server.base_url, "tiny")
-    choose(form, "The model that answers", "Done by")
+    choose(form, "The model that answers", "Helper endpoint")
     assert told[-1].helper == HelperSettings()
-    assert not field(form, QComboBox, "Model for small jobs").isVisible()
+    assert not field(form, QComboBox, "Helper model").isVisible()

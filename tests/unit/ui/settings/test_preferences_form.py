@@ -1,4 +1,4 @@
-"""How answers are wished for: chosen, written, taken back."""
+"""Preferences for answers: chosen, typed and reset."""
 
 import pytest
 from PySide6.QtWidgets import QComboBox, QLineEdit
@@ -27,7 +27,7 @@ def line(form: PreferencesForm, name: str) -> QLineEdit:
 def test_a_language_is_written_and_taken_back(form: PreferencesForm, qtbot: QtBot) -> None:
     told: list[PreferenceSettings] = []
     form.changed.connect(told.append)
-    for words in ("  Old   Norse ", "Old Norse", "That of the question"):
+    for words in ("  Old   Norse ", "Old Norse", "Same as the question"):
         line(form, "Language of answers").setText(words)
         line(form, "Language of answers").editingFinished.emit()
     assert told == [PreferenceSettings(language="Old Norse"), PreferenceSettings()]
@@ -54,4 +54,4 @@ def test_what_is_set_is_shown_and_nothing_told(form: PreferencesForm, qtbot: QtB
     assert line(form, "Tone of answers").text() == "like a pirate"
     assert button(form, "Length of answers: brief").isChecked()
     form.show_preferences(PreferenceSettings())
-    assert line(form, "Language of answers").text() == "That of the question"
+    assert line(form, "Language of answers").text() == "Same as the question"

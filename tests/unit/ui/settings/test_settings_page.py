@@ -1,4 +1,4 @@
-"""The settings page: what is changed is applied at once and can be undone."""
+"""The settings page: changes are applied at once and can be undone."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -34,7 +34,7 @@ from tests.unit.ui.rooms import button, field, make_chat, opened_store, texts
 
 
 class Applied(list[Settings]):
-    """Remembers what was applied."""
+    """Records the applied settings."""
 
 
 @pytest.fixture
@@ -76,11 +76,11 @@ def test_the_sources_of_later_questions_are_chosen(page: SettingsPage, applied: 
 
 
 def test_what_is_done_about_answers_is_chosen(page: SettingsPage, applied: Applied) -> None:
-    checks = button(page, "Compare each sentence with the sources")
-    by_model = button(page, "Have the model compare too")
+    checks = button(page, "Check each sentence against the sources")
+    by_model = button(page, "Also check with the model")
     by_model.click()
-    button(page, "Hide what nothing supports").click()
-    button(page, "Suggest what to ask next").click()
+    button(page, "Hide unsupported answers").click()
+    button(page, "Suggest follow-up questions").click()
     wished = AnswerSettings(
         checks_with_model=True, hides_unsupported=True, suggests_questions=False
     )
@@ -96,7 +96,7 @@ def test_what_is_done_about_answers_is_chosen(page: SettingsPage, applied: Appli
 def test_the_model_for_meaning_is_a_folder_or_an_address(
     page: SettingsPage, applied: Applied, qtbot: QtBot
 ) -> None:
-    line = field(page, QLineEdit, "Model for meaning")
+    line = field(page, QLineEdit, "Embedding model")
     qtbot.keyClicks(line, "http://localhost:11434/v1#tiny")
     assert applied == []
     qtbot.keyClick(line, Qt.Key.Key_Return)
@@ -108,7 +108,7 @@ def test_the_model_for_meaning_is_a_folder_or_an_address(
 def test_finer_matching_is_a_switch_that_says_what_it_costs(
     page: SettingsPage, applied: Applied
 ) -> None:
-    switch = button(page, "Compare long passages part by part too")
+    switch = button(page, "Also search parts of long passages")
     assert switch.isChecked()
     assert any("twice as long" in text and "on disk" in text for text in texts(page))
     switch.click()
@@ -119,16 +119,16 @@ def test_finer_matching_is_a_switch_that_says_what_it_costs(
 
 
 def test_numbers_and_balance(page: SettingsPage, applied: Applied) -> None:
-    field(page, QSpinBox, "For each answer").stepUp()
-    field(page, QSpinBox, "Together up to").stepUp()
-    field(page, QSpinBox, "Largest file").stepDown()
-    field(page, QSpinBox, "Computing with").stepUp()
-    field(page, QSlider, "Balance of words and meaning").setValue(70)
+    field(page, QSpinBox, "Passages per answer").stepUp()
+    field(page, QSpinBox, "Total length").stepUp()
+    field(page, QSpinBox, "Maximum file size").stepDown()
+    field(page, QSpinBox, "Processor threads").stepUp()
+    field(page, QSlider, "Balance between words and meaning").setValue(70)
     now = applied[-1]
     assert (now.retrieval.passages, now.retrieval.lexical_weight) == (9, 0.3)
     assert now.retrieval.source_tokens == 2600
     assert (now.index.max_file_mb, now.index.embedding_threads) == (150, 1)
-    assert "30 % words, 70 % meaning" in texts(page)
+    assert "30% words, 70% meaning" in texts(page)
     assert len(applied) == 5
 
 
@@ -157,7 +157,7 @@ def test_settings_changed_elsewhere_are_shown_and_not_applied(
 def test_the_wheel_turns_only_the_field_that_has_the_focus(
     page: SettingsPage, applied: Applied, has_focus: bool
 ) -> None:
-    number = field(page, QSpinBox, "For each answer")
+    number = field(page, QSpinBox, "Passages per answer")
     (number if has_focus else button(page, "Colours: Dark")).setFocus()
     place, down = QPointF(5, 5), QPoint(0, -120)
     buttons, keys = Qt.MouseButton.NoButton, Qt.KeyboardModifier.NoModifier
@@ -167,7 +167,7 @@ def test_the_wheel_turns_only_the_field_that_has_the_focus(
     QApplication.sendEvent(number, turn)
     assert (number.value() == 7) is has_focus
     assert bool(applied) is has_focus
-    # Not accepted: the page scrolls instead.
+    # Not accepted, so that the page scrolls instead.
     assert turn.isAccepted() is has_focus
 
 
@@ -195,5 +195,5 @@ def test_all_of_it_fits_into_the_smallest_window(page: SettingsPage) -> None:
     page.show_settings(everything)
     body = page.findChildren(QScrollArea)[0].widget()
     assert body
-    # What is beside the page's navigation in a window 680 pixels wide, less the scroll bar.
+    # The width left by navigation and scroll bar in a window 680 pixels wide.
     assert body.minimumSizeHint().width() <= 594

@@ -1,4 +1,4 @@
-"""Notices above the pages: newest first, each once, undone or dismissed."""
+"""Notices above the pages: newest first, no duplicates, undo and dismiss."""
 
 import pytest
 from PySide6.QtWidgets import QAbstractButton, QPushButton

@@ -1,4 +1,4 @@
-"""The window on real services: pages, keys, what is posted, settings, and that all has a name."""
+"""The window on real services: pages, shortcuts, events, settings, accessible names."""
 
 import threading
 from collections.abc import Iterator
@@ -34,13 +34,13 @@ from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.messages.message_model import MessageModel
 from desktop_rag.ui.window.main_window import CHAT, LIBRARY, SETTINGS, MainWindow, WindowRequested
 from desktop_rag.ui.window.navigation import NavigationRail
-from desktop_rag.ui.window.status_strip import StatusStrip, in_one_line
+from desktop_rag.ui.window.status_strip import StatusStrip, progress_line
 from tests.unit.ui.rooms import make_chat, make_library, opened_store
 
 
 @dataclass
 class Opened:
-    """A window and what it asked to be saved."""
+    """A window, and the settings it saved."""
 
     window: MainWindow
     saved: list[Settings]
@@ -122,7 +122,7 @@ def test_progress_is_told_at_the_bottom_and_leads_to_the_library(
 ) -> None:
     progress = IndexProgress(Stage.READING, 10, 3, 0, 0, "notes.md", 0.31, 130.0)
     bridge.post(ProgressChanged(progress))
-    line = "Reading files · 3 of 10 files · 31.0 % · about 2 min left · notes.md"
+    line = "Reading files · 3 of 10 files · 31.0% · about 2 min left · notes.md"
     qtbot.waitUntil(lambda: opened.strip().line == line)
     opened.strip().click()
     assert opened.page == LIBRARY
@@ -212,7 +212,7 @@ def test_everything_that_can_be_pressed_has_a_name(opened: Opened) -> None:
 
 
 def is_inside_a_field(widget: QWidget) -> bool:
-    """The clear button of a line edit and the like, which Qt makes and names itself."""
+    """True for buttons that Qt creates and names itself, such as a line edit's clear button."""
     return isinstance(widget.parent(), QLineEdit | QAbstractSpinBox | QTableView)
 
 
@@ -224,13 +224,13 @@ def is_inside_a_field(widget: QWidget) -> bool:
         (IndexProgress(Stage.SCANNING), "Looking for files"),
         (
             IndexProgress(Stage.PAUSED, 4, 2, fraction=0.5, current_file="a", seconds_left=5),
-            "Indexing is paused · 2 of 4 files · 50.0 %",
+            "Indexing is paused · 2 of 4 files · 50.0%",
         ),
         (
             IndexProgress(Stage.EMBEDDING, 2000, 2000, fraction=0.999, current_file="a\nb"),
-            "Making passages searchable by meaning · 2,000 of 2,000 files · 99.9 % · a□b",
+            "Preparing search by meaning · 2,000 of 2,000 files · 99.9% · a□b",
         ),
     ],
 )
-def test_progress_in_one_line(progress: IndexProgress, line: str) -> None:
-    assert in_one_line(progress) == line
+def test_progress_line(progress: IndexProgress, line: str) -> None:
+    assert progress_line(progress) == line

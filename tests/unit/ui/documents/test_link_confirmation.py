@@ -1,4 +1,4 @@
-"""S-04: before an address from an answer opens, the person sees where it really leads."""
+"""S-04: before a link from an answer opens, the person sees its actual host."""
 
 from collections.abc import Iterator
 
@@ -8,11 +8,11 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QMessageBox, QWidget
 from pytestqt.qtbot import QtBot
 
-from desktop_rag.ui.documents.address_question import ask_to_open, real_place
+from desktop_rag.ui.documents.link_confirmation import actual_host, confirm_and_open
 
 
 class Browser(QObject):
-    """Stands where the browser is."""
+    """Replaces the browser and records the addresses to open."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -49,13 +49,13 @@ def window(qtbot: QtBot) -> QWidget:
     ],
 )
 def test_the_real_place(address: str, place: str) -> None:
-    assert real_place(address) == place
+    assert actual_host(address) == place
 
 
 def test_it_opens_only_after_yes(browser: Browser, window: QWidget, qtbot: QtBot) -> None:
-    box = ask_to_open("https://example.org/a<b>", window)
+    box = confirm_and_open("https://example.org/a<b>", window)
     assert box is None
-    box = ask_to_open("https://example.org/a", window)
+    box = confirm_and_open("https://example.org/a", window)
     assert box is not None
     assert box.textFormat() is Qt.TextFormat.PlainText
     assert box.text().startswith("Open example.org?")
@@ -66,7 +66,7 @@ def test_it_opens_only_after_yes(browser: Browser, window: QWidget, qtbot: QtBot
 
 
 def test_cancel_opens_nothing(browser: Browser, window: QWidget, qtbot: QtBot) -> None:
-    box = ask_to_open("https://example.org/" + "a" * 500, window)
+    box = confirm_and_open("https://example.org/" + "a" * 500, window)
     assert box is not None
     assert "a" * 300 not in box.text()
     with qtbot.waitSignal(box.finished):
@@ -76,4 +76,4 @@ def test_cancel_opens_nothing(browser: Browser, window: QWidget, qtbot: QtBot) -
 
 @pytest.mark.parametrize("address", ["file:///etc/passwd", "javascript:x", "https://", "cite:1"])
 def test_other_addresses_are_not_even_asked_about(window: QWidget, address: str) -> None:
-    assert ask_to_open(address, window) is None
+    assert confirm_and_open(address, window) is None

@@ -1,8 +1,7 @@
-"""Opens a file at a place with the programs the computer has. Worker threads; never a shell.
+"""Opens a PDF at a page in an external viewer. Worker threads; never through a shell.
 
-A PDF opens at its page in viewers that take one. Everything else, and every viewer we don't know,
-is left to the desktop: then `open_at` says that the file still has to be handed to it, which only
-the Qt thread may do.
+Other files, and PDFs with an unknown default viewer, are left to the desktop: `open_in_viewer`
+returns False, and the Qt thread hands the file to the desktop.
 """
 
 import logging
@@ -20,7 +19,7 @@ from desktop_rag.core.errors import AppError
 log = logging.getLogger(__name__)
 
 _ASK_DESKTOP_TIMEOUT_S = 3.0
-# What each viewer calls a page. Where the file's name has to come is part of it.
+# The arguments that open a file at a page, per viewer.
 _PDF_VIEWERS: dict[str, Callable[[str, int], list[str]]] = {
     "evince": lambda file, page: [f"--page-index={page}", file],
     "papers": lambda file, page: [f"--page-index={page}", file],
@@ -38,16 +37,17 @@ _PDF_VIEWERS: dict[str, Callable[[str, int], list[str]]] = {
 }
 
 
-def open_at(path: Path, anchor: Anchor) -> bool:
-    """Start a viewer at the place. False: nothing was started, let the desktop open the file.
+def open_in_viewer(path: Path, anchor: Anchor) -> bool:
+    """Start a PDF viewer at the anchor's page. False if the desktop has to open the file.
 
-    AppError when the file is not there any more or cannot be read.
+    Raises:
+        AppError: when the file is missing or can't be read.
     """
     check_readable(path)
     command = pdf_command(path, anchor.page) if anchor.page and _is_pdf(path) else None
     if command is None:
         return False
-    # Detached, so that a viewer lives on when the app ends and leaves nothing behind when it ends.
+    # Detached, so that the viewer outlives the app and leaves no zombie process when it exits.
     is_started, _pid = QProcess.startDetached(command[0], command[1:])
     if not is_started:
         log.info("The viewer %s did not start", command[0])
@@ -55,26 +55,26 @@ def open_at(path: Path, anchor: Anchor) -> bool:
 
 
 def check_readable(path: Path) -> None:
-    """AppError with a way out when the file cannot be opened."""
+    """Raise an AppError when the file is missing or can't be accessed."""
     try:
         is_there = path.exists()
     except OSError as exc:
-        raise AppError(f"{path.name} cannot be opened.", str(exc)) from exc
+        raise AppError(f"{path.name} can't be opened.", str(exc)) from exc
     if not is_there:
         raise AppError(
-            f"{path.name} is not there any more.",
-            f"It was moved or deleted, or its drive is not connected: {path}",
+            f"{path.name} no longer exists.",
+            f"It was moved or deleted, or its drive is disconnected: {path}",
         )
 
 
 def pdf_command(path: Path, page: int) -> list[str] | None:
-    """The command that shows `page` (from 1), by the usual viewer if it takes a page, else by
-    another one that is installed; None where none is known.
+    """The command that shows `page` (from 1) in the default viewer, or if that is not known in
+    any installed one; None if the viewer can't open at a page.
     """
-    usual = _usual_pdf_viewer()
-    if usual and usual not in _PDF_VIEWERS:
+    default = _default_pdf_viewer()
+    if default and default not in _PDF_VIEWERS:
         return None
-    for name in (usual, *_PDF_VIEWERS):
+    for name in (default, *_PDF_VIEWERS):
         program = shutil.which(name) if name else None
         if program:
             return [program, *_PDF_VIEWERS[name](str(path.absolute()), page)]
@@ -85,8 +85,8 @@ def _is_pdf(path: Path) -> bool:
     return path.suffix.lower() == ".pdf"
 
 
-def _usual_pdf_viewer() -> str:
-    """What the desktop opens a PDF with, as a name like `okular`; empty where it can't be told."""
+def _default_pdf_viewer() -> str:
+    """The desktop's default PDF viewer, such as `okular`; "" if unknown."""
     if sys.platform in {"win32", "darwin"} or not (ask := shutil.which("xdg-mime")):
         return ""
     try:
@@ -98,12 +98,12 @@ def _usual_pdf_viewer() -> str:
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as exc:
-        log.info("The desktop did not say what opens a PDF: %s", exc)
+        log.info("The default PDF viewer is unknown: %s", exc)
         return ""
     return viewer_of(answer.stdout.strip())
 
 
 def viewer_of(desktop_file: str) -> str:
-    """The viewer behind a name such as `org.gnome.Evince.desktop` or `firefox-esr.desktop`."""
+    """The viewer's name from a file name such as `org.gnome.Evince.desktop`."""
     name = desktop_file.removesuffix(".desktop").rpartition(".")[2].lower()
     return next((viewer for viewer in _PDF_VIEWERS if name.startswith(viewer)), name)

@@ -1,4 +1,4 @@
-"""Where one chooses a collection by name, or names a new one. Qt thread."""
+"""An editable list for choosing a collection or naming a new one. Qt thread."""
 
 from collections.abc import Sequence
 
@@ -7,11 +7,11 @@ from PySide6.QtWidgets import QComboBox, QLineEdit, QWidget
 from desktop_rag.core.domain import Collection
 from desktop_rag.ui.foundation.wording import one_line
 
-_LONGEST_NAME = 80
+_MAX_NAME = 80
 
 
 class CollectionField(QComboBox):
-    """The names of the collections there are; any other name makes a new one."""
+    """Lists the existing collections by name; any other name creates a new one."""
 
     def __init__(self, collections: Sequence[Collection], parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -19,7 +19,7 @@ class CollectionField(QComboBox):
         self.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
         self.setMaxCount(1000)
         line = QLineEdit()
-        line.setMaxLength(_LONGEST_NAME)
+        line.setMaxLength(_MAX_NAME)
         line.setPlaceholderText("My documents")
         self.setLineEdit(line)
         self.addItems([one_line(collection.name) for collection in collections])

@@ -1,6 +1,6 @@
-"""Opens files and their folders with the programs the desktop has for them. Qt thread.
+"""Opens files and folders with the desktop's default programs. Qt thread.
 
-Whether a file is still there is looked up on a worker thread: a drive may be asleep or gone.
+A worker thread checks that the file exists, because its drive may be asleep or disconnected.
 """
 
 from pathlib import Path
@@ -9,10 +9,10 @@ from PySide6.QtCore import QObject, QUrl, Slot
 from PySide6.QtGui import QDesktopServices
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.ui.documents.open_place import check_readable
+from desktop_rag.ui.documents.external_viewer import check_readable
 from desktop_rag.ui.foundation.bridge import Bridge
 
-# Some desktops run these when they are opened. A source is to be read, never run.
+# Some desktops execute these files when they are opened.
 _RUN_BY_OPENING = frozenset(
     {
         *(".appimage", ".bat", ".cmd", ".com", ".command", ".desktop", ".exe", ".hta", ".jar"),
@@ -23,16 +23,18 @@ _RUN_BY_OPENING = frozenset(
 
 
 class FileOpener(QObject):
-    """Opens what exists; what does not, or what no program takes, is posted as an AppError."""
+    """Opens existing files; failures are posted to the bridge as AppErrors."""
 
     def __init__(self, bridge: Bridge, parent: QObject) -> None:
         super().__init__(parent)
         self._bridge = bridge
 
     def open(self, path: Path) -> None:
-        """Open a file or a folder. What a double click would run is shown in its folder instead."""
-        is_run = path.suffix.lower() in _RUN_BY_OPENING
-        self._bridge.run(self, lambda: _checked(path.parent if is_run else path), self._on_found)
+        """Open a file or folder. An executable file is shown in its folder instead."""
+        is_executable = path.suffix.lower() in _RUN_BY_OPENING
+        self._bridge.run(
+            self, lambda: _checked(path.parent if is_executable else path), self._on_found
+        )
 
     def show_in_folder(self, path: Path) -> None:
         """Open the folder that holds the file."""
@@ -40,13 +42,13 @@ class FileOpener(QObject):
 
     @Slot(object)
     def _on_found(self, path: Path) -> None:
-        # Not through a str of Qt's: it would lose the bytes of a name that is no UTF-8.
+        # Percent-encoded, because a Qt string would lose bytes of a name that is not valid UTF-8.
         url = QUrl.fromEncoded(path.absolute().as_uri().encode())
         if not QDesktopServices.openUrl(url):
             self._bridge.post(
                 AppError(
                     f"{path.name} could not be opened.",
-                    "No program on this computer opens files of its kind.",
+                    "No app for this type of file was found. Install one, then try again.",
                 )
             )
 

@@ -1,4 +1,4 @@
-"""The query whose result an answer rests on, folded away until it is wanted. Qt thread."""
+"""The database query behind an answer, collapsed by default. Qt thread."""
 
 from collections.abc import Sequence
 
@@ -11,15 +11,15 @@ from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.widgets.marked_text import MarkedText
 
 
-class QueryFold(QWidget):
-    """A line that says so, and below it the query as it ran: plain text, to be selected."""
+class CollapsibleQuery(QWidget):
+    """A toggle, and below it the query as selectable plain text."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
         self._button = QToolButton()
         self._button.setObjectName("queryButton")
-        self._button.setText("Computed by a query")
+        self._button.setText("Calculated with a query")
         self._button.setCheckable(True)
         self._button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self._button.setIconSize(QSize(16, 16))
@@ -35,7 +35,7 @@ class QueryFold(QWidget):
         self._on_toggled(is_open=False)
 
     def show_queries(self, sources: Sequence[SourceRef]) -> None:
-        """Show the queries of these sources; hide where there are none."""
+        """Show the queries of these sources; hidden without any."""
         queries = [source.query for source in sources if source.query]
         self._query.show_marked("\n\n".join(queries), ())
         self.setVisible(bool(queries))

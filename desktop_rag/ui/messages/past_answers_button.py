@@ -1,4 +1,4 @@
-"""The quiet line under an answer that says how many earlier ones were examples. Qt thread."""
+"""The button that counts the earlier answers used as examples. Qt thread."""
 
 from collections.abc import Sequence
 
@@ -9,16 +9,16 @@ from desktop_rag.ui.foundation.wording import count_of
 from desktop_rag.ui.widgets.controls import TextButton
 
 
-class RememberedButton(TextButton):
-    """Pressed to see which; not there while there are none."""
+class PastAnswersButton(TextButton):
+    """Opens the list of earlier answers; hidden while there are none."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__("", parent, kind="quiet")
         self.setObjectName("remembered")
-        self.setAccessibleDescription("Press to see which, and to forget them.")
+        self.setAccessibleDescription("Press to see and delete them.")
         self.hide()
 
     def show_past(self, past: Sequence[PastAnswer]) -> None:
-        """Tell of these."""
-        self.setText(f"Remembered: {count_of(len(past), 'earlier answer')}")
+        """Show the number of these answers."""
+        self.setText(f"Guided by {count_of(len(past), 'earlier answer')}")
         self.setVisible(bool(past))

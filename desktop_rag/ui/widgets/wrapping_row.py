@@ -1,4 +1,4 @@
-"""A row of controls of which some go below the others where there is no room for all. Qt thread."""
+"""A row of controls that moves some of them to a second line when it gets narrow. Qt thread."""
 
 from collections.abc import Sequence
 
@@ -7,11 +7,11 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget, QWidgetItem
 
 
-class FoldingRow(QWidget):
-    """`row` with the `group` before its widget number `at`, or below where it is narrow.
+class WrappingRow(QWidget):
+    """Shows `row` with `group` inserted before index `at`, or on a second line when narrow.
 
-    One of `row` takes what room is left, `least_px` at the least before the group goes below.
-    Below, the group stands on the right if it `ends` there, else on the left.
+    The widget at index `stretched` takes the remaining width; the group wraps when that would
+    fall below `min_px`. On the second line the group is aligned right with `aligns_right`.
     """
 
     def __init__(
@@ -21,14 +21,14 @@ class FoldingRow(QWidget):
         *,
         at: int,
         stretched: int,
-        least_px: int,
-        ends: bool = False,
+        min_px: int,
+        aligns_right: bool = False,
         spacing: int = 2,
     ) -> None:
         super().__init__()
-        self._others, self._at, self._least_px = row, at, least_px
+        self._others, self._at, self._min_px = row, at, min_px
         self._stretched = row[stretched]
-        self._is_folded = False
+        self._is_wrapped = False
         self._group = QWidget()
         inner = QHBoxLayout(self._group)
         inner.setContentsMargins(0, 0, 0, 0)
@@ -40,8 +40,8 @@ class FoldingRow(QWidget):
         for number, widget in enumerate(row):
             self._row.addWidget(widget, int(number == stretched))
         self._row.insertWidget(at, self._group)
-        self._below.addStretch(int(ends))
-        self._below.addStretch(int(not ends))
+        self._below.addStretch(int(aligns_right))
+        self._below.addStretch(int(not aligns_right))
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(spacing)
@@ -49,12 +49,12 @@ class FoldingRow(QWidget):
         column.addLayout(self._below)
 
     @property
-    def is_folded(self) -> bool:
-        """Whether the group stands below."""
-        return self._is_folded
+    def is_wrapped(self) -> bool:
+        """True while the group is on the second line."""
+        return self._is_wrapped
 
     def minimumSizeHint(self) -> QSize:
-        """As narrow as the wider of two rows: else it would never get narrow enough to fold."""
+        """The wider of the two lines; a larger minimum would keep the row from ever wrapping."""
         width = max(self._row_px(), self._group.minimumSizeHint().width())
         return QSize(width, super().minimumSizeHint().height())
 
@@ -64,23 +64,23 @@ class FoldingRow(QWidget):
 
     def event(self, event: QEvent) -> bool:
         if event.type() == QEvent.Type.LayoutRequest:
-            # Something came, went or says something else.
+            # A widget was added, removed or resized.
             self._arrange()
         return super().event(event)
 
     def _row_px(self) -> int:
-        """What the row takes without the group, at the least."""
+        """The minimum width of the row without the group."""
         widths = [QWidgetItem(w).minimumSize().width() for w in self._others if not w.isHidden()]
         return sum(widths) + self._row.spacing() * len(widths)
 
     def _arrange(self) -> None:
         stretched_px = QWidgetItem(self._stretched).minimumSize().width()
-        missing_px = max(0, self._least_px - stretched_px)
-        is_folded = self.width() < self._row_px() + missing_px + self._group.sizeHint().width()
-        if is_folded == self._is_folded:
+        missing_px = max(0, self._min_px - stretched_px)
+        is_wrapped = self.width() < self._row_px() + missing_px + self._group.sizeHint().width()
+        if is_wrapped == self._is_wrapped:
             return
-        self._is_folded = is_folded
-        if is_folded:
+        self._is_wrapped = is_wrapped
+        if is_wrapped:
             self._row.removeWidget(self._group)
             self._below.insertWidget(1, self._group)
         else:

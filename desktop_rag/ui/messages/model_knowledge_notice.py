@@ -1,4 +1,4 @@
-"""Stands above an answer that rests on no document. Qt thread."""
+"""A notice above an answer from the model's own knowledge. Qt thread."""
 
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
@@ -6,13 +6,13 @@ from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.widgets.controls import Card, IconLabel, PlainLabel
 
 _WORDS = (
-    "Not from your documents: nothing in them is about this. The model answers from what it knows,"
-    " without sources, and nothing of it was checked."
+    "Not from your documents: nothing relevant was found in them. The model answers from its own"
+    " knowledge, without sources or checks."
 )
 
 
-class OwnKnowledgeNote(Card):
-    """Says so; hidden for every other answer."""
+class ModelKnowledgeNotice(Card):
+    """Says that the answer has no sources; hidden for all other answers."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent, kind="notice", tone="warning")

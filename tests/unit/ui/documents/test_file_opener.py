@@ -1,4 +1,4 @@
-"""Opening files with the desktop's programs; the desktop is asked through Qt's own hook."""
+"""Opening files with the desktop's programs, recorded through Qt's URL handler hook."""
 
 import os
 import sys
@@ -9,13 +9,13 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.ui.documents.file_opening import FileOpener
+from desktop_rag.ui.documents.file_opener import FileOpener
 from desktop_rag.ui.foundation.bridge import Bridge
 from tests.unit.ui.rooms import Desktop, listening_desktop
 
 NAMES = ["a b#c?.md", "100%25.md", "Überblick.md", "a<img>.md"]
 if sys.platform == "linux":
-    # There a name is bytes, and need not be text.
+    # File names are bytes there, and need not be valid text.
     NAMES.append(os.fsdecode(b"caf\xe9.md"))
 
 

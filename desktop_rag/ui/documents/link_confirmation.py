@@ -1,4 +1,4 @@
-"""Asks before an address from an answer is opened, and shows where it really leads. Qt thread."""
+"""Asks before opening a link from an answer, showing its actual host. Qt thread."""
 
 from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import QDesktopServices
@@ -6,29 +6,29 @@ from PySide6.QtWidgets import QMessageBox, QWidget
 
 from desktop_rag.ui.messages.markdown_html import safe_address
 
-_LONGEST_SHOWN = 300
+_MAX_SHOWN = 300
 
 
-def real_place(address: str) -> str:
-    """The host as the network sees it (`xn--…` for look-alike letters), or the mail address."""
+def actual_host(address: str) -> str:
+    """The host in ASCII form (`xn--…` for look-alike letters), or the email address."""
     url = QUrl(address, QUrl.ParsingMode.StrictMode)
     if url.scheme().lower() == "mailto":
         return url.path()
     return url.host(QUrl.ComponentFormattingOption.FullyEncoded)
 
 
-def ask_to_open(address: str, parent: QWidget) -> QMessageBox | None:
-    """Show the question; the address opens on Yes. None for an address that is never opened."""
-    place = real_place(address)
-    if safe_address(address) is None or not place:
+def confirm_and_open(address: str, parent: QWidget) -> QMessageBox | None:
+    """Ask whether to open a link, and open it on confirmation. None for a disallowed address."""
+    host = actual_host(address)
+    if safe_address(address) is None or not host:
         return None
-    shown = address if len(address) <= _LONGEST_SHOWN else f"{address[:_LONGEST_SHOWN]}…"
+    shown = address if len(address) <= _MAX_SHOWN else f"{address[:_MAX_SHOWN]}…"
     box = QMessageBox(parent)
     box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     box.setTextFormat(Qt.TextFormat.PlainText)
-    box.setWindowTitle("Open address")
-    # Everything in the one text: the informative text below it would be guessed to be HTML.
-    box.setText(f"Open {place}?\n\nThe answer links to:\n{shown}")
+    box.setWindowTitle("Open link")
+    # All in the main text: Qt would guess whether an informative text is HTML.
+    box.setText(f"Open {host}?\n\nThe full address is:\n{shown}")
     box.setStandardButtons(QMessageBox.StandardButton.Open | QMessageBox.StandardButton.Cancel)
     box.setDefaultButton(QMessageBox.StandardButton.Cancel)
     url = QUrl(address, QUrl.ParsingMode.StrictMode)

@@ -1,7 +1,4 @@
-"""Opens a place of a document: in the program the desktop has for it, or in a view of our own.
-
-Qt thread.
-"""
+"""Opens documents in their default program or in the app's own view. Qt thread."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,10 +8,10 @@ from PySide6.QtWidgets import QWidget
 
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.domain import Document
-from desktop_rag.ui.documents.address_question import ask_to_open
-from desktop_rag.ui.documents.document_view import DocumentView, PlaceInDocument
-from desktop_rag.ui.documents.file_opening import FileOpener
-from desktop_rag.ui.documents.open_place import open_at
+from desktop_rag.ui.documents.document_view import DocumentSpan, DocumentView
+from desktop_rag.ui.documents.external_viewer import open_in_viewer
+from desktop_rag.ui.documents.file_opener import FileOpener
+from desktop_rag.ui.documents.link_confirmation import confirm_and_open
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 
@@ -22,11 +19,11 @@ if TYPE_CHECKING:
     from desktop_rag.ingest.library import Library
 
 
-class PlaceOpener(QObject):
-    """What every page uses that can open documents."""
+class DocumentOpener(QObject):
+    """Opens files, web pages and document views for any page."""
 
     def __init__(self, bridge: Bridge, library: "Library", theme: Theme, page: QWidget) -> None:
-        """Questions and views open over `page`."""
+        """Dialogs and views open over `page`."""
         super().__init__(page)
         self._bridge = bridge
         self._library = library
@@ -35,27 +32,27 @@ class PlaceOpener(QObject):
         self._files = FileOpener(bridge, self)
 
     def open(self, path: Path, url: str = "", anchor: Anchor | None = None) -> None:
-        """A file at its place, where its viewer takes one; a page of the web after a question."""
+        """Open a file, at its page if the viewer supports it, or a web page after confirmation."""
         if url:
-            ask_to_open(url, self._page)
+            confirm_and_open(url, self._page)
             return
         self._bridge.run(
             self,
-            lambda: open_at(path, anchor or Anchor()),
+            lambda: open_in_viewer(path, anchor or Anchor()),
             lambda is_open: None if is_open else self._files.open(path),
         )
 
     def show_in_folder(self, path: Path) -> None:
-        """The folder that holds a file."""
+        """Open the folder that contains a file."""
         self._files.show_in_folder(path)
 
-    def view(self, place: PlaceInDocument) -> DocumentView:
-        """Show what was read of a document, with the place marked."""
+    def view(self, place: DocumentSpan) -> DocumentView:
+        """Show a document's extracted text with the span highlighted."""
         view = DocumentView(self._bridge, self._library, self._theme, place, self._page)
-        view.open_asked.connect(self._on_open_asked)
+        view.open_requested.connect(self._on_open_requested)
         view.show()
         return view
 
     @Slot(object, object)
-    def _on_open_asked(self, document: Document, anchor: Anchor | None) -> None:
+    def _on_open_requested(self, document: Document, anchor: Anchor | None) -> None:
         self.open(document.path, document.url, anchor)

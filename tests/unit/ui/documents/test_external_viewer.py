@@ -1,4 +1,4 @@
-"""Opening a file at its place: which viewer, which arguments, and what is said when it is gone."""
+"""Opening a PDF at a page: the viewer, its arguments, and errors for missing files."""
 
 import os
 import sys
@@ -8,7 +8,7 @@ import pytest
 
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.errors import AppError
-from desktop_rag.ui.documents.open_place import check_readable, open_at, pdf_command
+from desktop_rag.ui.documents.external_viewer import check_readable, open_in_viewer, pdf_command
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the viewers are shell scripts")
 PAGE = Anchor(page=14)
@@ -16,7 +16,7 @@ PAGE = Anchor(page=14)
 
 @pytest.fixture
 def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder that is the whole PATH."""
+    """A folder that is the only entry of PATH."""
     folder = tmp_path / "programs"
     folder.mkdir()
     monkeypatch.setenv("PATH", str(folder))
@@ -31,7 +31,7 @@ def pdf(tmp_path: Path) -> Path:
 
 
 def install(programs: Path, name: str, script: str = "") -> Path:
-    """A program that runs `script`."""
+    """Create a program that runs `script`."""
     program = programs / name
     program.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
     program.chmod(0o755)
@@ -93,14 +93,14 @@ def test_a_usual_viewer_we_do_not_know_is_left_to_the_desktop(programs: Path, pd
 
 def test_without_any_viewer_it_is_left_to_the_desktop(programs: Path, pdf: Path) -> None:
     assert list(programs.iterdir()) == []
-    assert open_at(pdf, PAGE) is False
+    assert open_in_viewer(pdf, PAGE) is False
 
 
 def test_it_starts_the_viewer_without_a_shell(programs: Path, pdf: Path, tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     install(programs, "okular", f"printf '%s\\n' \"$@\" > '{pipe}'")
-    assert open_at(pdf, PAGE) is True
+    assert open_in_viewer(pdf, PAGE) is True
     assert pipe.read_text("utf-8").splitlines() == ["--page", "14", str(pdf)]
 
 
@@ -109,27 +109,27 @@ def test_without_a_page_it_is_left_to_the_desktop(
     programs: Path, pdf: Path, anchor: Anchor
 ) -> None:
     install(programs, "okular", "exit 3")
-    assert open_at(pdf, anchor) is False
+    assert open_in_viewer(pdf, anchor) is False
 
 
 def test_other_formats_are_left_to_the_desktop(programs: Path, tmp_path: Path) -> None:
     install(programs, "okular", "exit 3")
     text = tmp_path / "a.md"
     text.write_text("x", encoding="utf-8")
-    assert open_at(text, PAGE) is False
+    assert open_in_viewer(text, PAGE) is False
 
 
 def test_a_viewer_that_does_not_start_is_left_to_the_desktop(programs: Path, pdf: Path) -> None:
     broken = programs / "okular"
     broken.write_bytes(b"\x7fELF no program")
     broken.chmod(0o755)
-    assert open_at(pdf, PAGE) is False
+    assert open_in_viewer(pdf, PAGE) is False
 
 
 def test_a_file_that_is_gone_is_said_with_a_hint(tmp_path: Path) -> None:
     gone = tmp_path / "gone.pdf"
     with pytest.raises(AppError) as caught:
-        open_at(gone, PAGE)
+        open_in_viewer(gone, PAGE)
     assert caught.value.title == "gone.pdf is not there any more."
     assert str(gone) in caught.value.hint
 

@@ -1,4 +1,4 @@
-"""A picture of a page as wide as its place, with the words of a passage marked. Qt thread."""
+"""An image of a PDF page, scaled to the available width, with highlighted boxes. Qt thread."""
 
 from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QImage, QPainter, QPaintEvent
@@ -10,8 +10,8 @@ from desktop_rag.ui.foundation.theme import Theme
 _MARK_ALPHA = 90
 
 
-class PagePicture(QWidget):
-    """Shows a PageView; nothing until there is one."""
+class PageImage(QWidget):
+    """Shows a PageView, or nothing."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -24,7 +24,7 @@ class PagePicture(QWidget):
         self.setSizePolicy(policy)
 
     def show_view(self, view: PageView | None) -> None:
-        """Show this page, or nothing."""
+        """Show this page; None shows nothing."""
         self._image = QImage.fromData(view.png) if view else QImage()
         self._boxes = view.boxes if view else ()
         self.updateGeometry()
@@ -32,7 +32,7 @@ class PagePicture(QWidget):
 
     @property
     def first_box_top(self) -> int:
-        """Where the first marked words begin, in pixels from the top; 0 without any."""
+        """The top of the first highlighted box in pixels; 0 if there is none."""
         tops = [box.top for box in self._boxes]
         return int(min(tops) * self.heightForWidth(self.width())) if tops else 0
 
