@@ -45,7 +45,7 @@ def makes_an_open_pirate(person: Person) -> None:
     person.types("Filters", "type:md")
     person.sees("Only MD files")
     buttons = person.window.findChildren(QRadioButton)
-    next(b for b in buttons if b.text() == "Documents, else the model's own knowledge").click()
+    next(b for b in buttons if b.text() == "Also the model's own knowledge").click()
     person.clicks("Save")
     person.waits_until(lambda: choice(person).text() == "Pirate")
 

@@ -45,7 +45,7 @@ _CHAT_MODEL = "Same as in the chat"
 _STRICT, _OPEN = "strict", "open"
 _KINDS = {
     _STRICT: "Documents only",
-    _OPEN: "Documents, else the model's own knowledge",
+    _OPEN: "Also the model's own knowledge",
 }
 _INSTRUCTIONS_NOTE = (
     "Added to the app's built-in rules, which always apply: answers must be based on sources, and"

@@ -122,7 +122,7 @@ def test_everything_can_be_written(window: QWidget, qtbot: QtBot) -> None:
     assert [boxes.item(row).text() for row in range(boxes.count())] == ["Sea", "Land & <b>air</b>"]
     boxes.item(1).setCheckState(Qt.CheckState.Checked)
     field(dialog, QLineEdit, "Filters").setText("type:pdf")
-    field(dialog, QRadioButton, "Answers: Documents, else the model's own knowledge").click()
+    field(dialog, QRadioButton, "Answers: Also the model's own knowledge").click()
     button(dialog, "Learn from earlier answers").click()
     button(dialog, "Use separate search settings").click()
     field(dialog, QSpinBox, "Passages per answer").setValue(3)
