@@ -60,7 +60,7 @@ def views(person: Person) -> list[QWidget]:
     return [view for view in person.window.findChildren(DocumentView) if view.isVisible()]
 
 
-def test_a_file_is_dropped_asked_about_and_looked_into(
+def test_a_dropped_file_is_asked_about_and_opened(
     open_window: Callable[[], Person], lease: Path
 ) -> None:
     person = open_window()
@@ -86,7 +86,7 @@ def test_a_file_is_dropped_asked_about_and_looked_into(
     later.sees("Add a folder")
 
 
-def test_what_cannot_be_read_says_why_and_a_question_goes_on_without_it(
+def test_an_unreadable_file_shows_the_reason_and_the_question_is_sent_without_it(
     person: Person, lease: Path, tmp_path: Path
 ) -> None:
     broken = tmp_path / "broken.pdf"

@@ -50,7 +50,7 @@ def makes_an_open_pirate(person: Person) -> None:
     person.waits_until(lambda: choice(person).text() == "Pirate")
 
 
-def test_an_assistant_is_made_and_answers_in_its_way(
+def test_an_assistant_is_created_and_answers_by_its_instructions(
     endpoint: None, open_window: Callable[[], Person], papers: Path, server: ChatServer
 ) -> None:
     person = open_window()

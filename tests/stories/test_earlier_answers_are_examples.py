@@ -56,7 +56,7 @@ def test_an_answer_is_remembered_shown_and_forgotten(asker: Person, server: Chat
     asker.waits_until(asker.window.isActiveWindow)
 
 
-def test_switched_off_nothing_is_shown_to_the_model(asker: Person, server: ChatServer) -> None:
+def test_when_off_the_model_sees_no_earlier_answers(asker: Person, server: ChatServer) -> None:
     asker.presses("Ctrl+3")
     asker.sees("1 answer remembered")
     asker.clicks("Learn from earlier answers")

@@ -120,7 +120,7 @@ def raw_menu() -> QWidget:
 
 
 @pytest.mark.parametrize("make", [raw_label, raw_tooltip, raw_box, raw_rows, raw_text, raw_menu])
-def test_a_widget_that_forgets_is_found(make: Callable[[], QWidget], qtbot: QtBot) -> None:
+def test_an_unsafe_widget_is_detected(make: Callable[[], QWidget], qtbot: QtBot) -> None:
     widget = make()
     qtbot.addWidget(widget)
     assert markup_risks(MARK)
@@ -129,7 +129,7 @@ def test_a_widget_that_forgets_is_found(make: Callable[[], QWidget], qtbot: QtBo
 # --- the window ------------------------------------------------------------------------------
 
 
-def test_the_folder_that_is_added(person: Person, folder: Path) -> None:
+def test_the_added_folder(person: Person, folder: Path) -> None:
     person.lets_go_of(folder)
     person.waits_until(lambda: bool(dialogs(person)))
     shows("window title")
@@ -156,7 +156,7 @@ def test_the_dialogs_of_the_library(indexed: Person, button: str) -> None:
     dialogs(indexed)[0].reject()
 
 
-def test_what_was_read_of_a_document(indexed: Person) -> None:
+def test_the_text_of_a_document(indexed: Person) -> None:
     table = indexed.window.findChildren(DocumentsTable)[0]
     for document in indexed.app.services.library.documents():
         table.view_requested.emit(document)
@@ -191,7 +191,7 @@ def test_faults_of_an_endpoint(indexed: Person, server: ChatServer) -> None:
     shows("label")
 
 
-def test_models_and_what_a_test_of_them_says(indexed: Person, server: ChatServer) -> None:
+def test_models_and_the_result_of_their_test(indexed: Person, server: ChatServer) -> None:
     server.models = (f"m{WORSE}", WORSE)
     use(indexed, server, model=WORSE)
     indexed.presses("Ctrl+3")

@@ -12,7 +12,7 @@ from tests.stories.conftest import Person
 OFF_TOPIC = "Which chess opening did the grandmaster play in the final?"
 
 
-def test_it_is_said_and_the_nearest_passages_are_shown_when_asked_for(
+def test_no_answer_is_found_and_the_nearest_passages_are_shown_on_request(
     person: Person, papers: Path
 ) -> None:
     person.drops(papers)

@@ -16,7 +16,7 @@ def offered(person: Person) -> list[str]:
     return [rows.item(n).text() for rows in prompts for n in range(rows.count())]
 
 
-def test_a_prompt_of_ones_own_is_asked(person: Person, papers: Path) -> None:
+def test_a_saved_prompt_is_used(person: Person, papers: Path) -> None:
     person.drops(papers)
     person.sees("2 searchable")
     person.presses("Ctrl+3")

@@ -12,7 +12,7 @@ from tests.servers.chat_server import ChatServer
 from tests.stories.conftest import Person
 
 
-def test_every_file_says_what_it_is_about(person: Person, papers: Path) -> None:
+def test_every_file_is_summarised(person: Person, papers: Path) -> None:
     person.drops(papers)
     person.sees("3 files: 2 searchable, 1 failed")
     person.clicks("Summarise papers")

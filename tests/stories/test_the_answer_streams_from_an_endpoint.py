@@ -82,7 +82,7 @@ def test_a_failing_endpoint_is_explained_and_retry_works(
     asker.sees("The lamp is lit at dusk")
 
 
-def test_an_endpoint_that_is_gone_is_explained(asker: Person, server: ChatServer) -> None:
+def test_an_unreachable_endpoint_is_explained(asker: Person, server: ChatServer) -> None:
     server.__exit__()
     asker.asks(QUESTION)
     asker.sees("Retry")

@@ -352,7 +352,7 @@ class ChatPage(QWidget):
 
         self.undo_offered.emit(
             Notice("The answer was replaced by a new one."),
-            lambda: self._actions.put_back(previous, current, reload),
+            lambda: self._actions.restore_answer(previous, current, reload),
         )
 
     @Slot()

@@ -55,7 +55,9 @@ class ConversationActions(QObject):
         conversation_id, message_id = message.conversation_id, message.message_id
         self._copy(lambda: self._history.fork_before(conversation_id, message_id), copied)
 
-    def put_back(self, message: Message, replacing: Message, done: Callable[[], None]) -> None:
+    def restore_answer(
+        self, message: Message, replacing: Message, done: Callable[[], None]
+    ) -> None:
         """Restore an answer that another one replaced."""
         message_id = replacing.message_id
         self._bridge.run(

@@ -169,14 +169,14 @@ class DocumentView(QWidget):
         self._tabs.currentChanged.connect(self._show_page_soon)
         self._page_timer.timeout.connect(self._draw_page)
         self._previous.clicked.connect(self._go_back)
-        self._next.clicked.connect(self._go_on)
+        self._next.clicked.connect(self._go_forward)
         self._find.returnPressed.connect(self._on_find)
         self._copy.clicked.connect(self._on_copy)
         self._open.clicked.connect(self._on_open)
         self._close.clicked.connect(self.close)
         for keys, slot in (
             ("Esc", self.close), ("Ctrl+F", self._find.setFocus), ("F3", self._on_find),
-            ("Alt+Up", self._go_back), ("Alt+Down", self._go_on),
+            ("Alt+Up", self._go_back), ("Alt+Down", self._go_forward),
         ):  # fmt: skip
             QShortcut(QKeySequence(keys), self).activated.connect(slot)
 
@@ -295,7 +295,7 @@ class DocumentView(QWidget):
         self._choose(self._list.currentIndex().row() - 1)
 
     @Slot()
-    def _go_on(self) -> None:
+    def _go_forward(self) -> None:
         self._choose(self._list.currentIndex().row() + 1)
 
     @Slot()

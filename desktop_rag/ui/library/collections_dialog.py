@@ -18,7 +18,7 @@ from desktop_rag.core.domain import Collection
 from desktop_rag.core.parsed import ChunkMethod, ChunkSettings
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.settings.model_field import MODEL_NOTE, ModelField
-from desktop_rag.ui.settings.settings_fields import note, show_number, whole_number
+from desktop_rag.ui.settings.settings_fields import note, number_field, show_number
 from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton
 
 _WIDTH_PX = 520
@@ -51,7 +51,7 @@ class CollectionsDialog(QDialog):
             method: QRadioButton(words) for method, words in _METHODS.items()
         }
         self._group = QButtonGroup(self)
-        self._overlap = whole_number(0, 128, 8, " tokens")
+        self._overlap = number_field(0, 128, 8, " tokens")
         self._overlap.setAccessibleName("Overlap between passages")
         self._model = ModelField("Embedding model", "Same as in Settings", self)
         self._save = TextButton("Save", kind="primary")

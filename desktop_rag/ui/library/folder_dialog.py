@@ -60,7 +60,7 @@ class FolderDialog(QDialog):
         self.setWindowTitle(one_line(f"{'Options for' if source else 'Add'} {path.name or path}"))
         self._build(is_new=source is None)
         self._confirm.setDefault(True)
-        self._confirm.clicked.connect(self._on_agreed)
+        self._confirm.clicked.connect(self._on_confirm_clicked)
         self._cancel_button.clicked.connect(self.reject)
         self._rules.changed.connect(self._count)
         self._count()
@@ -113,6 +113,6 @@ class FolderDialog(QDialog):
         self._preview.show_error(error)
 
     @Slot()
-    def _on_agreed(self) -> None:
+    def _on_confirm_clicked(self) -> None:
         self.submitted.emit(self._collection.name, self._rules.rules)
         self.accept()

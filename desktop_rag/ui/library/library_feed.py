@@ -121,7 +121,7 @@ class LibraryFeed(QObject):
     def _on_loaded(self, snapshot: _Snapshot) -> None:
         self._is_loaded = True
         self._model.set_table(snapshot.table)
-        self._tell_sources(snapshot.sources, snapshot.collections)
+        self._emit_sources(snapshot.sources, snapshot.collections)
         self.progress_changed.emit(snapshot.progress)
         if self._are_sources_stale:
             self.reload_sources()
@@ -129,9 +129,9 @@ class LibraryFeed(QObject):
             self._start_batch()
 
     def _on_sources_read(self, read: tuple[list[Source], list[Collection]]) -> None:
-        self._tell_sources(*read)
+        self._emit_sources(*read)
 
-    def _tell_sources(self, sources: list[Source], collections: list[Collection]) -> None:
+    def _emit_sources(self, sources: list[Source], collections: list[Collection]) -> None:
         self._model.set_roots(_roots(sources))
         self.sources_changed.emit(sources, collections)
 

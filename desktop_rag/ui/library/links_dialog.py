@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QComboBox, QDialog, QHBoxLayout, QPlainTextEdit, Q
 from desktop_rag.core.domain import Collection, WebLinks
 from desktop_rag.core.errors import AppError
 from desktop_rag.ui.library.collection_field import CollectionField
-from desktop_rag.ui.settings.settings_fields import note, whole_number
+from desktop_rag.ui.settings.settings_fields import note, number_field
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 
 _WIDTH_PX = 560
@@ -39,7 +39,7 @@ class LinksDialog(QDialog):
             "https://example.org/guide\nhttps://example.org/sitemap.xml"
         )
         self._addresses.setAccessibleName("Addresses")
-        self._limit = whole_number(1, 10_000, 50, " pages")
+        self._limit = number_field(1, 10_000, 50, " pages")
         self._limit.setValue(WebLinks(()).page_limit)
         self._limit.setAccessibleName("Maximum number of pages")
         self._refresh = QComboBox()
@@ -56,7 +56,7 @@ class LinksDialog(QDialog):
         self._confirm.setDefault(True)
         self._confirm.setEnabled(False)
         self._addresses.textChanged.connect(self._on_text_changed)
-        self._confirm.clicked.connect(self._on_agreed)
+        self._confirm.clicked.connect(self._on_confirm_clicked)
         self._cancel.clicked.connect(self.reject)
 
     def _build(self) -> None:
@@ -101,7 +101,7 @@ class LinksDialog(QDialog):
         self._confirm.setEnabled(bool(self._urls()))
 
     @Slot()
-    def _on_agreed(self) -> None:
+    def _on_confirm_clicked(self) -> None:
         hours = _REFRESH_HOURS[self._refresh.currentText()]
         links = WebLinks(self._urls(), self._limit.value(), hours)
         self._confirm.setEnabled(False)

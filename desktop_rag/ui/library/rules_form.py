@@ -4,7 +4,7 @@ from PySide6.QtCore import QTimer, Signal, Slot
 from PySide6.QtWidgets import QCheckBox, QPlainTextEdit, QVBoxLayout, QWidget
 
 from desktop_rag.core.domain import SourceRules
-from desktop_rag.ui.settings.settings_fields import note, show_number, whole_number
+from desktop_rag.ui.settings.settings_fields import note, number_field, show_number
 from desktop_rag.ui.widgets.controls import PlainLabel
 
 _DELAY_MS = 400
@@ -31,7 +31,7 @@ class RulesForm(QWidget):
         self._patterns.setAccessibleName("Patterns to exclude")
         height = self._patterns.fontMetrics().lineSpacing() * _LINES + _MARGIN_PX
         self._patterns.setFixedHeight(height)
-        self._largest = whole_number(0, 10_000, 50, " MB")
+        self._largest = number_field(0, 10_000, 50, " MB")
         self._largest.setSpecialValueText("Same as in Settings")
         self._largest.setAccessibleName("Maximum file size")
         self._build()

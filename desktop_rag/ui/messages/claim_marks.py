@@ -99,7 +99,7 @@ def claim_index(href: str, claims: Sequence[Claim]) -> int | None:
     return int(number) if is_number and int(number) < len(claims) else None
 
 
-def in_words(verdict: Verdict) -> str:
+def verdict_in_words(verdict: Verdict) -> str:
     """A verdict in words."""
     return _SIGNS[verdict][2]
 

@@ -10,7 +10,7 @@ from desktop_rag.core.claims import Verdict
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line
-from desktop_rag.ui.messages.claim_marks import in_words, tone_of
+from desktop_rag.ui.messages.claim_marks import tone_of, verdict_in_words
 from desktop_rag.ui.widgets.controls import Card, ElidedLabel, IconButton, PlainLabel, TextButton
 from desktop_rag.ui.widgets.elided_button import ElidedButton
 from desktop_rag.ui.widgets.marked_text import MarkedText
@@ -123,7 +123,7 @@ class ClaimPanel(Card):
             return
         self._index = index
         claim, checked = self.claim, self.claim.checked
-        self._verdict.setText(in_words(claim.verdict))
+        self._verdict.setText(verdict_in_words(claim.verdict))
         self._verdict.set_tone(tone_of(claim.verdict))
         self._show_position()
         self._explanation.show_marked(one_line(checked.explanation)[:_MAX_CHARS], [])

@@ -24,7 +24,7 @@ from PySide6.QtWidgets import QFrame, QSizePolicy, QTextBrowser, QToolTip, QWidg
 from desktop_rag.core.answer_claims import Claim
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.messages.claim_marks import claim_index, in_words
+from desktop_rag.ui.messages.claim_marks import claim_index, verdict_in_words
 from desktop_rag.ui.messages.markdown_html import cited_number, safe_address
 from desktop_rag.ui.widgets.controls import plain_tooltip
 
@@ -110,7 +110,7 @@ class SegmentView(QTextBrowser):
         source = self._sources.get(cited_number(href) or 0)
         text = f"{source.title}\n{source.anchor.label()}".rstrip() if source else href
         if (index := claim_index(href, self._claims)) is not None:
-            text = f"{in_words(self._claims[index].verdict)}. Click for details."
+            text = f"{verdict_in_words(self._claims[index].verdict)}. Click for details."
         QToolTip.showText(event.globalPos(), plain_tooltip(text), self)
 
     def _find_pills(self) -> list[tuple[int, int]]:

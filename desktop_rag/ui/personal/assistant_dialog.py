@@ -31,9 +31,9 @@ from desktop_rag.ui.settings.retrieval_form import RetrievalForm
 from desktop_rag.ui.settings.settings_fields import (
     SettingsSection,
     WheelGuard,
-    choice,
-    chosen,
     note,
+    radio_group,
+    selected_value,
 )
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, set_property
 
@@ -82,7 +82,7 @@ class AssistantDialog(QDialog):
         self._model = _model_field(assistant, settings, offers)
         guard.guard(self._model)
         self._collections = CollectionCheckboxes(collections, assistant.collection_ids)
-        self._kinds = choice(self, "Answers", _KINDS)
+        self._kinds = radio_group(self, "Answers", _KINDS)
         self._kinds[_OPEN if assistant.is_open else _STRICT].setChecked(True)
         self._memory = QCheckBox("Learn from earlier answers")
         self._memory.setChecked(assistant.uses_memory)
@@ -185,7 +185,7 @@ class AssistantDialog(QDialog):
             collection_ids=self._collections.chosen,
             filters=self._filters.text(),
             retrieval=self._retrieval.retrieval if self._has_retrieval.isChecked() else None,
-            is_open=chosen(self._kinds) == _OPEN,
+            is_open=selected_value(self._kinds) == _OPEN,
             uses_memory=self._memory.isChecked(),
         )
 

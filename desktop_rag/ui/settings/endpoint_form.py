@@ -28,8 +28,8 @@ from desktop_rag.ui.settings.settings_fields import (
     SettingsSection,
     WheelGuard,
     note,
+    number_field,
     show_number,
-    whole_number,
 )
 from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton, set_property
 
@@ -165,9 +165,9 @@ class EndpointForm(SettingsSection):
         self._model.setLineEdit(self._model_name)
         self._key = KeyField(self._bridge, self._chat, self)
         self._findings = ModelFindings(self._bridge, self._chat, lambda: self._key.typed, self)
-        self._context = whole_number(0, 2_000_000, 1024, " tokens")
+        self._context = number_field(0, 2_000_000, 1024, " tokens")
         self._context.setSpecialValueText("Automatic")
-        self._timeout = whole_number(1, 3600, 5, " seconds")
+        self._timeout = number_field(1, 3600, 5, " seconds")
         for field in (self._model, self._context, self._timeout, self.choice.list):
             guard.guard(field)
         self._test = TextButton("Test", kind="primary")

@@ -12,10 +12,10 @@ from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.settings.settings_fields import (
     SettingsSection,
     WheelGuard,
-    amount,
+    money_field,
     note,
+    number_field,
     show_number,
-    whole_number,
 )
 from desktop_rag.ui.widgets.controls import TextButton
 
@@ -40,11 +40,11 @@ class EndpointLimits(QWidget):
         self._chat = chat
         self._base_url = ""
         self._job: Job | None = None
-        self._requests = whole_number(0, 100_000, 1, " requests per minute")
-        self._tokens = whole_number(0, 100_000_000, 1000, " tokens per minute")
-        self._price_in = amount("Input: ", 100_000.0)
-        self._price_out = amount("Output: ", 100_000.0)
-        self._spend = amount("", 1_000_000.0)
+        self._requests = number_field(0, 100_000, 1, " requests per minute")
+        self._tokens = number_field(0, 100_000_000, 1000, " tokens per minute")
+        self._price_in = money_field("Input: ", 100_000.0)
+        self._price_out = money_field("Output: ", 100_000.0)
+        self._spend = money_field("", 1_000_000.0)
         self._spent = note()
         named = {
             "Requests per minute": self._requests,

@@ -7,9 +7,9 @@ from desktop_rag.core.settings import AnswerLength, PreferenceSettings
 from desktop_rag.ui.settings.settings_fields import (
     SettingsSection,
     WheelGuard,
-    choice,
-    chosen,
     note,
+    radio_group,
+    selected_value,
 )
 from desktop_rag.ui.widgets.controls import TextButton
 
@@ -46,7 +46,7 @@ class PreferencesForm(SettingsSection):
         super().__init__("Style of answers", parent=parent)
         self._language = _field("Language of answers", _SAME_LANGUAGE, _LANGUAGES, _MAX_LANGUAGE)
         self._tone = _field("Tone of answers", _NO_TONE, _TONES, _MAX_TONE)
-        self._lengths = choice(self, "Length of answers", _LENGTHS)
+        self._lengths = radio_group(self, "Length of answers", _LENGTHS)
         self.add_row("Language", self._language, is_wide=True)
         self.add_note(note(_LANGUAGE_NOTE))
         self.add_row("Length", *self._lengths.values(), spacing_px=20)
@@ -75,7 +75,7 @@ class PreferencesForm(SettingsSection):
     @Slot()
     def _on_edited(self) -> None:
         now = PreferenceSettings(
-            _text(self._language), AnswerLength(chosen(self._lengths)), _text(self._tone)
+            _text(self._language), AnswerLength(selected_value(self._lengths)), _text(self._tone)
         )
         if now != self._shown:
             self.show_preferences(now)

@@ -7,11 +7,11 @@ from desktop_rag.core.settings import LaterSources, RetrievalSettings
 from desktop_rag.ui.settings.settings_fields import (
     SettingsSection,
     WheelGuard,
-    choice,
-    chosen,
     note,
+    number_field,
+    radio_group,
+    selected_value,
     show_number,
-    whole_number,
 )
 from desktop_rag.ui.widgets.controls import PlainLabel
 
@@ -35,8 +35,8 @@ class RetrievalForm(SettingsSection):
     def __init__(self, guard: WheelGuard, parent: QWidget | None = None) -> None:
         """`guard` keeps the mouse wheel from changing unfocused fields."""
         super().__init__("Search", parent=parent)
-        self._passages = whole_number(1, 50, 1, " passages")
-        self._source_tokens = whole_number(200, 100_000, 200, " tokens")
+        self._passages = number_field(1, 50, 1, " passages")
+        self._source_tokens = number_field(200, 100_000, 200, " tokens")
         self._balance = QSlider(Qt.Orientation.Horizontal)
         self._balance.setRange(0, _HUNDRED)
         self._balance.setSingleStep(5)
@@ -45,7 +45,7 @@ class RetrievalForm(SettingsSection):
         self._balance.setMinimumSize(160, 26)
         self._balance.setAccessibleName("Balance between words and meaning")
         self._balance_note = note()
-        self._later = choice(self, "Follow-up questions", _LATER_SOURCES)
+        self._later = radio_group(self, "Follow-up questions", _LATER_SOURCES)
         for field in (self._passages, self._source_tokens, self._balance):
             guard.guard(field)
             field.valueChanged.connect(self._on_edited)
@@ -74,7 +74,7 @@ class RetrievalForm(SettingsSection):
             passages=self._passages.value(),
             source_tokens=self._source_tokens.value(),
             lexical_weight=(_HUNDRED - self._balance.value()) / _HUNDRED,
-            later_sources=LaterSources(chosen(self._later)),
+            later_sources=LaterSources(selected_value(self._later)),
         )
 
     def show_retrieval(self, retrieval: RetrievalSettings) -> None:

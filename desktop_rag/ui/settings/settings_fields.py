@@ -34,7 +34,7 @@ def note(text: str = "") -> PlainLabel:
     return PlainLabel(text, tone="muted", scale="small", wrap=True)
 
 
-def whole_number(minimum: int, maximum: int, step: int, unit: str) -> QSpinBox:
+def number_field(minimum: int, maximum: int, step: int, unit: str) -> QSpinBox:
     """A number field that emits a change when editing is finished, not per digit."""
     field = QSpinBox()
     field.setRange(minimum, maximum)
@@ -47,7 +47,7 @@ def whole_number(minimum: int, maximum: int, step: int, unit: str) -> QSpinBox:
     return field
 
 
-def amount(prefix: str, maximum: float) -> QDoubleSpinBox:
+def money_field(prefix: str, maximum: float) -> QDoubleSpinBox:
     """A field for an amount of money that emits a change when editing is finished."""
     field = QDoubleSpinBox()
     field.setRange(0.0, maximum)
@@ -69,7 +69,7 @@ def show_number(field: QSpinBox | QDoubleSpinBox, value: float) -> None:
     field.blockSignals(False)
 
 
-def choice(parent: QWidget, name: str, words: Mapping[str, str]) -> dict[str, QRadioButton]:
+def radio_group(parent: QWidget, name: str, words: Mapping[str, str]) -> dict[str, QRadioButton]:
     """A group of radio buttons, by value."""
     group = QButtonGroup(parent)
     buttons: dict[str, QRadioButton] = {}
@@ -80,7 +80,7 @@ def choice(parent: QWidget, name: str, words: Mapping[str, str]) -> dict[str, QR
     return buttons
 
 
-def chosen(buttons: Mapping[str, QRadioButton]) -> str:
+def selected_value(buttons: Mapping[str, QRadioButton]) -> str:
     """The value of the checked button."""
     return next(value for value, button in buttons.items() if button.isChecked())
 

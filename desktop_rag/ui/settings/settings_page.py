@@ -35,12 +35,12 @@ from desktop_rag.ui.settings.retrieval_form import RetrievalForm
 from desktop_rag.ui.settings.settings_fields import (
     SettingsSection,
     WheelGuard,
-    choice,
-    chosen,
     note,
+    number_field,
+    radio_group,
+    selected_value,
     show_checked,
     show_number,
-    whole_number,
 )
 from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel, TextButton
 
@@ -176,7 +176,7 @@ class SettingsPage(QWidget):
 
     def _build_appearance(self) -> SettingsSection:
         section = SettingsSection("Appearance")
-        self._schemes = choice(self, "Theme", _SCHEMES)
+        self._schemes = radio_group(self, "Theme", _SCHEMES)
         section.add_row("Theme", *self._schemes.values(), spacing_px=20)
         return section
 
@@ -185,8 +185,8 @@ class SettingsPage(QWidget):
         self._makes_windows = QCheckBox("Also search parts of long passages")
         self._pauses_on_battery = QCheckBox("Pause indexing on battery power")
         self._reads_images = QCheckBox("Read text in scanned pages and images")
-        self._largest = whole_number(1, 10_000, 50, " MB")
-        self._threads = whole_number(0, os.cpu_count() or 1, 1, " threads")
+        self._largest = number_field(1, 10_000, 50, " MB")
+        self._threads = number_field(0, os.cpu_count() or 1, 1, " threads")
         self._threads.setSpecialValueText("Automatic")
         for field in (self._largest, self._threads):
             self._guard.guard(field)
@@ -263,7 +263,7 @@ class SettingsPage(QWidget):
     @Slot()
     def _on_edited(self) -> None:
         now = self._settings
-        scheme = chosen(self._schemes)
+        scheme = selected_value(self._schemes)
         self._change_to(
             replace(
                 now,

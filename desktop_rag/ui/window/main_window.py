@@ -165,7 +165,7 @@ class MainWindow(QMainWindow):
         self.chat_page.new_chat()
         self.chat_page.ask(question)
 
-    def bring_up(self, question: str = "") -> None:
+    def raise_window(self, question: str = "") -> None:
         """Raise the window; a question goes into the composer, unsent."""
         self.setWindowState(self.windowState() & ~Qt.WindowState.WindowMinimized)
         self.show()
@@ -200,7 +200,7 @@ class MainWindow(QMainWindow):
             case ExaminationChanged():
                 self.settings_page.on_examination_changed(event)
             case WindowRequested(question=question):
-                self.bring_up(question)
+                self.raise_window(question)
             case _:
                 raise TypeError(f"Unhandled event {type(event).__name__}")
 

@@ -64,11 +64,11 @@ def place(module: str, call: ast.Call) -> str:
     return f"{module}:{call.lineno}"
 
 
-def test_there_are_calls_to_look_at() -> None:
+def test_the_search_for_calls_finds_some() -> None:
     assert sum(1 for _ in calls()) > 500
 
 
-def test_labels_with_text_are_made_in_one_module() -> None:
+def test_only_one_module_creates_labels() -> None:
     wrong = [
         place(module, call)
         for module, call in calls()
@@ -79,7 +79,7 @@ def test_labels_with_text_are_made_in_one_module() -> None:
     assert wrong == []
 
 
-def test_tooltips_are_made_plain() -> None:
+def test_tooltips_are_plain() -> None:
     wrong = [
         place(module, call)
         for module, call in calls()
@@ -89,7 +89,7 @@ def test_tooltips_are_made_plain() -> None:
     assert wrong == []
 
 
-def test_rich_text_is_shown_where_it_is_made_safe_only() -> None:
+def test_rich_text_is_shown_only_where_it_is_made_safe() -> None:
     wrong = [
         place(module, call)
         for module, call in calls()
@@ -98,7 +98,7 @@ def test_rich_text_is_shown_where_it_is_made_safe_only() -> None:
     assert wrong == []
 
 
-def test_every_text_that_could_ask_for_a_file_says_what_it_gets() -> None:
+def test_every_text_widget_refuses_to_load_resources() -> None:
     """S-02; `test_segment_view` tests each of them."""
     found: dict[str, bool] = {}
     for path in sorted(UI.rglob("*.py")):
@@ -111,7 +111,7 @@ def test_every_text_that_could_ask_for_a_file_says_what_it_gets() -> None:
     assert found == {"MarkedText": True, "SegmentView": True}
 
 
-def test_no_text_is_made_that_guesses_or_paints_on_its_own() -> None:
+def test_no_class_that_guesses_or_paints_text_is_used() -> None:
     wrong = [
         place(module, call)
         for module, call in calls()
@@ -120,7 +120,7 @@ def test_no_text_is_made_that_guesses_or_paints_on_its_own() -> None:
     assert wrong == []
 
 
-def test_message_boxes_say_that_they_are_plain() -> None:
+def test_message_boxes_are_plain_text() -> None:
     boxes = {m for m, call in calls() if name_of(call) == "QMessageBox"}
     plain = {m for m, call in calls() if name_of(call) == "setTextFormat"}
     assert boxes <= plain
@@ -133,7 +133,7 @@ def test_message_boxes_say_that_they_are_plain() -> None:
     ] == []
 
 
-def test_no_widget_dresses_itself() -> None:
+def test_no_widget_sets_its_own_style_sheet() -> None:
     wrong = [
         place(module, call)
         for module, call in calls()
@@ -152,7 +152,7 @@ def test_labels_show_foreign_text_literally(label_class: type[PlainLabel], qtbot
     qtbot.waitUntil(lambda: label.text() == NASTY)
 
 
-def test_a_cut_label_has_a_plain_tooltip(qtbot: QtBot) -> None:
+def test_an_elided_label_has_a_plain_tooltip(qtbot: QtBot) -> None:
     label = ElidedLabel(NASTY)
     qtbot.addWidget(label)
     label.resize(60, 20)

@@ -60,7 +60,7 @@ def test_files_are_chosen_in_a_dialog(room: Room, qtbot: QtBot, lease: Path) -> 
     qtbot.waitUntil(lambda: chips(room) == ["Attached: lease.txt, 5 words"])
 
 
-def test_what_is_copied_as_files_or_as_a_picture_is_attached_and_text_is_written(
+def test_pasted_files_and_images_are_attached_and_text_is_inserted(
     room: Room, qtbot: QtBot, lease: Path
 ) -> None:
     field = composer(room).findChildren(QuestionField)[0]
@@ -80,7 +80,7 @@ def test_what_is_copied_as_files_or_as_a_picture_is_attached_and_text_is_written
     ]  # fmt: skip
 
 
-def test_a_question_sent_while_files_are_read_goes_once_they_are(
+def test_a_question_sent_while_files_are_read_is_sent_afterwards(
     room: Room, qtbot: QtBot, lease: Path
 ) -> None:
     composer(room).files_added.emit([lease])
@@ -93,9 +93,7 @@ def test_a_question_sent_while_files_are_read_goes_once_they_are(
     assert composer(room).text == ""
 
 
-def test_a_question_that_is_offered_waits_for_files_too(
-    room: Room, qtbot: QtBot, lease: Path
-) -> None:
+def test_a_suggested_question_waits_for_files_too(room: Room, qtbot: QtBot, lease: Path) -> None:
     composer(room).files_added.emit([lease])
     ask(room, qtbot, "How many pounds does the tenant pay?")
     assert [[a.name for a in each] for each in stored(room)] == [["lease.txt"]]
@@ -103,7 +101,7 @@ def test_a_question_that_is_offered_waits_for_files_too(
     assert [a.name for a in asked.attachments] == ["lease.txt"]
 
 
-def test_who_writes_on_sends_it_again(room: Room, qtbot: QtBot, lease: Path) -> None:
+def test_typing_cancels_a_delayed_question(room: Room, qtbot: QtBot, lease: Path) -> None:
     field = composer(room).findChildren(QuestionField)[0]
     composer(room).set_attachments_pending(is_pending=True)
     qtbot.keyClicks(field, "What")
@@ -122,9 +120,7 @@ def test_reading_ends_when_the_chip_is_closed(room: Room, qtbot: QtBot, lease: P
     assert stored(room) == [()]
 
 
-def test_what_is_attached_is_kept_and_shown_with_its_own_chat(
-    room: Room, qtbot: QtBot, lease: Path
-) -> None:
+def test_attachments_belong_to_their_chat(room: Room, qtbot: QtBot, lease: Path) -> None:
     attach(room, qtbot, lease, lease)
     ask(room, qtbot)
     assert [[a.name for a in each] for each in stored(room)] == [["lease.txt"]]
@@ -138,9 +134,7 @@ def test_what_is_attached_is_kept_and_shown_with_its_own_chat(
     qtbot.waitUntil(lambda: stored(room) == [()])
 
 
-def test_what_is_being_read_is_kept_with_its_chat_when_another_is_opened(
-    room: Room, qtbot: QtBot, lease: Path
-) -> None:
+def test_files_being_read_stay_with_their_chat(room: Room, qtbot: QtBot, lease: Path) -> None:
     ask(room, qtbot)
     first = conversation(room)
     qtbot.waitUntil(lambda: not room.page.findChildren(ChatSession)[0].is_checking)
@@ -152,7 +146,7 @@ def test_what_is_being_read_is_kept_with_its_chat_when_another_is_opened(
     qtbot.waitUntil(lambda: chips(room) == ["Attached: lease.txt, 5 words"])
 
 
-def test_what_is_attached_to_a_chat_that_was_never_asked_is_there_when_one_comes_back(
+def test_attachments_of_an_unsent_chat_are_kept(
     room: Room, qtbot: QtBot, lease: Path, tmp_path: Path
 ) -> None:
     ask(room, qtbot)
@@ -172,7 +166,7 @@ def test_what_is_attached_to_a_chat_that_was_never_asked_is_there_when_one_comes
     assert chips(room) == []
 
 
-def test_what_waits_to_be_sent_is_not_sent_into_another_chat(
+def test_a_delayed_question_is_not_sent_to_another_chat(
     room: Room, qtbot: QtBot, lease: Path
 ) -> None:
     ask(room, qtbot)
@@ -188,7 +182,7 @@ def test_what_waits_to_be_sent_is_not_sent_into_another_chat(
     assert composer(room).text == "How many pounds does the tenant pay?"
 
 
-def test_a_failed_one_is_told_below_the_others_and_gone_once_a_question_is_sent(
+def test_a_failed_file_is_shown_last_and_removed_when_a_question_is_sent(
     room: Room, qtbot: QtBot, lease: Path, tmp_path: Path
 ) -> None:
     empty = tmp_path / "empty.txt"
@@ -206,14 +200,14 @@ def test_a_failed_one_is_told_below_the_others_and_gone_once_a_question_is_sent(
     qtbot.waitUntil(lambda: chips(room) == ["Attached: lease.txt, 5 words"])
 
 
-def test_no_more_than_so_many(room: Room, qtbot: QtBot, tmp_path: Path) -> None:
+def test_the_number_of_files_is_limited(room: Room, qtbot: QtBot, tmp_path: Path) -> None:
     paths = [tmp_path / f"{n}.none" for n in range(MAX_FILES + 3)]
     attach(room, qtbot, *paths)
     assert len(chips(room)) == MAX_FILES + 1
     assert any("3 more" in chip and "library" in chip for chip in chips(room))
 
 
-def test_files_held_over_the_field_are_left_to_the_page_around_it(room: Room, lease: Path) -> None:
+def test_files_dragged_over_the_field_are_left_to_the_page(room: Room, lease: Path) -> None:
     field = composer(room).findChildren(QuestionField)[0]
     data = QMimeData()
     data.setUrls([QUrl.fromLocalFile(str(lease))])
@@ -240,7 +234,7 @@ def test_an_image_cannot_be_asked_about_without_a_model(room: Room, qtbot: QtBot
     qtbot.waitUntil(send.isEnabled)
 
 
-def test_what_is_attached_alone_takes_the_row(room: Room, qtbot: QtBot, lease: Path) -> None:
+def test_a_single_attachment_takes_the_row(room: Room, qtbot: QtBot, lease: Path) -> None:
     attach(room, qtbot, lease)
     [chip] = room.page.findChildren(AttachmentChip)
     qtbot.waitUntil(lambda: chip.width() > composer(room).width() * 0.8)

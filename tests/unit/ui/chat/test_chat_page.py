@@ -104,7 +104,7 @@ def test_a_citation_shows_its_card_and_opens_the_file(
     assert card.property("chosen") is True
 
 
-def test_the_sources_of_an_earlier_answer_stay_while_more_is_found_about_the_last(
+def test_the_sources_of_an_earlier_answer_stay_while_the_last_is_checked(
     room: Room, qtbot: QtBot
 ) -> None:
     first = SourceRef(1, "d1", "/lamp.md", "Lamp", Anchor(), "Text.", 0.5)
@@ -124,7 +124,7 @@ def test_the_sources_of_an_earlier_answer_stay_while_more_is_found_about_the_las
     assert panel.sources[0].title == "Oil"
 
 
-def test_a_source_that_is_gone_is_said(
+def test_a_missing_source_is_an_error(
     room: Room, bridge: Bridge, server: ChatServer, qtbot: QtBot
 ) -> None:
     use(room, server)
@@ -171,7 +171,7 @@ def visible_buttons(room: Room) -> list[str]:
     return [b.text() for b in room.page.findChildren(QAbstractButton) if b.isVisible()]
 
 
-def test_an_answer_goes_on_while_another_chat_is_looked_at(
+def test_an_answer_continues_while_another_chat_is_shown(
     room: Room, server: ChatServer, qtbot: QtBot
 ) -> None:
     server.pause_s = 0.02

@@ -24,7 +24,7 @@ def closed_chat(tmp_path: Path) -> Iterator[Chat]:
     chat.close()
 
 
-def test_a_question_that_cannot_be_stored_stays_and_is_asked_anew(
+def test_a_question_that_cannot_be_stored_stays_and_is_sent_again(
     bridge: Bridge, closed_chat: Chat, qtbot: QtBot
 ) -> None:
     session = ChatSession(bridge, closed_chat)
@@ -51,14 +51,14 @@ def test_a_second_retry_while_one_is_under_way_does_nothing(
     assert session.model.rowCount() == 2
 
 
-def test_a_stored_conversation_knows_whom_it_asked(bridge: Bridge, tmp_path: Path) -> None:
+def test_a_stored_conversation_knows_its_assistant(bridge: Bridge, tmp_path: Path) -> None:
     with opened_store(tmp_path) as database:
         stored = ConversationStore(database).add("Lamps", "c", "k")
         session = ChatSession(bridge, make_chat(database, None), stored)
         assert (session.collection_id, session.assistant_id) == ("c", "k")
 
 
-def test_a_stored_conversation_knows_what_it_asked(bridge: Bridge, tmp_path: Path) -> None:
+def test_a_stored_conversation_knows_its_collection(bridge: Bridge, tmp_path: Path) -> None:
     with opened_store(tmp_path) as database:
         session = ChatSession(bridge, make_chat(database, None))
         session.load()

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from desktop_rag.core.library_events import Notice
 
 
-def test_an_earlier_question_is_asked_anew_in_a_copy(room: Room, qtbot: QtBot) -> None:
+def test_an_edited_question_is_asked_in_a_copy(room: Room, qtbot: QtBot) -> None:
     ask(room, qtbot)
     ask(room, qtbot, "Does it burn oil?")
     composer = room.page.findChildren(Composer)[0]
@@ -50,7 +50,7 @@ def test_an_earlier_question_is_asked_anew_in_a_copy(room: Room, qtbot: QtBot) -
     assert said(room, original) == [QUESTION, "Does it burn oil?"]
 
 
-def test_the_first_question_anew_is_a_chat_of_its_own(room: Room, qtbot: QtBot) -> None:
+def test_an_edited_first_question_starts_a_new_chat(room: Room, qtbot: QtBot) -> None:
     ask(room, qtbot)
     composer = room.page.findChildren(Composer)[0]
     click(room, qtbot, "Edit question", 0)
@@ -64,7 +64,7 @@ def test_the_first_question_anew_is_a_chat_of_its_own(room: Room, qtbot: QtBot) 
     qtbot.waitUntil(lambda: is_answered(room))
 
 
-def test_a_chat_goes_on_in_a_copy(room: Room, qtbot: QtBot) -> None:
+def test_a_chat_continues_in_a_copy(room: Room, qtbot: QtBot) -> None:
     ask(room, qtbot)
     ask(room, qtbot, "Does it burn oil?")
     click(room, qtbot, "Continue in a copy of this chat", 0)
@@ -73,9 +73,7 @@ def test_a_chat_goes_on_in_a_copy(room: Room, qtbot: QtBot) -> None:
     qtbot.waitUntil(lambda: len(room.answers()) == 1)
 
 
-def test_an_answer_given_again_can_be_taken_back(
-    room: Room, server: ChatServer, qtbot: QtBot
-) -> None:
+def test_a_regenerated_answer_can_be_undone(room: Room, server: ChatServer, qtbot: QtBot) -> None:
     ask(room, qtbot)
     offers: list[Callable[[], None]] = []
     room.page.undo_offered.connect(lambda _notice, undo: offers.append(undo))
@@ -88,7 +86,7 @@ def test_an_answer_given_again_can_be_taken_back(
     qtbot.waitUntil(lambda: room.answers() == [before])
 
 
-def test_an_answer_is_liked_disliked_and_neither_again(room: Room, qtbot: QtBot) -> None:
+def test_an_answer_is_rated_good_bad_and_not_at_all(room: Room, qtbot: QtBot) -> None:
     ask(room, qtbot)
     click(room, qtbot, "Good answer", 0)
     qtbot.waitUntil(lambda: feedback(room) == Feedback.LIKED)

@@ -40,7 +40,7 @@ def titles(chats: ConversationList) -> list[str]:
     return [model.index(row, 0).data() for row in range(model.rowCount())]
 
 
-def test_the_model_is_a_proper_one(theme: Theme, qtmodeltester: ModelTester) -> None:
+def test_the_model_passes_the_model_tester(theme: Theme, qtmodeltester: ModelTester) -> None:
     model = ConversationModel(theme)
     model.show(CHATS)
     qtmodeltester.check(model)
@@ -57,7 +57,7 @@ def test_the_filter_finds_by_any_part(chats: ConversationList, qtbot: QtBot) -> 
     assert titles(chats) == ["Lamp & lens"]
 
 
-def test_what_a_message_holds_is_found_too(chats: ConversationList, qtbot: QtBot) -> None:
+def test_the_search_finds_text_in_messages(chats: ConversationList, qtbot: QtBot) -> None:
     with qtbot.waitSignal(chats.search_requested) as asked:
         qtbot.keyClicks(chats.findChildren(QLineEdit)[0], "l")
     assert asked.args == ["l"]
@@ -98,7 +98,7 @@ def test_a_click_opens_and_another_on_the_same_does_not(
         qtbot.mouseClick(view(chats).viewport(), Qt.MouseButton.LeftButton, pos=point)
 
 
-def test_new_chat_is_asked_for(chats: ConversationList, qtbot: QtBot) -> None:
+def test_new_chat_is_requested(chats: ConversationList, qtbot: QtBot) -> None:
     with qtbot.waitSignal(chats.new_requested):
         chats.findChildren(QPushButton)[0].click()
 
@@ -122,7 +122,7 @@ def test_the_same_or_an_empty_title_changes_nothing(theme: Theme, qtbot: QtBot, 
         model.setData(model.index(0), title)
 
 
-def test_delete_asks_for_the_marked_one(chats: ConversationList, qtbot: QtBot) -> None:
+def test_delete_requests_the_selected_chat(chats: ConversationList, qtbot: QtBot) -> None:
     chats.choose("c2")
     delete = next(a for a in view(chats).findChildren(QAction) if a.text() == "Delete")
     with qtbot.waitSignal(chats.delete_requested) as asked:
@@ -147,7 +147,7 @@ def test_the_menu_of_a_row_is_for_that_row(chats: ConversationList, qtbot: QtBot
     menu.close()
 
 
-def test_the_chosen_one_stays_chosen_in_a_new_list(chats: ConversationList) -> None:
+def test_the_selection_survives_a_new_list(chats: ConversationList) -> None:
     chats.choose("c2")
     chats.show_conversations([CHATS[1], CHATS[0]])
     assert view(chats).currentIndex().row() == 0

@@ -49,7 +49,7 @@ def test_a_chat_that_is_closed_meanwhile_is_not_asked(room: Room, qtbot: QtBot) 
     assert room.answers() == [answer]
 
 
-def test_many_requests_are_asked_about_first(room: Room, server: ChatServer, qtbot: QtBot) -> None:
+def test_many_requests_need_a_confirmation(room: Room, server: ChatServer, qtbot: QtBot) -> None:
     add_files(room, qtbot, 30)
     use(room, server)
     ask(room, qtbot)

@@ -30,7 +30,7 @@ def pick(choice: AssistantChoice, text: str) -> None:
     next(action for action in choice.menu().actions() if action.text() == text).trigger()
 
 
-def test_without_assistants_one_can_be_made(choice: AssistantChoice, qtbot: QtBot) -> None:
+def test_without_assistants_one_can_be_created(choice: AssistantChoice, qtbot: QtBot) -> None:
     assert choice.text() == NO_ASSISTANT
     assert entries(choice) == [NO_ASSISTANT, "New assistant…"]
     assert checked(choice) == [NO_ASSISTANT]
@@ -51,7 +51,7 @@ def test_each_is_one_click_away(choice: AssistantChoice, qtbot: QtBot) -> None:
         pick(choice, "Manage assistants…")
 
 
-def test_one_that_is_gone_is_none_until_it_is_back(choice: AssistantChoice) -> None:
+def test_a_deleted_assistant_is_none_until_it_is_restored(choice: AssistantChoice) -> None:
     choice.choose("k")
     assert (choice.assistant_id, choice.text()) == ("", NO_ASSISTANT)
     choice.show_assistants([KEEPER])

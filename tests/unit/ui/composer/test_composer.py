@@ -61,7 +61,7 @@ def test_nothing_but_spaces_is_not_sent(composer: Composer, qtbot: QtBot) -> Non
         qtbot.keyClick(field(composer), Qt.Key.Key_Return)
 
 
-def test_while_an_answer_comes_there_is_stop_and_no_send(composer: Composer, qtbot: QtBot) -> None:
+def test_stop_replaces_send_while_an_answer_is_written(composer: Composer, qtbot: QtBot) -> None:
     composer.set_text("Next question")
     composer.set_busy(True)
     assert button(composer, "stopButton").isVisible()
@@ -112,7 +112,7 @@ def test_the_choice_survives_a_new_list_of_collections(composer: Composer) -> No
     assert not picker(composer).isVisible()
 
 
-def test_an_assistant_narrows_what_can_be_asked(composer: Composer) -> None:
+def test_an_assistant_restricts_the_collections(composer: Composer) -> None:
     papers, notes, more = (Collection(f"k{n}", name) for n, name in enumerate("abc"))
     composer.set_collections([papers, notes, more])
     composer.choose_collection("k2")
@@ -134,7 +134,9 @@ def syntax_menu(composer: Composer) -> QMenu:
     return button.menu()
 
 
-def test_the_syntax_is_told_and_put_where_the_cursor_is(composer: Composer, qtbot: QtBot) -> None:
+def test_search_operators_are_listed_and_inserted_at_the_cursor(
+    composer: Composer, qtbot: QtBot
+) -> None:
     actions = {a.text().partition("\t")[0]: a for a in syntax_menu(composer).actions()}
     assert list(actions)[:3] == ['"exact words"', "-word", "file:report"]
     actions["type:pdf"].trigger()

@@ -52,14 +52,14 @@ def sent(path: Path) -> QImage:
 
 
 @pytest.mark.parametrize("name", ["a.png", "a.jpg", "a.webp", "a.bmp"])
-def test_a_small_picture_stays_as_large_as_it_is(tmp_path: Path, name: str, qtbot: QtBot) -> None:
+def test_a_small_image_keeps_its_size(tmp_path: Path, name: str, qtbot: QtBot) -> None:
     assert picture(60, 40).save(str(tmp_path / name))
     image = sent(tmp_path / name)
     assert (image.width(), image.height()) == (60, 40)
     assert image.pixelColor(30, 20).red() > 240
 
 
-def test_a_large_one_becomes_smaller_and_keeps_its_shape(tmp_path: Path, qtbot: QtBot) -> None:
+def test_a_large_image_is_scaled_down_proportionally(tmp_path: Path, qtbot: QtBot) -> None:
     assert picture(4000, 1000).save(str(tmp_path / "a.jpg"))
     image = sent(tmp_path / "a.jpg")
     assert (image.width(), image.height()) == (LONGEST_SIDE_PX, LONGEST_SIDE_PX // 4)
@@ -67,14 +67,14 @@ def test_a_large_one_becomes_smaller_and_keeps_its_shape(tmp_path: Path, qtbot: 
     assert (pasted.width(), pasted.height()) == (LONGEST_SIDE_PX, 1)
 
 
-def test_what_png_makes_large_goes_as_jpeg(qtbot: QtBot) -> None:
+def test_an_image_too_large_as_png_is_sent_as_jpeg(qtbot: QtBot) -> None:
     image = encode_image(noise(900, 700))
     assert image.mime == "image/jpeg"
     assert image.data.startswith(b"\xff\xd8")
     assert encode_image(picture(900, 700)).mime == "image/png"
 
 
-def test_nothing_that_stood_beside_the_picture_is_sent(tmp_path: Path, qtbot: QtBot) -> None:
+def test_metadata_is_not_sent(tmp_path: Path, qtbot: QtBot) -> None:
     secret = picture(60, 40)
     secret.setText("Location", "51.5 N, 0.1 W, at home")
     assert secret.save(str(tmp_path / "a.png"))
@@ -91,7 +91,7 @@ def test_nothing_that_stood_beside_the_picture_is_sent(tmp_path: Path, qtbot: Qt
         (HUGE, "too large"),
     ],
 )
-def test_what_is_no_picture_is_refused(
+def test_invalid_images_are_refused(
     tmp_path: Path, content: bytes, title: str, qtbot: QtBot
 ) -> None:
     (tmp_path / "a.png").write_bytes(content)
@@ -100,12 +100,12 @@ def test_what_is_no_picture_is_refused(
     assert told.value.hint
 
 
-def test_a_picture_that_is_gone_is_told(tmp_path: Path, qtbot: QtBot) -> None:
+def test_a_missing_image_is_an_error(tmp_path: Path, qtbot: QtBot) -> None:
     with pytest.raises(AppError, match="can't be opened"):
         read_image(tmp_path / "a.png")
 
 
-def test_images_are_told_from_files_by_their_names() -> None:
+def test_images_are_recognised_by_their_names() -> None:
     assert is_image_name("Photo.JPG")
     assert not is_image_name("drawing.svg")
     assert not is_image_name("png")

@@ -41,7 +41,7 @@ def pick(choice: ModelChoice, text: str) -> None:
     action.trigger()
 
 
-def test_it_is_there_only_when_there_is_something_to_choose(choice: ModelChoice) -> None:
+def test_it_is_visible_only_when_there_is_a_choice(choice: ModelChoice) -> None:
     choice.show_settings(Settings())
     assert choice.isHidden()
     choice.show_settings(Settings(other_endpoints=(ODD,)))
@@ -49,9 +49,7 @@ def test_it_is_there_only_when_there_is_something_to_choose(choice: ModelChoice)
     assert choice.text() == "Excerpts"
 
 
-def test_models_that_were_offered_are_one_click_away(
-    choice: ModelChoice, chat: Chat, qtbot: QtBot
-) -> None:
+def test_offered_models_are_one_click_away(choice: ModelChoice, chat: Chat, qtbot: QtBot) -> None:
     with ChatServer() as server:
         server.models = ("tiny", "test-model")
         chat.models.test_endpoint(server.endpoint())
@@ -78,7 +76,7 @@ def test_models_that_were_offered_are_one_click_away(
         pick(choice, "Settings…")
 
 
-def test_the_model_of_an_assistant_takes_the_place(choice: ModelChoice) -> None:
+def test_the_model_of_an_assistant_replaces_the_choice(choice: ModelChoice) -> None:
     choice.show_settings(Settings(endpoint=ODD))
     choice.show_assistant_model("tiny")
     assert (choice.text(), choice.isEnabled()) == ("tiny", False)

@@ -64,7 +64,9 @@ def selected(composer: Composer) -> str:
     return field(composer).textCursor().selectedText()
 
 
-def test_a_slash_offers_all_and_letters_fewer(composer: Composer, qtbot: QtBot) -> None:
+def test_a_slash_offers_all_prompts_and_letters_filter_them(
+    composer: Composer, qtbot: QtBot
+) -> None:
     with qtbot.waitSignal(composer.prompts.prompts_requested):
         types(composer, "/")
     assert offered(composer) == ["/compare", "/explain", "/summarise", "Manage prompts…"]
@@ -77,7 +79,7 @@ def test_a_slash_offers_all_and_letters_fewer(composer: Composer, qtbot: QtBot) 
     assert offered(composer) == []
 
 
-def test_it_lies_above_the_composer_in_the_same_window(composer: Composer) -> None:
+def test_the_list_opens_above_the_composer_in_the_same_window(composer: Composer) -> None:
     types(composer, "/")
     rows = popup(composer)
     assert rows.parentWidget() is composer.window()
@@ -86,7 +88,9 @@ def test_it_lies_above_the_composer_in_the_same_window(composer: Composer) -> No
     assert field(composer).hasFocus()
 
 
-def test_the_first_gap_is_selected_and_tab_goes_on(composer: Composer, qtbot: QtBot) -> None:
+def test_the_first_placeholder_is_selected_and_tab_selects_the_next(
+    composer: Composer, qtbot: QtBot
+) -> None:
     types(composer, "/su")
     presses(composer, Qt.Key.Key_Return)
     assert offered(composer) == []
@@ -101,7 +105,7 @@ def test_the_first_gap_is_selected_and_tab_goes_on(composer: Composer, qtbot: Qt
     assert sent.args == [Question("Summarise the \U0001f600 lease for Ada.")]
 
 
-def test_enter_goes_to_a_gap_that_was_left(composer: Composer, qtbot: QtBot) -> None:
+def test_enter_selects_a_remaining_placeholder(composer: Composer, qtbot: QtBot) -> None:
     types(composer, "/su")
     presses(composer, Qt.Key.Key_Tab)
     presses(composer, Qt.Key.Key_Tab)
@@ -115,13 +119,13 @@ def test_enter_goes_to_a_gap_that_was_left(composer: Composer, qtbot: QtBot) -> 
     assert sent.args == [Question("Summarise {{topic}} for Ada.")]
 
 
-def test_braces_that_nobody_took_from_a_prompt_are_sent(composer: Composer, qtbot: QtBot) -> None:
+def test_typed_braces_are_sent(composer: Composer, qtbot: QtBot) -> None:
     types(composer, "What is {{name}}?")
     with qtbot.waitSignal(composer.submitted):
         presses(composer, Qt.Key.Key_Return)
 
 
-def test_arrows_go_round_and_a_click_takes_one(composer: Composer) -> None:
+def test_arrows_wrap_around_and_a_click_inserts(composer: Composer) -> None:
     types(composer, "/")
     presses(composer, Qt.Key.Key_Up)
     presses(composer, Qt.Key.Key_Up)
@@ -134,7 +138,7 @@ def test_arrows_go_round_and_a_click_takes_one(composer: Composer) -> None:
     assert composer.text == "/"
 
 
-def test_escape_closes_it_until_another_one_is_begun(composer: Composer, qtbot: QtBot) -> None:
+def test_escape_closes_the_list_until_a_new_slash(composer: Composer, qtbot: QtBot) -> None:
     types(composer, "/")
     presses(composer, Qt.Key.Key_Escape)
     assert offered(composer) == []
@@ -147,7 +151,7 @@ def test_escape_closes_it_until_another_one_is_begun(composer: Composer, qtbot: 
     assert offered(composer) == ["/compare"]
 
 
-def test_the_last_row_leads_to_where_they_are_written(composer: Composer, qtbot: QtBot) -> None:
+def test_the_last_row_opens_the_prompts_dialog(composer: Composer, qtbot: QtBot) -> None:
     composer.prompts.show_prompts([])
     types(composer, "/")
     assert offered(composer) == ["Manage prompts…"]
@@ -156,13 +160,13 @@ def test_the_last_row_leads_to_where_they_are_written(composer: Composer, qtbot:
     assert composer.text == ""
 
 
-def test_it_goes_with_the_focus(composer: Composer, qtbot: QtBot) -> None:
+def test_the_list_closes_with_the_focus(composer: Composer, qtbot: QtBot) -> None:
     types(composer, "/")
     field(composer).clearFocus()
     assert offered(composer) == []
 
 
-def test_many_long_and_hostile_ones_stay_inside(composer: Composer) -> None:
+def test_many_long_and_hostile_prompts_stay_inside(composer: Composer) -> None:
     evil = "<b>x</b>\u202e\n" * 500
     composer.prompts.show_prompts([SavedPrompt(f"p{n:03}", evil) for n in range(300)])
     types(composer, "/p")

@@ -91,7 +91,7 @@ def test_it_shows_the_date_and_the_tags_of_the_front_matter(
     assert not says(view, "tags:")
 
 
-def test_one_goes_through_the_passages(show: Callable[..., DocumentView], qtbot: QtBot) -> None:
+def test_stepping_through_the_passages(show: Callable[..., DocumentView], qtbot: QtBot) -> None:
     view = show("lamp.md")
     button(view, "Next passage").click()
     assert marked(view) == ["Oil comes by boat."]
@@ -136,14 +136,14 @@ def test_the_page_is_scrolled_to_the_words(show: Callable[..., DocumentView], qt
     assert 0 < top < scroll.height()
 
 
-def test_a_document_without_passages_says_why(show: Callable[..., DocumentView]) -> None:
+def test_a_document_without_passages_shows_the_reason(show: Callable[..., DocumentView]) -> None:
     view = show("nothing.txt")
     assert says(view, "Empty file.")
     assert not button(view, "Next passage").isEnabled()
     assert button(view, "Open file").isEnabled()
 
 
-def test_opening_tells_the_document_and_the_place(
+def test_opening_emits_the_document_and_its_anchor(
     show: Callable[..., DocumentView], qtbot: QtBot
 ) -> None:
     view = show("report.pdf", "wick is trimmed")

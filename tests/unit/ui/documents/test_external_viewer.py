@@ -74,7 +74,7 @@ def test_a_browser_gets_an_address_with_the_page(programs: Path, pdf: Path) -> N
         ("firefox-esr.desktop", "firefox"),
     ],
 )
-def test_the_usual_viewer_comes_first(
+def test_the_default_viewer_is_preferred(
     programs: Path, pdf: Path, desktop_file: str, viewer: str
 ) -> None:
     for name in ("evince", "okular", "zathura", "firefox"):
@@ -85,7 +85,7 @@ def test_the_usual_viewer_comes_first(
     assert Path(command[0]).name == viewer
 
 
-def test_a_usual_viewer_we_do_not_know_is_left_to_the_desktop(programs: Path, pdf: Path) -> None:
+def test_an_unknown_default_viewer_is_left_to_the_desktop(programs: Path, pdf: Path) -> None:
     install(programs, "okular")
     make_usual(programs, "com.example.reader.desktop")
     assert pdf_command(pdf, 2) is None
@@ -126,7 +126,7 @@ def test_a_viewer_that_does_not_start_is_left_to_the_desktop(programs: Path, pdf
     assert open_in_viewer(pdf, PAGE) is False
 
 
-def test_a_file_that_is_gone_is_said_with_a_hint(tmp_path: Path) -> None:
+def test_a_missing_file_is_an_error_with_a_hint(tmp_path: Path) -> None:
     gone = tmp_path / "gone.pdf"
     with pytest.raises(AppError) as caught:
         open_in_viewer(gone, PAGE)
@@ -134,6 +134,6 @@ def test_a_file_that_is_gone_is_said_with_a_hint(tmp_path: Path) -> None:
     assert str(gone) in caught.value.hint
 
 
-def test_a_file_behind_a_closed_door_is_said(tmp_path: Path) -> None:
+def test_an_inaccessible_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(AppError, match="cannot be opened"):
         check_readable(tmp_path / ("x" * 300))

@@ -40,7 +40,7 @@ def test_shows_the_folder(bridge: Bridge, desktop: Desktop, qtbot: QtBot, tmp_pa
     qtbot.waitUntil(lambda: desktop.opened == [str(tmp_path)])
 
 
-def test_what_is_gone_is_said_and_not_opened(
+def test_a_missing_file_is_an_error(
     bridge: Bridge, desktop: Desktop, qtbot: QtBot, tmp_path: Path
 ) -> None:
     with qtbot.waitSignal(bridge.posted) as told:

@@ -48,11 +48,11 @@ def window(qtbot: QtBot) -> QWidget:
         ("mailto:ada@example.org", "ada@example.org"),
     ],
 )
-def test_the_real_place(address: str, place: str) -> None:
+def test_the_actual_host(address: str, place: str) -> None:
     assert actual_host(address) == place
 
 
-def test_it_opens_only_after_yes(browser: Browser, window: QWidget, qtbot: QtBot) -> None:
+def test_it_opens_only_after_confirmation(browser: Browser, window: QWidget, qtbot: QtBot) -> None:
     box = confirm_and_open("https://example.org/a<b>", window)
     assert box is None
     box = confirm_and_open("https://example.org/a", window)
@@ -75,5 +75,5 @@ def test_cancel_opens_nothing(browser: Browser, window: QWidget, qtbot: QtBot) -
 
 
 @pytest.mark.parametrize("address", ["file:///etc/passwd", "javascript:x", "https://", "cite:1"])
-def test_other_addresses_are_not_even_asked_about(window: QWidget, address: str) -> None:
+def test_disallowed_addresses_are_ignored(window: QWidget, address: str) -> None:
     assert confirm_and_open(address, window) is None

@@ -48,7 +48,7 @@ def test_cited_sources_come_first(panel: SourcesPanel, qtbot: QtBot) -> None:
     assert {"Cited · 1", "Also found · 1", "2 sources"} <= set(texts)
 
 
-def test_a_card_says_where_it_is_from(panel: SourcesPanel) -> None:
+def test_a_card_shows_its_document_and_location(panel: SourcesPanel) -> None:
     titles = [label.full_text for label in cards(panel)[2].findChildren(ElidedLabel)]
     assert titles == ["B <i>x</i>", "page 4", "b.pdf"]
     assert [label.full_text for label in cards(panel)[1].findChildren(ElidedLabel)] == [
@@ -62,9 +62,7 @@ def lines(card: SourceCard) -> list[str]:
     return [label.full_text for label in card.findChildren(ElidedLabel)]
 
 
-def test_a_document_is_named_once_for_passages_that_follow_each_other(
-    panel: SourcesPanel, qtbot: QtBot
-) -> None:
+def test_consecutive_passages_name_their_document_once(panel: SourcesPanel, qtbot: QtBot) -> None:
     more = replace(FOUND, n=3, anchor=Anchor(heading="Lamp › Oil"))
     nameless = replace(FOUND, n=4, anchor=Anchor())
     panel.show_sources([FOUND, more, nameless, replace(FOUND, n=5, document_id="d9")])
@@ -76,7 +74,7 @@ def test_a_document_is_named_once_for_passages_that_follow_each_other(
     assert lines(shown[5]) == ["A", "Lamp › Wick", "a.md"]
 
 
-def test_where_else_the_text_stands_is_said(panel: SourcesPanel, qtbot: QtBot) -> None:
+def test_other_copies_of_the_text_are_named(panel: SourcesPanel, qtbot: QtBot) -> None:
     copies = ("/old/<b>/a.md", "/x/copy/a.md", "/y/a.md")
     panel.show_sources([replace(FOUND, n=7, also_in=copies)])
     qtbot.waitUntil(lambda: set(cards(panel)) == {7})
@@ -88,7 +86,7 @@ def test_where_else_the_text_stands_is_said(panel: SourcesPanel, qtbot: QtBot) -
     assert "&lt;b&gt;" in label.toolTip()
 
 
-def test_what_only_came_nearest_is_named_so(panel: SourcesPanel, qtbot: QtBot) -> None:
+def test_nearest_passages_have_their_own_heading(panel: SourcesPanel, qtbot: QtBot) -> None:
     panel.show_sources([], [FOUND, replace(FOUND, n=2, document_id="d9")])
 
     def shown() -> set[str]:
@@ -118,7 +116,7 @@ def test_the_quote_is_marked(panel: SourcesPanel, theme: Theme) -> None:
     assert cursor.charFormat().background().style() is Qt.BrushStyle.NoBrush
 
 
-def test_open_and_double_click_ask_for_the_file(panel: SourcesPanel, qtbot: QtBot) -> None:
+def test_open_and_double_click_request_the_file(panel: SourcesPanel, qtbot: QtBot) -> None:
     with qtbot.waitSignal(panel.open_requested) as asked:
         press(cards(panel)[2], "Open source 2 at its place")
     assert asked.args == [CITED]
@@ -138,7 +136,7 @@ def test_choosing_marks_one_card(panel: SourcesPanel) -> None:
     assert cards(panel)[1].property("chosen") is False
 
 
-def test_other_sources_take_their_place(panel: SourcesPanel, qtbot: QtBot) -> None:
+def test_other_sources_replace_the_first(panel: SourcesPanel, qtbot: QtBot) -> None:
     panel.show_sources([replace(FOUND, n=7)])
     qtbot.waitUntil(lambda: list(cards(panel)) == [7])
     panel.show_sources([])

@@ -79,7 +79,7 @@ def endless(cancel: threading.Event) -> Iterator[str]:
     yield "last"
 
 
-def test_stop_hears_the_stream_out(bridge: Bridge, qtbot: QtBot) -> None:
+def test_stop_delivers_the_remaining_items(bridge: Bridge, qtbot: QtBot) -> None:
     seen: list[str] = []
     job = bridge.stream(bridge, endless, seen.append, lambda: seen.append("end"))
     qtbot.waitUntil(lambda: "more" in seen)
@@ -88,7 +88,7 @@ def test_stop_hears_the_stream_out(bridge: Bridge, qtbot: QtBot) -> None:
     assert seen[-2:] == ["last", "end"]
 
 
-def test_cancel_drops_what_is_still_sent(bridge: Bridge, qtbot: QtBot) -> None:
+def test_cancel_drops_remaining_items(bridge: Bridge, qtbot: QtBot) -> None:
     seen: list[str] = []
     ended = threading.Event()
 
@@ -139,7 +139,7 @@ def test_an_app_error_goes_to_failed(bridge: Bridge, qtbot: QtBot) -> None:
     assert seen[0].title == "The disk is full."
 
 
-def test_an_app_error_nobody_takes_is_posted(bridge: Bridge, qtbot: QtBot) -> None:
+def test_an_unhandled_app_error_is_posted(bridge: Bridge, qtbot: QtBot) -> None:
     with qtbot.waitSignal(bridge.posted) as blocker:
         bridge.run(bridge, fail)
     assert blocker.args

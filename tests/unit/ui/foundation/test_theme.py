@@ -68,7 +68,7 @@ def test_the_focused_frame_is_visible(position: int) -> None:
     assert min(contrast(scheme, "accent", ground) for ground in GROUNDS) >= VISIBLE
 
 
-def test_style_sheets_name_only_what_there_is(theme: Theme) -> None:
+def test_style_sheets_name_only_known_roles(theme: Theme) -> None:
     sheet = load_style_sheet(resources_dir() / "qss")
     extra = {"images", "font_small", "font_body", "font_reading", "font_heading", "font_title"}
     assert set(sheet.get_identifiers()) <= theme.colours.keys() | extra
@@ -80,7 +80,7 @@ def test_style_sheets_hold_no_colour_of_their_own() -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_indicator_pictures_have_the_colours_of_their_theme(scheme: str) -> None:
+def test_indicator_images_have_the_colours_of_their_theme(scheme: str) -> None:
     roles = load_scheme(resources_dir() / "themes" / f"{scheme}.toml").roles
     expected = {"down": "muted", "up": "muted", "tick": "accent_text", "dot": "accent_text"}
     for name, role in expected.items():
@@ -99,7 +99,7 @@ def test_a_role_without_a_colour_is_an_error(tmp_path: Path) -> None:
         load_scheme(tmp_path / "light.toml")
 
 
-def test_a_colour_that_is_none_is_an_error(tmp_path: Path) -> None:
+def test_an_invalid_colour_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "x.toml").write_text(
         '[theme]\nname = "X"\nis_dark = false\n[colours]\na = "red"\n[roles]\ntext = "a"\n', "utf-8"
     )
@@ -126,7 +126,7 @@ def test_a_style_sheet_with_an_unknown_token_is_an_error(
         Theme(qapp, tmp_path)
 
 
-def test_switching_changes_palette_icons_and_tells(theme: Theme, qtbot: QtBot) -> None:
+def test_switching_changes_palette_and_icons_and_emits_changed(theme: Theme, qtbot: QtBot) -> None:
     button = QPushButton()
     qtbot.addWidget(button)
     theme.set_icon(button, "send:text")
@@ -151,7 +151,7 @@ def test_icons_are_drawn_in_the_colour_of_their_role(theme: Theme) -> None:
     assert image.pixelColor(24, 24) == theme.colour("danger")
 
 
-def test_an_icon_or_scheme_that_is_not_there_is_an_error(theme: Theme) -> None:
+def test_an_unknown_icon_or_scheme_is_an_error(theme: Theme) -> None:
     with pytest.raises(KeyError):
         theme.icon("no-such-shape")
     with pytest.raises(ValueError, match="No such colour scheme"):

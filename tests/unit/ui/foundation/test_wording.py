@@ -19,7 +19,7 @@ from desktop_rag.ui.foundation.wording import (
 NOW = datetime(2026, 3, 14, 15, 0).astimezone().timestamp()  # noqa: DTZ001, RUF100
 
 
-def test_counts_name_only_what_there_is() -> None:
+def test_counts_leave_out_zeros() -> None:
     counts = DocumentCounts(
         {
             DocumentState.SEARCHABLE: 1990,
@@ -90,9 +90,9 @@ def test_never_has_no_moment() -> None:
 @pytest.mark.parametrize(
     "odd", ["\n", "\t", "\x00", "\u202e", "\u2066", "\u2028", "\x9b", "\udcff", "\u200f"]
 )
-def test_one_line_makes_what_is_not_for_eyes_visible(odd: str) -> None:
+def test_one_line_makes_unsafe_characters_visible(odd: str) -> None:
     assert one_line(f"bill{odd}fdp.exe") == "bill□fdp.exe"
 
 
-def test_one_line_leaves_writing_of_all_peoples_alone() -> None:
+def test_one_line_keeps_all_scripts() -> None:
     assert one_line("Überblick – 日本語 עברית 👩‍🔬.pdf") == "Überblick – 日本語 עברית 👩‍🔬.pdf"

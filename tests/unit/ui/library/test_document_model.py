@@ -48,7 +48,7 @@ def test_shows_documents_by_name(model: DocumentModel, qtmodeltester: ModelTeste
     ]  # fmt: skip
 
 
-def test_tooltips_have_the_whole_of_it_and_no_html(model: DocumentModel) -> None:
+def test_tooltips_show_the_full_text_without_html(model: DocumentModel) -> None:
     nasty = make_document("<img src=x>.md", DocumentState.FAILED, reason="<b>no</b>")
     model.apply_changes([nasty])
     tips = [model.index(0, c).data(Qt.ItemDataRole.ToolTipRole) for c in Column]
@@ -70,7 +70,7 @@ def test_a_changed_state_changes_its_row_in_place(model: DocumentModel, qtbot: Q
     assert resets == []
 
 
-def test_documents_come_and_go(model: DocumentModel) -> None:
+def test_documents_are_added_and_removed(model: DocumentModel) -> None:
     model.apply_changes([make_document("aa.md"), in_state(THREE[0], DocumentState.GONE)])
     assert names(model) == ["a.md", "aa.md", "c.pdf"]
     model.apply_changes([in_state(make_document("never.md"), DocumentState.GONE)])
@@ -138,7 +138,7 @@ def test_counts_by_source_and_of_all(model: DocumentModel, qtbot: QtBot) -> None
     assert model.counts("unknown").total == 0
 
 
-def test_a_removed_source_takes_its_documents_along(model: DocumentModel) -> None:
+def test_a_removed_source_removes_its_documents(model: DocumentModel) -> None:
     model.apply_changes([make_document("n.md", source_id="notes")])
     model.set_roots({"notes": "/docs/notes"})
     assert names(model) == ["n.md"]
@@ -153,7 +153,7 @@ def test_a_source_that_is_known_later_shortens_the_folders(model: DocumentModel)
     assert model.index(row, Column.FOLDER).data() == "late"
 
 
-def test_many_scattered_changes_are_told_in_few_signals(model: DocumentModel) -> None:
+def test_many_scattered_changes_emit_few_signals(model: DocumentModel) -> None:
     documents = [make_document(f"{n:05}.md") for n in range(50_000)]
     model.set_table(make_table(documents, ROOTS))
     told: list[int] = []

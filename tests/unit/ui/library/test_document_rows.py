@@ -42,7 +42,7 @@ def test_folder_begins_with_the_name_of_the_source(
     assert (row.folder, row.name) == (folder, name)
 
 
-def test_table_is_by_name_and_without_what_is_gone() -> None:
+def test_the_table_is_sorted_by_name_without_forgotten_documents() -> None:
     documents = [
         make_document("b.md", DocumentState.FAILED),
         make_document("A.md"),
@@ -65,13 +65,13 @@ def test_merging_gives_what_sorting_gives(old: list[str], new: list[str]) -> Non
     assert result == sorted(rows, key=attrgetter("key"))
 
 
-def test_equal_rows_stand_by_name_in_every_column() -> None:
+def test_equal_rows_are_sorted_by_name_in_every_column() -> None:
     first, second = (Row(make_document(name), "") for name in ("a.md", "B.md"))
     for column in Column:
         assert sort_key(first, column) < sort_key(second, column)
 
 
-def test_rows_with_a_reason_stand_first_and_states_in_order_of_work() -> None:
+def test_rows_with_a_reason_sort_first_and_states_in_work_order() -> None:
     plain, failed = (Row(make_document(n), "") for n in ("a.md", "b.md"))
     failed.read(make_document("b.md", DocumentState.FAILED, reason="Encrypted."), "")
     assert sort_key(failed, Column.REASON) < sort_key(plain, Column.REASON)

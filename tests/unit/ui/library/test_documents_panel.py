@@ -147,7 +147,7 @@ def test_no_menu_beside_the_rows(panel: DocumentsPanel) -> None:
     assert table(panel).findChild(QMenu) is None
 
 
-def test_goes_from_two_lines_to_one_and_back(panel: DocumentsPanel, qtbot: QtBot) -> None:
+def test_filters_switch_between_one_and_two_lines(panel: DocumentsPanel, qtbot: QtBot) -> None:
     chip, text = button(panel, "All 4"), field(panel, QLineEdit, "Filter files")
     panel.resize(600, 400)
     qtbot.waitUntil(lambda: text.y() > chip.y() + chip.height())
@@ -169,7 +169,7 @@ def test_fifty_thousand_files_are_filtered_and_changed_at_once(panel: DocumentsP
     assert len(names(panel)) == 50_000
 
 
-def test_states_and_sizes_are_never_cut(panel: DocumentsPanel) -> None:
+def test_states_and_sizes_are_never_elided(panel: DocumentsPanel) -> None:
     rows = table(panel)
     words = rows.fontMetrics().horizontalAdvance
     padding = 24

@@ -18,7 +18,7 @@ KINDS = ("PDF", "e-mail", "source code")
         ("Open settings", "settings_requested"),
     ],
 )
-def test_each_choice_tells(qtbot: QtBot, theme: Theme, name: str, signal: str) -> None:
+def test_each_choice_emits_its_signal(qtbot: QtBot, theme: Theme, name: str, signal: str) -> None:
     panel = FirstRun(theme, KINDS)
     qtbot.addWidget(panel)
     with qtbot.waitSignal(getattr(panel, signal)):

@@ -30,7 +30,7 @@ def card(qtbot: QtBot, theme: Theme) -> FolderCard:
     return card
 
 
-def test_says_where_how_and_how_much(card: FolderCard) -> None:
+def test_shows_path_state_and_counts(card: FolderCard) -> None:
     assert texts(card) == [
         "/docs/a<img src=&#47;dev&#47;zero>",
         "● Watched",
@@ -56,7 +56,7 @@ def test_an_offline_source_can_only_be_listed_and_removed(card: FolderCard) -> N
         ("Show 2 failed", "files_requested", ["papers", True]),
     ],
 )
-def test_buttons_tell_what_is_asked_for(
+def test_buttons_emit_their_signals(
     card: FolderCard, qtbot: QtBot, name: str, signal: str, args: list[object]
 ) -> None:
     with qtbot.waitSignal(getattr(card, signal)) as told:
@@ -64,12 +64,12 @@ def test_buttons_tell_what_is_asked_for(
     assert told.args == args
 
 
-def test_nothing_failed_nothing_to_show(card: FolderCard) -> None:
+def test_without_failures_there_is_nothing_to_show(card: FolderCard) -> None:
     card.show_source(SOURCE, "", DocumentCounts({DocumentState.SEARCHABLE: 1}))
     assert not button(card, "Show 0 failed").isVisible()
 
 
-def test_removing_asks_back_and_starts_on_the_safe_side(card: FolderCard, qtbot: QtBot) -> None:
+def test_removing_asks_for_confirmation_with_keep_focused(card: FolderCard, qtbot: QtBot) -> None:
     button(card, f"Remove {NAME} from the library").click()
     assert button(card, "Keep").hasFocus()
     assert any(f"Remove “{NAME}” from the library?" in text for text in texts(card))
@@ -80,7 +80,7 @@ def test_removing_asks_back_and_starts_on_the_safe_side(card: FolderCard, qtbot:
 
 
 @pytest.mark.parametrize("is_key", [True, False])
-def test_removing_is_called_off(card: FolderCard, qtbot: QtBot, is_key: bool) -> None:
+def test_removing_is_cancelled(card: FolderCard, qtbot: QtBot, is_key: bool) -> None:
     told: list[str] = []
     card.remove_confirmed.connect(told.append)
     button(card, f"Remove {NAME} from the library").click()

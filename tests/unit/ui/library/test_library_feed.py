@@ -38,7 +38,7 @@ def states(model: DocumentModel) -> list[DocumentState]:
     return [model.document_at(row).state for row in range(model.rowCount())]
 
 
-def test_changes_wait_for_what_is_being_loaded(
+def test_changes_are_queued_while_loading(
     feed: LibraryFeed, model: DocumentModel, store: Database, source_id: str, qtbot: QtBot
 ) -> None:
     known = make_document("a.md", DocumentState.WAITING, source_id=source_id)
@@ -65,7 +65,7 @@ def test_sources_that_changed_while_loading_are_read_again(
     qtbot.waitUntil(lambda: counts == [1, 1, 2])
 
 
-def test_late_news_of_a_source_that_is_being_removed_are_left_out(
+def test_changes_of_a_source_being_removed_are_ignored(
     feed: LibraryFeed, model: DocumentModel, source_id: str, qtbot: QtBot
 ) -> None:
     with qtbot.waitSignal(feed.sources_changed):
@@ -89,6 +89,6 @@ def test_a_source_that_could_not_be_removed_comes_back(
     qtbot.waitUntil(lambda: model.rowCount() == 1)
 
 
-def test_other_events_are_left_alone(feed: LibraryFeed, model: DocumentModel) -> None:
+def test_other_events_are_ignored(feed: LibraryFeed, model: DocumentModel) -> None:
     feed.handle_event(Notice("Something else."))
     assert model.rowCount() == 0

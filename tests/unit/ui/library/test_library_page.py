@@ -93,7 +93,7 @@ def drop(page: LibraryPage, paths: list[Path]) -> QDropEvent:
     return event
 
 
-def test_an_empty_library_offers_three_ways(page: LibraryPage, qtbot: QtBot) -> None:
+def test_an_empty_library_offers_three_ways_to_start(page: LibraryPage, qtbot: QtBot) -> None:
     qtbot.waitUntil(lambda: says(page, "Ask your documents"))
     with qtbot.waitSignal(page.demo_requested):
         button(page, "Add demo documents").click()
@@ -141,7 +141,7 @@ def test_dropped_folders_and_files_are_added_and_never_moved(
     assert {source.path for source in library.sources()} == {folder, single}
 
 
-def test_what_cannot_be_added_is_said_and_stops_nothing_else(
+def test_an_error_while_adding_is_shown_and_the_rest_is_added(
     page: LibraryPage, bridge: Bridge, folder: Path, tmp_path: Path, qtbot: QtBot
 ) -> None:
     told: list[object] = []
@@ -163,7 +163,7 @@ def test_removing_a_source(page: LibraryPage, library: Library, folder: Path, qt
     assert folder.exists()
 
 
-def test_shows_what_is_known_at_the_start_and_what_changed_meanwhile(
+def test_shows_the_initial_state_and_changes_during_loading(
     library: Library, store: Database, bridge: Bridge, theme: Theme, folder: Path, qtbot: QtBot
 ) -> None:
     source = library.add_source(folder)

@@ -45,7 +45,7 @@ def test_live_progress_in_words_and_decimals(strip: ProgressStrip) -> None:
     assert field(strip, QProgressBar, "Indexing progress").value() == 437
 
 
-def test_the_third_stage_has_words_of_its_own(strip: ProgressStrip) -> None:
+def test_refining_has_its_own_text(strip: ProgressStrip) -> None:
     strip.set_progress(replace(EMBEDDING, stage=Stage.REFINING, current_file=""))
     assert texts(strip) == [
         "Searchable. Refining long passages",
@@ -56,14 +56,14 @@ def test_the_third_stage_has_words_of_its_own(strip: ProgressStrip) -> None:
     ]
 
 
-def test_one_quiet_line_when_there_is_nothing_to_do(strip: ProgressStrip) -> None:
+def test_one_line_when_idle(strip: ProgressStrip) -> None:
     strip.set_progress(EMBEDDING)
     strip.set_progress(IndexProgress())
     assert texts(strip) == ["Up to date", "Searchable by words: 0"]
     assert not field(strip, QProgressBar, "Indexing progress").isVisible()
 
 
-def test_a_burst_is_painted_once_with_the_last_of_it(strip: ProgressStrip, qtbot: QtBot) -> None:
+def test_a_burst_is_painted_once_with_its_last_state(strip: ProgressStrip, qtbot: QtBot) -> None:
     strip.set_progress(IndexProgress(stage=Stage.READING, files_total=500, fraction=0.0))
     for n in range(1, 501):
         strip.set_progress(IndexProgress(Stage.READING, 500, n, fraction=n / 1000))
@@ -74,9 +74,7 @@ def test_a_burst_is_painted_once_with_the_last_of_it(strip: ProgressStrip, qtbot
     assert "Searchable by words: 500" in texts(strip)
 
 
-def test_the_file_in_work_does_not_flicker_between_files(
-    strip: ProgressStrip, qtbot: QtBot
-) -> None:
+def test_the_current_file_does_not_flicker(strip: ProgressStrip, qtbot: QtBot) -> None:
     strip.set_progress(IndexProgress(Stage.READING, 3, 0, current_file="/docs/a.md"))
     strip.set_progress(IndexProgress(Stage.READING, 3, 1))
     qtbot.waitUntil(lambda: "1 of 3 files read" in texts(strip))

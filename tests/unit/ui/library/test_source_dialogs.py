@@ -59,13 +59,13 @@ def folder_dialog(
     return dialog
 
 
-def test_the_preview_tells_what_is_read_and_what_is_left_out(folder_dialog: FolderDialog) -> None:
+def test_the_preview_shows_included_and_excluded_files(folder_dialog: FolderDialog) -> None:
     assert says(folder_dialog, "1 .log, 1 .md")
     assert says(folder_dialog, "1 × not supported: .mp4\n    film.mp4")
     assert says(folder_dialog, ".secret.md")
 
 
-def test_a_pattern_changes_the_preview_and_what_is_decided(
+def test_a_pattern_changes_the_preview_and_the_rules(
     folder_dialog: FolderDialog, qtbot: QtBot
 ) -> None:
     field(folder_dialog, QPlainTextEdit, "Patterns to exclude").setPlainText("*.log\n\n")
@@ -79,12 +79,12 @@ def test_a_pattern_changes_the_preview_and_what_is_decided(
     assert not folder_dialog.isVisible()
 
 
-def test_cancelling_decides_nothing(folder_dialog: FolderDialog, qtbot: QtBot) -> None:
+def test_cancelling_submits_nothing(folder_dialog: FolderDialog, qtbot: QtBot) -> None:
     with qtbot.assertNotEmitted(folder_dialog.submitted):
         button(folder_dialog, "Cancel").click()
 
 
-def test_a_folder_that_went_away_is_told(
+def test_a_missing_folder_is_an_error(
     bridge: Bridge, library: Library, parent: QWidget, tmp_path: Path, qtbot: QtBot
 ) -> None:
     dialog = FolderDialog(bridge, library, tmp_path / "gone", [], None, parent)
@@ -92,7 +92,7 @@ def test_a_folder_that_went_away_is_told(
     qtbot.waitUntil(lambda: says(dialog, "gone cannot be reached."))
 
 
-def test_links_are_decided_with_limit_and_schedule(parent: QWidget, qtbot: QtBot) -> None:
+def test_links_are_submitted_with_limit_and_schedule(parent: QWidget, qtbot: QtBot) -> None:
     dialog = LinksDialog([], parent)
     dialog.open()
     agree = button(dialog, "Add links")
@@ -105,7 +105,7 @@ def test_links_are_decided_with_limit_and_schedule(parent: QWidget, qtbot: QtBot
     assert told.args == ["", WebLinks(("https://a.example/", "b.example"), 7, 0.0)]
 
 
-def test_a_wrong_address_is_told_in_the_dialog_and_nothing_typed_is_lost(
+def test_an_invalid_address_is_shown_in_the_dialog_and_nothing_typed_is_lost(
     bridge: Bridge, library: Library, parent: QWidget, qtbot: QtBot
 ) -> None:
     choice = SourceActions(bridge, library, parent)
@@ -134,7 +134,7 @@ def arrange(library: Library, parent: QWidget) -> Callable[[], CollectionsDialog
     return make
 
 
-def test_a_collection_gets_a_name_and_a_way_of_cutting(
+def test_a_collection_gets_a_name_and_a_chunk_method(
     arrange: Callable[[], CollectionsDialog], qtbot: QtBot
 ) -> None:
     dialog = arrange()
@@ -179,7 +179,7 @@ def test_a_folder_is_chosen_for_the_model(
     assert field(dialog, QLineEdit, "Embedding model").text() == str(tmp_path)
 
 
-def test_a_collection_is_removed_after_a_question(
+def test_a_collection_is_removed_after_confirmation(
     arrange: Callable[[], CollectionsDialog], library: Library, qtbot: QtBot
 ) -> None:
     dialog = arrange()

@@ -77,9 +77,7 @@ def test_an_answer_that_became_shorter_is_shown_shorter(body: AnswerBody) -> Non
     assert shown(body) == ["A wrong citation here."]
 
 
-def test_another_verdict_changes_the_piece_that_it_stands_in_only(
-    body: AnswerBody, qtbot: QtBot
-) -> None:
+def test_a_changed_verdict_renders_only_its_segment(body: AnswerBody, qtbot: QtBot) -> None:
     text = "The lamp is lit at dusk.\n\n" + "It burns.\n\n" * 500 + "So it is.\n"
     ends = (24, len(text) - 1)
     right, wrong = (
@@ -114,9 +112,7 @@ def test_another_theme_renders_again(body: AnswerBody, theme: Theme, qtbot: QtBo
     ["A paragraph of some words [1].\n\n" * 60_000, "```py\nx = 1\n```\n\n" * 5_000],
     ids=["2 MB", "5000 code blocks"],
 )
-def test_of_a_very_long_answer_the_beginning_is_shown(
-    body: AnswerBody, qtbot: QtBot, text: str
-) -> None:
+def test_a_very_long_answer_is_cut(body: AnswerBody, qtbot: QtBot, text: str) -> None:
     """S-10."""
     started = time.perf_counter()
     body.show_text(text, [SOURCE])

@@ -93,9 +93,7 @@ def rendered(text: str, claims: tuple[Claim, ...]) -> str:
 
 
 @pytest.mark.parametrize(("answer", "words"), ANSWERS)
-def test_badges_stand_behind_their_sentences_and_change_nothing(
-    answer: str, words: list[str]
-) -> None:
+def test_badges_follow_their_sentences_and_change_nothing(answer: str, words: list[str]) -> None:
     text, claims = claims_in(answer)
     html = rendered(text, claims)
     assert BADGE.sub("", html) == render_html(text, (1, 2), LOOK)
@@ -103,7 +101,7 @@ def test_badges_stand_behind_their_sentences_and_change_nothing(
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=25), st.lists(st.integers(0, 120), max_size=5))
-def test_whatever_is_badged_reads_as_it_did(pieces: list[str], ends: list[int]) -> None:
+def test_badges_do_not_change_the_text(pieces: list[str], ends: list[int]) -> None:
     text = "".join(pieces)
     cuts = sorted({min(end, len(text)) for end in ends} | {0})
     claims = tuple(Claim(*span, unchecked("")) for span in pairwise(cuts))
@@ -122,6 +120,6 @@ def test_a_mark_becomes_a_badge_in_text_only() -> None:
     assert "claim:" not in render_html(f"Yes.{chr(ord(mark) + 7)}", (), LOOK, verdicts)
 
 
-def test_a_model_can_not_write_marks_itself() -> None:
+def test_marks_written_by_a_model_are_removed() -> None:
     mark = chr(0x100000)
     assert with_marks(f"Yes{mark}. No{mark}.", ()) == "Yes. No."

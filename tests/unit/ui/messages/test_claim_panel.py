@@ -77,7 +77,7 @@ def press(panel: ClaimPanel, words: str) -> None:
     next(b for b in panel.findChildren(QPushButton) if b.text().startswith(words)).click()
 
 
-def test_claim_and_evidence_stand_side_by_side_with_what_differs_marked(panel: ClaimPanel) -> None:
+def test_claim_and_evidence_are_side_by_side_with_differences_marked(panel: ClaimPanel) -> None:
     panel.show_claim(0)
     said, evidence = marked_text(panel, "Sentence of"), marked_text(panel, "Evidence")
     assert said.toPlainText() == SAID
@@ -101,7 +101,9 @@ def test_the_evidence_opens_at_its_place(panel: ClaimPanel, qtbot: QtBot) -> Non
     assert place.quote == "It burns 20 litres of oil a night."
 
 
-def test_what_is_not_backed_asks_where_to_verify_it(panel: ClaimPanel, qtbot: QtBot) -> None:
+def test_an_unsupported_claim_requests_a_passage_to_verify_it(
+    panel: ClaimPanel, qtbot: QtBot
+) -> None:
     panel.show_claim(1)
     with qtbot.assertNotEmitted(panel.verification_requested, wait=10):
         panel.show_claim(1)
@@ -125,7 +127,7 @@ def test_what_is_not_backed_asks_where_to_verify_it(panel: ClaimPanel, qtbot: Qt
         (Verdict.CONTRADICTED, 0.04, True),
     ],
 )
-def test_what_has_nothing_to_do_with_a_claim_is_not_shown_as_what_a_source_says(
+def test_unrelated_evidence_is_not_shown(
     panel: ClaimPanel, verdict: Verdict, support: float, is_shown: bool
 ) -> None:
     checked = replace(WRONG.checked, verdict=verdict, support=support, differences=())
@@ -137,7 +139,7 @@ def test_what_has_nothing_to_do_with_a_claim_is_not_shown_as_what_a_source_says(
     assert view.isVisibleTo(panel) is is_shown
 
 
-def test_steps_through_the_claims_and_follows_what_becomes_known(panel: ClaimPanel) -> None:
+def test_steps_through_the_claims_and_follows_changes(panel: ClaimPanel) -> None:
     panel.show_claims((RIGHT, replace(MISSING, checked=unchecked("Not yet."))), (SOURCE,))
     panel.show_claim(1)
     assert "Not checked yet" in texts(panel)
@@ -147,9 +149,7 @@ def test_steps_through_the_claims_and_follows_what_becomes_known(panel: ClaimPan
     assert panel.isHidden()
 
 
-def test_what_is_found_out_about_other_claims_leaves_the_open_one_alone(
-    panel: ClaimPanel, qtbot: QtBot
-) -> None:
+def test_changes_of_other_claims_keep_the_open_one(panel: ClaimPanel, qtbot: QtBot) -> None:
     panel.show_claim(2)
     panel.show_best_passage(MISSING, SOURCE)
     judged = replace(RIGHT, checked=replace(RIGHT.checked, support=0.8))
@@ -163,7 +163,7 @@ def test_what_is_found_out_about_other_claims_leaves_the_open_one_alone(
     assert panel.isHidden()
 
 
-def test_a_badge_of_before_opens_nothing(panel: ClaimPanel) -> None:
+def test_an_outdated_badge_opens_nothing(panel: ClaimPanel) -> None:
     panel.show_claim(3)
     assert panel.isHidden()
     panel.show_claim(1)
@@ -171,7 +171,7 @@ def test_a_badge_of_before_opens_nothing(panel: ClaimPanel) -> None:
     assert panel.claim == RIGHT
 
 
-def test_no_foreign_word_widens_the_panel(panel: ClaimPanel, qtbot: QtBot) -> None:
+def test_no_long_word_widens_the_panel(panel: ClaimPanel, qtbot: QtBot) -> None:
     panel.show_claim(0)
     narrow = panel.minimumSizeHint().width()
     wide = "\N{FULLWIDTH LATIN CAPITAL LETTER W}" * 300
@@ -187,7 +187,7 @@ def test_no_foreign_word_widens_the_panel(panel: ClaimPanel, qtbot: QtBot) -> No
     assert verify.geometry().right() <= panel.width()
 
 
-def test_of_an_endless_claim_the_beginning_is_shown(panel: ClaimPanel) -> None:
+def test_a_very_long_claim_is_cut(panel: ClaimPanel) -> None:
     differences = (Difference(DifferenceKind.WORD, (1_490, 1_600), None),)
     checked = replace(WRONG.checked, claim="word " * 1_000, differences=differences)
     panel.show_claims((replace(WRONG, checked=checked),), (SOURCE,))
@@ -216,11 +216,11 @@ UNKNOWN = Claim(0, 9, unchecked("Not yet."))
         ((WRONG, WRONG), "2 sentences contradict the sources", "danger"),
     ],
 )
-def test_what_the_claims_come_to(claims: tuple[Claim, ...], words: str, tone: str) -> None:
+def test_the_summary_of_the_claims(claims: tuple[Claim, ...], words: str, tone: str) -> None:
     assert summary(claims) == (words, tone)
 
 
-def test_a_check_under_way_is_said_with_what_is_known_so_far() -> None:
+def test_a_running_check_is_shown_with_its_results_so_far() -> None:
     assert summary((), is_checking=True) == ("", "")
     assert summary((UNKNOWN,), is_checking=True) == ("Checking against the sources…", "muted")
     assert summary((RIGHT, UNKNOWN), is_checking=True) == (
@@ -228,7 +228,7 @@ def test_a_check_under_way_is_said_with_what_is_known_so_far() -> None:
     )  # fmt: skip
 
 
-def test_the_claim_most_in_need_of_a_look() -> None:
+def test_the_claim_with_the_worst_verdict() -> None:
     assert worst((RIGHT, MISSING, WRONG)) == 2
     assert worst((RIGHT, RIGHT)) == 0
 
@@ -257,7 +257,7 @@ def test_an_answer_gets_its_badges_and_a_press_opens_the_panel(
     assert panel.isHidden()
 
 
-def test_an_answer_that_nothing_backs_is_hidden_where_that_is_wished(
+def test_an_unsupported_answer_is_hidden_on_request(
     room: Room, server: ChatServer, qtbot: QtBot
 ) -> None:
     server.answer = "Seven cooks from Vienna bought the parliament a ferry in 1874 [1]."
@@ -282,7 +282,7 @@ def is_hidden(room: Room) -> bool:
     return any(text.startswith("Answer hidden:") for text in room.words())
 
 
-def test_words_that_are_told_to_differ_are_shown_on_both_sides(panel: ClaimPanel) -> None:
+def test_differing_words_are_shown_on_both_sides(panel: ClaimPanel) -> None:
     """The explanation of a barely supported claim may be “The source says 20, the answer 40”."""
     checked = replace(WRONG.checked, verdict=Verdict.NOT_IN_SOURCES, support=0.05)
     panel.show_claims((replace(WRONG, checked=checked),), (SOURCE,))

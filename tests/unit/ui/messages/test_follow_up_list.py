@@ -16,9 +16,7 @@ def offered(page: QWidget) -> list[str]:
     return [b.question for b in buttons if b.isVisible() and b.property("kind") == "followUp"]
 
 
-def test_a_press_asks_what_is_offered_below_the_last_answer(
-    room: Room, server: ChatServer, qtbot: QtBot
-) -> None:
+def test_a_click_asks_a_follow_up_question(room: Room, server: ChatServer, qtbot: QtBot) -> None:
     use(room, server)
     server.first_answers = [ANSWER, NEXT, "It burns oil [1].", "Is the lamp lit?"]
     ask(room, qtbot)
@@ -30,9 +28,7 @@ def test_a_press_asks_what_is_offered_below_the_last_answer(
     assert asked[2].endswith(f"Question: {NEXT}")
 
 
-def test_a_question_is_shown_as_it_is_and_cut_where_the_room_ends(
-    qtbot: QtBot, theme: object
-) -> None:
+def test_a_question_is_shown_literally_and_elided(qtbot: QtBot, theme: object) -> None:
     questions = FollowUpList()
     qtbot.addWidget(questions)
     long = "Why & when <b>is</b> " + "the lamp of the tall lighthouse " * 12 + "lit?"
@@ -49,7 +45,7 @@ def test_a_question_is_shown_as_it_is_and_cut_where_the_room_ends(
     assert chosen.args == [" ".join(long.split())]
 
 
-def test_nothing_to_ask_takes_no_room(qtbot: QtBot) -> None:
+def test_without_questions_the_list_is_hidden(qtbot: QtBot) -> None:
     questions = FollowUpList()
     qtbot.addWidget(questions)
     questions.show_questions(["Who?"])

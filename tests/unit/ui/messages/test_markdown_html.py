@@ -84,7 +84,7 @@ def segments_of(text: str) -> list[Segment]:
         ("- a\n\n  b\n- c", "<p "),
     ],
 )
-def test_what_markdown_becomes(markdown: str, expected: str) -> None:
+def test_rendered_markdown(markdown: str, expected: str) -> None:
     assert expected in render_html(markdown, (), LOOK)
 
 
@@ -151,11 +151,11 @@ def test_other_addresses_are_not_clickable(address: str) -> None:
 @pytest.mark.parametrize(
     "href", ["\x01http://a", " http://a", "http://a\n", "http://a\tb", "http:\\\\a", "x", ""]
 )
-def test_odd_addresses_are_refused(href: str) -> None:
+def test_malformed_addresses_are_refused(href: str) -> None:
     assert safe_address(href) is None
 
 
-def test_more_brackets_than_anybody_writes_stay_text() -> None:
+def test_too_many_brackets_stay_text() -> None:
     seen = read("[1] " + "[" * 500 + "](http://a.example)")
     assert seen.links == ["cite:1"]
 
@@ -232,11 +232,11 @@ def test_only_the_subset_comes_out(markdown: str) -> None:
         ("[x]", []),
     ],
 )
-def test_only_numbers_that_were_handed_out_are_citations(markdown: str, links: list[str]) -> None:
+def test_only_known_numbers_are_citations(markdown: str, links: list[str]) -> None:
     assert read(markdown).links == links
 
 
-def test_more_citations_than_anybody_reads_stay_text() -> None:
+def test_too_many_citations_stay_text() -> None:
     seen = read("[1] " * 300)
     assert len(seen.links) == 200
     assert seen.text.count("[1]") == 300
@@ -285,7 +285,7 @@ def test_a_long_text_is_cut_between_blocks() -> None:
     assert all(s.source.startswith("Paragraph") for s in segments)
 
 
-def test_segments_stand_while_the_text_grows() -> None:
+def test_segments_are_stable_while_the_text_grows() -> None:
     text = paragraphs(150) + "```py\n" + "x = 1\n" * 2000 + "```\n\n" + paragraphs(50)
     whole = segments_of(text)
     for length in range(0, len(text), 997):
@@ -293,7 +293,7 @@ def test_segments_stand_while_the_text_grows() -> None:
         assert grown[:-1] == whole[: len(grown) - 1]
 
 
-def test_a_long_code_block_goes_on_as_code() -> None:
+def test_a_long_code_block_continues_as_code() -> None:
     text = "Before.\n\n~~~python\n" + "value = 1\n" * 2000 + "~~~\n\nAfter **all**."
     segments = segments_of(text)
     assert len(segments) > 3
@@ -369,7 +369,7 @@ def test_segments_lose_nothing(piece: str, times: int) -> None:
     ],
     ids=lambda text: text[:8],
 )
-def test_poison_is_rendered_in_bounded_time(poison: str) -> None:
+def test_malicious_input_is_rendered_in_bounded_time(poison: str) -> None:
     started = time.perf_counter()
     for segment in segments_of(poison[:40_000]):
         render_html(segment.source, (1,), LOOK)

@@ -39,7 +39,7 @@ def texts(model: MessageModel) -> list[str]:
     return [model.index(row).data(Qt.ItemDataRole.DisplayRole) for row in rows]
 
 
-def test_it_is_a_proper_model(qtmodeltester: ModelTester) -> None:
+def test_it_passes_the_model_tester(qtmodeltester: ModelTester) -> None:
     model = MessageModel()
     model.load([QUESTION, ANSWER])
     qtmodeltester.check(model)
@@ -116,11 +116,11 @@ def test_a_retry_without_an_answer_adds_one(model: MessageModel) -> None:
     assert texts(model) == ["Why?", ""]
 
 
-def test_an_empty_conversation_has_no_answer_on_its_way(model: MessageModel) -> None:
+def test_an_empty_conversation_has_no_live_answer(model: MessageModel) -> None:
     assert model.live_turn is None
 
 
-def test_what_is_waited_for_is_shown_until_something_comes(model: MessageModel) -> None:
+def test_the_reason_for_waiting_is_shown_until_text_arrives(model: MessageModel) -> None:
     model.begin_question("Why?")
     model.apply(AnswerWaits("It goes on in 5 s."))
     assert model.turn(-1).is_live

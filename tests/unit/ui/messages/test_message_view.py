@@ -80,7 +80,7 @@ def test_a_question_is_shown_literally(view: MessageView, qtbot: QtBot) -> None:
     assert "<b>Why</b> & how?" in labels(view)
 
 
-def test_of_an_endless_question_the_beginning_is_shown(view: MessageView, qtbot: QtBot) -> None:
+def test_a_very_long_question_is_cut(view: MessageView, qtbot: QtBot) -> None:
     load(view, [replace(QUESTION, text="x" * 5_000)], qtbot)
     assert any(text.endswith("… (1,000 more characters)") for text in labels(view))
 
@@ -99,7 +99,7 @@ def test_the_byline(message: Message, expected: str) -> None:
 
 
 @pytest.mark.parametrize("is_own", [True, False])
-def test_what_is_not_from_the_documents_is_told_above_it(
+def test_an_answer_without_sources_has_a_notice(
     view: MessageView, qtbot: QtBot, is_own: bool
 ) -> None:
     load(view, [QUESTION, replace(ANSWER, sources=(), is_own_knowledge=is_own)], qtbot)
@@ -113,7 +113,7 @@ def test_copy_gives_the_plain_markdown(view: MessageView, qtbot: QtBot) -> None:
     assert button(view, "Copied")
 
 
-def test_a_failed_answer_says_why_and_offers_ways_on(view: MessageView, qtbot: QtBot) -> None:
+def test_a_failed_answer_shows_the_error_and_retry(view: MessageView, qtbot: QtBot) -> None:
     load(view, [QUESTION, FAILED], qtbot)
     assert {"The server <b>refused</b>.", "Start it."} <= set(labels(view))
     with qtbot.waitSignal(view.retry_requested):
@@ -140,9 +140,7 @@ def test_a_click_on_sources_or_a_citation_carries_the_message(
     assert clicked.args == [ANSWER, 1]
 
 
-def test_what_the_search_understood_stands_under_the_answer(
-    view: MessageView, qtbot: QtBot
-) -> None:
+def test_search_notes_are_shown_under_the_answer(view: MessageView, qtbot: QtBot) -> None:
     notes = SearchNotes((("<b>lmap", "lamp"),), "Only PDF files", 4)
     said = "Searched for “lamp” instead of “<b>lmap”. Only PDF files."
     model = load(view, [QUESTION, replace(ANSWER, notes=SearchNotes())], qtbot)
@@ -162,7 +160,7 @@ def test_the_nearest_passages_are_shown_when_asked_for(view: MessageView, qtbot:
     assert asked.args == [refused]
 
 
-def test_thinking_is_folded_and_kept_apart(view: MessageView, qtbot: QtBot) -> None:
+def test_thinking_is_collapsed_and_separate(view: MessageView, qtbot: QtBot) -> None:
     model = load(view, [], qtbot)
     model.begin_question("Why?")
     model.apply(ThinkingDelta("Let me <i>see</i>."))
@@ -176,7 +174,7 @@ def test_thinking_is_folded_and_kept_apart(view: MessageView, qtbot: QtBot) -> N
     assert "see" not in view.findChildren(SegmentView)[0].toPlainText()
 
 
-def test_what_is_being_done_is_said(view: MessageView, qtbot: QtBot) -> None:
+def test_the_phase_is_shown(view: MessageView, qtbot: QtBot) -> None:
     model = load(view, [], qtbot)
     model.begin_question("Why?")
     qtbot.waitUntil(lambda: "Searching your documents…" in labels(view))
@@ -214,7 +212,7 @@ def test_it_opens_at_the_end_and_follows_the_answer(view: MessageView, qtbot: Qt
     qtbot.waitUntil(lambda: bar.maximum() > before + 300 and bar.value() == bar.maximum())
 
 
-def test_who_scrolled_up_stays_there(view: MessageView, qtbot: QtBot) -> None:
+def test_the_scroll_position_is_kept_after_scrolling_up(view: MessageView, qtbot: QtBot) -> None:
     model = load(view, LONG, qtbot)
     bar = view.verticalScrollBar()
     model.begin_question("And then?")
@@ -226,7 +224,7 @@ def test_who_scrolled_up_stays_there(view: MessageView, qtbot: QtBot) -> None:
     assert bar.value() == 200
 
 
-def test_of_a_long_conversation_the_newest_are_built(view: MessageView, qtbot: QtBot) -> None:
+def test_a_long_conversation_builds_only_the_newest_rows(view: MessageView, qtbot: QtBot) -> None:
     messages = [replace(QUESTION, text=f"Question {n}") for n in range(100)]
     load(view, messages, qtbot)
     assert len(view.findChildren(QuestionItem)) == 40
@@ -236,7 +234,7 @@ def test_of_a_long_conversation_the_newest_are_built(view: MessageView, qtbot: Q
     assert len(view.findChildren(QuestionItem)) == 80
 
 
-def test_another_conversation_takes_the_place(view: MessageView, qtbot: QtBot) -> None:
+def test_another_conversation_replaces_the_first(view: MessageView, qtbot: QtBot) -> None:
     first = load(view, [QUESTION, ANSWER], qtbot)
     load(view, [replace(QUESTION, text="Other")], qtbot)
     first.begin_question("Unseen")
@@ -249,7 +247,7 @@ def _is_inside(widget: QWidget, viewport: QWidget) -> bool:
     return left >= 0 and left + widget.width() <= viewport.width()
 
 
-def test_nothing_of_an_answer_is_cut_where_it_is_narrow(view: MessageView, qtbot: QtBot) -> None:
+def test_a_narrow_answer_is_not_cut_off(view: MessageView, qtbot: QtBot) -> None:
     asked = replace(QUESTION, text="How is the wick of the great lamp cut by day? " * 4)
     load(view, [asked, ANSWER], qtbot)
     footer = view.findChildren(WrappingRow)[0]

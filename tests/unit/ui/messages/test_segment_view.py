@@ -43,7 +43,7 @@ def views(body: AnswerBody) -> list[SegmentView]:
 
 
 @pytest.mark.parametrize("is_streamed", [False, True])
-def test_pictures_are_never_loaded(
+def test_images_are_never_loaded(
     body: AnswerBody, server: socket.socket, *, is_streamed: bool
 ) -> None:
     """S-01, for streamed and stored answers."""
@@ -106,7 +106,7 @@ def cursor_at(view: SegmentView, text: str) -> QTextCursor:
     return cursor
 
 
-def test_a_click_on_a_citation_tells_its_number(body: AnswerBody, qtbot: QtBot) -> None:
+def test_a_click_on_a_citation_emits_its_number(body: AnswerBody, qtbot: QtBot) -> None:
     body.show_text("First [1] and second [2], but not [3].", SOURCES)
     view = first_view(body, qtbot)
     with qtbot.waitSignal(body.citation_clicked) as clicked:
@@ -115,7 +115,7 @@ def test_a_click_on_a_citation_tells_its_number(body: AnswerBody, qtbot: QtBot) 
     assert view.anchorAt(pill(view, 3)) == ""
 
 
-def test_a_click_on_a_web_link_is_told_not_followed(body: AnswerBody, qtbot: QtBot) -> None:
+def test_a_click_on_a_web_link_is_emitted_not_followed(body: AnswerBody, qtbot: QtBot) -> None:
     body.show_text("See [the page](https://example.org/a).", SOURCES)
     view = first_view(body, qtbot)
     point = view.cursorRect(cursor_at(view, "the page")).center() + QPoint(4, 0)

@@ -105,11 +105,11 @@ def open_form(window: QWidget, qtbot: QtBot) -> AssistantDialog:
 
 
 @pytest.mark.parametrize("assistant", [FULL, Assistant("p", "Plain")])
-def test_what_is_not_touched_stays_as_it_was(assistant: Assistant, window: QWidget) -> None:
+def test_untouched_fields_keep_their_values(assistant: Assistant, window: QWidget) -> None:
     assert form(assistant, window).assistant == assistant
 
 
-def test_everything_can_be_written(window: QWidget, qtbot: QtBot) -> None:
+def test_every_field_can_be_edited(window: QWidget, qtbot: QtBot) -> None:
     dialog = form(Assistant("", ""), window)
     field(dialog, QLineEdit, "Name").setText("Keeper")
     field(dialog, QPlainTextEdit, "Instructions").setPlainText("Be brief.")
@@ -134,7 +134,7 @@ def test_everything_can_be_written(window: QWidget, qtbot: QtBot) -> None:
     assert told.args == [replace(FULL, assistant_id="", retrieval=retrieval)]
 
 
-def test_it_needs_a_name_and_filters_that_filter(window: QWidget) -> None:
+def test_it_needs_a_name_and_valid_filters(window: QWidget) -> None:
     dialog = form(Assistant("", ""), window)
     save, filters = button(dialog, "Save"), field(dialog, QLineEdit, "Filters")
     assert not save.isEnabled()
@@ -151,7 +151,7 @@ def test_it_needs_a_name_and_filters_that_filter(window: QWidget) -> None:
     assert filters.property("state") == ""
 
 
-def test_settings_of_its_own_are_shown_only_when_wanted(window: QWidget) -> None:
+def test_separate_search_settings_are_shown_on_request(window: QWidget) -> None:
     dialog = form(Assistant("p", "Plain"), window)
     own = field(dialog, QSpinBox, "Passages per answer")
     box = next(b for b in dialog.findChildren(QCheckBox) if "finding" in b.text())
@@ -163,7 +163,7 @@ def test_settings_of_its_own_are_shown_only_when_wanted(window: QWidget) -> None
     assert dialog.assistant.retrieval is None
 
 
-def test_what_is_gone_is_shown_and_never_let_go_of_unasked(window: QWidget) -> None:
+def test_missing_models_and_collections_are_kept_until_changed(window: QWidget) -> None:
     gone = replace(FULL, base_url="http://gone:1/v1", collection_ids=("l", "x"))
     dialog = form(gone, window)
     assert field(dialog, QComboBox, "Model").currentText() == "tiny · no longer set up"
@@ -174,7 +174,7 @@ def test_what_is_gone_is_shown_and_never_let_go_of_unasked(window: QWidget) -> N
     assert dialog.assistant.collection_ids == ("l",)
 
 
-def test_nothing_written_is_lost_when_it_cannot_be_kept(
+def test_nothing_typed_is_lost_when_saving_fails(
     actions: AssistantActions, chat: Chat, window: QWidget, qtbot: QtBot
 ) -> None:
     chat.assistants.add(Assistant("", "Keeper"))
@@ -195,7 +195,7 @@ def test_nothing_written_is_lost_when_it_cannot_be_kept(
 # --- the list ------------------------------------------------------------------------------------
 
 
-def test_without_any_it_says_what_they_are_for(
+def test_without_assistants_an_introduction_is_shown(
     actions: AssistantActions, window: QWidget, qtbot: QtBot
 ) -> None:
     actions.show_all()
@@ -206,7 +206,7 @@ def test_without_any_it_says_what_they_are_for(
     open_form(window, qtbot).reject()
 
 
-def test_one_is_changed(
+def test_an_assistant_is_edited(
     listing: AssistantsDialog, actions: AssistantActions, window: QWidget, qtbot: QtBot
 ) -> None:
     assert "The model of the chat · all documents · only PDF files" in texts(listing)
@@ -221,12 +221,12 @@ def test_one_is_changed(
     assert listing.selected.name == "Attendant", "it stays selected where it has moved to"
 
 
-def test_one_is_duplicated(listing: AssistantsDialog, qtbot: QtBot) -> None:
+def test_an_assistant_is_duplicated(listing: AssistantsDialog, qtbot: QtBot) -> None:
     button(listing, "Duplicate").click()
     qtbot.waitUntil(lambda: names(listing) == ["Cook", "Cook (copy)", "Keeper"])
 
 
-def test_one_is_deleted_and_brought_back(
+def test_an_assistant_is_deleted_and_restored(
     listing: AssistantsDialog, actions: AssistantActions, qtbot: QtBot
 ) -> None:
     chosen = listing.selected
@@ -244,12 +244,14 @@ def test_one_is_deleted_and_brought_back(
     assert actions.choice.text() == "Cook"
 
 
-def test_what_goes_wrong_is_said_where_one_looks(listing: AssistantsDialog) -> None:
+def test_errors_are_shown_in_the_dialog(listing: AssistantsDialog) -> None:
     listing.show_error(AppError("The disk is full.", "Make room."))
     assert "The disk is full." in texts(listing)
 
 
-def test_what_the_chat_refuses_is_told(listing: AssistantsDialog, chat: Chat, qtbot: QtBot) -> None:
+def test_a_refusal_by_the_chat_is_shown(
+    listing: AssistantsDialog, chat: Chat, qtbot: QtBot
+) -> None:
     [cook, _] = chat.assistants.all()
     listing.copy_requested.emit(replace(cook, filters="no filter"))
     qtbot.waitUntil(lambda: "“no filter” is not a filter." in texts(listing))

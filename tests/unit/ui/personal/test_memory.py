@@ -62,7 +62,7 @@ def dialog(chat: Chat, bridge: Bridge, theme: Theme, qtbot: QtBot) -> PastAnswer
     return field.findChildren(PastAnswersDialog)[0]
 
 
-def test_the_line_is_there_only_for_answers_with_examples(theme: Theme, qtbot: QtBot) -> None:
+def test_the_button_is_visible_only_for_answers_with_examples(theme: Theme, qtbot: QtBot) -> None:
     message = Message("m", "c", Role.ASSISTANT, "At dusk.", 1.0)
     item = AnswerItem(theme, Turn(message))
     qtbot.addWidget(item)
@@ -75,7 +75,7 @@ def test_the_line_is_there_only_for_answers_with_examples(theme: Theme, qtbot: Q
         button(item, "Remembered: 1 earlier answer").click()
 
 
-def test_the_dialog_shows_what_is_known_of_each(dialog: PastAnswersDialog) -> None:
+def test_the_dialog_shows_each_earlier_answer(dialog: PastAnswersDialog) -> None:
     seen = texts(dialog)
     assert "Question a?" in seen
     assert "Answer a." in seen
@@ -84,7 +84,9 @@ def test_the_dialog_shows_what_is_known_of_each(dialog: PastAnswersDialog) -> No
     assert "Question gone?" in seen
 
 
-def test_one_is_forgotten_and_put_back(dialog: PastAnswersDialog, chat: Chat, qtbot: QtBot) -> None:
+def test_an_answer_is_deleted_and_restored(
+    dialog: PastAnswersDialog, chat: Chat, qtbot: QtBot
+) -> None:
     forget = [b for b in dialog.findChildren(type(button(dialog, "Close"))) if b.text() == "Forget"]
     assert [b.isVisible() for b in forget] == [True, True, False]
     forget[0].click()
@@ -97,7 +99,7 @@ def test_one_is_forgotten_and_put_back(dialog: PastAnswersDialog, chat: Chat, qt
     assert "Answer a." in texts(dialog)
 
 
-def test_texts_of_others_are_shown_as_they_are(theme: Theme, qtbot: QtBot) -> None:
+def test_untrusted_texts_are_shown_literally(theme: Theme, qtbot: QtBot) -> None:
     known = interaction("a", answer=HOSTILE * 50, model=HOSTILE, feedback=Feedback.LIKED)
     dialog = PastAnswersDialog([PastAnswer("a", HOSTILE * 50)], [known], None)  # type: ignore[arg-type]
     qtbot.addWidget(dialog)
@@ -117,7 +119,7 @@ def field(chat: Chat, bridge: Bridge, theme: Theme, qtbot: QtBot) -> MemoryField
     return field
 
 
-def test_everything_is_forgotten_after_a_question(
+def test_everything_is_deleted_after_confirmation(
     field: MemoryField, chat: Chat, qtbot: QtBot
 ) -> None:
     field.show()
@@ -137,7 +139,7 @@ def test_everything_is_forgotten_after_a_question(
         assert chat.memory.count() == left
 
 
-def test_one_switch_turns_it_off(theme: Theme, qtbot: QtBot) -> None:
+def test_a_switch_turns_memory_off(theme: Theme, qtbot: QtBot) -> None:
     form = AnswersForm(QWidget())
     qtbot.addWidget(form)
     form.show_answers(AnswerSettings())

@@ -59,7 +59,7 @@ def kept(chat: Chat) -> dict[str, str]:
     return {prompt.name: prompt.text for prompt in chat.prompts.all()}
 
 
-def test_a_new_one_is_written(dialog: PromptsDialog, chat: Chat, qtbot: QtBot) -> None:
+def test_a_new_prompt_is_written(dialog: PromptsDialog, chat: Chat, qtbot: QtBot) -> None:
     assert not button(dialog, "Save").isEnabled()
     button(dialog, "New prompt").click()
     assert button(dialog, "Delete").isHidden()
@@ -71,7 +71,7 @@ def test_a_new_one_is_written(dialog: PromptsDialog, chat: Chat, qtbot: QtBot) -
     assert not button(dialog, "Save").isEnabled()
 
 
-def test_one_is_renamed_and_changed(dialog: PromptsDialog, chat: Chat, qtbot: QtBot) -> None:
+def test_a_prompt_is_renamed_and_edited(dialog: PromptsDialog, chat: Chat, qtbot: QtBot) -> None:
     assert field(dialog, QLineEdit, "Name").text() == names(dialog)[0].removeprefix("/")
     write(dialog, "other", "Other text.")
     button(dialog, "Save").click()
@@ -80,7 +80,7 @@ def test_one_is_renamed_and_changed(dialog: PromptsDialog, chat: Chat, qtbot: Qt
     assert kept(chat)["other"] == "Other text."
 
 
-def test_what_is_wrong_is_said_and_nothing_lost(
+def test_errors_are_shown_and_nothing_is_lost(
     dialog: PromptsDialog, chat: Chat, qtbot: QtBot
 ) -> None:
     button(dialog, "New prompt").click()
@@ -93,7 +93,7 @@ def test_what_is_wrong_is_said_and_nothing_lost(
     assert kept(chat)["explain"] != "Mine."
 
 
-def test_one_is_deleted_and_taken_back(dialog: PromptsDialog, chat: Chat, qtbot: QtBot) -> None:
+def test_a_prompt_is_deleted_and_restored(dialog: PromptsDialog, chat: Chat, qtbot: QtBot) -> None:
     before, first = kept(chat), names(dialog)[0]
     button(dialog, "Delete").click()
     qtbot.waitUntil(lambda: first not in names(dialog))
@@ -105,7 +105,7 @@ def test_one_is_deleted_and_taken_back(dialog: PromptsDialog, chat: Chat, qtbot:
     assert button(dialog, "Undo").isHidden()
 
 
-def test_the_apps_own_come_back(dialog: PromptsDialog, chat: Chat, qtbot: QtBot) -> None:
+def test_built_in_prompts_are_restored(dialog: PromptsDialog, chat: Chat, qtbot: QtBot) -> None:
     before = kept(chat)
     for left in (4, 3):
         button(dialog, "Delete").click()
@@ -122,7 +122,7 @@ def test_the_folder_is_opened(
     qtbot.waitUntil(lambda: desktop.opened == [str(chat.prompts.folder)])
 
 
-def test_hostile_names_are_shown_as_they_are(theme: Theme, qtbot: QtBot) -> None:
+def test_hostile_names_are_shown_literally(theme: Theme, qtbot: QtBot) -> None:
     window = QWidget()
     qtbot.addWidget(window)
     dialog = PromptsDialog(window)

@@ -70,7 +70,7 @@ def test_says_that_answers_are_excerpts_without_an_endpoint(form: EndpointForm) 
     assert any("only the prompt is sent" in text for text in texts(form))
 
 
-def test_an_address_is_brought_into_form(form: EndpointForm, qtbot: QtBot) -> None:
+def test_an_address_is_normalised(form: EndpointForm, qtbot: QtBot) -> None:
     with qtbot.waitSignal(form.changed) as told:
         enter(qtbot, address(form), "Localhost:1234/v1/chat/completions")
     assert told.args == [EndpointSettings(base_url="http://localhost:1234/v1")]
@@ -78,7 +78,7 @@ def test_an_address_is_brought_into_form(form: EndpointForm, qtbot: QtBot) -> No
 
 
 @pytest.mark.parametrize("typed", ["ftp://here/v1", "http://bad host", "http://me:secret@host/v1"])
-def test_a_wrong_address_is_said_in_place_and_not_applied(
+def test_an_invalid_address_is_shown_in_place_and_not_applied(
     form: EndpointForm, qtbot: QtBot, typed: str
 ) -> None:
     told: list[EndpointSettings] = []
@@ -102,11 +102,11 @@ def test_a_wrong_address_is_said_in_place_and_not_applied(
         ("http://192.168.1.7:1234/v1", "are sent to 192.168.1.7:1234, and not encrypted."),
     ],
 )
-def test_who_reads_the_prompt(base_url: str, words: str) -> None:
+def test_privacy_note(base_url: str, words: str) -> None:
     assert words in privacy_note(base_url)
 
 
-def test_testing_fills_the_models_and_takes_the_only_one(
+def test_a_test_lists_the_models_and_selects_a_single_one(
     form: EndpointForm, server: ChatServer, qtbot: QtBot
 ) -> None:
     enter(qtbot, address(form), server.base_url)
@@ -118,7 +118,7 @@ def test_testing_fills_the_models_and_takes_the_only_one(
     qtbot.waitUntil(lambda: any("answered after" in text for text in texts(form)))
 
 
-def test_testing_keeps_the_chosen_model_among_many(
+def test_a_test_keeps_the_chosen_model(
     form: EndpointForm, server: ChatServer, qtbot: QtBot
 ) -> None:
     server.models = ("a-model", "test-model")
@@ -145,7 +145,7 @@ def test_a_failed_test_has_a_title_and_a_hint(
     assert button(form, "Test").isEnabled()
 
 
-def test_another_address_drops_the_test_that_runs(
+def test_another_address_cancels_a_running_test(
     form: EndpointForm, server: ChatServer, qtbot: QtBot
 ) -> None:
     server.mode = "silence"
@@ -156,7 +156,7 @@ def test_another_address_drops_the_test_that_runs(
     assert models(form) == []
 
 
-def test_usual_servers_are_one_click(form: EndpointForm, qtbot: QtBot) -> None:
+def test_known_servers_are_one_click(form: EndpointForm, qtbot: QtBot) -> None:
     with qtbot.waitSignal(form.changed) as told:
         button(form, "LM Studio").click()
     assert told.args
@@ -177,7 +177,7 @@ def usual(server: ChatServer, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]
     return USUAL
 
 
-def test_the_only_server_that_runs_is_found_and_used(
+def test_the_only_running_server_is_found_and_used(
     form: EndpointForm, usual: dict[str, str], qtbot: QtBot
 ) -> None:
     assert not button(form, "Jan").isVisible()
@@ -190,7 +190,7 @@ def test_the_only_server_that_runs_is_found_and_used(
     qtbot.waitUntil(lambda: button(form, "Test").isEnabled(), timeout=20_000)
 
 
-def test_what_was_looked_for_in_vain_is_said(
+def test_an_unsuccessful_search_is_reported(
     form: EndpointForm, usual: dict[str, str], qtbot: QtBot
 ) -> None:
     usual["Jan"] = usual["Ollama"]
@@ -202,7 +202,7 @@ def test_what_was_looked_for_in_vain_is_said(
     assert button(form, "Ollama").isVisible()
 
 
-def test_numbers_are_told_when_complete(form: EndpointForm, qtbot: QtBot) -> None:
+def test_numbers_are_applied_when_complete(form: EndpointForm, qtbot: QtBot) -> None:
     told: list[EndpointSettings] = []
     form.changed.connect(told.append)
     context = field(form, QSpinBox, "Context size")
@@ -214,7 +214,7 @@ def test_numbers_are_told_when_complete(form: EndpointForm, qtbot: QtBot) -> Non
     assert [(e.context_tokens, e.timeout_s) for e in told] == [(32768, 30.0), (32768, 35.0)]
 
 
-def test_a_typed_key_is_used_by_the_test_and_is_no_setting(
+def test_a_typed_key_is_used_by_the_test_and_not_stored_in_settings(
     form: EndpointForm, server: ChatServer, chat: Chat, qtbot: QtBot
 ) -> None:
     server.wanted_key = CANARY
@@ -231,7 +231,7 @@ def test_a_typed_key_is_used_by_the_test_and_is_no_setting(
     assert CANARY not in repr(told) + " ".join(texts(form)) + key.text()
 
 
-def test_an_examination_says_what_it_found(
+def test_measuring_shows_its_result(
     form: EndpointForm, server: ChatServer, chat: Chat, qtbot: QtBot
 ) -> None:
     server.wanted_key = CANARY
@@ -251,7 +251,7 @@ def test_an_examination_says_what_it_found(
     qtbot.waitUntil(lambda: any("Reads 5,000 tokens." in text for text in texts(form)))
 
 
-def test_an_examination_that_fails_says_why(
+def test_a_failed_measurement_shows_the_error(
     form: EndpointForm, server: ChatServer, qtbot: QtBot
 ) -> None:
     server.mode, server.status = "status", 401
@@ -261,7 +261,7 @@ def test_an_examination_that_fails_says_why(
     assert button(form, "Measure").isEnabled()
 
 
-def test_an_examination_in_the_background_is_shown(
+def test_a_measurement_in_the_background_is_shown(
     form: EndpointForm, server: ChatServer, chat: Chat, qtbot: QtBot
 ) -> None:
     form.show_endpoint(server.endpoint())
@@ -274,7 +274,7 @@ def test_an_examination_in_the_background_is_shown(
     qtbot.waitUntil(lambda: any("Reads 32,768 tokens" in text for text in texts(form)))
 
 
-def test_limits_are_out_of_the_way_until_they_are_wanted(
+def test_limits_are_hidden_until_requested(
     form: EndpointForm, server: ChatServer, qtbot: QtBot
 ) -> None:
     told: list[EndpointSettings] = []

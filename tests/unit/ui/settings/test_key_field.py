@@ -36,7 +36,9 @@ def enter(qtbot: QtBot, edit: QLineEdit) -> None:
     qtbot.keyClick(edit, Qt.Key.Key_Return)
 
 
-def test_kept_in_the_keyring(store: Database, bridge: Bridge, theme: Theme, qtbot: QtBot) -> None:
+def test_a_key_is_saved_in_the_keyring(
+    store: Database, bridge: Bridge, theme: Theme, qtbot: QtBot
+) -> None:
     keyring = MemoryKeyring()
     field = KeyField(bridge, make_chat(store, keyring))
     window, edit = row_of(field, qtbot)
@@ -53,7 +55,7 @@ def test_kept_in_the_keyring(store: Database, bridge: Bridge, theme: Theme, qtbo
     assert not button(window, "Remove key").isEnabled()
 
 
-def test_kept_for_the_session_without_a_keyring(
+def test_without_a_keyring_a_key_is_kept_for_the_session(
     store: Database, bridge: Bridge, theme: Theme, qtbot: QtBot
 ) -> None:
     chat = make_chat(store, None)
@@ -100,7 +102,7 @@ def test_the_key_is_in_no_log_and_no_repr(
     assert CANARY not in caplog.text
 
 
-def test_what_is_typed_early_survives_the_look_into_the_keyring(
+def test_a_key_typed_early_survives_the_keyring_lookup(
     store: Database, bridge: Bridge, theme: Theme, qtbot: QtBot
 ) -> None:
     field = KeyField(bridge, make_chat(store, MemoryKeyring()))

@@ -72,14 +72,14 @@ def address(form: ModelsForm) -> QLineEdit:
     return field(form, QLineEdit, "Address")
 
 
-def test_the_one_that_answers_is_shown_first(form: ModelsForm) -> None:
+def test_the_endpoint_in_use_is_shown_first(form: ModelsForm) -> None:
     assert listed(form) == ["api.example.com", "Desk · answers"]
     assert address(form).text() == HERE.base_url
     assert field(form, QLineEdit, "Name").text() == "Desk"
     assert not button(form, "Use for answers").isVisible()
 
 
-def test_without_any_endpoint_there_is_nothing_to_choose_from(
+def test_without_endpoints_the_list_is_hidden(
     form: ModelsForm, told: list[Settings], qtbot: QtBot
 ) -> None:
     form.show_settings(Settings())
@@ -90,7 +90,7 @@ def test_without_any_endpoint_there_is_nothing_to_choose_from(
     assert field(form, QComboBox, "Endpoint").isVisible()
 
 
-def test_another_one_is_looked_at_changed_and_used(
+def test_another_endpoint_is_shown_edited_and_used(
     form: ModelsForm, told: list[Settings], qtbot: QtBot
 ) -> None:
     choose(form, "api.example.com")
@@ -104,7 +104,7 @@ def test_another_one_is_looked_at_changed_and_used(
     assert listed(form) == ["Cloud · answers", "Desk"]
 
 
-def test_another_one_is_added_and_answers_only_when_told_to(
+def test_an_added_endpoint_is_used_only_on_request(
     form: ModelsForm, told: list[Settings], qtbot: QtBot
 ) -> None:
     button(form, "Add endpoint").click()
@@ -122,7 +122,7 @@ def test_another_one_is_added_and_answers_only_when_told_to(
     assert field(form, QComboBox, "Endpoint").currentText() == "localhost:3"
 
 
-def test_a_removed_one_is_gone_and_no_other_answers_in_its_place(
+def test_a_removed_endpoint_is_not_replaced_by_another(
     form: ModelsForm, told: list[Settings]
 ) -> None:
     button(form, "Remove").click()
@@ -133,7 +133,7 @@ def test_a_removed_one_is_gone_and_no_other_answers_in_its_place(
     assert not field(form, QComboBox, "Endpoint").isVisible()
 
 
-def test_the_small_jobs_get_a_model_of_their_own(
+def test_the_helper_model_is_chosen(
     form: ModelsForm, told: list[Settings], chat: Chat, qtbot: QtBot
 ) -> None:
     with ChatServer() as server:

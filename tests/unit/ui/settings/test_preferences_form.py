@@ -24,7 +24,7 @@ def line(form: PreferencesForm, name: str) -> QLineEdit:
     return found
 
 
-def test_a_language_is_written_and_taken_back(form: PreferencesForm, qtbot: QtBot) -> None:
+def test_a_language_is_typed_and_reset(form: PreferencesForm, qtbot: QtBot) -> None:
     told: list[PreferenceSettings] = []
     form.changed.connect(told.append)
     for words in ("  Old   Norse ", "Old Norse", "Same as the question"):
@@ -33,7 +33,7 @@ def test_a_language_is_written_and_taken_back(form: PreferencesForm, qtbot: QtBo
     assert told == [PreferenceSettings(language="Old Norse"), PreferenceSettings()]
 
 
-def test_one_of_the_list_is_chosen(form: PreferencesForm, qtbot: QtBot) -> None:
+def test_a_listed_value_is_chosen(form: PreferencesForm, qtbot: QtBot) -> None:
     box = field(form, QComboBox, "Tone of answers")
     with qtbot.waitSignal(form.changed) as told:
         box.setCurrentIndex(2)
@@ -47,7 +47,7 @@ def test_the_length_is_chosen(form: PreferencesForm, qtbot: QtBot) -> None:
     assert told.args == [PreferenceSettings(length=AnswerLength.DETAILED)]
 
 
-def test_what_is_set_is_shown_and_nothing_told(form: PreferencesForm, qtbot: QtBot) -> None:
+def test_shown_settings_emit_nothing(form: PreferencesForm, qtbot: QtBot) -> None:
     with qtbot.assertNotEmitted(form.changed):
         form.show_preferences(PreferenceSettings("<b>Latin", AnswerLength.BRIEF, "like a pirate"))
     assert line(form, "Language of answers").text() == "<b>Latin"

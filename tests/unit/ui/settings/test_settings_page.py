@@ -56,7 +56,7 @@ def page(
         yield page
 
 
-def test_colours_change_at_once_and_back(page: SettingsPage, applied: Applied) -> None:
+def test_the_theme_changes_at_once_and_back(page: SettingsPage, applied: Applied) -> None:
     assert not button(page, "Undo").isVisible()
     button(page, "Colours: Dark").click()
     assert [settings.appearance.scheme for settings in applied] == ["dark"]
@@ -66,7 +66,9 @@ def test_colours_change_at_once_and_back(page: SettingsPage, applied: Applied) -
     assert not button(page, "Undo").isVisible()
 
 
-def test_the_sources_of_later_questions_are_chosen(page: SettingsPage, applied: Applied) -> None:
+def test_the_sources_of_follow_up_questions_are_chosen(
+    page: SettingsPage, applied: Applied
+) -> None:
     assert button(page, "Sources of later questions: search anew").isChecked()
     button(page, "Sources of later questions: both").click()
     assert [s.retrieval.later_sources for s in applied] == [LaterSources.BOTH]
@@ -75,7 +77,7 @@ def test_the_sources_of_later_questions_are_chosen(page: SettingsPage, applied: 
     assert button(page, "Sources of later questions: search anew").isChecked()
 
 
-def test_what_is_done_about_answers_is_chosen(page: SettingsPage, applied: Applied) -> None:
+def test_options_for_answers_are_chosen(page: SettingsPage, applied: Applied) -> None:
     checks = button(page, "Check each sentence against the sources")
     by_model = button(page, "Also check with the model")
     by_model.click()
@@ -93,7 +95,7 @@ def test_what_is_done_about_answers_is_chosen(page: SettingsPage, applied: Appli
     assert by_model.isChecked()
 
 
-def test_the_model_for_meaning_is_a_folder_or_an_address(
+def test_the_embedding_model_is_a_folder_or_an_address(
     page: SettingsPage, applied: Applied, qtbot: QtBot
 ) -> None:
     line = field(page, QLineEdit, "Embedding model")
@@ -105,7 +107,7 @@ def test_the_model_for_meaning_is_a_folder_or_an_address(
     assert applied[-1].index.model_folder == line.text() == ""
 
 
-def test_finer_matching_is_a_switch_that_says_what_it_costs(
+def test_fine_grained_search_is_a_switch_with_its_cost(
     page: SettingsPage, applied: Applied
 ) -> None:
     switch = button(page, "Also search parts of long passages")
@@ -154,7 +156,7 @@ def test_settings_changed_elsewhere_are_shown_and_not_applied(
 
 
 @pytest.mark.parametrize("has_focus", [True, False])
-def test_the_wheel_turns_only_the_field_that_has_the_focus(
+def test_the_wheel_changes_only_the_focused_field(
     page: SettingsPage, applied: Applied, has_focus: bool
 ) -> None:
     number = field(page, QSpinBox, "Passages per answer")
@@ -171,7 +173,7 @@ def test_the_wheel_turns_only_the_field_that_has_the_focus(
     assert turn.isAccepted() is has_focus
 
 
-def test_about_tells_version_licence_and_place(
+def test_about_shows_version_licence_and_folder(
     page: SettingsPage, tmp_path: Path, qtbot: QtBot
 ) -> None:
     assert "Apache License 2.0" in texts(page)
@@ -186,7 +188,7 @@ def test_every_button_and_field_has_a_name(page: SettingsPage) -> None:
     assert all(f.accessibleName() for f in fields)
 
 
-def test_all_of_it_fits_into_the_smallest_window(page: SettingsPage) -> None:
+def test_everything_fits_into_the_smallest_window(page: SettingsPage) -> None:
     everything = Settings(
         endpoint=EndpointSettings("http://localhost:1/v1", "m", requests_per_minute=1),
         other_endpoints=(EndpointSettings("http://localhost:2/v1", "m"),),

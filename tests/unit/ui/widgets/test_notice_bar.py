@@ -30,7 +30,7 @@ def cards(bar: NoticeBar) -> list[NoticeCard]:
     return sorted(found, key=lambda card: bar.notices.index(card.notice))
 
 
-def test_it_is_there_only_while_there_is_something_to_say(bar: NoticeBar) -> None:
+def test_the_bar_is_visible_only_with_notices(bar: NoticeBar) -> None:
     assert bar.isHidden()
     bar.show_notice(FIRST)
     assert not bar.isHidden()
@@ -38,7 +38,7 @@ def test_it_is_there_only_while_there_is_something_to_say(bar: NoticeBar) -> Non
     assert bar.isHidden()
 
 
-def test_the_newest_is_first_and_none_is_there_twice(bar: NoticeBar) -> None:
+def test_the_newest_is_first_without_duplicates(bar: NoticeBar) -> None:
     bar.show_notice(FIRST)
     bar.show_notice(SECOND)
     bar.show_notice(FIRST)
@@ -57,7 +57,7 @@ def test_an_error_looks_like_one(bar: NoticeBar) -> None:
     assert cards(bar)[0].property("tone") == "danger"
 
 
-def test_an_offer_is_taken_once_and_goes_away(bar: NoticeBar) -> None:
+def test_an_action_runs_once_and_closes_the_notice(bar: NoticeBar) -> None:
     undone: list[str] = []
     bar.offer(Notice("Deleted."), "Undo", lambda: undone.append("undone"))
     buttons = cards(bar)[0].findChildren(QPushButton)

@@ -117,7 +117,7 @@ def test_notices_and_errors_are_shown_above_the_pages(
     qtbot.waitUntil(lambda: opened.window.notices.notices == expected)
 
 
-def test_progress_is_told_at_the_bottom_and_leads_to_the_library(
+def test_the_status_line_shows_progress_and_opens_the_library(
     opened: Opened, bridge: Bridge, qtbot: QtBot
 ) -> None:
     progress = IndexProgress(Stage.READING, 10, 3, 0, 0, "notes.md", 0.31, 130.0)
@@ -128,14 +128,14 @@ def test_progress_is_told_at_the_bottom_and_leads_to_the_library(
     assert opened.page == LIBRARY
 
 
-def test_events_of_the_library_are_taken(opened: Opened, bridge: Bridge, qtbot: QtBot) -> None:
+def test_library_events_are_handled(opened: Opened, bridge: Bridge, qtbot: QtBot) -> None:
     bridge.post(SourcesChanged(()))
     bridge.post(DocumentsChanged(()))
     bridge.post(Notice("All taken."))
     qtbot.waitUntil(lambda: opened.window.notices.notices == (Notice("All taken."),))
 
 
-def test_an_event_nobody_knows_is_a_bug(opened: Opened, bridge: Bridge, qtbot: QtBot) -> None:
+def test_an_unknown_event_is_a_bug(opened: Opened, bridge: Bridge, qtbot: QtBot) -> None:
     with qtbot.captureExceptions() as caught:
         bridge.post(object())
         qtbot.waitUntil(lambda: bool(caught))
@@ -169,7 +169,7 @@ def test_settings_are_saved_in_order_with_the_newest_last(
     assert len(opened.saved) <= 3
 
 
-def test_settings_that_cannot_be_saved_are_said(
+def test_an_error_while_saving_settings_is_shown(
     theme: Theme, bridge: Bridge, qtbot: QtBot, tmp_path: Path
 ) -> None:
     home = Home(tmp_path / "home")
@@ -197,12 +197,12 @@ def test_settings_changed_elsewhere_are_shown(opened: Opened, theme: Theme) -> N
     assert opened.window.settings_page.settings == settings
 
 
-def test_closing_tells_the_application(opened: Opened, qtbot: QtBot) -> None:
+def test_closing_emits_closed(opened: Opened, qtbot: QtBot) -> None:
     with qtbot.waitSignal(opened.window.closed):
         opened.window.close()
 
 
-def test_everything_that_can_be_pressed_has_a_name(opened: Opened) -> None:
+def test_every_button_has_an_accessible_name(opened: Opened) -> None:
     nameless = [
         f"{type(widget).__name__} in {type(widget.parent()).__name__}"
         for widget in opened.window.findChildren(QAbstractButton)
