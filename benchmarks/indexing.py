@@ -23,7 +23,7 @@ from desktop_rag.core.parsed import embedded_text
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import IndexSettings, Settings, save_settings
 from desktop_rag.models.embedding.onnx_embedder import OnnxEmbedder
-from desktop_rag.store.opening import duckdb_of
+from desktop_rag.store.duckdb.duckdb_engine import database_of
 
 _BATCH = 16
 _TORCH_BATCH = 32
@@ -78,7 +78,7 @@ def index(folder: Path, home: Home) -> tuple[dict[str, float], list[str]]:
         services.library.wait_until_quiet()
         seconds = time.monotonic() - began_at
         words_s = services.library.words_done_at - began_at
-        with duckdb_of(services.engine).read() as connection:
+        with database_of(services.engine).read() as connection:
             rows = connection.execute("SELECT DISTINCT context, text FROM chunks").fetchall()
     finally:
         services.close()

@@ -27,7 +27,7 @@ from desktop_rag.ingest.indexing.indexer import READERS
 from desktop_rag.ingest.library import Library
 from desktop_rag.ingest.scanning.ignore import IgnoreRules
 from desktop_rag.ingest.watching.watcher import FolderWatcher
-from desktop_rag.store.opening import duckdb_of
+from desktop_rag.store.duckdb.duckdb_engine import database_of
 
 _FOLDERS = 500
 _MOVED = 1_000
@@ -95,7 +95,7 @@ def write_tree(folder: Path, count: int) -> None:
 
 def remember(services: Services, source: Source) -> None:
     """Rows as if every file had been read."""
-    with duckdb_of(services.engine).read() as connection:
+    with database_of(services.engine).read() as connection:
         assert not connection.execute("SELECT 1 FROM documents").fetchall()
     rows = [
         row_of(Path(entry.path), source.source_id)

@@ -29,10 +29,12 @@ from desktop_rag.evaluate.metrics import percentile
 from desktop_rag.models.embedding.onnx_embedder import OnnxEmbedder
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.duckdb.database.database import Columns, Database, insert
-from desktop_rag.store.duckdb.search.chunk_cache import ChunkCache
+from desktop_rag.store.duckdb.duckdb_engine import DuckdbOpener, database_of, library_file
+from desktop_rag.store.duckdb.search.index_cache import IndexCache
 from desktop_rag.store.duckdb.search.postings_merge import PostingsMerge
+from desktop_rag.store.duckdb.search.vector_search import VectorSearch
 from desktop_rag.store.duckdb.search.vector_store import VectorStore
-from desktop_rag.store.opening import duckdb_of, open_duckdb
+from desktop_rag.store.duckdb.search.vector_table import find_or_create
 
 _PASSAGES = 1_000_000
 _QUESTIONS = 40
@@ -85,7 +87,7 @@ def speed(home: Home, passages: int) -> list[Bar]:
         idle_ms, product_ms = _beside_product(services, questions, passages)
         replaced_ms = _replace_ms(services.engine)
         busy_ms, embedded = _while_indexing(services, home.root / "added", questions)
-        used_mb = _memory_mb(duckdb_of(services.engine))
+        used_mb = _memory_mb(database_of(services.engine))
     finally:
         services.close()
     p95_ms, busy_p95_ms = percentile(idle_ms, 0.95), percentile(busy_ms, 0.95)
@@ -152,19 +154,19 @@ def growth(folder: Path) -> list[Bar]:
     """The file size after a fifth of a library was rewritten ten times."""
     home = Home(folder)
     _fill(home, _SMALL)
-    before = home.database.stat().st_size
-    engine = open_duckdb(home.database, memory_mb=_memory_limit_mb(), backups=home.backups)
+    before = library_file(home).stat().st_size
+    engine = DuckdbOpener().open(home, _memory_limit_mb())
     largest = before
     try:
         vectors = engine.models.vectors(_model(), DIMENSIONS)
         documents = engine.documents.documents()
         for turn in range(_REWRITES):
             rewrite(engine, vectors, documents[turn % 5 :: 5], turn)
-            largest = max(largest, home.database.stat().st_size)
+            largest = max(largest, library_file(home).stat().st_size)
         began_at = time.perf_counter()
     finally:
         engine.close()
-    after = home.database.stat().st_size
+    after = library_file(home).stat().st_size
     return [
         reported("file at its largest, while open / before", largest / before),
         reported("closing and giving back room, s", time.perf_counter() - began_at),
@@ -182,9 +184,11 @@ def recall(texts: Sequence[str], queries: Sequence[str], folder: Path) -> list[B
     for first in range(0, len(order), _EMBED_BATCH):
         batch = order[first : first + _EMBED_BATCH]
         vectors[batch] = embedder.embed_passages([texts[i] for i in batch])
-    database = Database(home.database, memory_mb=2048, backups=home.backups)
+    database = Database(library_file(home), memory_mb=2048, backups=home.backups)
     try:
-        store = VectorStore(database, embedder.name, DIMENSIONS, ChunkCache())
+        table = database.write(lambda con: find_or_create(con, embedder.name, DIMENSIONS))
+        cache = IndexCache(database)
+        store, search = VectorStore(database, table, cache), VectorSearch(table, cache)
         hashes = [f"{n + 1:032x}" for n in range(len(texts))]
         store.add(hashes, vectors)
         ids = list(range(1, len(texts) + 1))
@@ -197,7 +201,7 @@ def recall(texts: Sequence[str], queries: Sequence[str], folder: Path) -> list[B
         for query in asked:
             vector = embedder.embed_query(query)
             exact = np.argsort(-(vectors @ vector))[:_RECALL_AT]
-            nearest = set(store.nearest(vector, _RECALL_AT).chunk_ids)
+            nearest = set(search.nearest(vector, _RECALL_AT).chunk_ids)
             found += sum(int(i) + 1 in nearest for i in exact)
     finally:
         database.close()
@@ -209,10 +213,10 @@ def recall(texts: Sequence[str], queries: Sequence[str], folder: Path) -> list[B
 
 
 def _fill(home: Home, passages: int) -> None:
-    if home.database.exists():
+    if library_file(home).exists():
         return
     home.create()
-    database = Database(home.database, memory_mb=_memory_limit_mb(), backups=home.backups)
+    database = Database(library_file(home), memory_mb=_memory_limit_mb(), backups=home.backups)
     try:
         build(database, _model(), passages, home.root / "folder")
         PostingsMerge(database).run()

@@ -35,7 +35,7 @@ def rewrite(engine: Engine, vectors: VectorStore, documents: Sequence[Document],
             vectors.add(hashes[n : n + _PASSAGES], units[n : n + _PASSAGES])
         for n in range(0, len(hashes), _PASSAGES):
             vectors.add_windows(hashes[n : n + _PASSAGES], windows[n : n + _PASSAGES])
-    vectors.prune()
+    engine.chunks.prune_vectors(vectors.model_id)
     if engine.upkeep.is_due():
         engine.upkeep.run()
 

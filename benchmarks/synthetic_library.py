@@ -19,10 +19,11 @@ from desktop_rag.core.domain import Document, DocumentState, FileStat, Source
 from desktop_rag.ingest.indexing.indexer import READERS
 from desktop_rag.store.duckdb.database.database import Columns, Connection, Database, insert
 from desktop_rag.store.duckdb.documents.source_store import SourceStore
-from desktop_rag.store.duckdb.search.chunk_cache import ChunkCache
-from desktop_rag.store.duckdb.search.postings import key_of, sql_key
+from desktop_rag.store.duckdb.search.index_cache import IndexCache
+from desktop_rag.store.duckdb.search.postings import key_of
 from desktop_rag.store.duckdb.search.scope_sql import plain_name
 from desktop_rag.store.duckdb.search.vector_store import VectorStore
+from desktop_rag.store.duckdb.search.vector_table import find_or_create
 
 DIMENSIONS = 384
 PASSAGES_A_DOCUMENT = 20
@@ -88,7 +89,8 @@ def build(database: Database, model: str, passages: int, folder: Path) -> Vector
     sources = SourceStore(database)
     collection = sources.default_collection("Made up")
     source = sources.add_source(folder, collection.collection_id)
-    vectors = VectorStore(database, model, DIMENSIONS, ChunkCache())
+    table = database.write(lambda con: find_or_create(con, model, DIMENSIONS))
+    vectors = VectorStore(database, table, IndexCache(database))
     vocabulary = made.words()
     for batch, first in enumerate(range(0, passages, _BATCH)):
         count = min(_BATCH, passages - first)
@@ -169,7 +171,7 @@ def _insert_postings(
             "tf": [count for _, _, count in postings],
             "term_count": [_TERMS] * len(postings),
         },
-        {"key": ("term", sql_key)},
+        {"key": ("term", lambda term: f"md5_number_lower({term})")},
     )
 
 

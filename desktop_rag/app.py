@@ -52,7 +52,7 @@ from desktop_rag.models.endpoints.keys import KeyStore
 from desktop_rag.models.gate import ModelGate
 from desktop_rag.store.contract.documents import DocumentStore
 from desktop_rag.store.contract.engine import Engine
-from desktop_rag.store.opening import open_duckdb, set_damaged_aside
+from desktop_rag.store.opening import library_bytes, open_engine, set_damaged_aside
 
 log = logging.getLogger(__name__)
 
@@ -99,9 +99,7 @@ def build_services(home: Home, *, times: WatchTimes | None = None) -> Services:
     """
     home.create()
     settings, notices = load_settings(home.settings)
-    engine = open_duckdb(
-        home.database, memory_mb=settings.index.database_memory_mb, backups=home.backups
-    )
+    engine = open_engine(home, settings)
     try:
         gate = ModelGate()
         stores = LibraryStores(
@@ -114,7 +112,11 @@ def build_services(home: Home, *, times: WatchTimes | None = None) -> Services:
 
         def answering() -> list[AnsweringIndex]:
             return [
-                AnsweringIndex(a.index.embedder, a.index.vectors, a.collection_ids)
+                AnsweringIndex(
+                    a.index.embedder,
+                    engine.models.search(a.index.vectors.model_id),
+                    a.collection_ids,
+                )
                 for a in dense.answering()
             ]
 
@@ -162,6 +164,7 @@ def _make_personal(
 def _make_dense(engine: Engine, settings: IndexSettings, keys: KeyStore) -> EmbedderRegistry:
     return EmbedderRegistry(
         engine.models,
+        engine.chunks,
         engine.sources.collections,
         embedder_opener(keys).open,
         default=settings.model_folder,
@@ -199,7 +202,14 @@ def _make_library(
 
 def set_damaged_store_aside(home: Home, error: AppError) -> Path | None:
     """Where the library file was moved, or None: the error was not about damage."""
-    return set_damaged_aside(home.database, error)
+    settings, _ = load_settings(home.settings)
+    return set_damaged_aside(home, settings, error)
+
+
+def library_size(home: Home) -> int:
+    """The disk space in bytes that a closed library takes."""
+    settings, _ = load_settings(home.settings)
+    return library_bytes(home, settings)
 
 
 def model_folder(settings: IndexSettings) -> Path:

@@ -3,14 +3,15 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from desktop_rag.core.paths import Home
 from desktop_rag.store.contract.engine import Engine
-from desktop_rag.store.opening import open_duckdb
+from desktop_rag.store.duckdb.duckdb_engine import DuckdbOpener
 
 Open = Callable[[Path], Engine]
 
 
 def duckdb_in(folder: Path) -> Engine:
-    return open_duckdb(folder / "library.duckdb", memory_mb=256, backups=folder / "backups")
+    return DuckdbOpener().open(Home(folder), memory_mb=256)
 
 
 # Each opens the library of a folder, the same one when opened again.

@@ -22,6 +22,7 @@ from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.documents.document_store import DocumentStore
 from desktop_rag.store.duckdb.documents.source_store import SourceStore
 from desktop_rag.store.duckdb.documents.web_page_store import WebPageStore
+from desktop_rag.store.duckdb.duckdb_engine import library_file
 from tests.servers.web_server import WebServer
 
 WORDS = DocumentState.SEARCHABLE_BY_WORDS
@@ -47,7 +48,7 @@ class Room:
         self.pages = home.pages
         self.now = now
         self.heard = Heard()
-        self.database = Database(home.database, memory_mb=256, backups=home.backups)
+        self.database = Database(library_file(home), memory_mb=256, backups=home.backups)
         self.documents = DocumentStore(self.database)
         self.sources = SourceStore(self.database)
         self.web_pages = WebPageStore(self.database)

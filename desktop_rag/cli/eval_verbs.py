@@ -117,7 +117,7 @@ def in_scratch_home(settings: Settings, measure: Callable[[app.Services], T]) ->
         finally:
             services.close()
             _copy(home.spending, own.spending)
-        return result, home.database.stat().st_size
+        return result, app.library_size(home)
 
 
 def _copy(file: Path, to: Path) -> None:

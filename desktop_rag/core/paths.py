@@ -19,11 +19,6 @@ class Home:
     root: Path
 
     @property
-    def database(self) -> Path:
-        """The one DuckDB file."""
-        return self.root / "library.duckdb"
-
-    @property
     def settings(self) -> Path:
         """The settings file, TOML."""
         return self.root / "settings.toml"

@@ -76,6 +76,13 @@ class IndexSettings:
     makes_windows: bool = True
 
 
+@dataclass(frozen=True, slots=True)
+class StoreSettings:
+    """The engine that keeps the library; see `store/opening.py` for its names."""
+
+    engine: str = "duckdb"
+
+
 class LaterSources(StrEnum):
     """The origin of the sources for a follow-up question."""
 
@@ -170,6 +177,7 @@ class Settings:
     other_endpoints: tuple[EndpointSettings, ...] = ()
     helper: HelperSettings = field(default_factory=HelperSettings)
     index: IndexSettings = field(default_factory=IndexSettings)
+    store: StoreSettings = field(default_factory=StoreSettings)
     retrieval: RetrievalSettings = field(default_factory=RetrievalSettings)
     answers: AnswerSettings = field(default_factory=AnswerSettings)
     preferences: PreferenceSettings = field(default_factory=PreferenceSettings)

@@ -16,7 +16,7 @@ from desktop_rag.models.gate import ModelGate
 from desktop_rag.models.ports import Embedder, EmbedderFaultError
 from desktop_rag.store.contract.scope import Scope
 from desktop_rag.store.contract.search import LexicalStore, Weights
-from desktop_rag.store.contract.vectors import Compared, VectorStore
+from desktop_rag.store.contract.vectors import VectorMatches, VectorSearch
 
 log = logging.getLogger(__name__)
 
@@ -28,10 +28,10 @@ _NAMED_DEPTH = 30
 
 @dataclass(frozen=True, slots=True)
 class AnsweringIndex:
-    """An embedder, the vectors it made, and the collections it answers for (None: all)."""
+    """An embedder, the search over its vectors, the collections it answers for (None: all)."""
 
     embedder: Embedder
-    vectors: VectorStore
+    vectors: VectorSearch
     collection_ids: tuple[str, ...] | None = None
 
 
@@ -131,7 +131,7 @@ class CandidateSearch:
     ) -> "_First":
         """What the lists rank first in a scope; all of it compared by each model."""
 
-        def by_words() -> tuple[dict[int, float], list[Compared]]:
+        def by_words() -> tuple[dict[int, float], list[VectorMatches]]:
             best = dict(self._lexical.best(weights, limit, scope))
             return best, [model.compared(list(best), scope, self._lexical) for model in asked]
 
@@ -191,7 +191,7 @@ class _First:
     """What stands first in a scope: chunk id → score by words, and what each model has of all."""
 
     best: dict[int, float]
-    compared: list[Compared]
+    compared: list[VectorMatches]
 
     def joined(self, other: "_First") -> "_First":
         """With what stands first in another scope."""
@@ -206,41 +206,45 @@ class _Model:
     vector: NDArray[np.float32]
     unrelated: float
 
-    def nearest(self, limit: int, scope: Scope) -> Compared:
+    def nearest(self, limit: int, scope: Scope) -> VectorMatches:
         """The chunks of a scope that it finds near."""
         narrowed = scope.within(self.index.collection_ids)
         return self.index.vectors.nearest(self.vector, limit, narrowed)
 
-    def compared(self, chunk_ids: Sequence[int], scope: Scope, lexical: LexicalStore) -> Compared:
+    def compared(
+        self, chunk_ids: Sequence[int], scope: Scope, lexical: LexicalStore
+    ) -> VectorMatches:
         """Those of the chunks that it answers for."""
         if self.index.collection_ids is not None:
             # What another model answers for may have vectors of this one too.
             chunk_ids = list(lexical.inside(chunk_ids, scope.within(self.index.collection_ids)))
-        return self.index.vectors.compared(self.vector, chunk_ids)
+        return self.index.vectors.compare(self.vector, chunk_ids)
 
-    def answer(self, found: Compared) -> ModelAnswer:
+    def answer(self, found: VectorMatches) -> ModelAnswer:
         """What it says of the chunks, in its own scale."""
         vectors = found.vectors
-        similar = rescaled(found.similar, self.unrelated)
-        windows = rescaled(found.windows, self.unrelated)
+        similar = rescaled(found.similarities, self.unrelated)
+        windows = rescaled(found.window_similarities, self.unrelated)
         # Not `@`: the threads of a BLAS library go on spinning for a while when it is done.
         alike = rescaled(np.vecdot(vectors[:, np.newaxis], vectors), self.unrelated)
         return ModelAnswer(tuple(found.chunk_ids), similar, with_windows(similar, windows), alike)
 
 
-def _pairwise(some: Sequence[Compared], others: Sequence[Compared]) -> list[Compared]:
+def _pairwise(
+    some: Sequence[VectorMatches], others: Sequence[VectorMatches]
+) -> list[VectorMatches]:
     return [_together(pair) for pair in zip(some, others, strict=True)]
 
 
-def _together(parts: Sequence[Compared]) -> Compared:
+def _together(parts: Sequence[VectorMatches]) -> VectorMatches:
     """The chunks of all parts, each once, in ascending order."""
     ids = np.concatenate([np.array(part.chunk_ids, np.int64) for part in parts])
     ids, first = np.unique(ids, return_index=True)
-    return Compared(
+    return VectorMatches(
         ids.tolist(),
-        np.concatenate([part.similar for part in parts])[first],
+        np.concatenate([part.similarities for part in parts])[first],
         np.concatenate([part.vectors for part in parts])[first],
-        np.concatenate([part.windows for part in parts])[first],
+        np.concatenate([part.window_similarities for part in parts])[first],
     )
 
 

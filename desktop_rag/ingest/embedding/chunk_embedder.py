@@ -49,10 +49,10 @@ class ChunkEmbedder:
 
     def embed_chunks(self, chunks: Sequence[Chunk], may_go_on: Callable[[], bool]) -> bool:
         """Make the vectors that these chunks lack; False when it was ended early."""
-        lacking = self._vectors.lacking([chunk.content_hash for chunk in chunks])
+        missing = self._vectors.missing([chunk.content_hash for chunk in chunks])
         rows = {
             c.content_hash: (c.content_hash, c.context, c.text)
             for c in chunks
-            if c.content_hash in lacking
+            if c.content_hash in missing
         }
         return self.embed(sorted(rows.values(), key=lambda row: len(row[2])), may_go_on)

@@ -13,6 +13,7 @@ from desktop_rag.core import domain
 from desktop_rag.core.errors import AppError
 from desktop_rag.models.embedding.remote_embedder import is_address
 from desktop_rag.models.ports import Embedder
+from desktop_rag.store.contract.chunks import ChunkStore
 from desktop_rag.store.contract.vectors import ModelRow, ModelStore, VectorStore
 
 log = logging.getLogger(__name__)
@@ -44,6 +45,7 @@ class EmbedderRegistry:
     def __init__(
         self,
         models: ModelStore,
+        chunks: ChunkStore,
         collections: Callable[[], list[domain.Collection]],
         open_embedder: OpenEmbedder,
         *,
@@ -54,6 +56,7 @@ class EmbedderRegistry:
         `fault` says why. Vectors that nobody needs any more are dropped.
         """
         self._models = models
+        self.chunks = chunks
         self._collections = collections
         self._open = open_embedder
         self._default = default
@@ -222,7 +225,8 @@ class EmbedderRegistry:
                 if self._answering_id(c.collection_id) == model_id
                 or self._wanted.get(c.embedder or self._default) is index
             ]
-            index.vectors.prune(None if len(users) == len(collections) else users)
+            is_for_all = len(users) == len(collections)
+            self.chunks.prune_vectors(model_id, None if is_for_all else users)
             if not users:
                 self._retire(index)
 

@@ -43,6 +43,7 @@ class EmbeddingQueue:
         which model can't be used, `stopped` why the store refused. All on this thread.
         """
         self._dense = dense
+        self._chunks = dense.chunks
         self._gate = gate
         self._makes_windows = True
         self._meter = meter
@@ -142,7 +143,8 @@ class EmbeddingQueue:
         total = missing = 0
         for assigned in wanted:
             self._open(assigned)
-            counts = assigned.index.vectors.counts(assigned.collection_ids)
+            model_id = assigned.index.vectors.model_id
+            counts = self._chunks.vector_counts(model_id, assigned.collection_ids)
             total, missing = total + counts[0], missing + counts[1]
         self._meter.set_chunks(total, total - missing)
 
@@ -151,13 +153,13 @@ class EmbeddingQueue:
         key = assigned.index.vectors.model_id, assigned.collection_ids
         if key not in self._opened:
             self._opened.add(key)
-            self._changed(assigned.index.vectors.reopen_documents(assigned.collection_ids))
+            self._changed(self._chunks.reopen_documents(*key))
 
     def _embed(self, assigned: Assigned) -> bool:
         """The vectors of passages; False when it had to stop."""
-        vectors, ids = assigned.index.vectors, assigned.collection_ids
+        model_id, ids = assigned.index.vectors.model_id, assigned.collection_ids
         embedder = ChunkEmbedder(assigned.index, self._gate, self._meter)
-        while page := vectors.missing(_PAGE, ids):
+        while page := self._chunks.without_vectors(model_id, _PAGE, ids):
             self._meter.set_stage(Stage.EMBEDDING)
             page.sort(key=lambda row: len(row[1]) + len(row[2]))
             for start in range(0, len(page), _WRITE):
@@ -165,8 +167,8 @@ class EmbeddingQueue:
                     return False
                 embedder.embed(page[start : start + _WRITE], self._background.may_go_on)
                 self._rests.note_success(assigned.index.spec)
-                self._changed(vectors.finish_documents(ids))
-        self._changed(vectors.finish_documents(ids))
+                self._changed(self._chunks.finish_documents(model_id, ids))
+        self._changed(self._chunks.finish_documents(model_id, ids))
         self._dense.complete(assigned)
         return True
 
@@ -178,7 +180,7 @@ class EmbeddingQueue:
             self._meter.set_stage(Stage.REFINING)
             self._meter.set_chunks(total, total - missing)
         embedder = WindowEmbedder(vectors, assigned.index.embedder, self._gate)
-        while page := vectors.missing_windows(_WRITE):
+        while page := self._chunks.without_windows(vectors.model_id, _WRITE):
             if not embedder.embed(page, self._may_refine):
                 return False
             self._meter.add_refined(len(page))

@@ -1,9 +1,13 @@
-"""All stores of one library, opened together. What every engine promises stands here."""
+"""All stores of one library, opened together, and what every engine promises."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.paths import Home
 from desktop_rag.store.contract.assistant_store import AssistantStore
+from desktop_rag.store.contract.chunks import ChunkStore
 from desktop_rag.store.contract.documents import DocumentStore
 from desktop_rag.store.contract.interaction_store import InteractionStore
 from desktop_rag.store.contract.records import (
@@ -18,38 +22,40 @@ from desktop_rag.store.contract.vectors import ModelStore
 
 
 class Storage(Protocol):
-    """What the stores of an engine stand on: an open file, the connections to a server."""
+    """What the stores of an engine share: an open file, the connections to a server."""
 
     def close(self) -> None:
-        """Finish the writes under way, then close. Idempotent, from any thread."""
+        """Finish pending writes, then close. Idempotent, from any thread."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """The stores of one library. For all their methods the following holds.
+    """The stores of one library. The following holds for all their methods.
 
-    Threads: any thread may call any method at any time; a result is whole and the caller's own.
+    Threads: any thread may call any method at any time; a result is complete and the caller's own.
 
-    Writes: each method that changes something is one transaction, taken in some order one after
-    the other, so that what one looks at no other changes meanwhile. Once it returns, it is on disk
-    and every read that begins then sees it. When it raises, nothing has changed. Killed at any
-    moment, the next opening finds every finished write whole and of others nothing.
+    Writes: each method that changes something is one transaction. Transactions run one after the
+    other, so that nothing changes between what one reads and what it writes. Once a method returns,
+    its change is on disk and every read that begins then sees it. When it raises, nothing has
+    changed. After a crash at any moment, the next opening finds every finished write and no part of
+    an unfinished one.
 
-    Reads: they see finished writes only and wait for none. A method that looks at several things
-    may see a write that was finished in between, and then leaves out what is gone.
+    Reads: they see finished writes only and never wait for one. A method that runs several queries
+    may see a write that finished in between; it then leaves out what is gone.
 
     Values: frozen values of `core` and of the contract, lists and dicts of them. What is stored
-    comes back equal. Texts hold no NUL and no halves of surrogate pairs; all other characters stay
-    as they are, in texts, names and paths alike. Order and equality of texts are those of their
-    code points unless something else is said. Times are seconds since the epoch.
+    comes back equal. Texts contain no NUL and no lone surrogates; all other characters are kept as
+    they are, in texts, names and paths alike. Texts are ordered and compared by code points unless
+    stated otherwise. Times are seconds since the epoch.
 
-    Errors: AppError for the world's fault: the disk is full or damaged, another process holds the
-    library, the server can't be reached, or a method was called after `close`. A refusal that a
-    method speaks of is an AppError too. Anything else is a bug and is raised as it is.
+    Errors: AppError for failures of the environment: the disk is full or damaged, another process
+    holds the library, the server can't be reached, or a method was called after `close`. Refusals
+    that a method documents are AppErrors too. Anything else is a bug and is raised as it is.
     """
 
     documents: DocumentStore
+    chunks: ChunkStore
     sources: SourceStore
     web_pages: WebPageStore
     lexical: LexicalStore
@@ -65,5 +71,28 @@ class Engine:
     storage: Storage
 
     def close(self) -> None:
-        """Close all of it; from then on every method raises AppError."""
+        """Close all stores; from then on every method raises AppError."""
         self.storage.close()
+
+
+class EngineOpener(Protocol):
+    """Opens the library of a home folder with one kind of engine."""
+
+    def open(self, home: Home, memory_mb: int) -> Engine:
+        """Open or create it; `memory_mb` limits the memory of the engine.
+
+        AppError, with the library unchanged, when it is damaged, open in another process, or from
+        a newer version or another program.
+        """
+        ...
+
+    def size_bytes(self, home: Home) -> int:
+        """The disk space of a closed library."""
+        ...
+
+    def set_damaged_aside(self, home: Home, error: AppError) -> Path | None:
+        """Move the library away when `error` says that it is damaged; returns its new path.
+
+        None when the error has another reason. Nobody may have the library open.
+        """
+        ...

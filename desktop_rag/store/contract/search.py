@@ -1,6 +1,6 @@
-"""What finds by words, and what keeps that fast. Protocols and their values; any thread.
+"""The search by words and by file names, and its maintenance. Protocols and values; any thread.
 
-The constants of the ranking are part of the contract: every engine gives the same scores.
+The constants of the ranking are part of the contract: every engine returns the same scores.
 """
 
 from collections.abc import Collection, Sequence
@@ -10,11 +10,10 @@ from typing import Protocol
 from desktop_rag.core.domain import Passage
 from desktop_rag.store.contract.scope import EVERYWHERE, Scope
 
-# Short passages gain little from length normalisation: measured against 1.2 and .75.
+# Short passages gain little from length normalisation; better than 1.2 and .75 when measured.
 K1 = 0.9
 B = 0.4
-# A chunk is read with its neighbours: what they say counts this much of what it says itself,
-# and their length this much.
+# A chunk is read with its neighbours, whose words and lengths count with these weights.
 NEIGHBOUR_SHARE = 0.65
 NEIGHBOUR_LENGTH = 0.2
 
@@ -24,10 +23,10 @@ Words = Sequence[tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """A question's words, the rarest first, with what searches by them need to know.
+    """A question's words, the rarest first, with their statistics.
 
-    Of each word its `idf` and the number of chunks it stands in (`counts`); `mean_length` is the
-    mean number of terms in the chunks of the whole library, 1 without any.
+    `counts` are the numbers of chunks that each word occurs in; `mean_length` is the mean number of
+    terms in the chunks of the whole library, 1 without any.
     """
 
     words: tuple[tuple[str, ...], ...]
@@ -36,11 +35,11 @@ class Weights:
     mean_length: float
 
     def greatest(self, first: int = 0) -> float:
-        """More than the words from `first` on can add to a score."""
+        """An upper bound of what the words from `first` on can add to a score."""
         return sum(self.idf[first:]) * (K1 + 1)
 
     def only(self, words: Words) -> "Weights":
-        """The same of some of the words."""
+        """The weights of some of the words."""
         kept = [n for n, word in enumerate(self.words) if word in words]
         return replace(
             self,
@@ -54,17 +53,17 @@ class LexicalStore(Protocol):
     """Ranks chunks by the words of a question, with BM25 over the whole library.
 
     A word adds idf · tf · (K1 + 1) / (tf + K1 · (1 − B + B · length / mean length)) to the score
-    of a chunk. tf is how often its alternative terms stand there together, a term of several words
-    with the most frequent of them alone; length is the number of the chunk's terms; both stop at
-    65,535. idf is ln(1 + max(½, N − n + ½) / (n + ½)) with N chunks in the library, n of them with
-    the word: the sum over its terms. Scopes narrow what is found, never N, n or the mean length.
-    Terms are compared exactly: making them of text is the business of `core.terms`.
+    of a chunk. tf is the number of occurrences of its alternative terms; a term that belongs to
+    several words counts for the most frequent of them only. length is the number of the chunk's
+    terms; both are capped at 65,535. idf is ln(1 + max(½, N − n + ½) / (n + ½)) with N chunks in
+    the library and n chunks with the word, summed over its terms. Scopes narrow the result, never
+    N, n or the mean length. Terms are compared exactly: `core.terms` makes them from text.
     """
 
     def weigh(self, words: Words) -> Weights:
-        """How rare each different word is. Once a question, for the searches that follow.
+        """The weight of each distinct word. Once per question, for the searches that follow.
 
-        n may count chunks that were deleted until `Upkeep.run` was done.
+        n may count deleted chunks until the next `Upkeep.run`.
         """
         ...
 
@@ -73,32 +72,32 @@ class LexicalStore(Protocol):
     ) -> list[tuple[int, float]]:
         """The `limit` chunks with the highest score: (chunk id, score), best first.
 
-        Exact: no chunk that is left out scores more. Of equal scores the lower id comes first.
-        Chunks without any of the words are never found.
+        Exact: no other chunk scores more. Of equal scores the lower id comes first. Chunks without
+        any of the words are never found.
         """
         ...
 
     def scores(self, words: Words | Weights, chunk_ids: Sequence[int]) -> dict[int, float]:
-        """The scores of given chunks read with their neighbours; those without any are absent.
+        """The scores of given chunks read with their neighbours.
 
-        A neighbour is the chunk before or after in the same document. Its words count
-        NEIGHBOUR_SHARE, its length NEIGHBOUR_LENGTH of what they are: a passage that speaks of
-        "it" is about what the one before names. Unknown chunks are absent.
+        A neighbour is the chunk before or after in the same document. Its words are weighted with
+        NEIGHBOUR_SHARE, its length with NEIGHBOUR_LENGTH: a passage that says "it" is about what
+        the one before names. Chunks without any of the words and unknown chunks are absent.
         """
         ...
 
     def inside(self, chunk_ids: Sequence[int], scope: Scope) -> frozenset[int]:
-        """Those of the chunks that lie in the scope; unknown ones don't."""
+        """Those of the chunks that are in the scope; unknown ones are not."""
         ...
 
     def documents_of(self, chunk_ids: Sequence[int]) -> frozenset[str]:
-        """The ids of the documents that the chunks belong to; unknown chunks have none."""
+        """The ids of the documents that the chunks belong to; unknown chunks are ignored."""
         ...
 
     def newest(self, limit: int, scope: Scope) -> dict[int, float]:
         """The first chunk of each of the `limit` documents in the scope that changed last.
 
-        Chunk id → when the file was changed, in seconds; the newest first, then the lower id.
+        Chunk id → modification time of the file in seconds; the newest first, then the lower id.
         """
         ...
 
@@ -107,24 +106,23 @@ class LexicalStore(Protocol):
         ...
 
     def nearest_term(self, term: str, errors: int) -> str:
-        """The term of the library with the fewest letters wrong, up to `errors`; "" without any.
+        """The term of the library at the smallest edit distance, up to `errors`; "" if none is.
 
-        Its first letter is the same. An error is a letter too many, one missing, one changed, or
-        two neighbours swapped. Of several the one in most chunks, then the first in the order of
-        code points.
+        Its first letter is the same. An edit inserts, removes or replaces a letter, or swaps two
+        adjacent ones. Of several terms the one in most chunks, then the first by code points.
         """
         ...
 
     def passages(self, scores: dict[int, float]) -> list[Passage]:
         """The passages of the scored chunks, best first, then the lower id.
 
-        Chunks deleted meanwhile are absent.
+        Deleted chunks are absent.
         """
         ...
 
 
 class NameStore(Protocol):
-    """Finds documents by what their files are called."""
+    """Finds documents by the names of their files."""
 
     def holding(
         self,
@@ -133,30 +131,30 @@ class NameStore(Protocol):
         pieces: Collection[str],
         scope: Scope,
     ) -> tuple[dict[str, set[str]], int]:
-        """Document id → those of all that its file's name holds; and how many there are in all.
+        """Document id → the parts that its file name contains; and the number of all documents.
 
-        `words` must be whole words or numbers of the name: a run of letters and digits, or what is
-        left of one when it is cut between letters and digits, before a capital after a small letter
-        and before the last of several capitals with a small letter behind. `beginnings` must begin
-        such a word, `pieces` may stand anywhere. Names are compared as filters are, see `Scope`.
-        Only documents with chunks are looked at; the number in all is that of the whole library.
+        `words` must be whole words or numbers of the name: runs of letters and digits, also split
+        between letters and digits, between lower and upper case, and before the last capital of
+        several that a lower-case letter follows. `beginnings` must start such a word, `pieces` may
+        occur anywhere. Names are compared in the same way as filters, see `Scope`. Only documents
+        with chunks count; their number is that of the whole library.
         """
         ...
 
 
 class Upkeep(Protocol):
-    """Work that keeps searches fast and the store small, when nothing else is to be done.
+    """Maintenance that keeps searches fast and the store small, for idle times.
 
-    It changes no result, but that weights no longer count what was deleted.
+    It changes no result, except that weights no longer count deleted chunks.
     """
 
     def is_due(self) -> bool:
-        """Whether enough has changed. Takes milliseconds; an engine without need says False."""
+        """True when enough has changed. Takes milliseconds; False for an engine without need."""
         ...
 
     def run(self) -> None:
-        """Do it now; may take minutes. Reads and writes go on meanwhile and keep their effect.
+        """Run it now; may take minutes. Reads and writes continue and keep their effect.
 
-        One at a time. When it fails or the process ends, nothing has changed.
+        One run at a time. When it fails or the process ends, nothing has changed.
         """
         ...

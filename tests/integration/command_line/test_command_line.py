@@ -13,6 +13,7 @@ from desktop_rag.core.conversation import NEAREST
 from desktop_rag.core.paths import HOME_VARIABLE, Home
 from desktop_rag.core.settings import Settings, save_settings
 from desktop_rag.running_app import AppServer
+from desktop_rag.store.duckdb.duckdb_engine import library_file
 from tests.command_line import run, run_json
 from tests.servers.chat_server import ChatServer
 from tests.servers.model_dialects import Dialect
@@ -168,12 +169,12 @@ def test_doctor_finds_a_damaged_model(home: Home, tmp_path: Path) -> None:
 def test_a_damaged_library_is_moved_aside_by_repair_only(home: Home, folder: Path) -> None:
     run("index", str(folder))
     damaged = b"\x5a" * 50_000
-    home.database.write_bytes(damaged)
+    library_file(home).write_bytes(damaged)
     for verb in (["status"], ["doctor"], ["search", "x"]):
         done = run(*verb)
         assert done.returncode == 1
         assert "damaged" in done.stdout + done.stderr
-        assert home.database.read_bytes() == damaged
+        assert library_file(home).read_bytes() == damaged
     assert "new library" in run("doctor", "--repair").stdout
     [kept] = home.root.glob("library.duckdb.damaged-*")
     assert kept.read_bytes() == damaged

@@ -16,7 +16,7 @@ from desktop_rag.core.domain import Document, DocumentState, SourceState
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import DocumentsChanged, Notice, ProgressChanged, Stage
 from desktop_rag.store.contract.documents import IndexingOutcome
-from desktop_rag.store.opening import duckdb_of
+from desktop_rag.store.duckdb.duckdb_engine import database_of
 from tests.conftest import DEMO
 
 Build = Callable[[], Services]
@@ -317,7 +317,7 @@ def test_vectors_of_old_text_are_dropped(services: Services, folder: Path) -> No
     path.write_text("# Note\n\nThe ferry leaves at dusk.")
     wait()
     assert services.library.wait_until_quiet(20)
-    with duckdb_of(services.engine).read() as con:
+    with database_of(services.engine).read() as con:
         assert con.execute("SELECT count(*) FROM vectors_1").fetchall() == [(1,)]
 
 

@@ -11,7 +11,7 @@ from desktop_rag.core.domain import Collection, DocumentState
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import LibraryEvent, Notice
 from desktop_rag.core.paths import resources_dir
-from desktop_rag.store.opening import duckdb_of
+from desktop_rag.store.duckdb.duckdb_engine import database_of
 from tests.servers.embedding_server import EmbeddingServer
 
 Build = Callable[[], Services]
@@ -73,8 +73,8 @@ def answering(services: Services) -> dict[str, str]:
 
 
 def vectors(services: Services) -> dict[str, set[str]]:
-    """Model → titles of the documents with its vectors."""
-    with duckdb_of(services.engine).read() as con:
+    """Model → titles of the documents whose passages have its vectors."""
+    with database_of(services.engine).read() as con:
         models = con.execute("SELECT model_id, name FROM models").fetchall()
         return {
             name.partition("@")[0]: {

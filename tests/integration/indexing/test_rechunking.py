@@ -12,7 +12,7 @@ from desktop_rag.core.domain import DocumentState
 from desktop_rag.core.parsed import ChunkSettings
 from desktop_rag.core.paths import Home, resources_dir
 from desktop_rag.core.settings import Settings, save_settings
-from desktop_rag.store.opening import duckdb_of
+from desktop_rag.store.duckdb.duckdb_engine import database_of
 
 Build = Callable[[], Services]
 BUNDLED = resources_dir() / "models" / "all-MiniLM-L6-v2"
@@ -94,7 +94,7 @@ def test_documents_with_terms_of_an_older_kind_are_cut_anew_in_their_language(
     first = build_services()
     start(first, folder)
     [before] = first.library.documents()
-    database = duckdb_of(first.engine)
+    database = database_of(first.engine)
     database.write(lambda con: con.execute("UPDATE documents SET chunking = 'older'"))
     first.close()
     again = build_services()
@@ -121,7 +121,7 @@ def test_until_the_vectors_of_another_model_are_there_the_old_ones_answer(
     assert dense(second) == found
     second.close()
     third = build_services()
-    with duckdb_of(third.engine).read() as con:
+    with database_of(third.engine).read() as con:
         assert len(con.execute("SELECT name FROM models").fetchall()) == 1
     assert dense(third) == found
 

@@ -7,7 +7,7 @@ import pytest
 
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.duckdb.database.database import Database
-from desktop_rag.store.opening import duckdb_engine
+from desktop_rag.store.duckdb.duckdb_engine import engine_over
 
 
 @pytest.fixture
@@ -24,4 +24,4 @@ def database(path: Path) -> Iterator[Database]:
 
 @pytest.fixture
 def engine(database: Database) -> Engine:
-    return duckdb_engine(database)
+    return engine_over(database)

@@ -36,8 +36,8 @@ from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.documents.document_store import DocumentStore
 from desktop_rag.store.duckdb.documents.source_store import SourceStore
 from desktop_rag.store.duckdb.documents.web_page_store import WebPageStore
+from desktop_rag.store.duckdb.duckdb_engine import engine_over, library_file
 from desktop_rag.store.duckdb.search.postings_merge import PostingsMerge
-from desktop_rag.store.opening import duckdb_engine
 from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel
 
 MEGABYTE = 1 << 20
@@ -73,7 +73,7 @@ def opened_store(root: Path) -> Iterator[Database]:
     """A real store in a folder of its own."""
     home = Home(root)
     home.create()
-    database = Database(home.database, memory_mb=256, backups=home.backups)
+    database = Database(library_file(home), memory_mb=256, backups=home.backups)
     try:
         yield database
     finally:
@@ -102,7 +102,7 @@ def make_chat(database: Database, keyring: KeyringBackend | None) -> Chat:
         return keyring
 
     fusion = FusionModel.load(resources_dir() / "retrieval" / "fusion.toml")
-    engine, home = duckdb_engine(database), database.path.parent
+    engine, home = engine_over(database), database.path.parent
     names = FilenameMatcher(engine.names)
     retriever = Retriever(engine.lexical, list, ModelGate(), names, fusion)
     return Chat(

@@ -1,4 +1,4 @@
-"""Who reads the library file just now: it can't be closed before they have left. Any thread."""
+"""The open read cursors: the file can only be closed once they are gone. Any thread."""
 
 import logging
 import threading
@@ -11,14 +11,14 @@ from desktop_rag.store.duckdb.database.connections import Connection
 
 log = logging.getLogger(__name__)
 
-# A reader is interrupted in a statement, and again in its next one.
-_AGAIN_S = 0.02
-# One that is held up elsewhere must not hold up the closing.
-_PATIENCE_S = 5.0
+# An interrupt ends one statement only, so it is repeated until the reader is gone.
+_INTERRUPT_INTERVAL_S = 0.02
+# A reader that is blocked elsewhere must not delay closing for longer.
+_TIMEOUT_S = 5.0
 
 
 class ActiveReaders:
-    """The cursors of those who read."""
+    """The cursors of all active readers."""
 
     def __init__(self) -> None:
         self._cursors: set[Connection] = set()
@@ -26,35 +26,35 @@ class ActiveReaders:
         self._changed = threading.Condition()
 
     @contextmanager
-    def reading(self, connection: Connection) -> Generator[Connection]:
-        """A cursor on the connection for one reader, closed when it leaves."""
+    def cursor(self, connection: Connection) -> Generator[Connection]:
+        """A cursor on the connection for one reader, closed at the end of the context."""
         with self._changed:
             if self._is_closed:
-                raise closed()
+                raise closed_error()
             cursor = connection.cursor()
             self._cursors.add(cursor)
         try:
             yield cursor
         finally:
             with self._changed:
-                # A closed one can't be interrupted.
+                # A closed cursor can't be interrupted.
                 self._cursors.discard(cursor)
                 cursor.close()
                 self._changed.notify_all()
 
-    def dismiss(self) -> None:
-        """Let nobody in any more, and return once those who read have been interrupted and left."""
-        ends_at = time.monotonic() + _PATIENCE_S
+    def interrupt_all(self) -> None:
+        """Refuse new readers, interrupt the active ones and wait until they are gone."""
+        ends_at = time.monotonic() + _TIMEOUT_S
         with self._changed:
             self._is_closed = True
             while self._cursors and time.monotonic() < ends_at:
                 for cursor in self._cursors:
                     cursor.interrupt()
-                self._changed.wait(_AGAIN_S)
+                self._changed.wait(_INTERRUPT_INTERVAL_S)
             if self._cursors:
-                log.warning("%d still read the library", len(self._cursors))
+                log.warning("%d readers are still active", len(self._cursors))
 
 
-def closed() -> AppError:
-    """What those are told who come after."""
+def closed_error() -> AppError:
+    """The error of every call after closing."""
     return AppError("The library is closed.", "Start the app again.")

@@ -1,7 +1,7 @@
-"""Gives back the room that a library file takes and no longer needs. Run when the store closes.
+"""Shrinks a library file that is mostly free space. Run when the store closes.
 
-DuckDB uses freed room again, but the file shrinks only at its end. So what there is is copied into
-a new file, which takes the place of the old one at once or not at all.
+DuckDB reuses free blocks, but only cuts off those at the end of the file. So the content is copied
+into a new file, which replaces the old one atomically.
 """
 
 import logging
@@ -14,24 +14,24 @@ from desktop_rag.store.duckdb.database.connections import OPTIONS, Connection
 log = logging.getLogger(__name__)
 
 
-# A file may be so many times as large as what is in it, and this much is never worth the work.
-_MOST = 1.45
-_LEAST_WASTE_BYTES = 16_000_000
+# A file is compacted when it is this many times as large as its content, and wastes this much.
+_MAX_RATIO = 1.45
+_MIN_WASTE_BYTES = 16_000_000
 _SUFFIX = ".compact"
 
 
 def is_wasteful(connection: Connection) -> bool:
-    """Whether much of the open file is free, or held by rows that were deleted."""
+    """True when much of the open file is free or taken by deleted rows."""
     connection.execute("CHECKPOINT")
     [(block_bytes, total, used)] = connection.execute(
         "SELECT block_size, total_blocks, used_blocks FROM pragma_database_size()"
     ).fetchall()
-    needed = used * _living_share(connection)
-    return total > _MOST * needed and (total - needed) * block_bytes > _LEAST_WASTE_BYTES
+    needed = used * _live_share(connection)
+    return total > _MAX_RATIO * needed and (total - needed) * block_bytes > _MIN_WASTE_BYTES
 
 
 def compact(path: Path, memory_mb: int) -> None:
-    """Copy a closed file into one without free room; it stays as it is when that fails."""
+    """Replace a closed file by a copy without free space; it stays as it is when that fails."""
     fresh = path.with_name(path.name + _SUFFIX)
     remove_unfinished(path)
     try:
@@ -45,13 +45,13 @@ def compact(path: Path, memory_mb: int) -> None:
 
 
 def remove_unfinished(path: Path) -> None:
-    """Remove what a copy left that was interrupted. Nobody may be copying."""
+    """Remove the files of an interrupted copy. No copy may be running."""
     for suffix in (_SUFFIX, f"{_SUFFIX}.wal"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
 
 
-def _living_share(connection: Connection) -> float:
-    """The share of rows that were not deleted, of the tables that take most room."""
+def _live_share(connection: Connection) -> float:
+    """The share of rows that are not deleted, in the largest tables."""
     names = connection.execute(
         "SELECT table_name FROM duckdb_tables() WHERE table_name IN ('chunks', 'document_texts')"
         " OR table_name LIKE 'vectors\\_%' ESCAPE '\\'"

@@ -1,10 +1,10 @@
-"""What a connection to DuckDB is opened with. Any thread."""
+"""The type and options of a connection to DuckDB. Any thread."""
 
 import duckdb
 
 Connection = duckdb.DuckDBPyConnection
 
-# Nothing is fetched from anywhere.
+# No extension is downloaded.
 OPTIONS = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",

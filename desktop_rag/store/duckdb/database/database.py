@@ -22,39 +22,39 @@ import numpy as np
 from numpy.typing import NDArray
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.store.duckdb.database.active_readers import ActiveReaders, closed
+from desktop_rag.store.duckdb.database.active_readers import ActiveReaders, closed_error
 from desktop_rag.store.duckdb.database.compaction import compact, is_wasteful, remove_unfinished
 from desktop_rag.store.duckdb.database.connections import OPTIONS, Connection
 from desktop_rag.store.duckdb.database.migrations import LATEST, migrate, version_of
-from desktop_rag.store.duckdb.database.snapshot_cache import Look, Snapshot, SnapshotCache
+from desktop_rag.store.duckdb.database.snapshot_cache import Lookup, Snapshot, SnapshotCache
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 Columns = dict[str, Sequence[Any] | NDArray[Any]]
 
-# A small threshold keeps the write-ahead log short: less to replay after a crash.
 _CORRUPT = re.compile(r"(?i)corrupt|checksum")
+# A small threshold keeps the write-ahead log short: less to replay after a crash.
 _CHECKPOINT_THRESHOLD = "16MB"
-# Rows up to so many go as parameters.
-_FEW = 4
-# Numbers up to so many stand in the statement.
+# At most this many rows are passed as parameters.
+_FEW_ROWS = 4
+# At most this many numbers are written into the statement.
 _FEW_NUMBERS = 32
 
 
 class DamagedStoreError(AppError):
-    """The library file cannot be read: not a lock, not a permission, but its content."""
+    """The content of the library file cannot be read; not a matter of locks or permissions."""
 
-    def __init__(self, path: Path, what: str) -> None:
+    def __init__(self, path: Path, detail: str) -> None:
         super().__init__(
             "The library file is damaged.",
-            f"{path}: {what} Nothing was changed. `desktop-rag doctor --repair` moves it aside and"
-            " begins a new one; then add your folders again. Your own files are not affected.",
+            f"{path}: {detail} Nothing was changed. `desktop-rag doctor --repair` moves it aside"
+            " and starts a new one; then add your folders again. Your own files are not affected.",
         )
 
 
 def set_aside(path: Path) -> Path:
-    """Move a damaged library file and its log out of the way; returns where it is now.
+    """Move a damaged library file and its log out of the way; returns its new path.
 
     Only for a file that nobody has open.
     """
@@ -67,7 +67,7 @@ def set_aside(path: Path) -> Path:
 
 
 class Database:
-    """An open store file. Close it last: whoever still reads then gets an AppError."""
+    """An open library file. Close it last: readers still active then get an AppError."""
 
     def __init__(self, path: Path, *, memory_mb: int, backups: Path) -> None:
         """Open or create the file and bring its schema up to date.
@@ -85,78 +85,79 @@ class Database:
         self._queue: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._is_closed = False
         self._readers = ActiveReaders()
-        self._known = SnapshotCache()
+        self._cache = SnapshotCache()
         self._closing = threading.Lock()
         self._lane = threading.Thread(target=self._run_lane, name="store-lane", daemon=True)
         self._lane.start()
 
     @contextmanager
     def read(self) -> Generator[Connection]:
-        """A cursor of the caller's own, for reading. Not shared between threads."""
-        with mapping_duckdb_errors(), self._readers.reading(self._connection) as cursor:
+        """A cursor of the caller's own, for reading. Not to be shared between threads."""
+        with mapping_duckdb_errors(), self._readers.cursor(self._connection) as cursor:
             yield cursor
 
     @contextmanager
     def snapshot(self) -> Generator[Snapshot]:
-        """The library to which nothing happens, as it is now."""
+        """The library as it is now, unaffected by later changes."""
         with self.read() as con:
-            snapshot = Snapshot(con, self._known)
+            snapshot = Snapshot(con, self._cache)
             try:
                 yield snapshot
             finally:
                 con.rollback()
 
     @contextmanager
-    def beside(self) -> Generator[Connection]:
-        """A cursor that makes tables nobody reads yet, while the lane goes on writing others.
+    def build_cursor(self) -> Generator[Connection]:
+        """A cursor that builds tables nobody reads yet, while the lane goes on writing others.
 
-        For long work only; what it made takes its place in a short `write`.
+        For long work only; a short `write` then puts the new tables in place.
         """
         with self.read() as con:
             yield con
 
-    def known(self, look: Look[T]) -> T:
-        """What `look` finds, looked up anew only when the library has changed since."""
-        found = self._known.found(look, self._known.changes)
-        if found and not self._is_closed:
-            return found.value
+    def cached(self, lookup: Lookup[T]) -> T:
+        """The result of a lookup, read again only after a change of the library."""
+        entry = self._cache.get(lookup, self._cache.changes)
+        if entry and not self._is_closed:
+            return entry.value
         with self.snapshot() as snapshot:
-            return snapshot.known(look)
+            return snapshot.cached(lookup)
 
     def write(self, work: Callable[[Connection], T]) -> T:
         """Change the library: run `work(connection)` on the lane in one transaction.
 
-        Returns once it is on disk. Whatever it raises rolls it back and is raised here.
+        Returns once it is on disk. An exception rolls it back and is raised here.
         """
-        return self._on_lane(work, is_library=True)
+        return self._on_lane(work, invalidates=True)
 
-    def note(self, work: Callable[[Connection], T]) -> T:
-        """As `write`, what is no part of the library: vectors, what was said. Nothing that is
-        `known` may rest on it.
+    def write_uncached(self, work: Callable[[Connection], T]) -> T:
+        """The same as `write`, for tables that no cached lookup reads: vectors, conversations.
+
+        What is cached of the library stays valid.
         """
-        return self._on_lane(work, is_library=False)
+        return self._on_lane(work, invalidates=False)
 
-    def _on_lane(self, work: Callable[[Connection], T], *, is_library: bool) -> T:
+    def _on_lane(self, work: Callable[[Connection], T], *, invalidates: bool) -> T:
         result: Future[T] = Future()
 
         def run() -> None:
             try:
-                result.set_result(self._in_transaction(work, is_library=is_library))
+                result.set_result(self._in_transaction(work, invalidates=invalidates))
             except BaseException as error:
                 result.set_exception(error)
 
         with self._closing:
             if self._is_closed:
-                raise closed()
+                raise closed_error()
             self._queue.put(run)
         with mapping_duckdb_errors():
             return result.result()
 
     def close(self) -> None:
-        """Finish the queued writes, interrupt who still reads, then close the file. Idempotent.
+        """Finish the queued writes, interrupt active readers, then close the file. Idempotent.
 
-        When much of the file is free, it is copied into a smaller one first: a second or so for
-        every 100 MB.
+        When much of the file is free, it is then copied into a smaller one: about a second per
+        100 MB.
         """
         with self._closing:
             if not self._is_closed:
@@ -167,7 +168,7 @@ class Database:
     def _run_lane(self) -> None:
         while (run := self._queue.get()) is not None:
             run()
-        self._readers.dismiss()
+        self._readers.interrupt_all()
         is_wasteful = self._is_wasteful()
         self._connection.close()
         if is_wasteful:
@@ -177,15 +178,15 @@ class Database:
         try:
             return is_wasteful(self._connection)
         except duckdb.Error as error:
-            log.warning("the library file was not looked over: %s", _first_line(error))
+            log.warning("the free space of the library file is not known: %s", _first_line(error))
             return False
 
-    def _in_transaction(self, work: Callable[[Connection], T], *, is_library: bool) -> T:
+    def _in_transaction(self, work: Callable[[Connection], T], *, invalidates: bool) -> T:
         self._connection.begin()
         try:
             result = work(self._connection)
-            # Until here nobody else sees any of it.
-            with self._known.changing() if is_library else nullcontext():
+            # Nobody else sees any of it before the commit.
+            with self._cache.changing() if invalidates else nullcontext():
                 self._connection.commit()
         except BaseException:
             self._rollback()
@@ -200,20 +201,22 @@ class Database:
             log.info("nothing to roll back")
 
 
-def one_of(column: str, values: Sequence[Any]) -> str:
-    """SQL that asks whether a column holds one of the values, which are its parameters.
+def sql_in(column: str, values: Sequence[Any]) -> str:
+    """SQL that is true when a column equals one of the values, which are its parameters.
 
-    Of a few this takes half as long as with a list that is taken apart, of one half of that.
+    For a few values, IN (?, ?) is twice as fast as unnest(); for one, = is twice as fast again.
     """
     if len(values) == 1:
         return f"{column} = ?"
     return f"{column} IN ({', '.join('?' * len(values)) or 'NULL'})"
 
 
-def among(con: Connection, column: str, numbers: Iterable[int], kind: str = "BIGINT") -> str:
-    """SQL that asks whether a column of a type holds one of these numbers. Until the next call.
+def sql_in_numbers(
+    con: Connection, column: str, numbers: Iterable[int], kind: str = "BIGINT"
+) -> str:
+    """SQL that is true when a column of a type equals one of the numbers. Until the next call.
 
-    As rows they are found in half the time of a list, which is taken apart first.
+    A table of numbers is twice as fast as unnest() of a list.
     """
     numbers = list(numbers)
     if not numbers:
@@ -230,28 +233,28 @@ def insert(
     columns: Columns,
     computed: Mapping[str, tuple[str, Callable[[str], str]]] | None = None,
 ) -> None:
-    """Insert rows given as columns (name → sequence of equal length); none is fine.
+    """Insert rows given as columns (name → sequence of equal length), possibly none.
 
-    `computed` are further columns, each with the one it is made of and how, in SQL. Handing DuckDB
-    whole columns is five times faster than `executemany` or list parameters; only of a few rows it
-    is not.
+    `computed` are further columns: the given column each is made of, and a function that turns its
+    name into SQL. Whole columns are five times faster than `executemany` or list parameters, except
+    for a few rows.
     """
     count = len(next(iter(columns.values())))
     if not count:
         return
     given = list(columns)
     made = dict(computed or {})
-    what = f"INSERT INTO {table} ({', '.join([*given, *made])})"
-    if count <= _FEW and all(isinstance(values, list) for values in columns.values()):
+    target = f"INSERT INTO {table} ({', '.join([*given, *made])})"
+    if count <= _FEW_ROWS and all(isinstance(values, list) for values in columns.values()):
         row = f"({', '.join([*'?' * len(given), *(sql('?') for _, sql in made.values())])})"
         values = [*columns.values(), *(columns[name] for name, _ in made.values())]
         parameters = [value for row in zip(*values, strict=True) for value in row]
-        connection.execute(f"{what} VALUES {', '.join([row] * count)}", parameters)
+        connection.execute(f"{target} VALUES {', '.join([row] * count)}", parameters)
         return
-    # Not unregistered: that takes time, and the next insert takes its place.
+    # Not unregistered: that takes time, and the next insert replaces it.
     connection.register("incoming", {n: _as_array(values) for n, values in columns.items()})
     values = [*given, *(sql(name) for name, sql in made.values())]
-    connection.execute(f"{what} SELECT {', '.join(values)} FROM incoming")
+    connection.execute(f"{target} SELECT {', '.join(values)} FROM incoming")
 
 
 def _as_array(values: Sequence[Any] | NDArray[Any]) -> NDArray[Any]:
@@ -259,7 +262,7 @@ def _as_array(values: Sequence[Any] | NDArray[Any]) -> NDArray[Any]:
         return values
     if len(values) and isinstance(values[0], int | float | bool):
         array = np.asarray(values)
-        # Of whole numbers on both sides of 2^63 NumPy would make floats, and lose their last bits.
+        # NumPy turns integers on both sides of 2^63 into floats, which lose the last bits.
         is_rounded = array.dtype.kind == "f" and all(isinstance(v, int) for v in values)
         return np.array(values, np.uint64) if is_rounded else array
     # NumPy would turn texts into a fixed-width array and vectors into a matrix.
@@ -273,7 +276,7 @@ def _as_array(values: Sequence[Any] | NDArray[Any]) -> NDArray[Any]:
 
 
 def _open(path: Path, memory_mb: int, backups: Path) -> Connection:
-    # The log of a crash is replayed at open and obeys the memory limit, so the limit comes after.
+    # Opening replays the log of a crash under the memory limit, so the limit is set afterwards.
     connection = duckdb.connect(
         str(path),
         config={**OPTIONS, "checkpoint_threshold": _CHECKPOINT_THRESHOLD},
@@ -292,7 +295,7 @@ def _open(path: Path, memory_mb: int, backups: Path) -> Connection:
 
 
 def _refuse_foreign_file(path: Path) -> None:
-    """Look at an existing file read-only first, so that one we must refuse stays untouched."""
+    """Open an existing file read-only first, so that one we must refuse stays untouched."""
     if not path.exists():
         return
     connection = duckdb.connect(str(path), read_only=True)
@@ -337,7 +340,7 @@ def _open_error(path: Path, text: str) -> AppError:
 
 @contextmanager
 def mapping_duckdb_errors() -> Generator[None]:
-    """Turn what the disk or a damaged file did into AppError; a wrong query stays our bug."""
+    """Turn failures of the disk or the file into AppError; a wrong query stays our bug."""
     try:
         yield
     except (duckdb.IOException, duckdb.OutOfMemoryException, duckdb.FatalException) as exc:
@@ -348,9 +351,9 @@ def mapping_duckdb_errors() -> Generator[None]:
             f"{_first_line(exc)} Check that the disk has free space.",
         ) from exc
     except (duckdb.ConnectionException, duckdb.InterruptException) as exc:
-        raise closed() from exc
+        raise closed_error() from exc
     except duckdb.Error as exc:
-        # A failed checksum has no class of its own.
+        # DuckDB has no exception class for a failed checksum.
         if not _CORRUPT.search(str(exc)):
             raise
         raise DamagedStoreError(Path("The library"), _first_line(exc)) from exc

@@ -1,4 +1,4 @@
-"""What is so of the library as a whole, remembered until it changes. Any thread."""
+"""Results of queries about the whole library, cached until a commit changes it. Any thread."""
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -7,28 +7,28 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from desktop_rag.store.duckdb.database.connections import Connection
 
 T = TypeVar("T")
-# What looks something up.
-Look = Callable[[Connection], T]
+# A function that reads something on a cursor; the function itself is the key of the cache.
+Lookup = Callable[[Connection], T]
 
 
 class CachedEntry(NamedTuple, Generic[T]):
-    """What was found in the library after so many changes."""
+    """The result of a lookup, and the change number of the library state it was read in."""
 
     changes: int
     value: T
 
 
 class SnapshotCache:
-    """What was looked up since the library last changed."""
+    """Results of lookups, each valid for one state of the library."""
 
     def __init__(self) -> None:
-        # Odd while a change is committed: before, nobody sees it.
+        # Odd while a change is being committed: until then nobody sees it.
         self._changes = 0
-        self._found: dict[Look[Any], CachedEntry[Any]] = {}
+        self._entries: dict[Lookup[Any], CachedEntry[Any]] = {}
 
     @contextmanager
     def changing(self) -> Generator[None]:
-        """While a change of the library is committed. One at a time."""
+        """Surrounds the commit of a change of the library. One at a time."""
         self._changes += 1
         try:
             yield
@@ -37,43 +37,43 @@ class SnapshotCache:
 
     @property
     def changes(self) -> int | None:
-        """A number that no other state of the library has; None while it changes."""
+        """The number of the current library state, unique to it; None during a commit."""
         return None if self._changes % 2 else self._changes
 
-    def found(self, look: Look[T], changes: int | None) -> CachedEntry[T] | None:
-        """What `look` found in that state."""
-        found = self._found.get(look)
-        return found if found and found.changes == changes else None
+    def get(self, lookup: Lookup[T], changes: int | None) -> CachedEntry[T] | None:
+        """The cached result of a lookup in that state, if there is one."""
+        entry = self._entries.get(lookup)
+        return entry if entry and entry.changes == changes else None
 
-    def keep(self, look: Look[T], found: CachedEntry[T]) -> None:
-        """Remember it instead of what it found before."""
-        self._found[look] = found
+    def put(self, lookup: Lookup[T], entry: CachedEntry[T]) -> None:
+        """Cache a result in place of an earlier one."""
+        self._entries[lookup] = entry
 
 
 class Snapshot:
     """The library as it was at one moment, for reads that must fit together. On one thread."""
 
-    def __init__(self, con: Connection, known: SnapshotCache) -> None:
+    def __init__(self, con: Connection, cache: SnapshotCache) -> None:
         """Begin on a cursor that has no transaction."""
         self.con = con
-        self._known = known
-        before = known.changes
+        self._cache = cache
+        before = cache.changes
         con.begin()
-        # It begins with the first look at a table. To let DuckDB begin every transaction at once,
-        # by its immediate_transaction_mode, made a question a seventh slower.
+        # DuckDB takes the snapshot at the first access to a table. Its immediate_transaction_mode,
+        # which takes it at BEGIN, made a question a seventh slower.
         con.execute("FROM posting_runs LIMIT 0").fetchall()
-        self._changes = before if before == known.changes else None
+        self._changes = before if before == cache.changes else None
 
     @property
     def changes(self) -> int | None:
-        """A number that no other state of the library has; None if there is no telling."""
+        """The number of this library state; None when a commit ran while the snapshot was taken."""
         return self._changes
 
-    def known(self, look: Look[T]) -> T:
-        """What `look` finds here, looked up once as long as the library stays as it is."""
-        if found := self._known.found(look, self._changes):
-            return found.value
-        value = look(self.con)
+    def cached(self, lookup: Lookup[T]) -> T:
+        """The result of a lookup in this snapshot, read once per library state."""
+        if entry := self._cache.get(lookup, self._changes):
+            return entry.value
+        value = lookup(self.con)
         if self._changes is not None:
-            self._known.keep(look, CachedEntry(self._changes, value))
+            self._cache.put(lookup, CachedEntry(self._changes, value))
         return value

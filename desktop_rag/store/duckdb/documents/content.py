@@ -13,7 +13,7 @@ import numpy as np
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.parsed import Chunk
 from desktop_rag.store.contract.documents import IndexingOutcome
-from desktop_rag.store.duckdb.database.database import Columns, Connection, insert, one_of
+from desktop_rag.store.duckdb.database.database import Columns, Connection, insert, sql_in
 from desktop_rag.store.duckdb.search.postings import key_of, sort_recent
 
 # What fits into the columns that count terms.
@@ -52,7 +52,7 @@ def delete_content(con: Connection, document_ids: Sequence[str]) -> None:
     """Remove text, chunks and postings of these documents."""
     if not document_ids:
         return
-    which = f"{one_of('key', document_ids)} AND {one_of('document_id', document_ids)}"
+    which = f"{sql_in('key', document_ids)} AND {sql_in('document_id', document_ids)}"
     ids = [*map(key_of, document_ids), *document_ids]
     # Not RETURNING, which would read the texts too.
     spans = con.execute(

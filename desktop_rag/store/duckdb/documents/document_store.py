@@ -12,7 +12,7 @@ from desktop_rag.core.domain import Document, DocumentState, FileStat
 from desktop_rag.core.library_events import DocumentCounts
 from desktop_rag.core.parsed import Chunk
 from desktop_rag.store.contract.documents import IndexingOutcome, KnownRow, ReadRow
-from desktop_rag.store.duckdb.database.database import Columns, Connection, Database, insert, one_of
+from desktop_rag.store.duckdb.database.database import Columns, Connection, Database, insert, sql_in
 from desktop_rag.store.duckdb.documents.content import (
     ChunkNumbers,
     chunks_of,
@@ -273,8 +273,8 @@ def _rows(con: Connection, document_ids: Sequence[str]) -> list[Document]:
 def _taken_rows(con: Connection, document_ids: Sequence[str]) -> list[Document]:
     """Take rows out, to put others in their place: found and deleted in one look."""
     rows = con.execute(
-        f"DELETE FROM documents WHERE {one_of('key', document_ids)}"
-        f" AND {one_of('document_id', document_ids)} RETURNING {_DOCUMENT}",
+        f"DELETE FROM documents WHERE {sql_in('key', document_ids)}"
+        f" AND {sql_in('document_id', document_ids)} RETURNING {_DOCUMENT}",
         [*map(key_of, document_ids), *document_ids],
     ).fetchall()
     return [_document_from(row) for row in rows]
@@ -342,7 +342,7 @@ def _delete_parts(con: Connection, document_ids: Sequence[str]) -> dict[tuple[st
         return {}
     rows = con.execute(
         "SELECT parent_id, part, document_id FROM documents"
-        f" WHERE {one_of('parent_id', document_ids)}",
+        f" WHERE {sql_in('parent_id', document_ids)}",
         list(document_ids),
     ).fetchall()
     if rows:

@@ -27,7 +27,7 @@ class SourceStore:
 
     def collections(self) -> list[Collection]:
         """All collections, the oldest first."""
-        return list(self._database.known(_collections))
+        return list(self._database.cached(_collections))
 
     def add_collection(self, name: str) -> Collection:
         """A new collection; AppError when the name is empty or taken."""

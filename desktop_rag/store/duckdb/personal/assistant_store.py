@@ -30,13 +30,15 @@ class AssistantStore:
                 [assistant.assistant_id, made_of],
             )
 
-        self._database.note(work)
+        self._database.write_uncached(work)
 
     def set_deleted(self, assistant_id: str, is_deleted: bool) -> None:
         """Hide the assistant, or undo that."""
         sql = "UPDATE assistants SET is_deleted = ? WHERE assistant_id = ?"
-        self._database.note(lambda con: con.execute(sql, [is_deleted, assistant_id]))
+        self._database.write_uncached(lambda con: con.execute(sql, [is_deleted, assistant_id]))
 
     def purge_deleted(self) -> None:
         """Remove hidden assistants for good."""
-        self._database.note(lambda con: con.execute("DELETE FROM assistants WHERE is_deleted"))
+        self._database.write_uncached(
+            lambda con: con.execute("DELETE FROM assistants WHERE is_deleted")
+        )

@@ -31,13 +31,13 @@ class AttachmentStore:
         """Have this attached to the conversation, in place of what was."""
         row = [attachments_to_json(attachments), conversation_id]
         sql = "UPDATE conversations SET attachments = ? WHERE conversation_id = ?"
-        self._database.note(lambda con: con.execute(sql, row))
+        self._database.write_uncached(lambda con: con.execute(sql, row))
 
     def put_image(self, attachment_id: str, image: Image) -> None:
         """Keep the image of an attachment."""
         row = [attachment_id, image.mime, image.data, time.time()]
         sql = "INSERT INTO attached_images VALUES (?, ?, ?, ?)"
-        self._database.note(lambda con: con.execute(sql, row))
+        self._database.write_uncached(lambda con: con.execute(sql, row))
 
     def image(self, attachment_id: str) -> Image | None:
         """The image of an attachment; None when it has none."""

@@ -50,7 +50,7 @@ class ConversationStore:
             uuid.uuid4().hex, title, collection_id, now, assistant_id=assistant_id
         )
         row = [conversation.conversation_id, title, collection_id, now, now, False, assistant_id]
-        self._database.note(
+        self._database.write_uncached(
             lambda con: con.execute(
                 "INSERT INTO conversations (conversation_id, title, collection_id, created_at,"
                 " updated_at, is_deleted, assistant_id) VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -127,11 +127,11 @@ class ConversationStore:
                 con.execute(f"DELETE FROM {table} WHERE conversation_id IN {gone}")
             con.execute("DELETE FROM conversations WHERE is_deleted")
 
-        self._database.note(work)
+        self._database.write_uncached(work)
 
     def add_message(self, message: Message) -> None:
         """Append the message with its sources and move the conversation to the top."""
-        self._database.note(lambda con: _insert_message(con, message))
+        self._database.write_uncached(lambda con: _insert_message(con, message))
 
     def replace_message(self, old_message_id: str, message: Message) -> None:
         """Put `message` in the place of an earlier one, as when an answer is given again."""
@@ -143,13 +143,13 @@ class ConversationStore:
             con.execute("DELETE FROM citations WHERE message_id = ?", [old_message_id])
             _insert_message(con, message, *place)
 
-        self._database.note(work)
+        self._database.write_uncached(work)
 
     def set_after(self, message: Message) -> None:
         """Keep the follow-ups and claims of an answer."""
         sql = "UPDATE messages SET follow_ups = ?, claims = ? WHERE message_id = ?"
         row = [*_after(message), message.message_id]
-        self._database.note(lambda con: con.execute(sql, row))
+        self._database.write_uncached(lambda con: con.execute(sql, row))
 
     def messages(self, conversation_id: str) -> list[Message]:
         """The messages in order, with the sources as they were shown."""
@@ -182,7 +182,7 @@ class ConversationStore:
 
     def add_feedback(self, message_id: str, feedback: Feedback) -> None:
         """Note what the person thinks of an answer now; what was noted before stays noted."""
-        self._database.note(
+        self._database.write_uncached(
             lambda con: con.execute(
                 "INSERT INTO feedback SELECT coalesce(max(number), 0) + 1,"
                 f" {_SAID_FIRST_OF}, $value, $at FROM feedback",
@@ -202,7 +202,7 @@ class ConversationStore:
 
     def _set(self, conversation_id: str, column: str, value: str | bool) -> None:
         sql = f"UPDATE conversations SET {column} = ? WHERE conversation_id = ?"
-        self._database.note(lambda con: con.execute(sql, [value, conversation_id]))
+        self._database.write_uncached(lambda con: con.execute(sql, [value, conversation_id]))
 
 
 def _insert_message(con: Connection, message: Message, position: int | None = None) -> None:

@@ -25,7 +25,7 @@ class EvaluationStore:
             *(json.dumps(value, ensure_ascii=False) for value in values),
         ]  # fmt: skip
         places = ", ".join("?" * len(row))
-        self._database.note(
+        self._database.write_uncached(
             lambda con: con.execute(
                 f"INSERT INTO evaluations ({_LISTED}, queries) VALUES ({places})", row
             )

@@ -61,7 +61,7 @@ class InteractionStore:
                 row,
             )
 
-        self._database.note(work)
+        self._database.write_uncached(work)
 
     def set_vector(self, interaction_id: str, embedder: str, vector: NDArray[np.float32]) -> None:
         """Give an interaction the vector of its question; nothing when it is gone."""
@@ -78,7 +78,7 @@ class InteractionStore:
                     [*row, embedder, packed(vector[None])[0]],
                 )
 
-        self._database.note(work)
+        self._database.write_uncached(work)
 
     def similar(
         self,
@@ -165,7 +165,7 @@ class InteractionStore:
 
     def forget(self, interaction_ids: Sequence[str]) -> None:
         """Remove these for good."""
-        self._database.note(
+        self._database.write_uncached(
             lambda con: con.execute(
                 "DELETE FROM interactions WHERE interaction_id IN (SELECT unnest(?::VARCHAR[]))",
                 [list(interaction_ids)],
@@ -174,7 +174,7 @@ class InteractionStore:
 
     def forget_all(self) -> None:
         """Remove every one for good, hidden ones too."""
-        self._database.note(lambda con: con.execute("DELETE FROM interactions"))
+        self._database.write_uncached(lambda con: con.execute("DELETE FROM interactions"))
 
     def _read(self, sql: str, values: list[Any]) -> list[Interaction]:
         with self._database.read() as con:

@@ -1,5 +1,5 @@
-"""What every question asks of hundreds of chunks, in memory: to look them up among a million takes
-DuckDB longer. Any thread.
+"""Every chunk's length, neighbours and content, in memory: DuckDB takes longer to look up hundreds
+of chunks among a million. Any thread.
 """
 
 import threading
@@ -11,23 +11,23 @@ from numpy.typing import NDArray
 
 from desktop_rag.store.duckdb.database.database import Connection
 from desktop_rag.store.duckdb.search.library_statistics import LibraryStatistics
-from desktop_rag.store.duckdb.search.postings import Ids, Standing
+from desktop_rag.store.duckdb.search.postings import Ids, PostingsState
 
-Contents = NDArray[np.uint64]
-# So many chunks are put in order in a few milliseconds.
-_PART = 65_536
+ContentKeys = NDArray[np.uint64]
+# A segment of this size is sorted in a few milliseconds.
+_SEGMENT = 65_536
 
 
 def content_key(content_hash: str) -> str:
-    """SQL for the number that a content goes by in memory.
+    """SQL for the number that stands for a content hash in memory.
 
-    Of a million contents two have the same one with a chance of 1 in 40 million.
+    Two of a million contents share a number with a probability of 1 in 40 million.
     """
     return f"hash({content_hash})"
 
 
-def content_keys(con: Connection, hashes: Sequence[str]) -> Contents:
-    """The numbers of these contents, in their order."""
+def content_keys(con: Connection, hashes: Sequence[str]) -> ContentKeys:
+    """The keys of these content hashes, in their order."""
     sql = f"SELECT list_transform(?::UUID[], lambda content: {content_key('content')})"
     [(keys,)] = con.execute(sql, [list(hashes)]).fetchall()
     return np.array(keys, np.uint64)
@@ -35,120 +35,124 @@ def content_keys(con: Connection, hashes: Sequence[str]) -> Contents:
 
 @dataclass(frozen=True, slots=True)
 class Chunks:
-    """Arrays of one length, by chunk in ascending order: its number of terms, whether it goes on
-    with the document of the chunk before, the key of its content.
+    """Arrays of one length, by ascending chunk id: number of terms, True where the chunk before
+    belongs to the same document, key of the content.
     """
 
     chunk_ids: NDArray[np.uint32]
     terms: NDArray[np.int32]
-    goes_on: NDArray[np.bool_]
-    contents: Contents
+    continues: NDArray[np.bool_]
+    contents: ContentKeys
 
-    def of(self, chunk_ids: Ids) -> "Chunks":
-        """Those of these chunks that are here. Both in ascending order."""
+    def select(self, chunk_ids: Ids) -> "Chunks":
+        """Those of the given chunks that are here. Both in ascending order."""
         rows = np.searchsorted(self.chunk_ids, chunk_ids.astype(np.uint32))
         rows = rows[rows < len(self.chunk_ids)]
         return self.where(rows[self.chunk_ids[rows] == chunk_ids[: len(rows)]])
 
     def where(self, rows: NDArray[np.bool_] | Ids) -> "Chunks":
-        """Some of the rows."""
+        """The selected rows."""
         return Chunks(
-            self.chunk_ids[rows], self.terms[rows], self.goes_on[rows], self.contents[rows]
+            self.chunk_ids[rows], self.terms[rows], self.continues[rows], self.contents[rows]
         )
 
     @classmethod
-    def joined(cls, some: Sequence["Chunks"]) -> "Chunks":
+    def concatenated(cls, parts: Sequence["Chunks"]) -> "Chunks":
         """All of them, in their order."""
         return cls(
-            np.concatenate([each.chunk_ids for each in some]),
-            np.concatenate([each.terms for each in some]),
-            np.concatenate([each.goes_on for each in some]),
-            np.concatenate([each.contents for each in some]),
+            np.concatenate([part.chunk_ids for part in parts]),
+            np.concatenate([part.terms for part in parts]),
+            np.concatenate([part.continues for part in parts]),
+            np.concatenate([part.contents for part in parts]),
         )
 
 
-class Part:
-    """Chunks, found by number and by content."""
+class ChunkSegment:
+    """Chunks indexed by id and by content."""
 
     def __init__(self, chunks: Chunks) -> None:
         self.chunks = chunks
         self._by_content = np.argsort(chunks.contents)
 
-    def having(self, contents: Contents) -> Chunks:
-        """Those with one of these contents, which are in ascending order."""
-        held, order = self.chunks.contents, self._by_content
-        begins = np.searchsorted(held, contents, "left", sorter=order)
-        counts = np.searchsorted(held, contents, "right", sorter=order) - begins
+    def with_contents(self, contents: ContentKeys) -> Chunks:
+        """The chunks with one of these contents, which are in ascending order."""
+        own, order = self.chunks.contents, self._by_content
+        begins = np.searchsorted(own, contents, "left", sorter=order)
+        counts = np.searchsorted(own, contents, "right", sorter=order) - begins
         nth = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
         return self.chunks.where(order[np.repeat(begins, counts) + nth])
 
 
 @dataclass(frozen=True, slots=True)
 class CachedChunks:
-    """All chunks in ascending order, in parts: what is new would else take the time of all."""
+    """All chunks by ascending id, in segments: one array would be copied whole for a new chunk."""
 
-    parts: tuple[Part, ...]
+    segments: tuple[ChunkSegment, ...]
 
     @property
-    def last(self) -> int:
-        """The highest number."""
-        held = self.parts[-1].chunks.chunk_ids
-        return int(held[-1]) if len(held) else 0
+    def last_chunk_id(self) -> int:
+        """The highest chunk id, 0 without chunks."""
+        chunk_ids = self.segments[-1].chunks.chunk_ids
+        return int(chunk_ids[-1]) if len(chunk_ids) else 0
 
-    def of(self, chunk_ids: Ids) -> Chunks:
-        """Those of these chunks that are here. Both in ascending order."""
-        return Chunks.joined([part.chunks.of(chunk_ids) for part in self.parts])
+    def select(self, chunk_ids: Ids) -> Chunks:
+        """Those of the given chunks that are here. Both in ascending order."""
+        return Chunks.concatenated([each.chunks.select(chunk_ids) for each in self.segments])
 
-    def having(self, contents: Contents) -> Chunks:
-        """Those with one of these contents."""
-        # In order, which spares most of the way to the next.
-        asked = np.unique(contents)
-        return Chunks.joined([part.having(asked) for part in self.parts])
+    def with_contents(self, contents: ContentKeys) -> Chunks:
+        """The chunks with one of these contents."""
+        # In ascending order the binary search stays in the processor's cache.
+        ordered = np.unique(contents)
+        return Chunks.concatenated([each.with_contents(ordered) for each in self.segments])
 
-    def followed_by(self, new: Chunks) -> "CachedChunks":
-        """With others, whose numbers are all higher."""
-        *parts, last = self.parts
-        if len(last.chunks.chunk_ids) + len(new.chunk_ids) > _PART:
-            return CachedChunks((*self.parts, Part(new)))
-        return CachedChunks((*parts, Part(Chunks.joined([last.chunks, new]))))
+    def extended(self, new: Chunks) -> "CachedChunks":
+        """With new chunks, whose ids are all higher."""
+        *segments, last = self.segments
+        if len(last.chunks.chunk_ids) + len(new.chunk_ids) > _SEGMENT:
+            return CachedChunks((*self.segments, ChunkSegment(new)))
+        return CachedChunks((*segments, ChunkSegment(Chunks.concatenated([last.chunks, new]))))
 
 
 class ChunkCache:
-    """Reads them all once, and later those that came since: what is so of a chunk stays so, and no
-    number is given to another one. A chunk takes 25 bytes.
+    """Reads all chunks once and later only new ones: a chunk never changes, and its id is never
+    given to another. A chunk takes 25 bytes.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._held: CachedChunks | None = None
-        self._sorted_anew = 0
+        self._cached: CachedChunks | None = None
+        self._merges = 0
 
-    def of(self, con: Connection, facts: LibraryStatistics, standing: Standing) -> CachedChunks:
-        """All chunks of a snapshot that these two were found in.
+    def get(
+        self, con: Connection, statistics: LibraryStatistics, state: PostingsState
+    ) -> CachedChunks:
+        """The chunks of a snapshot with these statistics and postings.
 
-        Others may be among them, see `alive`; those that went meanwhile may be missing.
+        Newer and deleted ones may be among them, see `is_visible`; some that were deleted since may
+        be absent.
         """
         with self._lock:
-            if self._held is None or self._sorted_anew != standing.sorted_anew:
-                # The dead are forgotten when postings are sorted anew.
-                self._held = CachedChunks((Part(_newer(con, 0)),))
-                self._sorted_anew = standing.sorted_anew
-            if self._held.last < facts.last:
-                self._held = self._held.followed_by(_newer(con, self._held.last))
-            return self._held
+            if self._cached is None or self._merges != state.merges:
+                # A merge clears the list of deleted chunks, so none of them may stay here.
+                self._cached = CachedChunks((ChunkSegment(_read_after(con, 0)),))
+                self._merges = state.merges
+            if self._cached.last_chunk_id < statistics.last_chunk_id:
+                new = _read_after(con, self._cached.last_chunk_id)
+                self._cached = self._cached.extended(new)
+            return self._cached
 
 
-def alive(chunk_ids: Ids, facts: LibraryStatistics, standing: Standing) -> NDArray[np.bool_]:
-    """Which of the held chunks are in the snapshot that these two were found in: others are dead by
-    its standing, or came later.
-    """
-    return (chunk_ids <= facts.last) & np.isin(chunk_ids, standing.dead, invert=True)
+def is_visible(
+    chunk_ids: Ids, statistics: LibraryStatistics, state: PostingsState
+) -> NDArray[np.bool_]:
+    """True for cached chunks that the snapshot with these statistics and postings contains."""
+    return (chunk_ids <= statistics.last_chunk_id) & np.isin(chunk_ids, state.deleted, invert=True)
 
 
-def _newer(con: Connection, last: int) -> Chunks:
+def _read_after(con: Connection, last_chunk_id: int) -> Chunks:
     rows = con.execute(
-        "SELECT chunk_id::UINTEGER AS chunk_id, term_count, position > 0 AS goes_on,"
+        "SELECT chunk_id::UINTEGER AS chunk_id, term_count, position > 0 AS continues,"
         f" {content_key('content_hash')} AS content FROM chunks"
-        f" WHERE chunk_id > {last:d} ORDER BY chunk_id"
+        f" WHERE chunk_id > {last_chunk_id:d} ORDER BY chunk_id"
     ).fetchnumpy()
-    return Chunks(rows["chunk_id"], rows["term_count"], rows["goes_on"], rows["content"])
+    return Chunks(rows["chunk_id"], rows["term_count"], rows["continues"], rows["content"])

@@ -1,4 +1,4 @@
-"""In how many chunks each term stands, in memory: that comes before all else. Any thread."""
+"""The document frequency of every term, in memory: a search needs it first. Any thread."""
 
 import threading
 from collections.abc import Sequence
@@ -12,8 +12,8 @@ from desktop_rag.store.duckdb.search.postings import Version
 
 
 @dataclass(frozen=True, slots=True)
-class _Terms:
-    """Arrays of one length, by key: those of the terms, once for each run, and their chunks."""
+class _TermCounts:
+    """Arrays of one length, ordered by key: a term appears once per run of sorted postings."""
 
     version: Version
     keys: NDArray[np.uint64]
@@ -21,32 +21,32 @@ class _Terms:
 
 
 class DocumentFrequencies:
-    """Reads the counts of all terms once until postings are sorted: twelve bytes a term."""
+    """Reads all counts once per version of the sorted postings: twelve bytes a term."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._held: _Terms | None = None
+        self._cached: _TermCounts | None = None
 
     def counts(self, con: Connection, version: Version, keys: Sequence[int]) -> dict[int, int]:
-        """In how many chunks each term stands by the sorted postings, as a snapshot has them.
+        """The number of chunks each term occurs in by the sorted postings of a snapshot.
 
-        Until they are sorted anew, deleted chunks count.
+        Deleted chunks count until the next merge.
         """
         with self._lock:
-            if self._held is None or self._held.version != version:
-                self._held = _read(con, version)
-            held = self._held
+            if self._cached is None or self._cached.version != version:
+                self._cached = _read(con, version)
+            cached = self._cached
         wanted = np.array(keys, np.uint64)
-        begins = np.searchsorted(held.keys, wanted, "left").tolist()
-        ends = np.searchsorted(held.keys, wanted, "right").tolist()
+        begins = np.searchsorted(cached.keys, wanted, "left").tolist()
+        ends = np.searchsorted(cached.keys, wanted, "right").tolist()
         return {
-            key: int(held.chunks[begin:end].sum())
+            key: int(cached.chunks[begin:end].sum())
             for key, begin, end in zip(keys, begins, ends, strict=True)
         }
 
 
-def _read(con: Connection, version: Version) -> _Terms:
+def _read(con: Connection, version: Version) -> _TermCounts:
     rows = con.execute(
         "SELECT key, chunks::UINTEGER AS chunks FROM terms ORDER BY key"
     ).fetchnumpy()
-    return _Terms(version, rows["key"], rows["chunks"])
+    return _TermCounts(version, rows["key"], rows["chunks"])

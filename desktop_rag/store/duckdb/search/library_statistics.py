@@ -1,4 +1,4 @@
-"""What holds of the library as a whole, which every question needs to know. Any thread."""
+"""Library-wide facts that every question needs, cached until a commit changes them. Any thread."""
 
 from dataclasses import dataclass
 
@@ -7,36 +7,38 @@ from desktop_rag.store.duckdb.database.connections import Connection
 
 @dataclass(frozen=True, slots=True)
 class LibraryStatistics:
-    """Of the documents their `languages`, the most frequent first ("" is unknown), how many have
-    chunks (`filled`), whether some are `hidden`, being gone, or `attached` to a chat. Of the chunks
-    their number, the `last` one's number, and the mean number of their terms, 1 without any.
+    """Facts about all documents and chunks.
+
+    `languages` of the documents, the most frequent first ("" is unknown). `indexed_documents` have
+    chunks. `has_gone` and `has_attached` are True when some document is gone or some source is
+    attached to a chat. `mean_length` is the mean number of terms in a chunk, 1 without chunks.
     """
 
     languages: tuple[str, ...]
-    filled: int
-    hidden: bool
-    attached: bool
-    chunks: int
-    last: int
+    indexed_documents: int
+    has_gone: bool
+    has_attached: bool
+    chunk_count: int
+    last_chunk_id: int
     mean_length: float
 
 
-def statistics_of(con: Connection) -> LibraryStatistics:
-    """Look them up: a few milliseconds in a large library. See `Database.known`."""
+def read_statistics(con: Connection) -> LibraryStatistics:
+    """Read them: a few milliseconds in a large library, so go through `Database.cached`."""
     documents = con.execute(
         "SELECT language, count(*) FILTER (chunk_count > 0), count(*) FILTER (state = 'gone')"
         " FROM documents GROUP BY language ORDER BY count(*) DESC, language"
     ).fetchall()
-    [(chunks, last, mean_length)] = con.execute(
+    [(chunk_count, last_chunk_id, mean_length)] = con.execute(
         "SELECT count(*), coalesce(max(chunk_id), 0), avg(term_count) FROM chunks"
     ).fetchall()
     attached = con.execute("SELECT 1 FROM sources WHERE is_attached LIMIT 1").fetchall()
     return LibraryStatistics(
         tuple(language for language, _, _ in documents),
-        sum(filled for _, filled, _ in documents),
+        sum(indexed for _, indexed, _ in documents),
         any(gone for _, _, gone in documents),
         bool(attached),
-        chunks,
-        last,
+        chunk_count,
+        last_chunk_id,
         mean_length or 1.0,
     )

@@ -1,7 +1,7 @@
-"""Which embedding models there are, and whose vectors answer for which collection. Any thread.
+"""The embedding models, and whose vectors answer for which collection. Any thread.
 
-Every model has tables of its own, so vectors of two models never mix. `spec` is where a model is
-found again: a folder, the address of an endpoint, or empty for the bundled one.
+The `spec` of a model says where to find it: a folder, the address of an endpoint, or empty for the
+bundled one.
 """
 
 import threading
@@ -9,22 +9,27 @@ from collections.abc import Collection, Sequence
 
 from desktop_rag.store.contract.vectors import ModelRow
 from desktop_rag.store.duckdb.database.database import Connection, Database
-from desktop_rag.store.duckdb.search.chunk_cache import ChunkCache
+from desktop_rag.store.duckdb.search.index_cache import IndexCache
+from desktop_rag.store.duckdb.search.vector_search import VectorSearch
 from desktop_rag.store.duckdb.search.vector_store import VectorStore
+from desktop_rag.store.duckdb.search.vector_table import VectorTable, find_or_create, table_name
 
 
 class ModelStore:
-    """The models of the vectors, and which of them answer."""
+    """The models that made vectors, and which of them answer."""
 
-    def __init__(self, database: Database, chunks: ChunkCache) -> None:
+    def __init__(self, database: Database, cache: IndexCache) -> None:
         self._database = database
-        self._chunks = chunks
+        self._cache = cache
+        # Dropping a model must not overlap with opening one: ids are used again.
         self._lock = threading.Lock()
-        self._open: dict[tuple[str, int], VectorStore] = {}
+        self._tables: dict[tuple[str, int], VectorTable] = {}
 
     def vectors(self, name: str, dimensions: int, spec: str | None = None) -> VectorStore:
-        """The vectors of a model; `spec`, if given, is where it is found from now on."""
-        vectors = self._vectors(name, dimensions)
+        """The vectors of a model; `spec`, if given, is where to find it from now on."""
+        with self._lock:
+            table = self._table(name, dimensions)
+            vectors = VectorStore(self._database, table, self._cache)
         if spec is not None:
             self._database.write(
                 lambda con: con.execute(
@@ -34,17 +39,21 @@ class ModelStore:
             )
         return vectors
 
-    def _vectors(self, name: str, dimensions: int) -> VectorStore:
-        # One of each, as it knows in memory what was added to its table.
+    def _table(self, name: str, dimensions: int) -> VectorTable:
+        if (name, dimensions) not in self._tables:
+            self._tables[name, dimensions] = self._database.write(
+                lambda con: find_or_create(con, name, dimensions)
+            )
+        return self._tables[name, dimensions]
+
+    def search(self, model_id: int) -> VectorSearch:
+        """The search over the vectors of a model."""
         with self._lock:
-            known = self._open.get((name, dimensions))
-            if known is None:
-                known = VectorStore(self._database, name, dimensions, self._chunks)
-                self._open[name, dimensions] = known
-            return known
+            [table] = [each for each in self._tables.values() if each.model_id == model_id]
+            return VectorSearch(table, self._cache)
 
     def answering(self) -> dict[str, ModelRow]:
-        """Collection id → the model whose vectors answer; without those that have none yet."""
+        """Collection id → the model whose vectors answer; absent for a collection without any."""
         with self._database.read() as con:
             rows = con.execute(
                 "SELECT c.collection_id, m.model_id, m.name, m.dimensions, m.folder"
@@ -53,7 +62,7 @@ class ModelStore:
         return {row[0]: ModelRow(*row[1:]) for row in rows}
 
     def answer(self, model_id: int, collection_ids: Sequence[str]) -> None:
-        """From now on the vectors of this model answer for these collections."""
+        """Let the vectors of this model answer for these collections from now on."""
         self._database.write(
             lambda con: con.execute(
                 "UPDATE collections SET answering = ? WHERE collection_id IN (SELECT unnest(?))",
@@ -62,9 +71,9 @@ class ModelStore:
         )
 
     def drop_unused(self, wanted: Collection[str]) -> None:
-        """Remove vectors that neither answer nor are being made. Nothing may be asking them.
+        """Remove models, with their vectors, that neither answer nor are being filled.
 
-        Of each wanted spec the model that came last is kept.
+        Of each wanted spec the newest model is kept. Nobody may be using the others' vectors.
         """
 
         def work(con: Connection) -> set[int]:
@@ -75,14 +84,13 @@ class ModelStore:
             latest = {spec: model_id for model_id, spec in rows if spec in wanted}
             unused = {model_id for model_id, spec in rows if latest.get(spec) != model_id}
             for model_id in unused:
-                con.execute(f"DROP TABLE IF EXISTS vectors_{model_id}")
+                con.execute(f"DROP TABLE IF EXISTS {table_name(model_id)}")
                 con.execute("DELETE FROM models WHERE model_id = ?", [model_id])
             return unused
 
         with self._lock:
             dropped = self._database.write(work)
-            self._open = {
-                key: vectors
-                for key, vectors in self._open.items()
-                if vectors.model_id not in dropped
+            self._cache.forget_models(dropped)
+            self._tables = {
+                key: table for key, table in self._tables.items() if table.model_id not in dropped
             }

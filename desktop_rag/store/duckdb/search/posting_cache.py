@@ -1,71 +1,75 @@
-"""The postings that questions asked for last, in memory: words come back. Any thread."""
+"""The postings that recent questions read, in memory: words come back. Any thread."""
 
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 
 from desktop_rag.store.duckdb.database.database import Connection
-from desktop_rag.store.duckdb.search.postings import Hits, Version, recent_hits, sorted_hits
+from desktop_rag.store.duckdb.search.postings import (
+    PostingList,
+    Version,
+    read_recent,
+    read_sorted,
+)
 
-# Planning takes as long as reading when there are more in a statement.
-_AT_ONCE = 16
-# What a list takes beside its numbers; those of unknown words have none.
+# With more terms in one statement, planning takes as long as reading.
+_TERMS_PER_STATEMENT = 16
+# The overhead of an entry beside its arrays; the lists of unknown terms are empty.
 ENTRY_BYTES = 1_000
 
 
 class PostingCache:
-    """Reads the sorted postings of a term whole, once until they are sorted anew.
+    """The sorted postings of terms, whole, least recently used first out.
 
-    To look a few chunks up among many postings takes DuckDB longer than to read them all.
+    DuckDB reads all postings of a term faster than it finds a few chunks among them.
     """
 
-    def __init__(self, most_bytes: int) -> None:
-        """Together they take up to `most_bytes`; the longest unused are given up first."""
-        self._most_bytes = most_bytes
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
         self._lock = threading.Lock()
-        self._held: OrderedDict[tuple[Version, int], Hits] = OrderedDict()
+        self._entries: OrderedDict[tuple[Version, int], PostingList] = OrderedDict()
         self._bytes = 0
 
-    def of(self, con: Connection, version: Version, keys: Sequence[int]) -> dict[int, Hits]:
-        """All sorted postings of each term, by chunk, as a snapshot has them."""
-        found: dict[int, Hits] = {}
+    def get(self, con: Connection, version: Version, keys: Sequence[int]) -> dict[int, PostingList]:
+        """All sorted postings of each term in a snapshot, ordered by chunk."""
+        found: dict[int, PostingList] = {}
         with self._lock:
             for key in keys:
-                if hits := self._held.get((version, key)):
-                    self._held.move_to_end((version, key))
-                    found[key] = hits
-        lacking = [key for key in dict.fromkeys(keys) if key not in found]
-        for first in range(0, len(lacking), _AT_ONCE):
-            read = sorted_hits(con, lacking[first : first + _AT_ONCE])
-            self._keep(version, read)
+                if postings := self._entries.get((version, key)):
+                    self._entries.move_to_end((version, key))
+                    found[key] = postings
+        missing = [key for key in dict.fromkeys(keys) if key not in found]
+        for first in range(0, len(missing), _TERMS_PER_STATEMENT):
+            read = read_sorted(con, missing[first : first + _TERMS_PER_STATEMENT])
+            self._put(version, read)
             found |= read
         return found
 
-    def _keep(self, version: Version, read: Mapping[int, Hits]) -> None:
+    def _put(self, version: Version, read: Mapping[int, PostingList]) -> None:
         with self._lock:
-            for key, hits in read.items():
-                if (version, key) not in self._held:
-                    self._held[version, key] = hits
-                    self._bytes += hits.nbytes + ENTRY_BYTES
-            while self._bytes > self._most_bytes:
-                _, dropped = self._held.popitem(last=False)
+            for key, postings in read.items():
+                if (version, key) not in self._entries:
+                    self._entries[version, key] = postings
+                    self._bytes += postings.nbytes + ENTRY_BYTES
+            while self._bytes > self._max_bytes:
+                _, dropped = self._entries.popitem(last=False)
                 self._bytes -= dropped.nbytes + ENTRY_BYTES
 
 
 class RecentPostings:
-    """The postings that came since the others were sorted, of the terms asked for last: a question
-    asks for them three times.
-    """
+    """The unsorted postings of the last set of terms: one question reads them three times."""
 
     def __init__(self) -> None:
-        self._held: tuple[int, frozenset[int], dict[int, Hits]] | None = None
+        self._cached: tuple[int, frozenset[int], dict[int, PostingList]] | None = None
 
-    def of(self, con: Connection, changes: int | None, keys: Sequence[int]) -> dict[int, Hits]:
-        """Those of each term, as a snapshot after so many changes has them."""
-        asked, held = frozenset(keys), self._held
-        if held is not None and held[:2] == (changes, asked):
-            return held[2]
-        found = recent_hits(con, sorted(asked))
+    def get(
+        self, con: Connection, changes: int | None, keys: Sequence[int]
+    ) -> dict[int, PostingList]:
+        """Those of each term in a snapshot with this change number."""
+        asked, cached = frozenset(keys), self._cached
+        if cached is not None and cached[:2] == (changes, asked):
+            return cached[2]
+        found = read_recent(con, sorted(asked))
         if changes is not None:
-            self._held = (changes, asked, found)
+            self._cached = (changes, asked, found)
         return found

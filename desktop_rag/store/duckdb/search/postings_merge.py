@@ -1,52 +1,54 @@
-"""Sorts all postings by term together, so that searching stays fast as they grow. Any thread.
+"""Merges all postings into one sorted run, so that searches stay fast. Any thread.
 
-New postings are appended as they come, and sorted in runs (see postings.py). Once those are a fair
-share of all, everything is sorted into a new table beside the old one, which goes on answering;
-only the exchange takes the lane.
+New postings are appended, and sorted in runs (see postings.py). Once these are a fair share of all,
+everything is sorted into a new table while the old one keeps answering; only the exchange takes the
+write lane.
 """
 
 from dataclasses import dataclass
 
 from desktop_rag.store.duckdb.database.database import Connection, Database
-from desktop_rag.store.duckdb.search.postings import SORTED_ANEW
+from desktop_rag.store.duckdb.search.postings import MERGED
 
-# Below so many rows a search reads them all in no time.
-_LEAST_ROWS = 200_000
-_APART_SHARE = 0.15
-_DEAD_SHARE = 0.15
+# Below this size a search scans all rows quickly.
+_MIN_ROWS = 200_000
+_UNMERGED_SHARE = 0.15
+_DELETED_SHARE = 0.15
 _COLUMNS = "SELECT key, chunk_id, tf, term_count"
 _RUNS = "SELECT coalesce(sum(size), 0)::BIGINT FROM posting_runs"
 
 
 @dataclass(frozen=True, slots=True)
 class _Built:
-    """What the new tables hold: chunks up to a number but the dead; the runs there were."""
+    """The content of the new tables: chunks up to `last_chunk_id` that were not `deleted`, and
+    the number of postings that were `in_runs`.
+    """
 
-    upto: int
-    dead: list[int]
+    last_chunk_id: int
+    deleted: list[int]
     in_runs: int
 
 
 class PostingsMerge:
-    """Sorts the postings anew when that is due."""
+    """Merges the postings when that is due."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def is_due(self) -> bool:
-        """Whether a fair share of the postings stands apart, or of the chunks is gone."""
+        """True when a fair share of the postings is unmerged, or of the chunks deleted."""
         with self._database.read() as con:
-            [(rows, recent, in_runs, chunks, dead)] = con.execute(
+            [(rows, recent, in_runs, chunks, deleted)] = con.execute(
                 "SELECT (SELECT count(*) FROM postings), (SELECT count(*) FROM recent_postings),"
                 f" ({_RUNS}), (SELECT count(*) FROM chunks), (SELECT count(*) FROM dead_chunks)"
             ).fetchall()
-        return recent + in_runs > max(_LEAST_ROWS, _APART_SHARE * (rows - in_runs)) or (
-            rows > _LEAST_ROWS and dead > _DEAD_SHARE * chunks
+        return recent + in_runs > max(_MIN_ROWS, _UNMERGED_SHARE * (rows - in_runs)) or (
+            rows > _MIN_ROWS and deleted > _DELETED_SHARE * chunks
         )
 
     def run(self) -> None:
-        """Sort all postings; what is written or deleted meanwhile keeps its effect."""
-        with self._database.beside() as con:
+        """Merge all postings; what is written or deleted meanwhile keeps its effect."""
+        with self._database.build_cursor() as con:
             built = _build(con)
         self._database.write(lambda lane: _exchange(lane, built))
 
@@ -55,10 +57,10 @@ def _build(con: Connection) -> _Built:
     """Make the new tables."""
     con.begin()
     try:
-        [(upto, in_runs)] = con.execute(
+        [(last_chunk_id, in_runs)] = con.execute(
             f"SELECT (SELECT coalesce(max(chunk_id), 0) FROM chunks), ({_RUNS})"
         ).fetchall()
-        dead = [row[0] for row in con.execute("SELECT chunk_id FROM dead_chunks").fetchall()]
+        deleted = [row[0] for row in con.execute("SELECT chunk_id FROM dead_chunks").fetchall()]
         con.execute(
             f"CREATE OR REPLACE TABLE next_postings AS FROM ({_COLUMNS} FROM postings"
             f" UNION ALL {_COLUMNS} FROM recent_postings)"
@@ -74,31 +76,31 @@ def _build(con: Connection) -> _Built:
     except BaseException:
         con.rollback()
         raise
-    return _Built(upto, dead, in_runs)
+    return _Built(last_chunk_id, deleted, in_runs)
 
 
 def _exchange(con: Connection, built: _Built) -> None:
     [(in_runs,)] = con.execute(_RUNS).fetchall()
     if in_runs != built.in_runs:
-        # A run was made meanwhile that the new tables lack: so much is being written that they
-        # would not last. The next time will do.
+        # A run that the new tables lack was made meanwhile. While so much is written they would
+        # not stay merged for long: leave it to the next time.
         for table in ("postings", "terms"):
             con.execute(f"DROP TABLE next_{table}")
         return
     for table in ("postings", "terms"):
         con.execute(f"DROP TABLE {table}")
         con.execute(f"ALTER TABLE next_{table} RENAME TO {table}")
-    con.execute("DELETE FROM posting_runs WHERE size <> ?", [SORTED_ANEW])
-    con.execute("INSERT INTO posting_runs VALUES (?)", [SORTED_ANEW])
-    # Deleted rows would be read over by every search until the next checkpoint.
+    con.execute("DELETE FROM posting_runs WHERE size <> ?", [MERGED])
+    con.execute("INSERT INTO posting_runs VALUES (?)", [MERGED])
+    # Every search would scan deleted rows until the next checkpoint.
     con.execute(
         "CREATE OR REPLACE TABLE recent_postings AS"
-        f" SELECT * FROM recent_postings WHERE chunk_id > {built.upto:d}"
+        f" SELECT * FROM recent_postings WHERE chunk_id > {built.last_chunk_id:d}"
     )
-    # But for the last number of all: it would be given to another chunk.
+    # The highest id of all stays on the list, or it would be given to another chunk.
     con.execute(
         "DELETE FROM dead_chunks WHERE chunk_id IN (SELECT unnest(?)) AND chunk_id <"
         " (SELECT max(last) FROM (SELECT max(chunk_id) AS last FROM chunks"
         " UNION ALL SELECT max(chunk_id) FROM dead_chunks))",
-        [built.dead],
+        [built.deleted],
     )

@@ -1,4 +1,4 @@
-"""A scope as a condition of DuckDB's SQL, made on an open cursor. Any thread."""
+"""Translates a scope into a condition of DuckDB's SQL. Any thread, on an open cursor."""
 
 import re
 from datetime import UTC, date, datetime
@@ -21,7 +21,7 @@ _HOLDING = (
     " WHERE key IN (SELECT unnest(${name}::UBIGINT[]))"
 )
 _NANOSECONDS = 1_000_000_000
-# Files attached to chats are few: where nothing else is asked, they are taken out of all.
+# Files attached to chats are few: without other conditions, they are excluded from everything.
 _ATTACHED = "(SELECT document_id FROM documents JOIN sources USING (source_id) WHERE is_attached)"
 _ATTACHED_CHUNKS = (
     "(SELECT unnest(range(first_chunk, last_chunk + 1)) FROM document_texts"
@@ -35,25 +35,25 @@ _NOT_ATTACHED = {
 
 
 def folded(text: str) -> str:
-    """SQL for a text in small letters and one Unicode form; macOS gives names in another one."""
+    """SQL for a text in lower case and NFC; macOS returns names in another Unicode form."""
     return f"replace(replace(nfc_normalize(lower({text})), 'ß', 'ss'), '\u03c2', '\u03c3')"
 
 
 def plain_name(path: str) -> str:
-    """SQL for what `documents.plain_name` holds: names are looked through at every question."""
+    """SQL for the value of `documents.plain_name`, stored because every question scans it."""
     return folded(f"parse_filename({path})")
 
 
 def condition_of(
-    scope: Scope, con: Connection, facts: LibraryStatistics, column: str
+    scope: Scope, con: Connection, statistics: LibraryStatistics, column: str
 ) -> tuple[str, dict[str, Any]]:
     """SQL that begins with AND, and its parameters; empty when everything may be found.
 
-    `column` is of the table chunks: chunk_id, content_hash or document_id.
+    `column` belongs to the table chunks: chunk_id, content_hash or document_id.
     """
     conditions, parameters = _of_documents(scope)
-    # Files that vanished in great numbers are kept for a while, and found by no one.
-    if facts.hidden:
+    # Files that vanished in great numbers are kept for a while, out of reach of searches.
+    if statistics.has_gone:
         conditions.append("d.state <> 'gone'")
     for n, word in enumerate((*scope.required, *scope.excluded)):
         negation = "" if n < len(scope.required) else "NOT "
@@ -65,7 +65,7 @@ def condition_of(
     if scope.attached:
         conditions.append("d.source_id IN (SELECT unnest($attached))")
         parameters["attached"] = list(scope.attached)
-    elif facts.attached:
+    elif statistics.has_attached:
         if not conditions:
             only = _attached_only(con) if column == "content_hash" else None
             return _NOT_ATTACHED[column], {} if only is None else {"attached_only": only}
@@ -76,18 +76,18 @@ def condition_of(
 
 
 def _attached_only(con: Connection) -> list[str]:
-    """What attached files hold and the library doesn't: the same text may stand in both.
+    """The contents of attached files that the library lacks: the same text may occur in both.
 
-    Asked apart: as a part of the search it would take a multiple of it.
+    A query of its own: as a part of the search it would take several times as long.
     """
-    held = con.execute(
+    attached = con.execute(
         f"SELECT chunk_id, content_hash::VARCHAR FROM chunks WHERE chunk_id IN {_ATTACHED_CHUNKS}"
     ).fetchall()
-    hashes = {content_hash for _, content_hash in held}
+    hashes = {content_hash for _, content_hash in attached}
     elsewhere = con.execute(
         "SELECT DISTINCT content_hash::VARCHAR FROM chunks WHERE content_hash IN"
         " (SELECT unnest($hashes::UUID[])) AND chunk_id NOT IN (SELECT unnest($chunks::BIGINT[]))",
-        {"hashes": list(hashes), "chunks": [chunk_id for chunk_id, _ in held]},
+        {"hashes": list(hashes), "chunks": [chunk_id for chunk_id, _ in attached]},
     ).fetchall()
     return sorted(hashes - {row[0] for row in elsewhere})
 
@@ -109,7 +109,7 @@ def _of_documents(scope: Scope) -> tuple[list[str], dict[str, Any]]:
 
 
 def _passing(filters: Filters, prefix: str) -> tuple[list[str], dict[str, Any]]:
-    """What holds of documents that pass; the names of its parameters begin with the prefix."""
+    """Conditions for documents that pass the filters; parameter names begin with the prefix."""
     conditions: list[str] = []
     parameters: dict[str, Any] = {}
     for name, column, values in (
@@ -153,16 +153,16 @@ def _tagged(key: str) -> str:
 
 
 def _anywhere(part: str) -> str:
-    """The LIKE pattern of texts with this part, in which a star stands for anything."""
+    """The LIKE pattern of texts that contain this part; a star in it matches anything."""
     return f"%{_pattern(part)}%"
 
 
 def _pattern(whole: str) -> str:
-    """The LIKE pattern of a text in which a star stands for anything."""
+    """The LIKE pattern of a text; a star in it matches anything."""
     return re.sub(r"[!%_]", r"!\g<0>", whole).replace("*", "%")
 
 
 def _nanoseconds(day: date) -> int:
-    """The first moment of a day where the person is."""
+    """The start of a day in the local time zone."""
     begins = datetime(day.year, day.month, day.day).astimezone()
     return int(begins.astimezone(UTC).timestamp()) * _NANOSECONDS

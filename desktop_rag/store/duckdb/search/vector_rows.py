@@ -1,6 +1,5 @@
-"""Reads single vectors of a large table, knowing in memory in which row each of them stands: to
-look for a hundred contents among a million takes DuckDB longer than to read their vectors. Any
-thread.
+"""Reads single vectors of a large table by row number, kept in memory: DuckDB takes longer to find
+a hundred contents among a million than to read their vectors. Any thread.
 """
 
 import threading
@@ -9,25 +8,25 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from desktop_rag.store.duckdb.database.database import Connection, among
-from desktop_rag.store.duckdb.search.chunk_cache import Chunks, Contents, content_key
+from desktop_rag.store.duckdb.database.database import Connection, sql_in_numbers
+from desktop_rag.store.duckdb.search.chunk_cache import Chunks, ContentKeys, content_key
 from desktop_rag.store.duckdb.search.postings import Ids
 
-# When more of all than this share were found elsewhere, it is looked where they are now.
+# Once this share of all rows has moved, and more than a few, all row numbers are read again.
 _MOVED_SHARE = 1 / 8
 _FEW = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class PackedRows:
-    """Of some contents, each once, their keys, packed vectors and packed windows."""
+    """The keys of some contents, each once, with their packed vectors and packed windows."""
 
-    contents: Contents
+    contents: ContentKeys
     vectors: list[bytearray]
     windows: list[bytearray]
 
-    def places_of(self, contents: Contents) -> NDArray[np.intp]:
-        """Where each of the contents is, -1 for those that are not here."""
+    def places_of(self, contents: ContentKeys) -> NDArray[np.intp]:
+        """The index of each of the contents, -1 for those that are not here."""
         if not len(self.contents):
             return np.full(len(contents), -1, np.intp)
         order = np.argsort(self.contents)
@@ -35,8 +34,8 @@ class PackedRows:
         places = order[np.minimum(found, len(order) - 1)]
         return np.where(self.contents[places] == contents, places, -1)
 
-    def joined(self, others: "PackedRows") -> "PackedRows":
-        """With those of others."""
+    def concatenated(self, others: "PackedRows") -> "PackedRows":
+        """With further rows."""
         return PackedRows(
             np.concatenate([self.contents, others.contents]),
             self.vectors + others.vectors,
@@ -45,42 +44,42 @@ class PackedRows:
 
 
 class VectorRows:
-    """The rows of one table of vectors."""
+    """The rows of one table of vectors. Row numbers are hints: each row read is checked."""
 
     def __init__(self, table: str) -> None:
         self._table = table
         self._lock = threading.Lock()
-        self._places: _Places | None = None
+        self._numbers: _RowNumbers | None = None
 
-    def of(self, con: Connection, chunks: Chunks) -> PackedRows:
-        """Those of the chunks' contents; others may be among them."""
+    def read(self, con: Connection, chunks: Chunks) -> PackedRows:
+        """The rows of the chunks' contents; others may be among them."""
         contents, first = np.unique(chunks.contents, return_index=True)
-        places = self._held(con)
-        con.register("wanted_rows", {"place": places.of(contents)})
+        numbers = self._row_numbers(con)
+        con.register("wanted_rows", {"place": numbers.of(contents)})
         rows, _ = self._read(con, "SELECT place FROM wanted_rows")
-        lacking = rows.places_of(contents) < 0
-        if not lacking.any():
+        missing = rows.places_of(contents) < 0
+        if not missing.any():
             return rows
-        # They have no vector yet, or it came meanwhile or has moved.
-        whose = among(con, "chunk_id", chunks.chunk_ids[first[lacking]].tolist())
-        found, stand = self._read(
+        # They have no vector yet, or got one meanwhile, or their row has moved.
+        owners = sql_in_numbers(con, "chunk_id", chunks.chunk_ids[first[missing]].tolist())
+        found, places = self._read(
             con,
             f"SELECT rowid FROM {self._table} WHERE content_hash IN"
-            f" (SELECT content_hash FROM chunks WHERE {whose})",
+            f" (SELECT content_hash FROM chunks WHERE {owners})",
         )
-        places.moved(found.contents, stand, len(contents))
-        return rows.joined(found)
+        numbers.record_moved(found.contents, places, len(contents))
+        return rows.concatenated(found)
 
-    def _held(self, con: Connection) -> "_Places":
+    def _row_numbers(self, con: Connection) -> "_RowNumbers":
         with self._lock:
-            if self._places is None or self._places.is_outdated:
-                self._places = _Places.read(con, self._table)
-            return self._places
+            if self._numbers is None or self._numbers.is_outdated:
+                self._numbers = _RowNumbers.read(con, self._table)
+            return self._numbers
 
     def _read(self, con: Connection, places: str) -> tuple[PackedRows, Ids]:
-        """The rows with the numbers that SQL gives, and these numbers.
+        """The rows whose numbers the SQL selects, and these numbers.
 
-        By row number, or the vectors of all the rows around would be read too. In one statement: a
+        By row number, or DuckDB would read the vectors of all rows around. In one statement, as a
         checkpoint moves rows under a snapshot.
         """
         rows = con.execute(
@@ -92,14 +91,12 @@ class VectorRows:
         return packed, rows["place"]
 
 
-class _Places:
-    """Where each content stood when that was looked up (twelve bytes a vector), and where some were
-    found later.
-
-    Rows move, so that what stands there now must be looked at.
+class _RowNumbers:
+    """The row number of each content when all were read (twelve bytes a vector), and those of rows
+    that were found elsewhere since.
     """
 
-    def __init__(self, contents: Contents, rows: NDArray[np.uint32]) -> None:
+    def __init__(self, contents: ContentKeys, rows: NDArray[np.uint32]) -> None:
         """Arrays of one length, in ascending order of the contents."""
         self._contents = contents
         self._rows = rows
@@ -107,8 +104,8 @@ class _Places:
         self._most_moved = False
 
     @classmethod
-    def read(cls, con: Connection, table: str) -> "_Places":
-        """As they are now."""
+    def read(cls, con: Connection, table: str) -> "_RowNumbers":
+        """Read those of the whole table."""
         found = con.execute(
             f"SELECT {content_key('content_hash')} AS content, rowid::UINTEGER AS place"
             f" FROM {table} ORDER BY 1"
@@ -117,20 +114,20 @@ class _Places:
 
     @property
     def is_outdated(self) -> bool:
-        """Whether many were found elsewhere, or most of those asked for at once."""
+        """True when many rows have moved, or most of those that one question read."""
         many = max(_FEW, _MOVED_SHARE * len(self._contents))
         return self._most_moved or len(self._moved) > many
 
-    def of(self, contents: Contents) -> Ids:
-        """The rows of those of the contents that had a vector."""
+    def of(self, contents: ContentKeys) -> Ids:
+        """The row numbers of those of the contents that had a vector."""
         places = np.searchsorted(self._contents, contents)
         is_inside = places < len(self._contents)
         places, asked = places[is_inside], contents[is_inside]
-        stood = self._rows[places[self._contents[places] == asked]]
-        stand = [self._moved[content] for content in contents.tolist() if content in self._moved]
-        return np.concatenate([stood.astype(np.int64), np.array(stand, np.int64)])
+        original = self._rows[places[self._contents[places] == asked]]
+        moved = [self._moved[content] for content in contents.tolist() if content in self._moved]
+        return np.concatenate([original.astype(np.int64), np.array(moved, np.int64)])
 
-    def moved(self, contents: Contents, rows: Ids, asked: int) -> None:
-        """Of so many asked for these were found elsewhere, in these rows."""
+    def record_moved(self, contents: ContentKeys, rows: Ids, asked: int) -> None:
+        """Remember contents found in other rows, out of so many that were read at once."""
         self._moved |= zip(contents.tolist(), rows.tolist(), strict=True)
         self._most_moved |= len(contents) > asked / 2

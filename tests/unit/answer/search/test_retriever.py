@@ -50,9 +50,9 @@ def retriever_of(engine: Engine, *answering: AnsweringIndex) -> Retriever:
 def with_vectors(engine: Engine) -> Retriever:
     """The same over words and the vectors of all that is in the index."""
     vectors = engine.models.vectors(Letters.name, Letters.dimensions)
-    rows = vectors.missing(10**6)
+    rows = engine.chunks.without_vectors(vectors.model_id, 10**6)
     vectors.add([row[0] for row in rows], Letters().embed_passages([row[2] for row in rows]))
-    return retriever_of(engine, AnsweringIndex(Letters(), vectors))
+    return retriever_of(engine, AnsweringIndex(Letters(), engine.models.search(vectors.model_id)))
 
 
 @pytest.fixture

@@ -54,13 +54,13 @@ def test_by_meaning_the_same_text_is_found_where_the_library_has_it(engine: Engi
     put(engine, "a.txt", BOTH)
     row = attach(engine, "sold.txt", BOTH, ATTACHED)
     vectors = engine.models.vectors("model", 2)
-    missing = vectors.missing(10)
+    missing = engine.chunks.without_vectors(vectors.model_id, 10)
     assert sorted(text for _, _, text in missing) == [BOTH, ATTACHED]
     vectors.add([key for key, _, _ in missing], np.array([[0.6, 0.8]] * 2, np.float32))
     query = np.array([0.6, 0.8], np.float32)
 
     def near(scope: Scope) -> Sequence[str]:
-        scores = dict(vectors.nearest(query, 10, scope).ranking())
+        scores = dict(engine.models.search(vectors.model_id).nearest(query, 10, scope).ranking())
         return sorted(p.text for p in engine.lexical.passages(scores))
 
     assert near(EVERYWHERE) == [BOTH]

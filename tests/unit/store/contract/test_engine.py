@@ -41,7 +41,9 @@ def test_what_was_written_is_there_after_opening_again(open_engine: Open, tmp_pa
     first = open_engine(tmp_path)
     row = put(first, "a.txt", "lighthouse keeper", "its lamp")
     vectors = first.models.vectors("model", 4, "spec")
-    vectors.add([vectors.missing(1)[0][0]], np.full((1, 4), 0.5, np.float32))
+    vectors.add(
+        [first.chunks.without_vectors(vectors.model_id, 1)[0][0]], np.full((1, 4), 0.5, np.float32)
+    )
     first.upkeep.run()
     conversation = first.conversations.add("Lamps", "")
     scores = first.lexical.best([("lamp",)], 10)
@@ -50,7 +52,10 @@ def test_what_was_written_is_there_after_opening_again(open_engine: Open, tmp_pa
     assert second.documents.documents() == [row]
     assert second.lexical.best([("lamp",)], 10) == scores
     again = second.models.vectors("model", 4)
-    assert (again.model_id, again.counts()) == (vectors.model_id, (2, 1))
+    assert (again.model_id, second.chunks.vector_counts(again.model_id)) == (
+        vectors.model_id,
+        (2, 1),
+    )
     assert second.conversations.all() == [conversation]
     put(second, "b.txt", "lighthouse again")
     assert found(second, "lighthous") == ["lighthouse keeper", "lighthouse again"]
@@ -195,7 +200,7 @@ def test_after_closing_everything_is_refused(engine: Engine) -> None:
         engine.documents.documents,
         engine.documents.requeue_failed,
         lambda: engine.lexical.best([("lamp",)], 1),
-        lambda: vectors.nearest(np.ones(4, np.float32), 1),
+        lambda: engine.models.search(vectors.model_id).nearest(np.ones(4, np.float32), 1),
         lambda: engine.models.vectors("model", 4, "spec"),
         lambda: engine.web_pages.put("a", WebPage()),
         lambda: engine.conversations.add("Lamps", ""),

@@ -42,8 +42,8 @@ def test_vectors_of_one_name_and_two_lengths_are_kept_apart(engine: Engine) -> N
     short, long = (engine.models.vectors("m@host", n, "x#m") for n in (4, 8))
     assert short.model_id != long.model_id
     fill(short, 4)
-    assert long.lacking([HASH]) == {HASH}
-    assert engine.models.vectors("m@host", 4).lacking([HASH]) == set()
+    assert long.missing([HASH]) == {HASH}
+    assert engine.models.vectors("m@host", 4).missing([HASH]) == set()
 
 
 def test_what_neither_answers_nor_is_being_made_is_dropped(engine: Engine) -> None:
@@ -58,6 +58,6 @@ def test_what_neither_answers_nor_is_being_made_is_dropped(engine: Engine) -> No
     made = {name: fill(models.vectors(name, 4, spec), 4) for name, spec in specs.items()}
     models.answer(made["old@1"].model_id, [work])
     models.drop_unused({"models/e5"})
-    kept = {name for name in specs if not models.vectors(name, 4).lacking([HASH])}
+    kept = {name for name in specs if not models.vectors(name, 4).missing([HASH])}
     assert kept == {"old@1", "wanted@3"}
     assert models.answering()[work].name == "old@1"

@@ -192,27 +192,27 @@ def add_document(con: Connection) -> None:
 
 
 def test_what_is_known_is_looked_up_anew_when_the_library_has_changed(database: Database) -> None:
-    assert database.known(languages) == []
-    assert database.known(languages) is database.known(languages)
+    assert database.cached(languages) == []
+    assert database.cached(languages) is database.cached(languages)
     database.write(add_document)
-    assert database.known(languages) == [("en",)]
+    assert database.cached(languages) == [("en",)]
 
 
 def test_what_was_said_leaves_the_library_as_it_is_known(database: Database) -> None:
-    known = database.known(languages)
-    database.note(lambda con: con.execute("INSERT INTO evaluations (kind) VALUES ('a')"))
-    assert database.known(languages) is known
+    known = database.cached(languages)
+    database.write_uncached(lambda con: con.execute("INSERT INTO evaluations (kind) VALUES ('a')"))
+    assert database.cached(languages) is known
 
 
 def test_while_a_change_is_made_the_library_is_known_as_it_was(database: Database) -> None:
-    before = database.known(languages)
+    before = database.cached(languages)
 
     def work(con: Connection) -> None:
         add_document(con)
-        assert database.known(languages) is before
+        assert database.cached(languages) is before
 
     database.write(work)
-    assert database.known(languages) == [("en",)]
+    assert database.cached(languages) == [("en",)]
 
 
 def test_a_change_that_failed_leaves_what_is_known_right(database: Database) -> None:
@@ -220,22 +220,22 @@ def test_a_change_that_failed_leaves_what_is_known_right(database: Database) -> 
         add_document(con)
         raise KeyError("bug")
 
-    before = database.known(languages)
+    before = database.cached(languages)
     with pytest.raises(KeyError):
         database.write(work)
-    assert database.known(languages) is before
+    assert database.cached(languages) is before
 
 
 def test_a_snapshot_begins_at_once(database: Database) -> None:
     with database.snapshot() as snapshot:
         database.write(add_document)
         assert languages(snapshot.con) == []
-        assert database.known(languages) == [("en",)]
+        assert database.cached(languages) == [("en",)]
 
 
 def test_nothing_is_known_of_a_closed_library(path: Path) -> None:
     database = open_again(path)
-    database.known(languages)
+    database.cached(languages)
     database.close()
     with pytest.raises(AppError):
-        database.known(languages)
+        database.cached(languages)

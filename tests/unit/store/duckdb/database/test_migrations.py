@@ -14,7 +14,7 @@ from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.database.migrations import LATEST, MIGRATIONS
 from desktop_rag.store.duckdb.documents.document_store import DocumentStore
 from desktop_rag.store.duckdb.documents.source_store import SourceStore
-from desktop_rag.store.opening import duckdb_engine
+from desktop_rag.store.duckdb.duckdb_engine import engine_over
 
 
 def file_of_version(path: Path, version: int) -> None:
@@ -69,7 +69,7 @@ def test_a_library_with_postings_by_term_is_taken_over(path: Path) -> None:
     connection.execute("INSERT INTO recent_postings VALUES ('keeper', 1, 1, 2)")
     connection.close()
     database = Database(path, memory_mb=256, backups=path.parent)
-    engine = duckdb_engine(database)
+    engine = engine_over(database)
     for term in ("lighthous", "keeper"):
         assert [i for i, _ in engine.lexical.best([(term,)], 10)] == [1]
         assert engine.lexical.nearest_term(f"{term}x", 1) == term
@@ -94,10 +94,12 @@ def test_a_library_with_vectors_of_floats_is_taken_over(path: Path) -> None:
     connection.execute(f"INSERT INTO windows_1 VALUES ({content}, ?)", [windows])
     connection.close()
     database = Database(path, memory_mb=256, backups=path.parent)
-    engine = duckdb_engine(database)
-    vectors, query = engine.models.vectors("small", 3), np.array([0.6, -0.8, 0.0], np.float32)
-    assert vectors.nearest(query, 5).ranking() == [(1, pytest.approx(1.0, abs=ROUNDING))]
-    [window] = vectors.compared(query, [1]).windows.tolist()
+    engine = engine_over(database)
+    search = engine.models.search(engine.models.vectors("small", 3).model_id)
+    query = np.array([0.6, -0.8, 0.0], np.float32)
+    assert search.nearest(query, 5).ranking() == [(1, pytest.approx(1.0, abs=ROUNDING))]
+    [window] = search.compare(query, [1]).window_similarities.tolist()
     assert window == pytest.approx(1.4 / 2**0.5, abs=2 * ROUNDING)
-    assert engine.models.vectors("unused", 2).counts() == (1, 1)
+    unused = engine.models.vectors("unused", 2)
+    assert engine.chunks.vector_counts(unused.model_id) == (1, 1)
     database.close()

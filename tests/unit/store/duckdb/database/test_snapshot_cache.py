@@ -15,8 +15,8 @@ from desktop_rag.core.parsed import ChunkSettings
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.duckdb.database.database import Connection, Database
 from desktop_rag.store.duckdb.database.snapshot_cache import Snapshot, SnapshotCache
-from desktop_rag.store.duckdb.search.library_statistics import statistics_of
-from desktop_rag.store.duckdb.search.postings import sort_recent, standing_of
+from desktop_rag.store.duckdb.search.library_statistics import read_statistics
+from desktop_rag.store.duckdb.search.postings import read_postings_state, sort_recent
 from tests.stored_rows import (
     add,
     add_source,
@@ -67,7 +67,7 @@ def collections(con: Connection) -> list[tuple[Any, ...]]:
     return con.execute("FROM collections ORDER BY ALL").fetchall()
 
 
-LOOKS = (statistics_of, standing_of, collections)
+LOOKS = (read_statistics, read_postings_state, collections)
 CHANGES: dict[str, Callable[[Engine], object]] = {
     "a file is found": lambda engine: add(engine, document("new.txt")),
     "a file is read": lambda engine: put(engine, "new.txt", "a lamp", "and another"),
@@ -99,7 +99,7 @@ CHANGES: dict[str, Callable[[Engine], object]] = {
 def filled(engine: Engine, database: Database) -> Engine:
     put(engine, "a.txt", "the lamp is lit", "the gate is shut")
     put(engine, "b.txt", "the wall", collection="Others")
-    database.write(lambda con: sort_recent(con, least=0))
+    database.write(lambda con: sort_recent(con, minimum=0))
     put(engine, "c.txt", "another lamp")
     remove(engine, "c.txt")
     return engine
@@ -118,7 +118,7 @@ def test_each_change_of_the_library_is_known(
 
 
 def all_known(snapshot: Snapshot) -> list[str]:
-    return [repr(snapshot.known(look)) for look in LOOKS]
+    return [repr(snapshot.cached(look)) for look in LOOKS]
 
 
 def looked_up(con: Connection) -> list[str]:
@@ -127,17 +127,17 @@ def looked_up(con: Connection) -> list[str]:
 
 def test_vectors_change_nothing_that_is_known(filled: Engine, database: Database) -> None:
     vectors = filled.models.vectors("some-model", 3)
-    known = database.known(statistics_of)
-    contents = [content for content, _, _ in vectors.missing(10)]
+    known = database.cached(read_statistics)
+    contents = [content for content, _, _ in filled.chunks.without_vectors(vectors.model_id, 10)]
     vectors.add(contents, np.eye(3, dtype=np.float32)[: len(contents)])
     vectors.add_windows(contents, [np.eye(3, dtype=np.float32)] * len(contents))
-    vectors.prune()
-    assert database.known(statistics_of) is known
+    filled.chunks.prune_vectors(vectors.model_id)
+    assert database.cached(read_statistics) is known
 
 
 def test_after_a_change_things_are_known_again(filled: Engine, database: Database) -> None:
     remove(filled, "a.txt")
-    assert database.known(statistics_of) is database.known(statistics_of)
+    assert database.cached(read_statistics) is database.cached(read_statistics)
 
 
 def test_a_commit_that_failed_has_ended() -> None:
@@ -158,7 +158,7 @@ def test_what_is_known_fits_each_snapshot_while_the_library_changes(database: Da
     def look() -> None:
         while not is_done.is_set():
             with database.snapshot() as snapshot:
-                known, found = snapshot.known(documents), documents(snapshot.con)
+                known, found = snapshot.cached(documents), documents(snapshot.con)
             if known != found:
                 wrong.append((known, found))
 
@@ -175,4 +175,4 @@ def test_what_is_known_fits_each_snapshot_while_the_library_changes(database: Da
         for reader in readers:
             reader.join()
     assert not wrong
-    assert database.known(documents) == 200
+    assert database.cached(documents) == 200

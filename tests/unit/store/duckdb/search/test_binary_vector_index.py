@@ -26,7 +26,7 @@ def filled(bits: Bits, step: int) -> BinaryVectorIndex:
     for first in range(0, len(bits), step):
         some = bits[first : first + step]
         contents = np.arange(first, first + len(some), dtype=np.uint64)
-        index = index.followed_by(contents, some.T)
+        index = index.extended(contents, some.T)
     return index
 
 
@@ -44,7 +44,7 @@ def test_the_first_are_those_whose_signs_differ_least(
     index = filled(bits, step)
     assert len(index) == 5_000
     for query in bits[:3]:
-        contents, found = index.first(query, 200)
+        contents, found = index.nearest(query, 200)
         assert contents.tolist() == nearest(bits, query, 200)
         assert np.array_equal(found, bits[contents.astype(int)])
 
@@ -56,12 +56,12 @@ def test_where_a_sample_misleads_all_are_looked_at(random: np.random.Generator) 
     vectors[::64] += 3 * towards
     bits = sign_bits(vectors)
     [query] = sign_bits(towards[np.newaxis])
-    contents, _ = filled(bits, 6_400).first(query, 300)
+    contents, _ = filled(bits, 6_400).nearest(query, 300)
     assert contents.tolist() == nearest(bits, query, 300)
 
 
 def test_there_may_be_fewer_than_wanted(random: np.random.Generator) -> None:
     bits = sign_bits(random.standard_normal((5, DIMENSIONS)).astype(np.float32))
-    assert filled(bits, 2).first(bits[3], 10)[0].tolist() == nearest(bits, bits[3], 10)
-    contents, found = BinaryVectorIndex().first(bits[0], 10)
+    assert filled(bits, 2).nearest(bits[3], 10)[0].tolist() == nearest(bits, bits[3], 10)
+    contents, found = BinaryVectorIndex().nearest(bits[0], 10)
     assert (len(contents), found.shape) == (0, (0, 3))

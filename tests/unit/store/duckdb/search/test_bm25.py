@@ -1,33 +1,19 @@
 """The ways to the best chunks differ in cost, never in what they find."""
 
 import random
-from collections.abc import Generator
-from contextlib import contextmanager
 
 import pytest
 
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.scope import EVERYWHERE, Scope
 from desktop_rag.store.duckdb.database.database import Database
-from desktop_rag.store.duckdb.search.bm25 import View, best, scores_of, weights_of
-from desktop_rag.store.duckdb.search.chunk_cache import ChunkCache
-from desktop_rag.store.duckdb.search.document_frequencies import DocumentFrequencies
-from desktop_rag.store.duckdb.search.library_statistics import statistics_of
-from desktop_rag.store.duckdb.search.posting_cache import PostingCache, RecentPostings
-from desktop_rag.store.duckdb.search.postings import key_of, sql_key, standing_of
+from desktop_rag.store.duckdb.search.bm25 import best, scores_of, weights_of
+from desktop_rag.store.duckdb.search.index_cache import IndexCache
+from desktop_rag.store.duckdb.search.postings import key_of
 from tests.stored_rows import put, remove
 
 ALL = 10_000
 RARE, COMMON = ("rare",), ("common",)
-
-
-@contextmanager
-def view_of(database: Database) -> Generator[View]:
-    with database.snapshot() as snapshot:
-        facts, standing = snapshot.known(statistics_of), snapshot.known(standing_of)
-        lists = PostingCache(1_000_000)
-        held = (DocumentFrequencies(), lists, RecentPostings(), ChunkCache())
-        yield View(snapshot.con, facts, standing, *held, snapshot.changes)
 
 
 @pytest.fixture
@@ -50,10 +36,10 @@ def test_frequent_words_are_left_out_or_not_with_the_same_result(
     filled: Engine, database: Database, limit: int, scope: Scope
 ) -> None:
     words = [("usual",), COMMON, RARE, ("odd", "known")]
-    with view_of(database) as view:
-        weights = weights_of(view, words)
-        step_by_step = best(view, weights, limit, scope, cheap=0)
-        at_once = best(view, weights, ALL, scope)[:limit]
+    with IndexCache(database).snapshot() as snapshot:
+        weights = weights_of(snapshot, words)
+        step_by_step = best(snapshot, weights, limit, scope, cheap=0)
+        at_once = best(snapshot, weights, ALL, scope)[:limit]
     assert [i for i, _ in step_by_step] == [i for i, _ in at_once]
     assert [s for _, s in step_by_step] == pytest.approx([s for _, s in at_once])
 
@@ -64,16 +50,16 @@ def test_a_term_of_two_words_counts_for_the_more_frequent_one(
     put(engine, "a.txt", "rare common")
     put(engine, "b.txt", "common")
     both = ("rare", "common")
-    with view_of(database) as view:
-        weights = weights_of(view, [both, COMMON])
-        found = dict(best(view, weights, ALL, EVERYWHERE))
-        assert found == dict(best(view, weights.only([both]), ALL, EVERYWHERE))
-        assert found == pytest.approx(scores_of(view, weights, list(found)))
+    with IndexCache(database).snapshot() as snapshot:
+        weights = weights_of(snapshot, [both, COMMON])
+        found = dict(best(snapshot, weights, ALL, EVERYWHERE))
+        assert found == dict(best(snapshot, weights.only([both]), ALL, EVERYWHERE))
+        assert found == pytest.approx(scores_of(snapshot, weights, list(found)))
     assert len(found) == 2
 
 
 @pytest.mark.parametrize("term", ["lamp", "größe", "東京", ""])
 def test_a_term_has_the_same_number_in_sql(database: Database, term: str) -> None:
     with database.read() as con:
-        [(key,)] = con.execute(f"SELECT {sql_key('?')}", [term]).fetchall()
+        [(key,)] = con.execute("SELECT md5_number_lower(?)", [term]).fetchall()
     assert key == key_of(term)

@@ -2,20 +2,20 @@ from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.database.snapshot_cache import Snapshot
 from desktop_rag.store.duckdb.search.document_frequencies import DocumentFrequencies
-from desktop_rag.store.duckdb.search.postings import key_of, sort_recent, standing_of
+from desktop_rag.store.duckdb.search.postings import key_of, read_postings_state, sort_recent
 from tests.stored_rows import put
 
 LAMP, GATE, NOBODYS = (key_of(word) for word in ("lamp", "gate", "nobody"))
 
 
 def counts(vocabulary: DocumentFrequencies, snapshot: Snapshot) -> tuple[int, ...]:
-    version = snapshot.known(standing_of).version
+    version = snapshot.cached(read_postings_state).version
     found = vocabulary.counts(snapshot.con, version, [LAMP, NOBODYS, GATE])
     return tuple(found[key] for key in (LAMP, GATE, NOBODYS))
 
 
 def sort(database: Database) -> None:
-    database.write(lambda con: sort_recent(con, least=0))
+    database.write(lambda con: sort_recent(con, minimum=0))
 
 
 def test_a_term_is_counted_in_all_runs_of_its_snapshot(engine: Engine, database: Database) -> None:
@@ -43,7 +43,7 @@ def test_what_is_held_is_not_read_again(engine: Engine, database: Database) -> N
     put(engine, "a.txt", "the lamp")
     engine.upkeep.run()
     with database.snapshot() as snapshot:
-        version = snapshot.known(standing_of).version
+        version = snapshot.cached(read_postings_state).version
         assert vocabulary.counts(snapshot.con, version, [LAMP]) == {LAMP: 1}
     # Its cursor is closed now.
     assert vocabulary.counts(snapshot.con, version, [LAMP]) == {LAMP: 1}

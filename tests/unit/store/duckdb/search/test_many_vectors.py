@@ -7,11 +7,13 @@ import pytest
 from numpy.typing import NDArray
 
 from desktop_rag.store.duckdb.database.database import Columns, Connection, Database, insert
-from desktop_rag.store.duckdb.search import vector_rows
-from desktop_rag.store.duckdb.search import vector_store as vectors_module
+from desktop_rag.store.duckdb.documents.chunk_store import ChunkStore
+from desktop_rag.store.duckdb.search import index_cache, vector_rows
 from desktop_rag.store.duckdb.search.binary_vector_index import BinaryVectorIndex
-from desktop_rag.store.duckdb.search.chunk_cache import ChunkCache
+from desktop_rag.store.duckdb.search.index_cache import IndexCache
+from desktop_rag.store.duckdb.search.vector_search import VectorSearch
 from desktop_rag.store.duckdb.search.vector_store import VectorStore
+from desktop_rag.store.duckdb.search.vector_table import find_or_create
 
 DIMENSIONS = 64
 LARGE = 50_000
@@ -20,17 +22,28 @@ SEVERAL_PIECES = 400_000
 MANY = 1_000
 
 
-def fill(database: Database, vectors: NDArray[np.float32]) -> VectorStore:
+class Vectors:
+    """The vectors of one model: stored, searched and pruned over one cache."""
+
+    def __init__(self, database: Database) -> None:
+        table = database.write(lambda con: find_or_create(con, "model", DIMENSIONS))
+        cache = IndexCache(database)
+        self.store = VectorStore(database, table, cache)
+        self.search = VectorSearch(table, cache)
+        self.chunks = ChunkStore(database, cache)
+
+
+def fill(database: Database, vectors: NDArray[np.float32]) -> Vectors:
     """Chunks 1, 2, 3 … with these vectors."""
-    store = VectorStore(database, "model", DIMENSIONS, ChunkCache())
+    made = Vectors(database)
     hashes = [f"{n + 1:032x}" for n in range(len(vectors))]
-    store.add(hashes, vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
+    made.store.add(hashes, vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
     ids = np.arange(1, len(vectors) + 1)
     ones = np.ones_like(ids)
     columns: Columns = {"chunk_id": ids, "position": ones, "term_count": ones}
     columns["content_hash"] = hashes
     database.write(lambda con: insert(con, "chunks", columns))
-    return store
+    return made
 
 
 def exact(vectors: NDArray[np.float32], query: NDArray[np.float32], limit: int) -> set[int]:
@@ -48,11 +61,11 @@ def test_the_nearest_of_many_are_found(database: Database, random: np.random.Gen
     subjects = random.standard_normal((500, DIMENSIONS))
     noise = 0.5 * random.standard_normal((LARGE, DIMENSIONS))
     vectors = (subjects[random.integers(0, 500, LARGE)] + noise).astype(np.float32)
-    store = fill(database, vectors)
+    model = fill(database, vectors)
     found = 0
     for subject in subjects[:20].astype(np.float32):
         query = subject / np.linalg.norm(subject)
-        found += len(set(store.nearest(query, 10).chunk_ids) & exact(vectors, query, 10))
+        found += len(set(model.search.nearest(query, 10).chunk_ids) & exact(vectors, query, 10))
     assert found >= 0.99 * 200
 
 
@@ -61,9 +74,9 @@ def test_a_question_has_the_same_nearest_each_time(
 ) -> None:
     # Several threads read so many, and many differ in as many signs as the last that is compared.
     vectors = random.standard_normal((SEVERAL_PIECES, DIMENSIONS)).astype(np.float32)
-    store = fill(database, vectors)
+    model = fill(database, vectors)
     query = vectors[7] / np.linalg.norm(vectors[7])
-    found = [store.nearest(query, MANY).chunk_ids for _ in range(10)]
+    found = [model.search.nearest(query, MANY).chunk_ids for _ in range(10)]
     assert all(ids == found[0] for ids in found)
 
 
@@ -79,74 +92,76 @@ def test_as_many_as_fit_are_scanned_in_memory_and_more_by_the_database(
     database: Database, random: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     vectors = random.standard_normal((LARGE, DIMENSIONS)).astype(np.float32)
-    held = fill(database, vectors)
+    memory = fill(database, vectors)
     query = unit(vectors[3])
     with monkeypatch.context() as patch:
-        patch.setattr(VectorStore, "_first_by_signs", never)
-        nearest = held.nearest(query, 5).chunk_ids
-    monkeypatch.setattr(vectors_module, "_SIGNS_SHARE", 1e-6)
-    monkeypatch.setattr(BinaryVectorIndex, "first", never)
-    other = VectorStore(database, "model", DIMENSIONS, ChunkCache())
+        patch.setattr(VectorSearch, "_nearest_by_signs", never)
+        nearest = memory.search.nearest(query, 5).chunk_ids
+    monkeypatch.setattr(index_cache, "_SIGNS_SHARE", 1e-6)
+    monkeypatch.setattr(BinaryVectorIndex, "nearest", never)
+    other = Vectors(database)
     # Of equally far ones at the end of the candidates either takes its own.
-    assert other.nearest(query, 5).chunk_ids == nearest
+    assert other.search.nearest(query, 5).chunk_ids == nearest
 
 
-def test_pruned_vectors_take_no_places(database: Database, random: np.random.Generator) -> None:
+def test_pruned_modeltake_no_places(database: Database, random: np.random.Generator) -> None:
     vectors = random.standard_normal((3 * MANY, DIMENSIONS)).astype(np.float32)
     query = unit(vectors[0])
     vectors[: 2 * MANY] = query + 0.1 * vectors[: 2 * MANY]
-    store = fill(database, vectors)
-    assert max(store.nearest(query, 10).chunk_ids) <= 2 * MANY
+    model = fill(database, vectors)
+    assert max(model.search.nearest(query, 10).chunk_ids) <= 2 * MANY
 
     def delete(con: Connection) -> None:
         con.execute("DELETE FROM chunks WHERE chunk_id <= ?", [2 * MANY])
         con.execute("INSERT INTO dead_chunks SELECT range FROM range(1, ?)", [2 * MANY + 1])
 
     database.write(delete)
-    store.prune()
+    model.chunks.prune_vectors(model.store.model_id)
     rest = vectors[2 * MANY :]
-    assert set(store.nearest(query, 10).chunk_ids) == {2 * MANY + i for i in exact(rest, query, 10)}
+    assert set(model.search.nearest(query, 10).chunk_ids) == {
+        2 * MANY + i for i in exact(rest, query, 10)
+    }
 
 
 def test_what_is_added_while_all_are_read_is_found(
     database: Database, random: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     *vectors, late = unit(random.standard_normal((101, DIMENSIONS)).astype(np.float32))
-    store = fill(database, np.array(vectors))
+    model = fill(database, np.array(vectors))
     hashes = ["f" * 32]
     columns: Columns = {"chunk_id": [101], "position": [0], "term_count": [1]}
     database.write(lambda con: insert(con, "chunks", columns | {"content_hash": hashes}))
-    followed_by = BinaryVectorIndex.followed_by
+    extended = BinaryVectorIndex.extended
 
-    def followed_late(index: BinaryVectorIndex, *more: NDArray[Any]) -> BinaryVectorIndex:
-        monkeypatch.setattr(BinaryVectorIndex, "followed_by", followed_by)
-        store.add(hashes, late[np.newaxis])
-        return index.followed_by(*more)
+    def extended_late(index: BinaryVectorIndex, *more: NDArray[Any]) -> BinaryVectorIndex:
+        monkeypatch.setattr(BinaryVectorIndex, "extended", extended)
+        model.store.add(hashes, late[np.newaxis])
+        return index.extended(*more)
 
-    monkeypatch.setattr(BinaryVectorIndex, "followed_by", followed_late)
-    store.nearest(late, 1)
-    assert store.nearest(late, 1).chunk_ids == [101]
+    monkeypatch.setattr(BinaryVectorIndex, "extended", extended_late)
+    model.search.nearest(late, 1)
+    assert model.search.nearest(late, 1).chunk_ids == [101]
 
 
-def test_vectors_that_moved_are_still_compared(
+def test_modelthat_moved_are_still_compared(
     database: Database, random: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     vectors = unit(random.standard_normal((LARGE, DIMENSIONS)).astype(np.float32))
-    store = fill(database, vectors)
+    model = fill(database, vectors)
     query = vectors[-1]
     chosen = list(range(1, LARGE, 5))
-    before = store.compared(query, [*chosen, *chosen[:3]])
+    before = model.search.compare(query, [*chosen, *chosen[:3]])
     assert sorted(before.chunk_ids) == chosen
-    nearest = store.nearest(query, 20)
+    nearest = model.search.nearest(query, 20)
     # Rows with windows take the place of those without, at the end; what is free there is used.
     some = range(1, 30_001)
-    store.add_windows([f"{n:032x}" for n in some], [vectors[n - 1 : n] for n in some])
+    model.store.add_windows([f"{n:032x}" for n in some], [vectors[n - 1 : n] for n in some])
     for turn in range(3):
         if turn == 2:
             # It is known by now where they are.
-            monkeypatch.setattr(vector_rows, "among", never)
-        after = store.compared(query, chosen)
+            monkeypatch.setattr(vector_rows, "sql_in_numbers", never)
+        after = model.search.compare(query, chosen)
         assert after.chunk_ids == before.chunk_ids
         assert np.array_equal(after.vectors, before.vectors)
-        assert np.isfinite(after.windows).sum() == 6_000
-        assert store.nearest(query, 20).chunk_ids == nearest.chunk_ids
+        assert np.isfinite(after.window_similarities).sum() == 6_000
+        assert model.search.nearest(query, 20).chunk_ids == nearest.chunk_ids

@@ -5,7 +5,7 @@ import duckdb
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.database.migrations import MIGRATIONS
-from desktop_rag.store.duckdb.search.chunk_cache import ChunkCache
+from desktop_rag.store.duckdb.search.index_cache import IndexCache
 from desktop_rag.store.duckdb.search.model_store import ModelStore
 
 
@@ -34,7 +34,7 @@ def test_the_model_of_an_older_library_goes_on_answering(path: Path) -> None:
     )
     connection.close()
     database = Database(path, memory_mb=256, backups=path.parent)
-    rows = ModelStore(database, ChunkCache()).answering()
+    rows = ModelStore(database, IndexCache(database)).answering()
     assert {i: (row.model_id, row.name, row.spec) for i, row in rows.items()} == {
         "c": (2, "b@2", "f")
     }

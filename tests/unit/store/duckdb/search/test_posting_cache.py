@@ -1,7 +1,7 @@
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.search.posting_cache import ENTRY_BYTES, PostingCache, RecentPostings
-from desktop_rag.store.duckdb.search.postings import key_of, sorted_hits, standing_of
+from desktop_rag.store.duckdb.search.postings import key_of, read_postings_state, read_sorted
 from tests.stored_rows import put
 
 WORDS = ("lamp", "gate", "wall")
@@ -15,12 +15,12 @@ def test_a_list_is_read_once_and_given_up_when_there_is_no_room(
     engine.upkeep.run()
     keys = [key_of(word) for word in WORDS]
     with database.snapshot() as snapshot:
-        con, version = snapshot.con, snapshot.known(standing_of).version
-        size = sorted_hits(con, keys)[keys[0]].nbytes
+        con, version = snapshot.con, snapshot.cached(read_postings_state).version
+        size = read_sorted(con, keys)[keys[0]].nbytes
         lists = PostingCache(2 * (size + ENTRY_BYTES))
-        first = lists.of(con, version, keys)
+        first = lists.get(con, version, keys)
         # The first one had to make room for the last, which is still there.
-        again = lists.of(con, version, keys[::-1])
+        again = lists.get(con, version, keys[::-1])
         assert [again[key] is first[key] for key in keys] == [False, True, True]
         assert all(hits.chunk_ids.tolist() == list(range(1, 21)) for hits in again.values())
 
@@ -31,19 +31,19 @@ def test_a_list_longer_than_the_room_is_given_all_the_same(
     put(engine, "a.txt", "lamp")
     engine.upkeep.run()
     with database.snapshot() as snapshot:
-        con, version = snapshot.con, snapshot.known(standing_of).version
+        con, version = snapshot.con, snapshot.cached(read_postings_state).version
         key = key_of("lamp")
-        found = PostingCache(0).of(con, version, [key])
+        found = PostingCache(0).get(con, version, [key])
         assert found[key].chunk_ids.tolist() == [1]
 
 
 def test_words_that_nobody_wrote_take_room_too(database: Database) -> None:
     with database.snapshot() as snapshot:
-        con, version = snapshot.con, snapshot.known(standing_of).version
+        con, version = snapshot.con, snapshot.cached(read_postings_state).version
         lists = PostingCache(2 * ENTRY_BYTES)
-        first = lists.of(con, version, [1])
-        lists.of(con, version, [2, 3])
-        assert lists.of(con, version, [1])[1] is not first[1]
+        first = lists.get(con, version, [1])
+        lists.get(con, version, [2, 3])
+        assert lists.get(con, version, [1])[1] is not first[1]
 
 
 def test_recent_postings_are_read_once_until_the_library_changes(
@@ -54,13 +54,13 @@ def test_recent_postings_are_read_once_until_the_library_changes(
     put(engine, "a.txt", "lamp")
     with database.snapshot() as snapshot:
         con, changes = snapshot.con, snapshot.changes
-        first = recent.of(con, changes, [lamp, gate])
-        assert recent.of(con, changes, [gate, lamp]) is first
+        first = recent.get(con, changes, [lamp, gate])
+        assert recent.get(con, changes, [gate, lamp]) is first
         assert first[lamp].chunk_ids.tolist() == [1]
-        assert recent.of(con, changes, [gate])[gate].chunk_ids.tolist() == []
-        unknown = recent.of(con, None, [lamp])
-        assert recent.of(con, None, [lamp]) is not unknown
+        assert recent.get(con, changes, [gate])[gate].chunk_ids.tolist() == []
+        unknown = recent.get(con, None, [lamp])
+        assert recent.get(con, None, [lamp]) is not unknown
     put(engine, "b.txt", "lamp")
     with database.snapshot() as later:
-        found = recent.of(later.con, later.changes, [lamp, gate])
+        found = recent.get(later.con, later.changes, [lamp, gate])
         assert found[lamp].chunk_ids.tolist() == [1, 2]

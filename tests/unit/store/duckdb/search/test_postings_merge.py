@@ -4,7 +4,7 @@ from typing import TypeVar
 
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.duckdb.database.database import Connection, Database
-from desktop_rag.store.duckdb.search.postings import SORTED_ANEW, sort_recent, standing_of
+from desktop_rag.store.duckdb.search.postings import MERGED, read_postings_state, sort_recent
 from desktop_rag.store.duckdb.search.postings_merge import PostingsMerge
 from tests.stored_rows import found, put, remove
 
@@ -38,14 +38,14 @@ def rows(database: Database, table: str) -> int:
 
 
 def runs(database: Database) -> int:
-    return rows(database, f"posting_runs WHERE size <> {SORTED_ANEW}")
+    return rows(database, f"posting_runs WHERE size <> {MERGED}")
 
 
 def test_recent_postings_become_a_run_and_the_runs_one(engine: Engine, database: Database) -> None:
     for n in range(3):
         put(engine, f"{n}.txt", "the lamp is lit", f"and number {n}")
         before = [engine.lexical.best([("lamp",), ("number",)], 9), found(engine, "number")]
-        database.write(lambda con: sort_recent(con, least=0))
+        database.write(lambda con: sort_recent(con, minimum=0))
         assert rows(database, "recent_postings") == 0
         assert [engine.lexical.best([("lamp",), ("number",)], 9), found(engine, "number")] == before
     assert runs(database) == 3
@@ -64,8 +64,8 @@ class Interrupted(Database):
         self._first = [first]
 
     @contextmanager
-    def beside(self) -> Generator[Connection]:
-        with self._opened.beside() as con:
+    def build_cursor(self) -> Generator[Connection]:
+        with self._opened.build_cursor() as con:
             yield con
 
     def write(self, work: Callable[[Connection], T]) -> T:
@@ -79,7 +79,7 @@ def test_a_run_made_while_all_is_sorted_is_not_lost(engine: Engine, database: Da
 
     def store_another() -> None:
         put(engine, "b.txt", "the lamp is out")
-        database.write(lambda con: sort_recent(con, least=0))
+        database.write(lambda con: sort_recent(con, minimum=0))
 
     PostingsMerge(Interrupted(database, store_another)).run()
     assert len(found(engine, "lamp")) == 2
@@ -93,17 +93,17 @@ def test_no_two_versions_of_the_sorted_postings_look_alike(
 ) -> None:
     versions: list[tuple[int, int]] = []
 
-    def note() -> None:
+    def record() -> None:
         with database.read() as con:
-            versions.append(standing_of(con).version)
+            versions.append(read_postings_state(con).version)
 
-    note()
+    record()
     for n in range(3):
         # As many come as go: the sizes are the same each time.
         put(engine, f"{n}.txt", "the lamp is lit")
-        database.write(lambda con: sort_recent(con, least=0))
-        note()
+        database.write(lambda con: sort_recent(con, minimum=0))
+        record()
         remove(engine, f"{n}.txt")
         engine.upkeep.run()
-        note()
+        record()
     assert len(set(versions)) == len(versions)

@@ -1,0 +1,126 @@
+"""Chunks by content, and the documents that their vectors make searchable. Any thread.
+
+Writes take the lane. The tables of vectors are in the same file, so that a statement joins both.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from desktop_rag.store.duckdb.database.database import Connection, Database
+from desktop_rag.store.duckdb.search.index_cache import IndexCache
+from desktop_rag.store.duckdb.search.vector_store import stored_among
+from desktop_rag.store.duckdb.search.vector_table import table_name
+
+
+class ChunkStore:
+    """The chunks of all documents, compared with the vectors of one model."""
+
+    def __init__(self, database: Database, cache: IndexCache) -> None:
+        self._database = database
+        self._cache = cache
+
+    # --- reading -----------------------------------------------------------------------------
+
+    def vector_counts(
+        self, model_id: int, collection_ids: Sequence[str] | None = None
+    ) -> tuple[int, int]:
+        """(distinct contents of the chunks, those of them without a vector)."""
+        condition, parameters = _in_collections(collection_ids)
+        with self._database.read() as con:
+            [(total, missing)] = con.execute(
+                "SELECT count(DISTINCT content_hash), count(DISTINCT content_hash) FILTER"
+                f" (content_hash NOT IN (SELECT content_hash FROM {table_name(model_id)}))"
+                f" FROM chunks WHERE true{condition}",
+                parameters,
+            ).fetchall()
+        return int(total), int(missing)
+
+    def without_vectors(
+        self, model_id: int, limit: int, collection_ids: Sequence[str] | None = None
+    ) -> list[tuple[str, str, str]]:
+        """Up to `limit` contents without a vector: (content hash, context, text)."""
+        condition, parameters = _in_collections(collection_ids)
+        with self._database.read() as con:
+            # First the hashes, then their texts: one query would read the texts of all rows.
+            rows = con.execute(
+                "SELECT content_hash, any_value(context), any_value(text) FROM chunks"
+                " WHERE content_hash IN (SELECT DISTINCT content_hash FROM"
+                f" (SELECT content_hash FROM chunks WHERE true{condition})"
+                f" ANTI JOIN {table_name(model_id)} USING (content_hash) LIMIT {limit:d})"
+                " GROUP BY content_hash",
+                parameters,
+            ).fetchall()
+        return [(row[0].hex, row[1], row[2]) for row in rows]
+
+    def without_windows(self, model_id: int, limit: int) -> list[tuple[str, str]]:
+        """Up to `limit` contents with a vector but no windows yet: (content hash, text)."""
+        table = table_name(model_id)
+        with self._database.read() as con:
+            rows = con.execute(
+                "SELECT content_hash, any_value(text) FROM chunks WHERE content_hash IN"
+                f" (SELECT content_hash FROM {table} SEMI JOIN chunks USING (content_hash)"
+                f" WHERE windows IS NULL LIMIT {limit:d}) GROUP BY content_hash"
+            ).fetchall()
+        return [(row[0].hex, row[1]) for row in rows]
+
+    # --- writing -----------------------------------------------------------------------------
+
+    def finish_documents(
+        self, model_id: int, collection_ids: Sequence[str] | None = None
+    ) -> list[str]:
+        """Mark documents whose chunks all have vectors as searchable; returns their ids."""
+        condition, parameters = _in_collections(collection_ids)
+        stored = stored_among(table_name(model_id), "candidates")
+        return self._update_documents(
+            "WITH candidates AS MATERIALIZED (SELECT document_id, content_hash FROM chunks"
+            " WHERE document_id IN (SELECT document_id FROM documents"
+            f" WHERE state = 'searchable by words'{condition}))"
+            " UPDATE documents SET state = 'searchable' WHERE state = 'searchable by words'"
+            " AND document_id NOT IN (SELECT document_id FROM candidates"
+            f" ANTI JOIN {stored} USING (content_hash)){condition} RETURNING document_id",
+            parameters,
+        )
+
+    def reopen_documents(
+        self, model_id: int, collection_ids: Sequence[str] | None = None
+    ) -> list[str]:
+        """Mark searchable documents that lack vectors as searchable by words; their ids."""
+        condition, parameters = _in_collections(collection_ids)
+        return self._update_documents(
+            "UPDATE documents SET state = 'searchable by words' WHERE state = 'searchable'"
+            " AND document_id IN (SELECT c.document_id FROM chunks c"
+            f" ANTI JOIN {table_name(model_id)} v USING (content_hash)){condition}"
+            " RETURNING document_id",
+            parameters,
+        )
+
+    def _update_documents(self, sql: str, parameters: dict[str, Any]) -> list[str]:
+        def work(con: Connection) -> list[str]:
+            return [row[0] for row in con.execute(sql, parameters).fetchall()]
+
+        return self._database.write(work)
+
+    def prune_vectors(self, model_id: int, collection_ids: Sequence[str] | None = None) -> None:
+        """Remove vectors and windows that no chunk of these collections needs."""
+        condition, parameters = _in_collections(collection_ids)
+        table = table_name(model_id)
+        unused = f"content_hash NOT IN (SELECT content_hash FROM chunks WHERE true{condition})"
+        with self._database.read() as con:
+            [(count,)] = con.execute(
+                f"SELECT count(*) FROM {table} WHERE {unused}", parameters
+            ).fetchall()
+        if count:
+            sql = f"DELETE FROM {table} WHERE {unused}"
+            self._database.write_uncached(lambda con: con.execute(sql, parameters))
+            self._cache.clear_signs(model_id)
+
+
+def _in_collections(collection_ids: Sequence[str] | None) -> tuple[str, dict[str, Any]]:
+    """SQL that begins with AND, and its parameters; empty for every collection."""
+    if collection_ids is None:
+        return "", {}
+    condition = (
+        " AND document_id IN (SELECT d.document_id FROM documents d JOIN sources s"
+        " USING (source_id) WHERE s.collection_id IN (SELECT unnest($collections::VARCHAR[])))"
+    )
+    return condition, {"collections": list(collection_ids)}

@@ -1,0 +1,79 @@
+"""The engine that keeps a library in one DuckDB file. Any thread; opened once per process."""
+
+from pathlib import Path
+
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.paths import Home
+from desktop_rag.store.contract.engine import Engine
+from desktop_rag.store.duckdb.database.database import DamagedStoreError, Database, set_aside
+from desktop_rag.store.duckdb.documents.chunk_store import ChunkStore
+from desktop_rag.store.duckdb.documents.document_store import DocumentStore
+from desktop_rag.store.duckdb.documents.source_store import SourceStore
+from desktop_rag.store.duckdb.documents.web_page_store import WebPageStore
+from desktop_rag.store.duckdb.personal.assistant_store import AssistantStore
+from desktop_rag.store.duckdb.personal.attachment_store import AttachmentStore
+from desktop_rag.store.duckdb.personal.conversation_store import ConversationStore
+from desktop_rag.store.duckdb.personal.evaluation_store import EvaluationStore
+from desktop_rag.store.duckdb.personal.interaction_store import InteractionStore
+from desktop_rag.store.duckdb.search.index_cache import IndexCache
+from desktop_rag.store.duckdb.search.lexical_store import LexicalStore
+from desktop_rag.store.duckdb.search.model_store import ModelStore
+from desktop_rag.store.duckdb.search.name_store import NameStore
+from desktop_rag.store.duckdb.search.postings_merge import PostingsMerge
+from desktop_rag.store.duckdb.tables.table_queries import TableQueries
+
+
+class DuckdbOpener:
+    """Opens the library file of a home folder."""
+
+    def open(self, home: Home, memory_mb: int) -> Engine:
+        """Open or create the file and bring its schema up to date.
+
+        `memory_mb` limits DuckDB. `IndexCache` takes up to a sixteenth of that for postings, as
+        much for the sign bits of each model, and 25 bytes per chunk, twelve per vector and twelve
+        per term. AppError, with the file unchanged, when it is damaged, open in another process, or
+        from a newer version or another program.
+        """
+        file = library_file(home)
+        return engine_over(Database(file, memory_mb=memory_mb, backups=home.backups))
+
+    def size_bytes(self, home: Home) -> int:
+        """The size of the library file."""
+        return library_file(home).stat().st_size
+
+    def set_damaged_aside(self, home: Home, error: AppError) -> Path | None:
+        """Rename the library file when `error` says that it is damaged; returns its new path."""
+        return set_aside(library_file(home)) if isinstance(error, DamagedStoreError) else None
+
+
+def library_file(home: Home) -> Path:
+    """The library file of a home folder."""
+    return home.root / "library.duckdb"
+
+
+def engine_over(database: Database) -> Engine:
+    """The stores over an open file."""
+    cache = IndexCache(database)
+    return Engine(
+        documents=DocumentStore(database),
+        chunks=ChunkStore(database, cache),
+        sources=SourceStore(database),
+        web_pages=WebPageStore(database),
+        lexical=LexicalStore(database, cache),
+        names=NameStore(database, cache),
+        models=ModelStore(database, cache),
+        conversations=ConversationStore(database),
+        assistants=AssistantStore(database),
+        interactions=InteractionStore(database),
+        attachments=AttachmentStore(database),
+        evaluations=EvaluationStore(database),
+        tables=TableQueries(),
+        upkeep=PostingsMerge(database),
+        storage=database,
+    )
+
+
+def database_of(engine: Engine) -> Database:
+    """The file under an engine, for tests and benchmarks that look inside."""
+    assert isinstance(engine.storage, Database), "another engine"
+    return engine.storage
