@@ -145,6 +145,24 @@ def test_the_machine_path_rule_sees_what_it_should() -> None:
     assert not MACHINE_PATH.search("docs/work/plan.md and ~/work/x")
 
 
+def test_one_module_names_the_store_engine() -> None:
+    """Beside the engine itself and the default of its setting."""
+    hits = [
+        f"{shown(path)}: {line.strip()}"
+        for path in sorted((ROOT / "desktop_rag").rglob("*.py"))
+        if not shown(path).startswith("desktop_rag/store/duckdb/")
+        for line in path.read_text("utf-8").splitlines()
+        if "duckdb" in line.casefold()
+    ]
+    assert {hit.split(":")[0] for hit in hits} == {
+        "desktop_rag/store/opening.py",
+        "desktop_rag/core/settings.py",
+    }
+    assert [hit for hit in hits if "settings.py" in hit] == [
+        'desktop_rag/core/settings.py: engine: str = "duckdb"'
+    ]
+
+
 def test_onnx_runtime_is_imported_with_its_reports_switched_off() -> None:
     importing = re.compile(r"^\s*(?:import|from) (?:onnxruntime|rapidocr)\b", re.MULTILINE)
     texts = {shown(path): text_of(path) for path in modules()}

@@ -24,7 +24,7 @@ _MOST_UNCLEAR_SHARE = 0.02
 _MOST_HEADER_ROWS = 3
 _DIGIT = re.compile(r"\d")
 _YEAR = re.compile(r"(?:19|20)\d\d")
-# DuckDB's own name for the number of a row.
+# The name of the row number in SQL.
 _TAKEN = frozenset({"rowid"})
 
 

@@ -16,7 +16,7 @@ _BEGIN = re.compile(r"(?is)\b(?:SELECT|WITH)\b.*")
 _NONE = re.compile(r"\W*none\b", re.IGNORECASE)
 
 _INSTRUCTIONS = """\
-You write one DuckDB SELECT statement that answers a question about tables of a person's \
+You write one {dialect} SELECT statement that answers a question about tables of a person's \
 documents.
 
 Rules:
@@ -52,7 +52,7 @@ def queried(
     asked = sanitized(question[:_LONGEST_QUESTION_CHARS], fence)
     data = sanitized(description, fence)
     turns = [
-        ChatTurn("system", _INSTRUCTIONS),
+        ChatTurn("system", _INSTRUCTIONS.format(dialect=tables.dialect)),
         ChatTurn("user", f"<tables-{fence}>\n{data}\n</tables-{fence}>\n\nQuestion: {asked}"),
     ]
     empty: tuple[str, QueryResult] | None = None

@@ -1,4 +1,4 @@
-"""Tables that questions are asked of by a query, kept nowhere. Protocols and values; any thread."""
+"""Tables for SQL queries, kept in memory only. Protocols and values; any thread."""
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
@@ -10,12 +10,12 @@ ColumnKind = Literal["VARCHAR", "BIGINT", "DOUBLE", "DATE", "TIMESTAMP", "TIME",
 
 
 class QueryRefusedError(Exception):
-    """A query is not allowed, is wrong, or took too much; its text says so to whoever wrote it."""
+    """A query is forbidden, wrong, or exceeds a limit; its text is meant for the query's author."""
 
 
 @dataclass(frozen=True, slots=True)
 class TableColumn:
-    """A column by name and kind. `values` are as SQL writes them: `-12.5`, `2026-01-31`, `true`."""
+    """A column. `values` are written as in SQL: `-12.5`, `2026-01-31`, `true`."""
 
     name: str
     kind: ColumnKind
@@ -24,7 +24,7 @@ class TableColumn:
 
 @dataclass(frozen=True, slots=True)
 class QueryTable:
-    """A table; names of tables, and of columns in one, differ in more than their case."""
+    """A table; the names of tables, and of the columns of one, differ in more than their case."""
 
     name: str
     columns: tuple[TableColumn, ...]
@@ -32,10 +32,10 @@ class QueryTable:
 
 @dataclass(frozen=True, slots=True)
 class QueryResult:
-    """The first rows of a result; `is_cut` says that there were more.
+    """The first rows of a result; `is_cut` is True when there were more.
 
-    `used` has the rows, from 0, of each table that was asked that the result rests on: None stands
-    for all of them. `columns_used` are names of columns in small letters; None stands for all.
+    `used` maps each table of the query to the numbers, from 0, of the rows that the result is based
+    on; None means all of them. `columns_used` are column names in lower case; None means all.
     """
 
     columns: tuple[str, ...]
@@ -46,13 +46,18 @@ class QueryResult:
 
 
 class OpenTables(Protocol):
-    """Tables that can be asked; for one thread at a time."""
+    """Tables open for queries; for one thread at a time."""
+
+    @property
+    def dialect(self) -> str:
+        """The name of the SQL dialect, as a model knows it."""
+        ...
 
     def run(self, sql: str, cancel: Event) -> QueryResult:
-        """The result of one SELECT over the tables, and nothing but them.
+        """The result of one SELECT over these tables and nothing else.
 
-        QueryRefusedError for whatever else it is, for a mistake in it, and when it takes too long
-        or too much memory. Nothing is read or written outside of the tables, whatever it says.
+        QueryRefusedError for any other statement, for an error in it, and when it takes too long or
+        too much memory. No statement can read or write anything outside of the tables.
         """
         ...
 
@@ -61,5 +66,5 @@ class TableQueries(Protocol):
     """Opens tables for queries."""
 
     def open(self, tables: tuple[QueryTable, ...]) -> AbstractContextManager[OpenTables]:
-        """The tables in a room of their own, which is gone when the context ends."""
+        """The tables in a database of their own, which is dropped at the end of the context."""
         ...

@@ -1,8 +1,8 @@
 """The schema, as numbered functions applied once each. Run at open, before the lane starts.
 
 No PRIMARY KEY, UNIQUE or index: DuckDB's own indexes reached corrupt states on tables that change
-(duckdb#23645, #23788). Rows are deleted and inserted, never updated in place where it matters;
-the write lane is what keeps ids unique. A table of vectors is made for each model (see vectors.py).
+(duckdb#23645, #23788). Rows are deleted and inserted, never updated in place where it matters; the
+write lane keeps ids unique. Each model has a table of vectors of its own (see vector_table.py).
 """
 
 import time
@@ -21,7 +21,7 @@ from desktop_rag.store.duckdb.database.packed_vectors import (
     words_of,
 )
 
-_FLOATS_AT_ONCE = 4_000_000
+_FLOATS_PER_BATCH = 4_000_000
 
 
 def m001_first_schema(connection: Connection) -> None:
@@ -31,7 +31,7 @@ def m001_first_schema(connection: Connection) -> None:
 
 
 def m002_places_parts_and_links(connection: Connection) -> None:
-    """Documents inside documents, web pages, rules, chunk settings, and the places of texts."""
+    """Documents inside documents, web pages, rules, chunk settings, places in texts."""
     for statement in _PLACES_PARTS_AND_LINKS:
         connection.execute(statement)
 
@@ -43,19 +43,19 @@ def m003_finer_retrieval(connection: Connection) -> None:
 
 
 def m004_scale(connection: Connection) -> None:
-    """Postings by the number of a term, and which chunks a document has."""
+    """Postings by the key of a term, and the chunk range of each document."""
     for statement in _SCALE:
         connection.execute(statement)
 
 
 def m005_quick_edits(connection: Connection) -> None:
-    """Postings sorted a part at a time, and the chunks of a document found at once."""
+    """Postings sorted in runs, and chunk ranges by the key of a document."""
     for statement in _QUICK_EDITS:
         connection.execute(statement)
 
 
 def m006_pins_and_feedback(connection: Connection) -> None:
-    """Conversations that stay above the others, and every change of mind about an answer."""
+    """Pinned conversations, and a log of feedback."""
     connection.execute("ALTER TABLE conversations ADD COLUMN is_pinned BOOLEAN DEFAULT false")
     connection.execute(
         "CREATE TABLE feedback (number BIGINT, message_id VARCHAR, value VARCHAR, noted_at DOUBLE)"
@@ -63,7 +63,7 @@ def m006_pins_and_feedback(connection: Connection) -> None:
 
 
 def m007_packed_vectors(connection: Connection) -> None:
-    """Few bits a dimension instead of floats and bytes, see packed_vectors.py."""
+    """A few bits per dimension instead of floats and bytes, see packed_vectors.py."""
     tables = {name for (name,) in connection.execute("SHOW TABLES").fetchall()}
     for number, dimensions in connection.execute(
         "SELECT model_id, dimensions FROM models"
@@ -74,19 +74,19 @@ def m007_packed_vectors(connection: Connection) -> None:
 
 
 def m008_spans_beside_texts(connection: Connection) -> None:
-    """Which chunks a document has stands with its text; rows are found by numbers of their ids."""
+    """Chunk ranges in the table of texts; documents and texts by the key of their id."""
     for statement in _SPANS_BESIDE_TEXTS:
         connection.execute(statement)
 
 
 def m009_after_answers(connection: Connection) -> None:
-    """What is known of an answer once it stands: JSON lists of questions, of checked claims."""
+    """The follow-up questions and checked claims of an answer, as JSON lists."""
     connection.execute("ALTER TABLE messages ADD COLUMN follow_ups VARCHAR DEFAULT '[]'")
     connection.execute("ALTER TABLE messages ADD COLUMN claims VARCHAR DEFAULT '[]'")
 
 
 def m010_assistants(connection: Connection) -> None:
-    """Assistants, as JSON; which one a conversation asks; answers that rest on no document."""
+    """Assistants as JSON, the assistant of a conversation, answers without documents."""
     connection.execute(
         "CREATE TABLE assistants"
         " (assistant_id VARCHAR, made_of VARCHAR, is_deleted BOOLEAN DEFAULT false)"
@@ -96,7 +96,7 @@ def m010_assistants(connection: Connection) -> None:
 
 
 def m011_interactions(connection: Connection) -> None:
-    """What is remembered of questions and their answers, and which of it an answer was shown."""
+    """Remembered questions with their answers, and those shown to the model for an answer."""
     connection.execute(
         """CREATE TABLE interactions (
             interaction_id VARCHAR, conversation_id VARCHAR, assistant_id VARCHAR DEFAULT '',
@@ -112,7 +112,7 @@ def m012_queries_of_answers(connection: Connection) -> None:
 
 
 def m013_attachments(connection: Connection) -> None:
-    """Files and images attached to chats: JSON lists of them, their sources, the images."""
+    """Files and images attached to chats: JSON lists, sources, image data."""
     connection.execute("ALTER TABLE sources ADD COLUMN is_attached BOOLEAN DEFAULT false")
     for table in ("conversations", "messages"):
         connection.execute(f"ALTER TABLE {table} ADD COLUMN attachments VARCHAR DEFAULT '[]'")
@@ -123,7 +123,7 @@ def m013_attachments(connection: Connection) -> None:
 
 
 def m014_copies_of_messages(connection: Connection) -> None:
-    """Which message one of a copied conversation is a copy of."""
+    """The original of each message in a copied conversation."""
     connection.execute("ALTER TABLE messages ADD COLUMN copy_of VARCHAR DEFAULT ''")
 
 
@@ -165,7 +165,7 @@ def version_of(connection: Connection) -> int | None:
 
 
 def migrate(connection: Connection) -> None:
-    """Apply what is missing, each step with its version row in one transaction."""
+    """Apply the missing steps, each with its version row in one transaction."""
     for version in range((version_of(connection) or 0) + 1, LATEST + 1):
         connection.begin()
         try:
@@ -180,7 +180,7 @@ def migrate(connection: Connection) -> None:
 
 
 def _repack(connection: Connection, table: str, windows: str | None, dimensions: int) -> None:
-    """Write a model's table anew, so many rows at a time that they fit in memory."""
+    """Rewrite a model's table in batches that fit into memory."""
     words = [f"b{k}" for k in range(words_of(dimensions))]
     kinds = {"content_hash": "UUID", "vector": COLUMN} | dict.fromkeys(words, "BIGINT")
     columns = ", ".join(f"{name} {kind}" for name, kind in (kinds | {"windows": COLUMN}).items())
@@ -190,10 +190,10 @@ def _repack(connection: Connection, table: str, windows: str | None, dimensions:
     found = (
         f"{found} USING (content_hash)" if windows else f"SELECT *, NULL AS windows FROM {table} v"
     )
-    at_once = max(1, _FLOATS_AT_ONCE // dimensions)
-    for first in range(0, last + 1, at_once):
+    batch = max(1, _FLOATS_PER_BATCH // dimensions)
+    for first in range(0, last + 1, batch):
         rows = connection.execute(
-            f"{found} WHERE v.rowid BETWEEN {first} AND {first + at_once - 1}"
+            f"{found} WHERE v.rowid BETWEEN {first} AND {first + batch - 1}"
         ).fetchall()
         if rows:
             _insert_packed(connection, f"packed_{table}", rows, dimensions)
@@ -228,9 +228,9 @@ _FIRST_SCHEMA = [
         document_id VARCHAR, source_id VARCHAR, path VARCHAR, title VARCHAR, format VARCHAR,
         size_bytes BIGINT, mtime_ns BIGINT, inode UBIGINT, content_hash VARCHAR,
         state VARCHAR, reason VARCHAR, chunk_count INTEGER, indexed_at DOUBLE)""",
-    # Apart from the documents, so that a change of state does not rewrite the text.
+    # A table of its own, so that a change of state does not rewrite the text.
     "CREATE TABLE document_texts (document_id VARCHAR, text VARCHAR)",
-    # The text of a chunk stands here too: a result list must not read whole documents.
+    # The text of a chunk is stored here too: a result list must not read whole documents.
     """CREATE TABLE chunks (
         chunk_id BIGINT, document_id VARCHAR, position INTEGER, start_offset INTEGER,
         end_offset INTEGER, text VARCHAR, heading VARCHAR, anchor VARCHAR,
@@ -252,7 +252,7 @@ _FIRST_SCHEMA = [
 
 _PLACES_PARTS_AND_LINKS = [
     "ALTER TABLE chunks RENAME heading TO context",
-    # Settings of a kind stand together as JSON: they are read and written as one.
+    # Settings of a kind are one JSON value: they are read and written together.
     "ALTER TABLE collections ADD COLUMN chunking VARCHAR DEFAULT '{}'",
     "ALTER TABLE sources ADD COLUMN rules VARCHAR DEFAULT '{}'",
     "ALTER TABLE sources ADD COLUMN links VARCHAR DEFAULT ''",
@@ -263,51 +263,51 @@ _PLACES_PARTS_AND_LINKS = [
     "ALTER TABLE documents ADD COLUMN language VARCHAR DEFAULT ''",
     "ALTER TABLE documents ADD COLUMN chunking VARCHAR DEFAULT ''",
     "ALTER TABLE documents ADD COLUMN gone_at DOUBLE DEFAULT 0",
-    # Which readers read it: newer ones may make more of a file that has not changed.
+    # The version of the readers: newer ones may extract more from an unchanged file.
     "ALTER TABLE documents ADD COLUMN readers INTEGER DEFAULT 0",
-    # What chunks are cut from again without the file: the places in the text, as JSON.
+    # The places in the text as JSON: with them chunks can be made again without the file.
     "ALTER TABLE document_texts ADD COLUMN places VARCHAR DEFAULT ''",
     "ALTER TABLE citations ADD COLUMN part VARCHAR DEFAULT ''",
     "ALTER TABLE citations ADD COLUMN url VARCHAR DEFAULT ''",
-    # Which model's vectors answer, until those of another one are complete.
+    # The model whose vectors answer until those of another one are complete.
     "ALTER TABLE models ADD COLUMN folder VARCHAR DEFAULT ''",
     "ALTER TABLE models ADD COLUMN is_answering BOOLEAN DEFAULT false",
-    # What a server said of a page, so that an unchanged one is not sent again.
+    # The cache validators of a page, so that an unchanged one is not transferred again.
     """CREATE TABLE web_pages (
         document_id VARCHAR, etag VARCHAR, last_modified VARCHAR, fetched_at DOUBLE)""",
 ]
 
 _FINER_RETRIEVAL = [
-    # Which model embeds the documents of a collection; empty is the one of the settings.
+    # The model that embeds the documents of a collection; empty means that of the settings.
     "ALTER TABLE collections ADD COLUMN embedder VARCHAR DEFAULT ''",
-    # Where else a source stands, and whether it only came nearest; what search made of a question.
+    # Other places of a source, whether it is only the nearest, how the question was understood.
     "ALTER TABLE citations ADD COLUMN also_in VARCHAR DEFAULT '[]'",
     "ALTER TABLE citations ADD COLUMN is_nearest BOOLEAN DEFAULT false",
     "ALTER TABLE messages ADD COLUMN notes VARCHAR DEFAULT ''",
-    # A measurement with what it was made with; settings, results and queries are JSON.
+    # A measurement; settings, results and queries are JSON.
     """CREATE TABLE evaluations (
         evaluation_id VARCHAR, kind VARCHAR, name VARCHAR, created_at DOUBLE, seconds DOUBLE,
         version VARCHAR, settings VARCHAR, results VARCHAR, queries VARCHAR)""",
-    # Postings are sorted by term now and then; what came since stands apart. The length of the
-    # chunk stands beside each, because looking it up costs more than reading it.
+    # Postings are sorted by term from time to time; newer ones are in a table of their own. Each
+    # has the length of its chunk, because looking it up costs more than reading it.
     "ALTER TABLE postings RENAME TO first_postings",
     """CREATE TABLE recent_postings AS SELECT p.term, p.chunk_id, p.tf,
         least(c.term_count, 65535)::USMALLINT AS term_count
         FROM first_postings p JOIN chunks c USING (chunk_id)""",
     "CREATE TABLE postings (term VARCHAR, chunk_id BIGINT, tf USMALLINT, term_count USMALLINT)",
     "DROP TABLE first_postings",
-    # The vocabulary of the sorted postings, with the number of chunks that hold each term.
+    # The vocabulary of the sorted postings, with the number of chunks that contain each term.
     "CREATE TABLE terms (term VARCHAR, chunks BIGINT)",
-    # Deleted since the postings were sorted. Their numbers are never given again.
+    # Chunks deleted since the postings were sorted. Their ids are never used again.
     "CREATE TABLE dead_chunks (chunk_id BIGINT)",
-    # Whose vectors answer for a collection, until those of another model are complete: a model_id.
+    # The model_id whose vectors answer for a collection until those of another are complete.
     "ALTER TABLE collections ADD COLUMN answering INTEGER DEFAULT 0",
     """UPDATE collections SET answering =
         coalesce((SELECT max(model_id) FROM models WHERE is_answering), 0)""",
 ]
 
 _SCALE = [
-    # A term is found by a number made of it, see postings.py: sorted, numbers take no room.
+    # A term is found by a numeric key, see postings.py: sorted numbers compress to almost nothing.
     "ALTER TABLE postings RENAME TO former_postings",
     """CREATE TABLE postings AS SELECT md5_number_lower(term) AS key, chunk_id, tf, term_count
         FROM former_postings ORDER BY key, chunk_id""",
@@ -320,22 +320,22 @@ _SCALE = [
     """CREATE TABLE terms AS SELECT md5_number_lower(term) AS key, term, chunks
         FROM former_terms ORDER BY key""",
     "DROP TABLE former_terms",
-    # The chunks of a document are numbered in one go: found here, not by reading them all.
+    # The chunks of a document have consecutive ids: the range is stored here.
     """CREATE TABLE chunk_ranges AS SELECT document_id, min(chunk_id) AS first_chunk,
         max(chunk_id) AS last_chunk FROM chunks GROUP BY document_id""",
-    # The file's name as it is searched, see conditions.py.
+    # The normalised file name for searching, see scope_sql.py.
     "ALTER TABLE documents ADD COLUMN plain_name VARCHAR DEFAULT ''",
     """UPDATE documents SET plain_name = replace(replace(
         nfc_normalize(lower(parse_filename(path))), 'ß', 'ss'), '\u03c2', '\u03c3')""",
 ]
 
 _QUICK_EDITS = [
-    # A document's chunks are found by a number made of its id: that of a term, see postings.py.
+    # A document's chunks are found by a numeric key of its id, see postings.py.
     "ALTER TABLE chunk_ranges RENAME TO former_ranges",
     """CREATE TABLE chunk_ranges AS SELECT md5_number_lower(document_id) AS key, document_id,
         first_chunk, last_chunk FROM former_ranges""",
     "DROP TABLE former_ranges",
-    # How many of the postings were sorted in runs of their own, behind those sorted together.
+    # The sizes of the runs of postings that follow those sorted together.
     "CREATE TABLE posting_runs (size BIGINT)",
 ]
 

@@ -1,6 +1,7 @@
-"""The content of documents, as functions on an open transaction: text, places, chunks, postings.
+"""The content of documents: text, places, chunks, postings. Functions on an open transaction.
 
-Content comes and goes with its document; whoever changes rows calls these in the same transaction.
+Content is inserted and deleted with its document, so callers change the rows in the same
+transaction.
 """
 
 import json
@@ -16,31 +17,31 @@ from desktop_rag.store.contract.documents import IndexingOutcome
 from desktop_rag.store.duckdb.database.database import Columns, Connection, insert, sql_in
 from desktop_rag.store.duckdb.search.postings import key_of, sort_recent
 
-# What fits into the columns that count terms.
-_MOST = 65_535
-# After so many chunks it is looked whether recent postings are many.
-_LOOKED_AT = 1_000
+# The maximum of the columns that count terms.
+_MAX_COUNT = 65_535
+# The recent postings are counted once per this many chunks.
+_CHECK_INTERVAL = 1_000
 
 
 class ChunkNumbers:
-    """Gives chunks their numbers, none twice. One for an open file, on the lane.
+    """Allocates chunk ids, none twice. One per open file, on the write lane.
 
-    It remembers the last one: to look for it takes a millisecond of the few that storing a document
-    takes. Those of a transaction that failed are never used.
+    The last one is cached: reading it takes one of the few milliseconds that storing a document
+    takes. The ids of a transaction that failed are never used.
     """
 
     def __init__(self) -> None:
         self._last: int | None = None
 
     def take(self, con: Connection, count: int) -> range:
-        """So many numbers in a row."""
-        first = (_last_number(con) if self._last is None else self._last) + 1
+        """The next `count` ids."""
+        first = (_last_chunk_id(con) if self._last is None else self._last) + 1
         self._last = first + count - 1
         return range(first, first + count)
 
 
-def _last_number(con: Connection) -> int:
-    # The last chunk may have been deleted.
+def _last_chunk_id(con: Connection) -> int:
+    # The chunk with the last id may have been deleted.
     [(last,)] = con.execute(
         "SELECT coalesce(max(last), 0) FROM (SELECT max(last_chunk) AS last FROM document_texts"
         " UNION ALL SELECT max(chunk_id) FROM dead_chunks)"
@@ -54,23 +55,23 @@ def delete_content(con: Connection, document_ids: Sequence[str]) -> None:
         return
     which = f"{sql_in('key', document_ids)} AND {sql_in('document_id', document_ids)}"
     ids = [*map(key_of, document_ids), *document_ids]
-    # Not RETURNING, which would read the texts too.
+    # Without RETURNING, which would read the texts too.
     spans = con.execute(
         f"SELECT first_chunk, last_chunk FROM document_texts WHERE {which}", ids
     ).fetchall()
     con.execute(f"DELETE FROM document_texts WHERE {which}", ids)
-    # DuckDB skips whole row groups by range: what a document has is found without reading all.
-    for first, last in _joined(sorted(spans)):
+    # By range, DuckDB skips whole row groups: only those with the document's chunks are read.
+    for first, last in _merged_spans(sorted(spans)):
         for table in ("chunks", "recent_postings"):
             con.execute(f"DELETE FROM {table} WHERE chunk_id BETWEEN ? AND ?", [first, last])
-        # Sorted postings stay until they are sorted again; searches leave these chunks out.
+        # Sorted postings stay until the next merge; searches leave these chunks out.
         con.execute("INSERT INTO dead_chunks SELECT range FROM range(?, ?)", [first, last + 1])
 
 
 def insert_content(
     con: Connection, outcomes: Sequence[IndexingOutcome], numbers: ChunkNumbers
 ) -> None:
-    """Store text, places, chunks and postings of these outcomes, the chunks numbered in one go."""
+    """Store text, places, chunks and postings of these outcomes, with consecutive chunk ids."""
     taken = numbers.take(con, sum(len(item.chunks) for item in outcomes))
     ends = np.cumsum([taken.start - 1, *(len(item.chunks) for item in outcomes)]).tolist()
     ids = [item.document.document_id for item in outcomes]
@@ -87,7 +88,7 @@ def insert_content(
 
 
 def recut_content(con: Connection, outcome: IndexingOutcome, numbers: ChunkNumbers) -> None:
-    """Put the outcome's chunks in the place of those that its document has; the text stays."""
+    """Replace the chunks of the outcome's document; the text stays."""
     document_id = outcome.document.document_id
     text, places = text_of(con, document_id)
     delete_content(con, [document_id])
@@ -153,20 +154,20 @@ def _insert_postings(con: Connection, ids: range, counts: Sequence[Counter[str]]
         "key": np.array([key_of(term) for count in counts for term in count], np.uint64),
         "term": [term for count in counts for term in count],
         "chunk_id": np.repeat(np.arange(ids.start, ids.stop), sizes),
-        "tf": np.minimum(tf, _MOST),
-        "term_count": np.minimum(np.repeat(lengths, sizes), _MOST),
+        "tf": np.minimum(tf, _MAX_COUNT),
+        "term_count": np.minimum(np.repeat(lengths, sizes), _MAX_COUNT),
     }
     insert(con, "recent_postings", columns)
-    # Counting the rows takes time, so not for every document.
-    if ids.start // _LOOKED_AT != ids.stop // _LOOKED_AT:
+    # Counting the rows takes time, so it is not done for every document.
+    if ids.start // _CHECK_INTERVAL != ids.stop // _CHECK_INTERVAL:
         sort_recent(con)
 
 
-def _joined(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    joined: list[tuple[int, int]] = []
+def _merged_spans(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    merged: list[tuple[int, int]] = []
     for first, last in spans:
-        if joined and first == joined[-1][1] + 1:
-            joined[-1] = (joined[-1][0], last)
+        if merged and first == merged[-1][1] + 1:
+            merged[-1] = (merged[-1][0], last)
         else:
-            joined.append((first, last))
-    return joined
+            merged.append((first, last))
+    return merged

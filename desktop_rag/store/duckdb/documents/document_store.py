@@ -1,7 +1,7 @@
-"""Documents: what the app knows of files. Any thread may call; writes take the lane.
+"""Documents: a row per file, with text and chunks. Any thread may call; writes take the lane.
 
-A document inside another one (an attachment) has a `parent_id`; it comes, moves and goes with its
-parent, in the same transaction.
+A document inside another one (an attachment) has a `parent_id`; it is added, moved and removed with
+its parent, in the same transaction.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -30,16 +30,13 @@ _DOCUMENT = (
     " readers, dated, tags"
 )
 _ORPHANS = "chunks ANTI JOIN documents USING (document_id)"
-# Files that are attached to chats are no part of the library.
+# Files attached to chats are no part of the library.
 _OF_LIBRARY = "source_id NOT IN (SELECT source_id FROM sources WHERE is_attached)"
 _OF_ONE_OR_ALL = f"(source_id = $1 OR ($1 = '' AND {_OF_LIBRARY}))"
 
 
 class DocumentStore:
-    """The rows of documents, their texts and chunks; one store for an open file.
-
-    Vectors are in `vectors.VectorStore`.
-    """
+    """The rows of documents, their texts and chunks; one store per open file."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -48,7 +45,7 @@ class DocumentStore:
     # --- reading -----------------------------------------------------------------------------
 
     def documents(self, source_id: str = "", state: DocumentState | None = None) -> list[Document]:
-        """Known documents, of one source (else the library) or in one state, by path and part."""
+        """The documents of a source (else the library), or in one state, by path and part."""
         with self._database.read() as con:
             rows = con.execute(
                 f"SELECT {_DOCUMENT} FROM documents WHERE {_OF_ONE_OR_ALL}"
@@ -58,7 +55,7 @@ class DocumentStore:
         return [_document_from(row) for row in rows]
 
     def counts(self, source_id: str = "") -> DocumentCounts:
-        """How many files and web pages of the source (or of all) are in each state."""
+        """The number of files and web pages of the source (or of all) in each state."""
         with self._database.read() as con:
             rows = con.execute(
                 "SELECT state, count(*) FROM documents WHERE parent_id = ''"
@@ -68,9 +65,10 @@ class DocumentStore:
         return DocumentCounts({DocumentState(state): n for state, n in rows})
 
     def known_files(self, source_id: str) -> list[KnownRow]:
-        """What a scan compares with the disk, as plain rows: there may be 50,000 of them.
+        """The rows that a scan compares with the disk; plain tuples, as there may be 50,000.
 
-        A file the scan skipped was never opened, so it has no hash; one that a parser refused has.
+        A file that the scan skipped was never opened and has no hash; one that a parser refused
+        has.
         """
         with self._database.read() as con:
             return con.execute(
@@ -92,12 +90,12 @@ class DocumentStore:
         return [(row[0], row[1], row[2:]) for row in rows]
 
     def get(self, document_ids: Sequence[str]) -> list[Document]:
-        """The rows of these documents; unknown ids are left out."""
+        """The rows of these documents; unknown ids are ignored."""
         with self._database.read() as con:
             return _rows(con, document_ids)
 
     def text(self, document_id: str) -> str | None:
-        """The whole extracted text; None when the document is not known (any more)."""
+        """The whole extracted text; None when the document is unknown."""
         return self.content(document_id)[0]
 
     def content(self, document_id: str) -> tuple[str | None, str]:
@@ -111,7 +109,7 @@ class DocumentStore:
             return chunks_of(snapshot.con, document_id)
 
     def outdated(self, collection_id: str, chunking: str, limit: int) -> list[Document]:
-        """Documents of a collection, up to `limit`, whose chunks were cut in another way."""
+        """Up to `limit` documents of a collection whose chunks were made with other settings."""
         with self._database.read() as con:
             rows = con.execute(
                 f"SELECT {_DOCUMENT} FROM documents WHERE chunk_count > 0 AND chunking <> ?"
@@ -131,11 +129,11 @@ class DocumentStore:
         changed: Mapping[str, Callable[[Document], Document]],
         gone: Sequence[str],
     ) -> list[Document]:
-        """Store what a scan found, in one transaction; returns the new and the changed rows.
+        """Store the result of a scan in one transaction; returns the new and the changed rows.
 
-        `changed` maps an id to what becomes of its row as it is now. A row that becomes skipped
-        loses its content. What is inside a document follows it. Nothing is done when the source
-        was removed meanwhile.
+        `changed` maps an id to a function from its current row to the new one. A row that becomes
+        skipped loses its content. Documents inside another one follow it. No effect when the
+        source was removed meanwhile.
         """
 
         def work(con: Connection) -> list[Document]:
@@ -152,18 +150,18 @@ class DocumentStore:
         return self._database.write(work)
 
     def settle(self, outcomes: Sequence[IndexingOutcome]) -> list[Document]:
-        """Store how reading ended, in one transaction: old content out, new in.
+        """Store the outcomes of reading in one transaction, in place of the old content.
 
-        Documents are searchable by words once this returns. Left out is one that no longer waits,
-        because it was deleted or is to be skipped now, and one that was found changed again; one
-        that was moved keeps its new path. Returns the rows as stored. Ids must be distinct.
+        Documents are searchable by words once this returns. Skipped are documents that no longer
+        wait, because they were deleted or excluded, and those that changed again; one that moved
+        keeps its new path. Returns the rows as stored. Ids must be distinct.
         """
 
         def work(con: Connection) -> list[Document]:
             ids = [outcome.document.document_id for outcome in outcomes]
-            assert len(set(ids)) == len(ids), "a document is settled once"
+            assert len(set(ids)) == len(ids), "two outcomes for one document"
             now = {d.document_id: d for d in _taken_rows(con, ids)}
-            kept = [o for o in outcomes if _is_awaited(now.get(o.document.document_id), o)]
+            kept = [o for o in outcomes if _is_current(now.get(o.document.document_id), o)]
             kept = [_merged(now.pop(o.document.document_id), o) for o in kept]
             replaced = [o.document.document_id for o in kept if not o.keeps_content]
             before = _delete_parts(con, replaced)
@@ -179,7 +177,7 @@ class DocumentStore:
     def recut(self, outcome: IndexingOutcome) -> Document | None:
         """Replace the chunks of a document whose text stays; None when it changed meanwhile.
 
-        `outcome.document` is its row as it was when the cutting began, with the new count.
+        `outcome.document` is its row as it was when chunking began, with the new count.
         """
         wanted = outcome.document
 
@@ -201,11 +199,11 @@ class DocumentStore:
         return self._database.write(work)
 
     def requeue_failed(self) -> list[Document]:
-        """Make the failed files wait again; returns their rows."""
+        """Queue the failed files for reading again; returns their rows."""
         return self._requeue("state = 'failed' AND (url = '' OR content_hash <> '')")
 
     def requeue_older_than(self, readers: int) -> list[Document]:
-        """Make files wait again that older readers read or refused; returns their rows."""
+        """Queue files again that older readers read or refused; returns their rows."""
         known = "state IN ('searchable', 'searchable by words', 'failed')"
         refused = "(state = 'skipped' AND content_hash <> '')"
         fetched = "(url = '' OR content_hash <> '')"
@@ -224,13 +222,13 @@ class DocumentStore:
     # --- checks ------------------------------------------------------------------------------
 
     def count_orphans(self) -> int:
-        """How many chunks belong to no document: always none unless the file was damaged."""
+        """The number of chunks without a document: 0 unless the file was damaged."""
         with self._database.read() as con:
             [(count,)] = con.execute(f"SELECT count(*) FROM {_ORPHANS}").fetchall()
         return int(count)
 
     def count_inconsistent(self) -> int:
-        """How many documents stand twice, or have another number of chunks than their row says."""
+        """The number of documents with two rows, or with other chunks than their row says."""
         with self._database.read() as con:
             [(count,)] = con.execute(
                 "SELECT count(*) FROM (SELECT document_id, count(*) AS times, sum(chunk_count) AS n"
@@ -245,14 +243,14 @@ class DocumentStore:
         return int(count)
 
     def purge_orphans(self) -> int:
-        """Remove content that belongs to no document; returns how many chunks it was."""
+        """Remove content without a document; returns the number of chunks removed."""
 
         def work(con: Connection) -> int:
             rows = con.execute(
                 f"SELECT document_id, count(*) FROM {_ORPHANS} GROUP BY document_id"
             ).fetchall()
             delete_content(con, [row[0] for row in rows])
-            # A damaged file may have lost which chunks a document has.
+            # A damaged file may have lost the chunk ranges of documents.
             left = f"(SELECT chunk_id FROM {_ORPHANS})"
             con.execute(f"DELETE FROM recent_postings WHERE chunk_id IN {left}")
             con.execute(f"INSERT INTO dead_chunks FROM {left}")
@@ -271,7 +269,7 @@ def _rows(con: Connection, document_ids: Sequence[str]) -> list[Document]:
 
 
 def _taken_rows(con: Connection, document_ids: Sequence[str]) -> list[Document]:
-    """Take rows out, to put others in their place: found and deleted in one look."""
+    """Remove rows that others will replace, and return them: one statement does both."""
     rows = con.execute(
         f"DELETE FROM documents WHERE {sql_in('key', document_ids)}"
         f" AND {sql_in('document_id', document_ids)} RETURNING {_DOCUMENT}",
@@ -280,14 +278,14 @@ def _taken_rows(con: Connection, document_ids: Sequence[str]) -> list[Document]:
     return [_document_from(row) for row in rows]
 
 
-def _is_awaited(now: Document | None, outcome: IndexingOutcome) -> bool:
+def _is_current(now: Document | None, outcome: IndexingOutcome) -> bool:
     if now is None or now.state is not DocumentState.WAITING:
         return False
     return outcome.taken_stat in (None, now.stat)
 
 
 def _merged(now: Document, outcome: IndexingOutcome) -> IndexingOutcome:
-    """The outcome with its row at the place where the document is now."""
+    """The outcome with the current source and path of its document."""
     count = now.chunk_count if outcome.keeps_content else outcome.document.chunk_count
     row = replace(outcome.document, source_id=now.source_id, path=now.path, chunk_count=count)
     return replace(outcome, document=row)
@@ -299,7 +297,7 @@ def _merged(now: Document, outcome: IndexingOutcome) -> IndexingOutcome:
 def _parts(
     outcome: IndexingOutcome, before: Mapping[tuple[str, str], str]
 ) -> list[IndexingOutcome]:
-    """The outcomes inside one, beside their parent; a part known by its name keeps its id."""
+    """The outcomes inside one, placed with their parent; a part with a known name keeps its id."""
     parent = outcome.document
     placed: list[IndexingOutcome] = []
     for part in outcome.parts:
@@ -313,7 +311,7 @@ def _parts(
 
 
 def _parts_following(con: Connection, parents: Sequence[Document]) -> list[Document]:
-    """Take what is inside documents to the place and out of sight with them; its new rows."""
+    """Move and hide the documents inside others with their parents; returns their new rows."""
     by_id = {d.document_id: d for d in parents}
     rows = con.execute(
         f"SELECT {_DOCUMENT} FROM documents WHERE parent_id IN (SELECT unnest(?))", [list(by_id)]
@@ -337,7 +335,7 @@ def _following(part: Document, parent: Document) -> Document:
 
 
 def _delete_parts(con: Connection, document_ids: Sequence[str]) -> dict[tuple[str, str], str]:
-    """Remove what is inside these documents; ids by parent and name of the part."""
+    """Remove the documents inside these; returns their ids by parent and name of the part."""
     if not document_ids:
         return {}
     rows = con.execute(

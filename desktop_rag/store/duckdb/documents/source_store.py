@@ -18,7 +18,7 @@ _SOURCE = "source_id, collection_id, path, added_at, rules, links, refreshed_at"
 
 
 class SourceStore:
-    """What the person chose to be searchable, and in which collections."""
+    """Collections and the sources in them."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -41,7 +41,7 @@ class SourceStore:
         return collection
 
     def default_collection(self, name: str) -> Collection:
-        """The oldest collection, made with this name when there is none yet."""
+        """The oldest collection; created with this name when there is none."""
 
         def work(con: Connection) -> Collection:
             known = _collections(con)
@@ -54,7 +54,7 @@ class SourceStore:
         return self._database.write(work)
 
     def rename_collection(self, collection_id: str, name: str) -> Collection:
-        """Give it another name; AppError when that is empty or taken."""
+        """Rename it; AppError when the name is empty or taken."""
         name = name.strip()
 
         def work(con: Connection) -> Collection:
@@ -67,7 +67,7 @@ class SourceStore:
         return self._database.write(work)
 
     def set_chunking(self, collection_id: str, chunking: ChunkSettings) -> Collection:
-        """How its documents are to be cut from now on."""
+        """Set how its documents are chunked from now on."""
 
         def work(con: Connection) -> Collection:
             con.execute(
@@ -79,7 +79,7 @@ class SourceStore:
         return self._database.write(work)
 
     def set_embedder(self, collection_id: str, embedder: str) -> Collection:
-        """Which model is to embed its documents from now on."""
+        """Set the model that embeds its documents from now on."""
 
         def work(con: Connection) -> Collection:
             con.execute(
@@ -91,7 +91,7 @@ class SourceStore:
         return self._database.write(work)
 
     def remove_collection(self, collection_id: str) -> None:
-        """Forget an empty collection; one that still has sources stays."""
+        """Remove an empty collection; one that has sources stays."""
         self._database.write(
             lambda con: con.execute(
                 "DELETE FROM collections WHERE collection_id = $1 AND NOT EXISTS"
@@ -113,21 +113,21 @@ class SourceStore:
     def add_source(
         self, path: Path, collection_id: str, rules: SourceRules | None = None
     ) -> Source:
-        """Record a folder or file as a source of a collection."""
+        """Add a folder or file as a source of a collection."""
         source = Source(
             uuid.uuid4().hex, collection_id, path, time.time(), rules=rules or SourceRules()
         )
         return self._insert(source)
 
     def add_links(self, links: WebLinks, pages: Path, collection_id: str) -> Source:
-        """Record web links as a source that keeps what it fetches in a folder below `pages`."""
+        """Add web links as a source that stores fetched pages in a folder below `pages`."""
         source_id = uuid.uuid4().hex
         return self._insert(
             Source(source_id, collection_id, pages / source_id, time.time(), links=links)
         )
 
     def add_attached(self, path: Path, collection_id: str) -> Source:
-        """Record a file that is attached to a chat."""
+        """Add a file that is attached to a chat."""
         source = Source(uuid.uuid4().hex, collection_id, path, time.time())
         return self._insert(source, is_attached=True)
 
@@ -138,15 +138,15 @@ class SourceStore:
         return frozenset(row[0] for row in rows)
 
     def set_rules(self, source_id: str, rules: SourceRules) -> None:
-        """What is left out of the source from now on."""
+        """Set what is excluded from the source from now on."""
         self._set(source_id, "rules", json.dumps(asdict(rules)))
 
     def set_refreshed(self, source_id: str, at: float) -> None:
-        """When the pages of a source were fetched last."""
+        """Set when the pages of a source were last fetched."""
         self._set(source_id, "refreshed_at", at)
 
     def remove_source(self, source_id: str) -> None:
-        """Forget the source with all its documents; the files themselves are not touched."""
+        """Remove the source with all its documents; the files themselves are not touched."""
         self._database.write(lambda con: delete_source(con, source_id))
 
     def _insert(self, source: Source, *, is_attached: bool = False) -> Source:
@@ -192,7 +192,7 @@ def _collections(con: Connection) -> list[Collection]:
 def _collection(con: Connection, collection_id: str) -> Collection:
     found = next((c for c in _collections(con) if c.collection_id == collection_id), None)
     if found is None:
-        raise AppError("The collection is not there any more.", "It was removed meanwhile.")
+        raise AppError("The collection no longer exists.", "It was removed in the meantime.")
     return found
 
 
@@ -209,7 +209,7 @@ def _refuse_name(con: Connection, name: str, but: str = "") -> None:
         [name, but],
     ).fetchall()
     if taken or not name:
-        raise AppError(f"There is no room for a collection “{name}”.",
+        raise AppError(f"A collection can't be called “{name}”.",
                        "Choose a name that is not empty and not in use.")  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""What servers said of pages of the web, kept so that an unchanged page is not sent again.
+"""The cache validators of web pages, so that an unchanged page is not transferred again.
 
 Any thread may call; writes take the lane.
 """
@@ -10,13 +10,13 @@ from desktop_rag.store.duckdb.database.database import Connection, Database
 
 
 class WebPageStore:
-    """One row for each document that came from the web."""
+    """One row per document that came from the web."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def get(self, document_ids: Sequence[str]) -> dict[str, WebPage]:
-        """What is known of these documents; those it is nothing known of are left out."""
+        """The validators of these documents; absent for documents without any."""
         with self._database.read() as con:
             rows = con.execute(
                 "SELECT document_id, etag, last_modified, fetched_at FROM web_pages"
@@ -26,7 +26,7 @@ class WebPageStore:
         return {document_id: WebPage(*known) for document_id, *known in rows}
 
     def put(self, document_id: str, page: WebPage) -> None:
-        """Remember this instead of what was known of the document."""
+        """Store the validators of a document in place of earlier ones."""
 
         def work(con: Connection) -> None:
             con.execute("DELETE FROM web_pages WHERE document_id = ?", [document_id])
@@ -39,7 +39,7 @@ class WebPageStore:
         self._database.write(work)
 
     def purge(self) -> None:
-        """Forget pages whose documents are no longer there."""
+        """Remove the rows of documents that no longer exist."""
         self._database.write(
             lambda con: con.execute(
                 "DELETE FROM web_pages WHERE document_id NOT IN (SELECT document_id FROM documents)"

@@ -1,4 +1,4 @@
-"""Assistants, one a row, what they are made of as JSON. Any thread."""
+"""Assistants, one per row, their settings as JSON. Any thread."""
 
 import json
 
@@ -13,14 +13,14 @@ class AssistantStore:
         self._database = database
 
     def all(self) -> list[Assistant]:
-        """Those not deleted, by name."""
+        """Assistants that are not hidden, by name."""
         with self._database.read() as con:
             rows = con.execute("SELECT made_of FROM assistants WHERE NOT is_deleted").fetchall()
         found = [Assistant.from_json(json.loads(made_of)) for (made_of,) in rows]
         return sorted(found, key=lambda a: (a.name.casefold(), a.assistant_id))
 
     def put(self, assistant: Assistant) -> None:
-        """Keep the assistant, in place of the one of the same id."""
+        """Store the assistant in place of the one with the same id."""
         made_of = json.dumps(assistant.to_json(), ensure_ascii=False)
 
         def work(con: Connection) -> None:

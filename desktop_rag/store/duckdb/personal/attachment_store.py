@@ -1,4 +1,4 @@
-"""What is attached to conversations, and the images among it. Any thread; writes take the lane."""
+"""The attachments of conversations, and attached images. Any thread; writes take the lane."""
 
 import time
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ class AttachmentStore:
         self._database = database
 
     def of(self, conversation_id: str) -> tuple[Attachment, ...]:
-        """What is attached to the conversation now."""
+        """The attachments of the conversation."""
         with self._database.read() as con:
             rows = con.execute(
                 "SELECT attachments FROM conversations WHERE conversation_id = ?",
@@ -28,13 +28,13 @@ class AttachmentStore:
         return attachments_from_json(rows[0][0]) if rows else ()
 
     def set(self, conversation_id: str, attachments: Sequence[Attachment]) -> None:
-        """Have this attached to the conversation, in place of what was."""
+        """Replace the attachments of the conversation."""
         row = [attachments_to_json(attachments), conversation_id]
         sql = "UPDATE conversations SET attachments = ? WHERE conversation_id = ?"
         self._database.write_uncached(lambda con: con.execute(sql, row))
 
     def put_image(self, attachment_id: str, image: Image) -> None:
-        """Keep the image of an attachment."""
+        """Store the image of an attachment."""
         row = [attachment_id, image.mime, image.data, time.time()]
         sql = "INSERT INTO attached_images VALUES (?, ?, ?, ?)"
         self._database.write_uncached(lambda con: con.execute(sql, row))
@@ -48,7 +48,7 @@ class AttachmentStore:
         return Image(rows[0][0], bytes(rows[0][1])) if rows else None
 
     def purge(self, before: float) -> None:
-        """Remove older images and attached sources that no conversation speaks of."""
+        """Remove older images and attached sources that no conversation refers to."""
         self._database.write(lambda con: _purge(con, before))
 
 

@@ -1,4 +1,4 @@
-"""Conversations, their messages and the sources each answer was shown with. Any thread."""
+"""Conversations with their messages and the sources shown with each answer. Any thread."""
 
 import json
 import time
@@ -28,7 +28,7 @@ _MESSAGE = (
     " error_title, error_hint, thinking, is_own_knowledge, follow_ups, claims, notes, remembered,"
     " attachments, copy_of"
 )
-# What is thought of an answer is thought of the first one that was said, and so of all its copies.
+# Feedback belongs to the original of an answer, and so to all its copies.
 _SAID_FIRST = "coalesce(nullif(copy_of, ''), message_id)"
 _SAID_FIRST_OF = f"coalesce((SELECT {_SAID_FIRST} FROM messages WHERE message_id = $id), $id)"
 _CITATION = (
@@ -71,7 +71,7 @@ class ConversationStore:
         return Conversation(*rows[0])
 
     def all(self) -> list[Conversation]:
-        """Those not deleted: pinned ones first, then the one last written to."""
+        """Conversations that are not hidden: pinned ones first, then by last change."""
         with self._database.read() as con:
             rows = con.execute(
                 f"SELECT {_CONVERSATION} FROM conversations"
@@ -80,7 +80,7 @@ class ConversationStore:
         return [Conversation(*row) for row in rows]
 
     def holding(self, text: str) -> frozenset[str]:
-        """The ids of those not deleted with this text in their title or a message."""
+        """The ids of conversations that are not hidden and have this text in a title or message."""
         wanted = folded("$text")
         with self._database.read() as con:
             rows = con.execute(
@@ -92,19 +92,19 @@ class ConversationStore:
         return frozenset(row[0] for row in rows)
 
     def rename(self, conversation_id: str, title: str) -> None:
-        """Give the conversation another title."""
+        """Change the title of the conversation."""
         self._set(conversation_id, "title", title)
 
     def set_collection(self, conversation_id: str, collection_id: str) -> None:
-        """Remember which documents were asked last; "" means all."""
+        """Set the collection that was last searched; "" means all."""
         self._set(conversation_id, "collection_id", collection_id)
 
     def set_assistant(self, conversation_id: str, assistant_id: str) -> None:
-        """Remember which assistant was asked last; "" means none."""
+        """Set the assistant that answered last; "" means none."""
         self._set(conversation_id, "assistant_id", assistant_id)
 
     def set_pinned(self, conversation_id: str, is_pinned: bool) -> None:
-        """Put the conversation before the others, or back to its place."""
+        """Pin or unpin the conversation."""
         self._set(conversation_id, "is_pinned", is_pinned)
 
     def set_deleted(self, conversation_id: str, is_deleted: bool) -> None:
@@ -134,7 +134,7 @@ class ConversationStore:
         self._database.write_uncached(lambda con: _insert_message(con, message))
 
     def replace_message(self, old_message_id: str, message: Message) -> None:
-        """Put `message` in the place of an earlier one, as when an answer is given again."""
+        """Replace an earlier message, as when an answer is generated again."""
 
         def work(con: Connection) -> None:
             [place] = con.execute(
@@ -146,13 +146,13 @@ class ConversationStore:
         self._database.write_uncached(work)
 
     def set_after(self, message: Message) -> None:
-        """Keep the follow-ups and claims of an answer."""
+        """Store the follow-ups and claims of an answer."""
         sql = "UPDATE messages SET follow_ups = ?, claims = ? WHERE message_id = ?"
         row = [*_after(message), message.message_id]
         self._database.write_uncached(lambda con: con.execute(sql, row))
 
     def messages(self, conversation_id: str) -> list[Message]:
-        """The messages in order, with the sources as they were shown."""
+        """The messages in order, with their sources as shown."""
         with self._database.read() as con:
             rows = con.execute(
                 f"SELECT {_MESSAGE} FROM messages WHERE conversation_id = ? ORDER BY position",
@@ -181,7 +181,7 @@ class ConversationStore:
         return [replace(m, feedback=feedback.get(m.message_id, m.feedback)) for m in messages]
 
     def add_feedback(self, message_id: str, feedback: Feedback) -> None:
-        """Note what the person thinks of an answer now; what was noted before stays noted."""
+        """Append feedback on an answer; earlier feedback stays in the log."""
         self._database.write_uncached(
             lambda con: con.execute(
                 "INSERT INTO feedback SELECT coalesce(max(number), 0) + 1,"
@@ -191,7 +191,7 @@ class ConversationStore:
         )
 
     def feedback_log(self, message_id: str) -> list[tuple[float, Feedback]]:
-        """Every change of mind about an answer, the first one first."""
+        """All feedback on an answer, the oldest first."""
         with self._database.read() as con:
             rows = con.execute(
                 "SELECT noted_at, value FROM feedback"
@@ -206,7 +206,7 @@ class ConversationStore:
 
 
 def _insert_message(con: Connection, message: Message, position: int | None = None) -> None:
-    """At this position, or behind all others."""
+    """At this position, else after all others."""
     con.execute(
         f"INSERT INTO messages (position, {_MESSAGE})"
         f" SELECT coalesce(?, max(position) + 1, 1), {', '.join('?' * 19)}"
@@ -234,7 +234,7 @@ def _insert_message(con: Connection, message: Message, position: int | None = No
 
 
 def attachments_to_json(attachments: Sequence[Attachment]) -> str:
-    """The text in which attachments are stored."""
+    """Attachments as JSON."""
     return json.dumps([attachment.to_json() for attachment in attachments])
 
 

@@ -1,4 +1,4 @@
-"""Measurements of quality, each kept with what it was made with. Any thread."""
+"""Measurements of quality, each with its settings. Any thread."""
 
 import json
 from typing import Any
@@ -17,7 +17,7 @@ class EvaluationStore:
         self._database = database
 
     def add(self, evaluation: Evaluation) -> None:
-        """Keep a run for good."""
+        """Store a run permanently."""
         e = evaluation
         values = (e.settings, e.results, e.queries)
         row = [
@@ -32,7 +32,7 @@ class EvaluationStore:
         )
 
     def all(self) -> list[Evaluation]:
-        """Every run without its queries, the newest first."""
+        """All runs without their queries, the newest first."""
         with self._database.read() as con:
             rows = con.execute(
                 f"SELECT {_LISTED}, '[]' FROM evaluations ORDER BY created_at DESC, evaluation_id"
@@ -40,9 +40,9 @@ class EvaluationStore:
         return [_evaluation(row) for row in rows]
 
     def get(self, evaluation_id: str) -> Evaluation:
-        """A run with its queries, by its id or the beginning of it.
+        """A run with its queries, by its id or a prefix of it.
 
-        AppError when none or more than one begins so.
+        AppError when no run or more than one matches.
         """
         with self._database.read() as con:
             rows = con.execute(

@@ -1,6 +1,6 @@
-"""Interactions, and which of them are like a question. Any thread.
+"""Interactions, and the search for those similar to a question. Any thread.
 
-A question is compared with all of them: ten thousand take some milliseconds.
+A question is compared with all of them: ten thousand take a few milliseconds.
 """
 
 from collections.abc import Sequence
@@ -25,11 +25,11 @@ _OPINION = (
 )
 _SHOWN = f"SELECT {_STORED}, {_OPINION} FROM interactions i"
 _IS_HIDDEN = "conversation_id IN (SELECT conversation_id FROM conversations WHERE is_deleted)"
-# What stands in place of another one's answer is no answer any more, unless it is put back.
+# An answer that was replaced is no answer any more, unless it is restored.
 _STANDS = "interaction_id IN (SELECT message_id FROM messages)"
-# An answer that says what its sources don't may have obeyed one of them, or an earlier example.
+# An answer that its sources don't support may follow instructions in one of them, or in an example.
 _UNBACKED = [Verdict.CONTRADICTED.value, Verdict.NOT_IN_SOURCES.value]
-# Several may have the same words: so many for each one wanted are looked at.
+# Several may ask in the same words: this many are read for each one wanted.
 _DEPTH = 4
 
 
@@ -45,7 +45,7 @@ class InteractionStore:
         embedder: str = "",
         vector: NDArray[np.float32] | None = None,
     ) -> None:
-        """Keep it, in the place of one of the same id."""
+        """Store it in place of one with the same id."""
         i = interaction
         row = [
             i.interaction_id, i.conversation_id, i.question, i.asked, i.answer, i.outcome.value,
@@ -64,7 +64,7 @@ class InteractionStore:
         self._database.write_uncached(work)
 
     def set_vector(self, interaction_id: str, embedder: str, vector: NDArray[np.float32]) -> None:
-        """Give an interaction the vector of its question; nothing when it is gone."""
+        """Set the vector of an interaction's question; no effect when the interaction is gone."""
 
         def work(con: Connection) -> None:
             rows = con.execute(
@@ -90,7 +90,7 @@ class InteractionStore:
         least: float,
         most: int,
     ) -> list[Interaction]:
-        """The most similar that may serve as examples, those that the person likes first."""
+        """The most similar ones that may serve as examples, liked ones first."""
         with self._database.read() as con:
             rows = con.execute(
                 f"SELECT interaction_id, vector, {_OPINION} AS opinion FROM interactions i"
@@ -101,7 +101,7 @@ class InteractionStore:
                 " AND opinion <> $disliked",
                 {
                     "embedder": embedder,
-                    # An endpoint may answer with another model under the same name.
+                    # An endpoint may serve another model under the same name.
                     "bytes": len(vector),
                     "assistant": assistant_id,
                     "outside": outside,
@@ -119,10 +119,10 @@ class InteractionStore:
         )
         unbacked = self._unbacked([interaction_id for *_, interaction_id in ranked])
         fitting = [i for is_not_liked, _, i in ranked if not (is_not_liked and i in unbacked)]
-        return _different(self.get(fitting[: _DEPTH * most]))[:most]
+        return _distinct(self.get(fitting[: _DEPTH * most]))[:most]
 
     def _unbacked(self, interaction_ids: Sequence[str]) -> set[str]:
-        """Those whose answer was found to claim what its sources don't say."""
+        """Those whose answer has a claim that its sources don't support."""
         with self._database.read() as con:
             rows = con.execute(
                 "SELECT message_id FROM messages WHERE message_id IN (SELECT unnest(?::VARCHAR[]))"
@@ -132,13 +132,13 @@ class InteractionStore:
         return {message_id for (message_id,) in rows}
 
     def without_vector_of(self, embedder: str, most: int) -> list[Interaction]:
-        """The newest that have no vector of this embedder."""
+        """The newest interactions without a vector of this embedder."""
         return self._read(
             f"{_SHOWN} WHERE embedder <> ? ORDER BY ended_at DESC LIMIT ?", [embedder, most]
         )
 
     def get(self, interaction_ids: Sequence[str]) -> list[Interaction]:
-        """Those of them that are remembered, in the order asked for."""
+        """The stored ones among them, in the given order."""
         found = {
             i.interaction_id: i
             for i in self._read(
@@ -149,14 +149,14 @@ class InteractionStore:
         return [found[one] for one in interaction_ids if one in found]
 
     def newest(self, most: int) -> list[Interaction]:
-        """The last ones that are not hidden, the newest first."""
+        """The newest interactions that are not hidden, the newest first."""
         return self._read(
             f"{_SHOWN} WHERE NOT {_IS_HIDDEN} ORDER BY ended_at DESC, interaction_id LIMIT ?",
             [most],
         )
 
     def count(self) -> int:
-        """How many are not hidden."""
+        """The number of interactions that are not hidden."""
         with self._database.read() as con:
             [(count,)] = con.execute(
                 f"SELECT count(*) FROM interactions WHERE NOT {_IS_HIDDEN}"
@@ -164,7 +164,7 @@ class InteractionStore:
         return int(count)
 
     def forget(self, interaction_ids: Sequence[str]) -> None:
-        """Remove these for good."""
+        """Remove these permanently."""
         self._database.write_uncached(
             lambda con: con.execute(
                 "DELETE FROM interactions WHERE interaction_id IN (SELECT unnest(?::VARCHAR[]))",
@@ -173,7 +173,7 @@ class InteractionStore:
         )
 
     def forget_all(self) -> None:
-        """Remove every one for good, hidden ones too."""
+        """Remove all permanently, hidden ones too."""
         self._database.write_uncached(lambda con: con.execute("DELETE FROM interactions"))
 
     def _read(self, sql: str, values: list[Any]) -> list[Interaction]:
@@ -191,8 +191,8 @@ def _interaction(row: tuple[Any, ...]) -> Interaction:
     )  # fmt: skip
 
 
-def _different(interactions: Sequence[Interaction]) -> list[Interaction]:
-    """Without those that ask in the same words as an earlier one of the list."""
+def _distinct(interactions: Sequence[Interaction]) -> list[Interaction]:
+    """Without those that ask in the same words as an earlier one in the list."""
     firsts: dict[str, Interaction] = {}
     for interaction in interactions:
         firsts.setdefault(" ".join(interaction.asked.casefold().split()), interaction)

@@ -1,8 +1,8 @@
-"""What a query over tables may be: one SELECT of those tables, with functions known to be harmless.
+"""The queries that may run over tables: one SELECT of those tables, with harmless functions.
 
-DuckDB parses the query, what it made of it is looked through, and whatever is not named here is
-refused: functions that read files or settings, that make endless rows or endless texts, statements
-that change anything. Pure but for the connection that parses.
+DuckDB parses the query and its syntax tree is checked against the lists here. Everything else is
+refused: functions that read files or settings or create unlimited rows or texts, and statements
+that change anything. Pure except for the connection that parses.
 """
 
 import json
@@ -31,7 +31,7 @@ _AGGREGATES = _set_of(
     var_samp variance
     """
 )
-# Not `replace`: nested, it makes texts of any length that no limit ends.
+# Not `replace`: nested calls create texts of any length, which no limit stops.
 _SCALARS = _set_of(
     """
     + - * / // % ^ ** || @ ~~ !~~ ~~* !~~* ~~~ abs age ascii ceil ceiling century concat
@@ -60,7 +60,7 @@ _CLASSES = _set_of(
     POSITIONAL_REFERENCE STAR SUBQUERY TYPE WINDOW
     """
 )
-# What a query consists of that is no expression: its parts, and what it reads from.
+# The nodes of a query that are no expressions: its clauses and the relations it reads.
 _NODES = _set_of(
     """
     SELECT_NODE SET_OPERATION_NODE CTE_NODE BASE_TABLE SUBQUERY JOIN EMPTY EXPRESSION_LIST
@@ -80,9 +80,9 @@ _NAMES = re.compile(r"[\w ]{1,60}")
 
 @dataclass(frozen=True, slots=True)
 class CheckedSelect:
-    """A query that may run, as DuckDB parsed it, with the tables and columns it speaks of.
+    """A query that may run, as DuckDB parsed it, with the tables and columns it uses.
 
-    Names are in small letters; `columns` None stands for all of them.
+    Names are in lower case; `columns` None means all of them.
     """
 
     statement: dict[str, Any]
@@ -91,7 +91,7 @@ class CheckedSelect:
 
 
 def checked_select(connection: Connection, sql: str, tables: Sequence[str]) -> CheckedSelect:
-    """The query, if it is one SELECT of these tables alone; else QueryRefusedError saying why."""
+    """The query if it is one SELECT of these tables alone, else QueryRefusedError says why."""
     if len(sql) > LONGEST_SQL_CHARS:
         raise QueryRefusedError("The statement is too long.")
     [(written,)] = connection.execute("SELECT json_serialize_sql(?)", [sql]).fetchall()
@@ -108,7 +108,7 @@ def checked_select(connection: Connection, sql: str, tables: Sequence[str]) -> C
     for entry in _entries(nodes):
         named.add(entry["key"].casefold())
         if entry["value"]["materialized"] == "CTE_MATERIALIZE_NEVER":
-            # Each use would be planned anew: thirty steps would never end.
+            # Each use is planned again, so the time doubles with each step: thirty would never end.
             raise QueryRefusedError("NOT MATERIALIZED is not allowed.")
     own = {name.casefold() for name in tables}
     used: set[str] = set()
@@ -126,10 +126,10 @@ def checked_select(connection: Connection, sql: str, tables: Sequence[str]) -> C
 
 
 def rows_statement(checked: CheckedSelect) -> tuple[dict[str, Any], bool] | None:
-    """The same query for the numbers of the rows it rests on, as its last column, `rowid`.
+    """A query for the numbers of the rows that the result is based on: its last column, `rowid`.
 
-    None when it reads from more than one table by name. True beside it says that its other
-    columns are those of the query itself, which then need not run too.
+    None when the query names more than one table. True in second place means that its other columns
+    are those of the query itself, which then need not run.
     """
     node = checked.statement["node"]
     source = node.get("from_table") or {}
@@ -138,7 +138,7 @@ def rows_statement(checked: CheckedSelect) -> tuple[dict[str, Any], bool] | None
     if source["table_name"].casefold() not in checked.tables or node["cte_map"]["map"]:
         return None
     row = {"class": "COLUMN_REF", "type": "COLUMN_REF", "alias": "", "column_names": ["rowid"]}
-    if not _puts_together(node):
+    if not _aggregates(node):
         kept = {**node, "select_list": [*node["select_list"], row]}
         return {**checked.statement, "node": kept}, True
     if node.get("qualify"):
@@ -150,8 +150,8 @@ def rows_statement(checked: CheckedSelect) -> tuple[dict[str, Any], bool] | None
     return {**checked.statement, "node": plain}, False
 
 
-def _puts_together(node: dict[str, Any]) -> bool:
-    """Whether a row of the result may stand for many of the table."""
+def _aggregates(node: dict[str, Any]) -> bool:
+    """True when a row of the result may be based on many rows of the table."""
     is_distinct = any(m["type"] == "DISTINCT_MODIFIER" for m in node["modifiers"])
     if node["group_expressions"] or node["aggregate_handling"] != "STANDARD_HANDLING":
         return True
@@ -176,7 +176,7 @@ def _nodes(value: object, *, into_queries: bool = True) -> Iterator[dict[str, An
 
 
 def _entries(nodes: Sequence[dict[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    """What a query names by WITH."""
+    """The WITH clauses of a query."""
     for node in nodes:
         yield from (node.get("cte_map") or {}).get("map", ())
 
@@ -201,9 +201,9 @@ def _check(node: dict[str, Any]) -> None:
 
 
 def _check_size(select: dict[str, Any]) -> None:
-    """Refuse few words that stand for endless ones.
+    """Refuse short statements that expand to huge ones.
 
-    A name given to a column may be used in later ones, each time for all that it stands for.
+    A later column may use an alias several times, and each use expands to the whole expression.
     """
     sizes: dict[str, int] = {}
     total = 0

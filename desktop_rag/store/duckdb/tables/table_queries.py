@@ -1,9 +1,8 @@
 """Queries over tables in a DuckDB of their own: in memory, without files, network or settings.
 
-What may run at all is checked before (select_check.py). Beside that the engine itself is closed:
-no access to anything outside, no extensions, no spilling to disk, one core, little memory, and a
-clock that interrupts. Texts made while a query is planned would not count as memory: nothing is
-computed ahead. Any thread.
+sql_allowlist.py decides what may run. In addition the engine is locked down: no external access, no
+extensions, no spilling to disk, one core, little memory and a time limit. Constant folding is off:
+texts created while a query is planned don't count towards the memory limit. Any thread.
 """
 
 import json
@@ -40,15 +39,15 @@ class TableQueries:
     """Opens tables for queries, each time in a database of their own."""
 
     def __init__(self, *, time_s: float = _TIME_S, memory_mb: int = _MEMORY_MB) -> None:
-        """Limits of one query."""
+        """The limits hold for one query."""
         self._time_s = time_s
         self._memory_mb = memory_mb
 
     @contextmanager
     def open(self, tables: tuple[QueryTable, ...]) -> Generator[OpenTables]:
-        """The tables in a room of their own, which is gone when the context ends.
+        """The tables in a database of their own, which is dropped at the end of the context.
 
-        QueryRefusedError when they don't fit into the memory.
+        QueryRefusedError when they don't fit into memory.
         """
         options: dict[str, str | bool | int | float | list[str]] = {
             **OPTIONS,
@@ -64,13 +63,15 @@ class TableQueries:
                     _load(connection, table)
             for statement in _CLOSED:
                 connection.execute(statement)
-            yield _Room(connection, tables, self._time_s)
+            yield _TableDatabase(connection, tables, self._time_s)
         finally:
             connection.close()
 
 
-class _Room:
+class _TableDatabase:
     """Implements OpenTables."""
+
+    dialect = "DuckDB"
 
     def __init__(
         self, connection: Connection, tables: tuple[QueryTable, ...], time_s: float
@@ -95,23 +96,23 @@ class _Room:
         statement, has_all = by_rows
         table = self._names[statement["node"]["from_table"]["table_name"].casefold()]
         if has_all:
-            columns, rows, is_cut = self._first(self._written(statement))
+            columns, rows, is_cut = self._first(self._to_sql(statement))
             used[table] = tuple(row[-1] for row in rows)  # type: ignore[misc]
             return QueryResult(
                 columns[:-1], tuple(row[:-1] for row in rows), is_cut, used, checked.columns
             )
         columns, rows, is_cut = self._first(sql)
-        found = self._connection.execute(self._written(statement)).fetchall()
+        found = self._connection.execute(self._to_sql(statement)).fetchall()
         used[table] = tuple(row[0] for row in found)
         return QueryResult(columns, rows, is_cut, used, checked.columns)
 
-    def _written(self, statement: object) -> str:
+    def _to_sql(self, statement: object) -> str:
         parsed = json.dumps({"error": False, "statements": [statement]})
         [(sql,)] = self._connection.execute("SELECT json_deserialize_sql(?)", [parsed]).fetchall()
         return str(sql)
 
     def _first(self, sql: str) -> tuple[tuple[str, ...], tuple[tuple[object, ...], ...], bool]:
-        """Names of columns, the first rows, and whether there are more."""
+        """Column names, the first rows, and True when there are more."""
         result = self._connection.execute(sql)
         names = tuple(str(column[0]) for column in result.description or ())
         rows = result.fetchmany(MOST_ROWS + 1)
@@ -120,7 +121,7 @@ class _Room:
 
 @contextmanager
 def _refusing() -> Generator[None]:
-    """What DuckDB says against a query, said to whoever wrote it."""
+    """Turn DuckDB's errors into a refusal for the author of the query."""
     try:
         yield
     except duckdb.InterruptException as exc:
@@ -130,9 +131,9 @@ def _refusing() -> Generator[None]:
     except RecursionError as exc:
         raise QueryRefusedError("The statement is nested too deeply.") from exc
     except duckdb.Error as exc:
-        # Behind it stands the statement, in which we may have asked for more.
-        said = str(exc).partition("\n\nLINE ")[0]
-        raise QueryRefusedError(said[:_LONGEST_ERROR_CHARS]) from exc
+        # Cut off the statement that follows: it may be our extended one.
+        message = str(exc).partition("\n\nLINE ")[0]
+        raise QueryRefusedError(message[:_LONGEST_ERROR_CHARS]) from exc
 
 
 @contextmanager
@@ -144,7 +145,7 @@ def _clock(connection: Connection, time_s: float, cancel: Event) -> Generator[No
     def watch() -> None:
         while not is_over.wait(_LOOK_EVERY_S):
             if cancel.is_set() or time.monotonic() > until:
-                # Again and again: between two statements it would be lost.
+                # Repeatedly: an interrupt between two statements is lost.
                 connection.interrupt()
 
     thread = threading.Thread(target=watch, name="table-query-clock", daemon=True)

@@ -44,6 +44,22 @@ def test_frequent_words_are_left_out_or_not_with_the_same_result(
     assert [s for _, s in step_by_step] == pytest.approx([s for _, s in at_once])
 
 
+def test_a_chunk_that_only_a_frequent_word_lifts_to_the_top_is_found(
+    engine: Engine, database: Database
+) -> None:
+    put(engine, "ahead.txt", "rare gate")
+    put(engine, "lifted.txt", "rare gate common")
+    for n in range(30):
+        put(engine, f"{n}.txt", "common wall" if n % 2 else "known wall")
+    with IndexCache(database).snapshot() as snapshot:
+        by_rare = best(snapshot, weights_of(snapshot, [RARE]), ALL, EVERYWHERE)
+        weights = weights_of(snapshot, [RARE, COMMON])
+        [(found, _)] = best(snapshot, weights, 1, EVERYWHERE, cheap=0)
+        # The frequent word can't lift a chunk without the rare one, so it is added last.
+        assert by_rare[0][1] > weights.greatest(1)
+    assert (found, by_rare[0][0]) == (by_rare[1][0], by_rare[1][0] - 1)
+
+
 def test_a_term_of_two_words_counts_for_the_more_frequent_one(
     engine: Engine, database: Database
 ) -> None:

@@ -1,0 +1,49 @@
+"""The setting `store.engine` chooses the engine."""
+
+from pathlib import Path
+
+import pytest
+
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.paths import Home
+from desktop_rag.core.settings import Settings, StoreSettings, load_settings
+from desktop_rag.store.duckdb.duckdb_engine import database_of, library_file
+from desktop_rag.store.opening import library_bytes, open_engine, set_damaged_aside
+
+UNKNOWN = Settings(store=StoreSettings(engine="paper"))
+
+
+def test_the_default_engine_keeps_the_library_in_one_file(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    engine = open_engine(home, Settings())
+    assert database_of(engine).path == library_file(home)
+    engine.close()
+    assert library_bytes(home, Settings()) == library_file(home).stat().st_size
+
+
+def test_the_engine_is_read_from_the_settings_file(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    home.settings.write_text('[store]\nengine = "paper"\n')
+    settings, notices = load_settings(home.settings)
+    assert (settings, notices) == (UNKNOWN, [])
+
+
+def test_an_unknown_engine_is_refused_with_the_known_ones(tmp_path: Path) -> None:
+    with pytest.raises(AppError) as refused:
+        open_engine(Home(tmp_path), UNKNOWN)
+    assert "paper" in refused.value.title
+    assert "duckdb" in refused.value.hint
+    assert list(tmp_path.iterdir()) == []
+    assert set_damaged_aside(Home(tmp_path), UNKNOWN, refused.value) is None
+
+
+def test_only_a_damaged_library_is_moved_away(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    library_file(home).write_bytes(b"\x5a" * 50_000)
+    with pytest.raises(AppError) as damaged:
+        open_engine(home, Settings())
+    assert set_damaged_aside(home, Settings(), AppError("Something else.", "")) is None
+    moved = set_damaged_aside(home, Settings(), damaged.value)
+    assert moved is not None
+    assert moved.read_bytes() == b"\x5a" * 50_000
+    assert not library_file(home).exists()
