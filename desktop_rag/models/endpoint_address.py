@@ -1,4 +1,4 @@
-"""Addresses of endpoints as people type them, brought into one form. Pure, any thread."""
+"""Normalises the addresses of endpoints as people type them. Pure, any thread."""
 
 import ipaddress
 import re
@@ -7,7 +7,7 @@ from urllib.parse import SplitResult, urlsplit
 from desktop_rag.core.errors import AppError
 
 _EXAMPLE = "for example http://localhost:11434/v1"
-# What people copy from a manual together with the address.
+# Paths that people copy from a manual together with the address.
 _CALLS = re.compile(r"/+(?:chat/completions|completions|embeddings|models)$")
 _VERSION = re.compile(r"/v\d+\w*(?:/|$)")
 
@@ -15,10 +15,10 @@ _VERSION = re.compile(r"/v\d+\w*(?:/|$)")
 def normalise_base_url(typed: str) -> str:
     """The address without trailing slash, query and fragment, with a scheme and a lower-case host.
 
-    Without a scheme this computer and the local network get http, all others https.
+    Without a scheme, this computer and the local network get http, all others https.
 
     Raises:
-        AppError: when it is no address, or holds a name or password.
+        AppError: when it is no address, or contains a user name or password.
     """
     text = typed.strip()
     if not text:
@@ -28,8 +28,8 @@ def normalise_base_url(typed: str) -> str:
     parts = _split(text)
     if parts.username is not None or parts.password is not None:
         raise AppError(
-            "The endpoint's address holds a name or a password.",
-            "Remove what stands before the @; a key has its own field in Settings.",
+            "The endpoint's address contains a user name or a password.",
+            "Remove everything before the @; a key has its own field in Settings.",
         )
     host = (parts.hostname or "").lower()
     shown = f"[{host}]" if ":" in host else host
@@ -44,7 +44,7 @@ def host_of(base_url: str) -> str:
 
 
 def is_this_computer(base_url: str) -> bool:
-    """Whether a normalised address leads nowhere but to this computer."""
+    """True for a normalised address of this computer."""
     host = urlsplit(base_url).hostname or ""
     if host == "localhost" or host.endswith(".localhost"):
         return True
@@ -55,12 +55,12 @@ def is_this_computer(base_url: str) -> bool:
 
 
 def is_near(base_url: str) -> bool:
-    """Whether a normalised address leads to this computer or the local network."""
+    """True for a normalised address of this computer or the local network."""
     return _is_near(urlsplit(base_url).hostname or "")
 
 
 def with_version(base_url: str) -> str:
-    """The address with `/v1`, which most servers want; empty if a version is in it already."""
+    """The address with `/v1`, which most servers require; empty if it has a version already."""
     has_version = _VERSION.search(urlsplit(base_url).path)
     return "" if has_version else f"{base_url}/v1"
 
@@ -87,7 +87,7 @@ def _host_of(text: str) -> str:
 
 
 def _is_near(host: str) -> bool:
-    """This computer, the local network, or a name without a dot: https is rare there."""
+    """True for this computer, the local network, and names without a dot: https is rare there."""
     try:
         address = ipaddress.ip_address(host)
     except ValueError:

@@ -1,4 +1,4 @@
-"""The two ports behind which everything slow or far lives. Called on worker threads only."""
+"""The ports to embedders and chat models: all that is slow or remote. Worker threads only."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,9 +15,9 @@ Vectors = NDArray[np.float32]
 
 
 class EmbedderFaultError(AppError):
-    """An embedder that is elsewhere can't embed now; its work waits, everything else goes on.
+    """A remote embedder can't embed now; its work waits, everything else continues.
 
-    `wait_s` is how long it asks to be left alone, None when it doesn't say.
+    `wait_s` is the pause it asks for, None when it doesn't say.
     """
 
     def __init__(self, title: str, hint: str = "", wait_s: float | None = None) -> None:
@@ -28,8 +28,8 @@ class EmbedderFaultError(AppError):
 class Embedder(Protocol):
     """Turns text into unit vectors whose inner product is their similarity.
 
-    One that is elsewhere raises EmbedderFaultError from `dimensions` and the `embed` methods, and
-    Cancelled when it was closed meanwhile.
+    A remote one raises EmbedderFaultError from `dimensions` and the `embed` methods, and Cancelled
+    when it was closed meanwhile.
     """
 
     @property
@@ -44,13 +44,13 @@ class Embedder(Protocol):
 
     @property
     def max_tokens(self) -> int:
-        """The longest passage the model reads, special tokens included. A longer one is cut,
+        """The longest passage the model reads, special tokens included; a longer one is truncated
         or embedded in parts.
         """
         ...
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """Tokens of each text, without special tokens and without a limit."""
+        """The number of tokens of each text, without special tokens and without a limit."""
         ...
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
@@ -62,17 +62,17 @@ class Embedder(Protocol):
         ...
 
     def set_threads(self, threads: int) -> None:
-        """How many cores to use from the next batch on; 0 is every one."""
+        """Set the number of cores from the next batch on; 0 means all."""
         ...
 
     def close(self) -> None:
-        """Give up connections; calls under way end soon. Nothing is embedded any more."""
+        """Close connections; calls under way end soon. Nothing is embedded afterwards."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ChatTurn:
-    """One turn sent to a chat model, with images for one that takes them."""
+    """One turn sent to a chat model, with images for a model that accepts them."""
 
     role: Literal["system", "user", "assistant"]
     text: str
@@ -83,7 +83,7 @@ class ChatTurn:
 class Delta:
     """A piece of a streamed answer; `is_thinking` pieces are not part of the answer.
 
-    One without text says in its `status` what is waited for.
+    Without text, its `status` says why there is a wait.
     """
 
     text: str
@@ -101,27 +101,27 @@ class ChatModel(Protocol):
 
     @property
     def context_tokens(self) -> int:
-        """How much it reads: conversation, question and answer together.
+        """The context length: conversation, question and answer together.
 
-        Less than before after a request that was too long.
+        It may shrink after a request that was too long.
         """
         ...
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """How many tokens each text takes of `context_tokens`, as far as that is known."""
+        """The number of `context_tokens` that each text takes, as far as that is known."""
         ...
 
     def stream(self, turns: Sequence[ChatTurn], cancel: Event) -> Iterator[Delta]:
         """Pieces of the answer as they arrive; ends early, connection closed, once `cancel` is set.
 
-        Raises AppError for whatever the endpoint or the network did wrong, also in mid-stream.
+        Raises AppError for any fault of the endpoint or the network, also in mid-stream.
         """
         ...
 
     def warm_up(self) -> None:
-        """Load what the first answer needs, without asking anything."""
+        """Load what the first answer needs, without sending a request."""
         ...
 
     def close(self) -> None:
-        """Give up its connections. Nothing is streamed any more."""
+        """Close the connections. Nothing is streamed afterwards."""
         ...

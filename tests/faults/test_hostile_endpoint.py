@@ -388,7 +388,7 @@ def test_a_probe_gives_up_once_a_server_only_drips() -> None:
     with HostileServer(lambda: chain([head(kind="application/json")], forever(b" "))) as server:
         server.pause_s = 0.02
         report = probe_endpoint(server.endpoint(timeout_s=0.05), CANARY)
-        assert report.title == "The endpoint did not get to an answer."
+        assert report.title == "The endpoint did not produce an answer in time."
         assert len(server.asked) == 1
 
 

@@ -1,4 +1,4 @@
-"""Opens embedders by what was chosen: a folder, the address of an endpoint, or nothing."""
+"""Opens embedders by their spec: a folder, the address of an endpoint, or nothing."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -10,24 +10,24 @@ from desktop_rag.models.ports import Embedder
 
 
 class EmbedderOpener:
-    """Knows the bundled model, and where keys of endpoints are found."""
+    """Opens the bundled model, model folders and endpoints."""
 
     def __init__(self, bundled: Path, key_of: Callable[[str], str]) -> None:
         self._bundled = bundled
         self._key_of = key_of
 
     def open(self, spec: str, threads: int, dimensions: int = 0) -> Embedder:
-        """The embedder of a spec; an empty one is the bundled model. AppError when it can't be.
+        """The embedder of a spec; empty means the bundled model. AppError when it can't be opened.
 
-        A folder is loaded, which takes a second or more. An endpoint is not asked yet; its vectors
-        must have this number of dimensions, 0 is any.
+        Loading a folder takes a second or more. An endpoint gets no request yet; its vectors must
+        have this number of dimensions, 0 means any.
         """
         if is_address(spec):
             return RemoteEmbedder(endpoint_of(spec), self._key_of, dimensions=dimensions)
         return OnnxEmbedder(self._folder(spec), threads=threads)
 
     def check(self, spec: str) -> str:
-        """What is right about a model, in a sentence; AppError with what is wrong."""
+        """A sentence that confirms a usable model; AppError says what is wrong with another."""
         if is_address(spec):
             embedder = RemoteEmbedder(endpoint_of(spec), self._key_of)
             try:

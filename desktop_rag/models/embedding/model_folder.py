@@ -1,6 +1,6 @@
-"""What a model folder says of its model: our own layout, or that of sentence-transformers.
+"""Reads the description of a model folder: our own layout, or that of sentence-transformers.
 
-Reads small files only, but for the hashes of large ones. Any worker thread.
+Reads small files only, except to hash large ones. Any worker thread.
 """
 
 import hashlib
@@ -15,7 +15,7 @@ from desktop_rag.core.errors import AppError
 
 _HINT = "Words are still searched. Install the app again, or choose another model folder."
 POOLINGS = ("mean", "cls", "lasttoken", "max")
-# The one with full precision first; the others are rounded for speed.
+# Full precision first; the others are quantised for speed.
 _WEIGHTS = (
     "onnx/model.onnx",
     "model.onnx",
@@ -33,12 +33,12 @@ _POOLING_KEYS = {
 _QUERY_PROMPTS = ("query",)
 _PASSAGE_PROMPTS = ("passage", "document", "corpus")
 _USUAL_TOKENS = 512
-# A tokenizer without a limit says so with a number like 10^30.
+# A tokenizer without a limit states a number like 10^30.
 _MOST_TOKENS = 1_000_000
 _DIGEST_CHARS = 12
-# The bundled model's tokenizer, prefix, pooling, limit and case. Its name was made when it held the
-# hash of the weights alone, and stays so: another name would embed every library anew. Whatever is
-# used in any other way has all of this in its hash, so that no two of them share a name.
+# The bundled model's tokenizer, prefix, pooling, limit and case. Its name contains a hash of the
+# weights alone and must stay so: with another name every library would be embedded again. For any
+# other combination the hash covers all of this, so that no two share a name.
 _FIRST_USE: list[object] = [
     "3ad857958ba886d154a5a852119fb31a0dd549d03d8a3fc20e33f2336272cc19",
     "",
@@ -50,10 +50,10 @@ _FIRST_USE: list[object] = [
 
 @dataclass(frozen=True, slots=True)
 class ModelDescription:
-    """How a model is used. `files` maps the files to check to their (sha256, size in bytes).
+    """The parameters of a model. `files` maps the files to check to (sha256, size in bytes).
 
-    `dimensions` 0 has to be found out by asking the model. `further_module` is what follows
-    pooling and is not known here: only a graph that holds it can be used.
+    `dimensions` is 0 when only a run of the model can tell. `further_module` is an unsupported
+    module after pooling: only a graph that contains it can be used.
     """
 
     name: str
@@ -72,8 +72,8 @@ class ModelDescription:
 def read_description(folder: Path) -> ModelDescription:
     """Read model.toml with its hashes, or a folder as sentence-transformers saves it.
 
-    In the second a model.toml may stand too: its name, max_tokens, pooling, weights and prefixes
-    go first. AppError when something is missing or can't be used.
+    The second kind may have a model.toml too: its name, max_tokens, pooling, weights and prefixes
+    take precedence. AppError when something is missing or can't be used.
     """
     if not folder.is_dir():
         raise broken(folder, "There is no such folder")
@@ -108,9 +108,9 @@ def check_files(folder: Path, description: ModelDescription) -> None:
 
 
 def identity(folder: Path, description: ModelDescription) -> str:
-    """The model's name with the head of a hash over all that its vectors of passages depend on.
+    """The model's name with the first digits of a hash of all that passage vectors depend on.
 
-    Takes a second or so for each gigabyte of weights that are not in `files`.
+    Takes about a second per gigabyte of weights that are not in `files`.
     """
     weights, *others = parts = _parts(folder, description)
     digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()
@@ -120,14 +120,14 @@ def identity(folder: Path, description: ModelDescription) -> str:
 
 
 def broken(folder: Path, what: str) -> AppError:
-    """The error of a folder that can't be used."""
+    """The error for a folder that can't be used."""
     return AppError(f"The embedding model in {folder} cannot be used.", f"{what}. {_HINT}")
 
 
 def _parts(folder: Path, description: ModelDescription) -> list[object]:
-    """The hash of the weights, and all else that changes a vector of a passage."""
+    """The hash of the weights, and everything else that affects the vector of a passage."""
     weights = folder / description.weights
-    # Weights above 2 GB stand in files of their own beside the graph.
+    # Weights above 2 GB are in separate files beside the graph.
     beside = sorted(weights.parent.glob(f"{weights.name}[._]data*"))
     paths = [weights, *beside, folder / description.tokenizer]
     paths += [path for name in sorted(description.files) if (path := folder / name) not in paths]
@@ -178,7 +178,7 @@ def _own_layout(folder: Path, table: Mapping[str, Any]) -> ModelDescription:
 
 def _transformers_layout(folder: Path, table: Mapping[str, Any]) -> ModelDescription:
     modules = _modules(folder)
-    # Older versions keep the transformer in a folder of its own.
+    # Older versions keep the transformer in a subfolder.
     inner = next((path for kind, path in modules if kind == "Transformer"), "")
     further = [k for k, _ in modules if k not in ("Transformer", "Pooling", "Normalize")]
     prompts = _json(folder / "config_sentence_transformers.json")
@@ -197,12 +197,12 @@ def _transformers_layout(folder: Path, table: Mapping[str, Any]) -> ModelDescrip
 
 
 def _modules(folder: Path) -> list[tuple[str, str]]:
-    """(kind, folder) of each module, in order; none when there is no list."""
+    """(kind, folder) of each module, in order; empty without a list."""
     path = folder / "modules.json"
     if not path.is_file():
         return []
     entries = cast("list[dict[str, Any]]", json.loads(path.read_text(encoding="utf-8")))
-    # The kind is the last part of the class's name; packages were renamed from time to time.
+    # The kind is the last part of the class name; the packages were renamed several times.
     modules = [(str(e["type"]).rpartition(".")[2], str(e["path"])) for e in entries]
     for _, inner in modules:
         _refuse_outside(folder, inner)
@@ -220,7 +220,7 @@ def _pooling(folder: Path, modules: list[tuple[str, str]], table: Mapping[str, A
     chosen = [named] if isinstance(named, str) else [k for k in config if config[k] is True]
     modes = [_POOLING_KEYS.get(k, k) for k in chosen if "pooling_mode" in k or k == named]
     if config.get("include_prompt") is False:
-        raise broken(folder, "It leaves the prompt out of pooling, which is not supported")
+        raise broken(folder, "It excludes the prompt from pooling, which is not supported")
     return _known_pooling(folder, " and ".join(modes) or "none")
 
 
@@ -258,7 +258,7 @@ def _weights(folder: Path, inner: str, named: str) -> str:
         for pattern in _WEIGHTS:
             if found := sorted((folder / place).glob(pattern)):
                 return found[0].relative_to(folder).as_posix()
-    raise broken(folder, "It holds no ONNX weights, such as onnx/model.onnx")
+    raise broken(folder, "It contains no ONNX weights, such as onnx/model.onnx")
 
 
 def _refuse_outside(folder: Path, inner: str) -> None:
@@ -268,7 +268,7 @@ def _refuse_outside(folder: Path, inner: str) -> None:
 
 
 def _json(path: Path) -> dict[str, Any]:
-    """The object in a file; empty when there is no such file."""
+    """The JSON object in a file; empty when there is no file."""
     if not path.is_file():
         return {}
     found = json.loads(path.read_text(encoding="utf-8"))

@@ -1,6 +1,6 @@
 """The ONNX embedder over a model folder.
 
-Called from the indexer's and the asking threads; a session may run on several threads at once.
+Called on the threads of indexing and of questions; a session may run on several at once.
 """
 
 import os
@@ -24,12 +24,12 @@ from desktop_rag.models.ports import Vectors
 disable_telemetry()
 import onnxruntime as ort  # noqa: E402  (reads the switch while it is imported)
 
-# Of what a graph gives, the first of these: whole texts before their tokens.
+# The output of a graph that is used: the first of these, pooled texts before tokens.
 _SENTENCE = "sentence_embedding"
 _OUTPUTS = (_SENTENCE, "last_hidden_state", "token_embeddings")
 _INPUTS = frozenset({"input_ids", "attention_mask", "token_type_ids"})
 _TOKENS_NDIM = 3
-# Of a text far longer than any passage the rest is left out.
+# A text far longer than any passage is truncated here.
 _MOST_PARTS = 8
 
 
@@ -53,11 +53,11 @@ class OnnxEmbedder:
         self._inputs = {node.name for node in self._session.get_inputs()}
         self._output = _chosen_output([node.name for node in self._session.get_outputs()])
         self._refuse_unusable(folder)
-        self._dimensions = self._description.dimensions or self._try_out(folder)
+        self._dimensions = self._description.dimensions or self._test_run(folder)
 
     @property
     def name(self) -> str:
-        """Model name and the head of its weights' hash."""
+        """The model name with the first digits of its hash."""
         return self._name
 
     @property
@@ -71,15 +71,15 @@ class OnnxEmbedder:
         return self._description.max_tokens
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """Tokens of each text without special tokens; no limit."""
+        """The number of tokens of each text, without special tokens; no limit."""
         encodings = self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
         return [len(encoding) for encoding in encodings]
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
         """Unit vectors, shape (len(texts), dimensions).
 
-        A text that is longer than the model reads gets the mean of its parts, as what cuts passages
-        may count with another model.
+        A text that is too long for the model gets the mean of its parts: the chunker may count the
+        tokens of another model.
         """
         prefixed = [self._description.passage_prefix + text for text in texts]
         rows = [self._parts(row) for row in self._encode(prefixed)]
@@ -95,31 +95,31 @@ class OnnxEmbedder:
         return self._embed(self._parts(row)[0])
 
     def set_threads(self, threads: int) -> None:
-        """How many cores to use from the next batch on; 0 is every one."""
+        """Set the number of cores from the next batch on; 0 means all."""
         if threads != self._threads:
             self._threads = threads
-            # A session keeps its number of threads; one under way ends with the old one.
+            # The number of threads of a session is fixed; batches under way finish in the old one.
             self._session = _load_session(self._weights, threads)
 
     def close(self) -> None:
-        """Nothing to give up: the session goes with the last one that uses it."""
+        """No effect: the session ends with the last batch that uses it."""
 
     def _refuse_unusable(self, folder: Path) -> None:
-        """AppError when the graph wants or lacks what would make its vectors wrong."""
+        """AppError when unknown inputs or missing outputs would make the vectors wrong."""
         if unknown := sorted(self._inputs - _INPUTS):
-            raise broken(folder, f"It wants {', '.join(unknown)} as input, which is not supported")
+            raise broken(folder, f"It needs {', '.join(unknown)} as input, which is not supported")
         further = self._description.further_module
         if further and self._output != _SENTENCE:
             raise broken(folder, f"Its module {further} is not in the ONNX file: export it whole")
 
-    def _try_out(self, folder: Path) -> int:
-        """The length of a vector, from one that is made; AppError when none can be."""
+    def _test_run(self, folder: Path) -> int:
+        """The number of dimensions, from a test vector; AppError when the model fails."""
         try:
             vector = self._embed(self._encode(["a"])[0].ids)
         except Exception as exc:  # onnxruntime raises bare types of its own
             raise broken(folder, str(exc).splitlines()[0]) from exc
         if not np.isfinite(vector).all() or not vector.any():
-            raise broken(folder, "What it computes is no vector")
+            raise broken(folder, "Its output is not a vector")
         return len(vector)
 
     def _encode(self, texts: list[str]) -> list[Encoding]:
@@ -128,7 +128,7 @@ class OnnxEmbedder:
         return self._tokenizer.encode_batch_fast(texts)
 
     def _parts(self, row: Encoding) -> list[list[int]]:
-        """Token ids in parts that the model can read, the special tokens around each."""
+        """Token ids in parts that fit the model, each with its special tokens."""
         ids: list[int] = row.ids
         own = [place for place, is_special in enumerate(row.special_tokens_mask) if not is_special]
         if len(ids) <= self.max_tokens or not own:
@@ -141,8 +141,8 @@ class OnnxEmbedder:
     def _embed(self, row: list[int]) -> Vectors:
         """The unit vector of one text's token ids.
 
-        Not of several at once: what a quantised model makes of a text depends on what is beside it
-        (cosine .996), and on two cores padding costs a third more than it saves.
+        One text at a time: with a quantised model the vector depends on the other texts of a batch
+        (cosine .996), and on two cores padding costs a third more than batching saves.
         """
         ids = np.asarray([row], np.int64)
         feed = {
@@ -163,7 +163,7 @@ def _unit(vectors: NDArray[np.float32]) -> Vectors:
 
 
 def _pool(tokens: NDArray[np.float32], pooling: str) -> NDArray[np.float32]:
-    """One vector of those of its tokens, shape (1, tokens, dimensions)."""
+    """One vector from those of the tokens, shape (1, tokens, dimensions)."""
     match pooling:
         case "cls":
             return tokens[:, 0]
@@ -183,7 +183,7 @@ def _load_session(path: Path, threads: int) -> ort.InferenceSession:
     options = ort.SessionOptions()
     options.intra_op_num_threads = threads or os.cpu_count() or 1
     options.inter_op_num_threads = 1
-    # Spinning threads would take the cores from the window and the parser between two batches.
+    # Spinning threads would take the cores from the window and the parser between batches.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     session: Any = ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     return session

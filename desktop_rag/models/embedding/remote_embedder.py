@@ -1,7 +1,7 @@
-"""The embedder behind an OpenAI-compatible endpoint's /embeddings. Runs on the thread that asks.
+"""The embedder behind an OpenAI-compatible endpoint's /embeddings. Runs on the calling thread.
 
-Its vectors are checked as carefully as any answer of a server, since nobody would see what is wrong
-with them. openai and its HTTP layer load with the first request.
+Its vectors are validated carefully, as nobody would notice wrong ones. openai and its HTTP layer
+are imported with the first request.
 """
 
 import logging
@@ -34,29 +34,29 @@ log = logging.getLogger(__name__)
 _SCHEMES = ("http://", "https://")
 _MAX_TOKENS = 512
 _BATCH = 64
-# Pauses before asking again; a server that wants a longer one is left alone by whoever asks.
+# Pauses between retries; when a server asks for a longer one, the caller backs off.
 _PAUSES_S = (0.5, 2.0)
 _LONGEST_PAUSE_S = 10.0
-# A question does not wait longer; and once the server did not answer, the next ones don't ask.
+# The time limit of a question; after a timeout, the next questions skip the server.
 _QUERY_S = 8.0
 _AWAY_S = 30.0
-# A server that stays alive without answering is given up after so many times the silence allowed.
+# A server that keeps the connection alive without answering is given up after this many timeouts.
 _SILENCES = 20
-# Below this a part is not made any shorter for a server that finds it too long.
+# Parts are not shortened below this for a server that rejects them as too long.
 _LEAST_TOKENS = 64
 _KEY_FAULTS = frozenset({Fault.NO_KEY, Fault.BAD_KEY, Fault.ODD_KEY, Fault.FORBIDDEN})
-# A server that says one of these is there, so that the next question may well ask it.
+# With these faults the server is up, so the next question may use it.
 _ANSWERS = _KEY_FAULTS | {Fault.TOO_LONG}
 _EXAMPLE = "For example http://localhost:11434/v1#nomic-embed-text"
 
 
 def is_address(spec: str) -> bool:
-    """Whether what was chosen is the address of an endpoint, not a folder."""
+    """True when a spec is the address of an endpoint, not a folder."""
     return spec.strip().lower().startswith(_SCHEMES)
 
 
 def endpoint_of(spec: str) -> EndpointSettings:
-    """The endpoint and model of `https://host/v1#model`; AppError when it is no such address."""
+    """The endpoint and model of `https://host/v1#model`; AppError for any other form."""
     address, _, model = spec.strip().partition("#")
     if not model.strip():
         raise AppError("The address does not name a model.", f"Add # and its name. {_EXAMPLE}.")
@@ -64,13 +64,13 @@ def endpoint_of(spec: str) -> EndpointSettings:
 
 
 class RemoteEmbedder:
-    """An `Embedder` over an endpoint. One for each address, for any thread, closed at the end."""
+    """An `Embedder` over an endpoint. One per address, for any thread, closed at the end."""
 
     def __init__(
         self, endpoint: EndpointSettings, key_of: Callable[[str], str], *, dimensions: int = 0
     ) -> None:
-        """`key_of` gives the key for an address, asked on first use and after it was refused.
-        `dimensions` 0 is found out with the first request.
+        """`key_of` returns the key for an address; it is called on first use and after a refusal.
+        With `dimensions` 0, the first request tells.
         """
         self._endpoint = endpoint
         self._key_of = key_of
@@ -78,8 +78,8 @@ class RemoteEmbedder:
         self._dimensions = dimensions
         self._lock = Lock()
         self._closing = Event()
-        # With the key each was opened with. The last one is asked; another thread may still be
-        # reading from one before.
+        # Each with the key it was opened with. The last one is in use; another thread may still be
+        # reading from an earlier one.
         self._clients: list[tuple[str, OpenAI, Interruption]] = []
         self._away_until = -math.inf
         self._away_error = EmbedderFaultError("")
@@ -89,36 +89,36 @@ class RemoteEmbedder:
 
     @property
     def name(self) -> str:
-        """Model and host: whether the host changes its weights can't be seen from here."""
+        """Model and host; a change of the weights on the host can't be detected."""
         return f"{self._endpoint.model}@{host_of(self._endpoint.base_url)}"
 
     @property
     def dimensions(self) -> int:
-        """Length of a vector; the server is asked if it is not known."""
+        """Length of a vector; takes a request when it is not known."""
         if not self._dimensions:
             self._ask(["a"])
         return self._dimensions
 
     @property
     def max_tokens(self) -> int:
-        """What most models read at least, by a rough count."""
+        """A limit that nearly all models support, by a rough count."""
         return _MAX_TOKENS
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """A rough count, as the tokenizer is elsewhere."""
+        """A rough count, as the tokenizer is on the server."""
         return rough_token_counts(texts)
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
         """Unit vectors, shape (len(texts), dimensions).
 
-        A text that is longer than the model reads gets the mean of its parts, weighted by length.
+        A text that is too long for the model gets the mean of its parts, weighted by length.
         """
         if not texts:
             return np.zeros((0, self.dimensions), dtype=np.float32)
         return unit(self._sums(texts, _MAX_TOKENS))
 
     def embed_query(self, text: str) -> Vectors:
-        """A unit vector, shape (dimensions,). Fails within seconds: somebody is waiting."""
+        """A unit vector, shape (dimensions,). Fails within seconds, as a person is waiting."""
         if time.monotonic() < self._away_until:
             raise self._away_error
         try:
@@ -130,7 +130,7 @@ class RemoteEmbedder:
             raise self._remember(exc) from exc
 
     def set_threads(self, threads: int) -> None:
-        """Nothing: it computes elsewhere."""
+        """No effect: the server computes."""
 
     def close(self) -> None:
         """Close the connections; requests under way end with Cancelled."""
@@ -143,12 +143,12 @@ class RemoteEmbedder:
     # --- asking ----------------------------------------------------------------------------------
 
     def _sums(self, texts: Sequence[str], max_tokens: int) -> Vectors:
-        """Of each text the vectors of its parts, times their length, in one sum. No part is longer
+        """For each text, the sum of the vectors of its parts, weighted by length. No part is longer
         than `max_tokens` by a rough count.
         """
         parts = [parts_of(text, max_tokens) for text in texts]
         flat = [part for of_text in parts for part in of_text]
-        # A server may limit the whole request, so that shorter parts go in smaller ones.
+        # A server may limit the whole request, so shorter parts go in smaller requests.
         batch = max(1, _BATCH * max_tokens // _MAX_TOKENS)
         batches = (flat[at : at + batch] for at in range(0, len(flat), batch))
         found = np.concatenate([self._sums_of_batch(batch, max_tokens) for batch in batches])
@@ -161,12 +161,12 @@ class RemoteEmbedder:
         except EmbedderFaultError as exc:
             if _fault_of(exc.__cause__) is not Fault.TOO_LONG or max_tokens < 2 * _LEAST_TOKENS:
                 raise
-        # The rough count was too low, as it is for scripts of which a token holds a sign or two:
-        # the same in parts half as long.
+        # The rough count was too low, as for scripts with one or two characters per token: halve the
+        # parts.
         return self._sums(parts, max_tokens // 2)
 
     def _ask(self, texts: Sequence[str]) -> Vectors:
-        """One batch, asked again after a short pause if the server wants one."""
+        """Embed one batch; retried after a short pause if the server asks for one."""
         pauses_s = iter(_PAUSES_S)
         while True:
             try:
@@ -210,7 +210,7 @@ class RemoteEmbedder:
             with interruption.within(limit_s, self._closing):
                 response = stack.enter_context(
                     client.embeddings.with_streaming_response.create(
-                        # Servers refuse texts without anything in them.
+                        # Servers refuse empty texts.
                         input=[text if text.strip() else "." for text in texts],
                         model=self._endpoint.model,
                         encoding_format="float",
@@ -220,14 +220,14 @@ class RemoteEmbedder:
             return read_vectors(load_json(body), len(texts))
 
     def _known_key(self) -> str:
-        """Not asked for at each request: a keyring is slow, and may want the person's leave."""
+        """The cached key: a keyring is slow, and may ask the person for permission."""
         with self._lock:
             if self._key is None:
                 self._key = self._key_of(self._endpoint.base_url)
             return self._key
 
     def _has_other_key(self, refused: str) -> bool:
-        """Whether another key is stored by now. If not, the next request looks again."""
+        """True when another key is stored by now. If not, the next request checks again."""
         found = self._key_of(self._endpoint.base_url)
         with self._lock:
             self._key = None if found == refused else found
@@ -247,19 +247,19 @@ class RemoteEmbedder:
             return client, interruption
 
     def _checked(self, vectors: Vectors) -> Vectors:
-        """Divided by their length; EmbedderFaultError when they can't be what was asked for."""
+        """The vectors as unit vectors; EmbedderFaultError when they can't be right."""
         model, found = self._endpoint.model, vectors.shape[1]
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         if not np.isfinite(lengths).all() or not lengths.all():
             raise EmbedderFaultError(
                 f"{model} gave a vector that is none.",
-                "It holds zeros only, or no numbers. Look into the server's log, or choose another"
+                "It contains only zeros, or no numbers. Check the server's log, or choose another"
                 " model for meaning.",
             )
         if self._dimensions not in (0, found):
             raise EmbedderFaultError(
                 f"{model} changed: its vectors have {found:,} numbers, not {self._dimensions:,}.",
-                "Vectors of two models are never mixed. Start the app again to embed anew.",
+                "Vectors of two models are never mixed. Restart the app to embed everything again.",
             )
         self._dimensions = found
         return (vectors / lengths).astype(np.float32)

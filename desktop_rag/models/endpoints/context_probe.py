@@ -1,8 +1,8 @@
-"""Measures how much a model really reads, by requests of growing length. Worker threads.
+"""Measures the context length of a model by requests of growing length. Worker threads.
 
-What a server states is what the model could read; what it was started with may be far less. One
-that refuses a long request often says how much it takes; one that cuts it silently is found out
-by the tokens it counts. Nearly every tokenizer has one token for each of the words sent.
+A server states what the model supports; what it was started with may be far less. A server that
+refuses a long request often states its limit; one that truncates silently is detected by the tokens
+it counts. Nearly every tokenizer has one token for each of the words sent.
 """
 
 import itertools
@@ -11,21 +11,21 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 
-# Short, frequent and without an inner life: one token each, and nothing to compress.
+# Short and frequent words: one token each, and nothing to merge.
 _WORDS = (
     "time year people way day man thing woman life child world school state family student group "
     "country problem hand part place case week company system program question work government "
     "number night point home water room mother area money story fact month lot right study book "
     "eye job word business issue side kind head house service friend father power hour game line"
 )
-_STEP = 7  # with no divisor in their number: the order repeats as late as it can
+_STEP = 7  # a prime number of words, so that the order repeats as late as possible
 _GRAIN_TOKENS = 256
-# Of the tokens that were to be expected from a request that was read whole.
+# A share of the tokens expected from a request that was read whole.
 _LEAST_READ_SHARE = 0.85
 
 
 class ProbeOutcome(Enum):
-    """How a request ended; unknown when the server was silent for too long, say."""
+    """The end of a request; unknown when the server was silent for too long, for example."""
 
     READ = auto()
     CUT = auto()
@@ -35,9 +35,9 @@ class ProbeOutcome(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """What became of one request: `counted` tokens by the server, 0 if it doesn't count.
+    """The result of one request: tokens `counted` by the server, 0 if it doesn't count.
 
-    A refused one names the `limit` in tokens, 0 if it doesn't.
+    A refusal states the `limit` in tokens, 0 if it doesn't.
     """
 
     outcome: ProbeOutcome
@@ -48,7 +48,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """How far to go: in tokens, in requests, and in seconds for the next request."""
+    """The limits of a measurement: tokens, requests, and seconds for the next request."""
 
     first: int
     most: int
@@ -64,15 +64,15 @@ class MeasuredContext:
     is_open: bool
 
 
-# The requests of an endpoint on this computer or network, which costs time, and of any other.
+# For an endpoint on this computer or network, where a request costs time, and for any other.
 NEAR = Bounds(first=2048, most=32_768, requests=12, longest_s=20.0)
 FAR = Bounds(first=16_384, most=16_384, requests=3, longest_s=math.inf)
 
 
 def filler(words: int, first: int = 0) -> str:
-    """So many words of text, beginning with the one of this number.
+    """A text of this many words, from the word with number `first` on.
 
-    A longer text begins like a shorter one, so that servers reuse their work on it.
+    A longer text begins like a shorter one, so that servers can reuse their cache.
     """
     known = _WORDS.split()
     count = len(known)
@@ -85,14 +85,14 @@ def measure(
 ) -> MeasuredContext:
     """Send requests until the limit is known, or the bounds are reached.
 
-    `attempt` is called with how many words to send and the number of the first. Doubles while
-    requests are accepted, then halves what is uncertain.
+    `attempt` is called with the number of words to send and the number of the first. The length
+    doubles while requests are accepted; then a binary search narrows it down.
     """
     read, refused = 0, 0
     size, per_word = bounds.first, tokens_a_word
     for _ in range(bounds.requests):
         words = max(1, int(size / per_word))
-        found = _certain(attempt, words, _LEAST_READ_SHARE * words * per_word)
+        found = _confirmed(attempt, words, _LEAST_READ_SHARE * words * per_word)
         match found.outcome:
             case ProbeOutcome.UNKNOWN:
                 break
@@ -111,11 +111,11 @@ def measure(
     return MeasuredContext(read, is_open=bool(read) and not refused)
 
 
-def _certain(attempt: Callable[[int, int], Attempt], words: int, least: float) -> Attempt:
-    """The attempt, made a second time if it seems to have been cut below `least` tokens."""
+def _confirmed(attempt: Callable[[int, int], Attempt], words: int, least: float) -> Attempt:
+    """The attempt, repeated if the server seems to have truncated it below `least` tokens."""
     found = attempt(words, 0)
     if found.outcome is ProbeOutcome.READ and 0 < found.counted < least:
-        # Some servers don't count what they still know from before: of these words, nothing.
+        # Some servers don't count cached tokens; these words were never sent before.
         found = attempt(words, 1)
         if found.outcome is ProbeOutcome.READ and found.counted < least:
             return replace(found, outcome=ProbeOutcome.CUT)

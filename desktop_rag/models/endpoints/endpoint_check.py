@@ -1,4 +1,4 @@
-"""Tries an endpoint out and says what it found. Runs on a worker thread; takes seconds."""
+"""Tests an endpoint and reports the result. Runs on a worker thread; takes seconds."""
 
 import difflib
 import time
@@ -16,7 +16,7 @@ from desktop_rag.models.endpoints.model_list import model_names
 from desktop_rag.models.ports import ChatTurn
 
 _QUESTION = ChatTurn("user", "Reply with the word yes.")
-# After these the same endpoint needs no second question; others only say that it has no list.
+# After these faults a second request is useless; others only mean that there is no list.
 _FINAL = frozenset(
     {
         Fault.REFUSED,
@@ -41,7 +41,7 @@ _NAMES_SHOWN = 5
 def list_models(
     endpoint: EndpointSettings, key: str = "", cancel: Event | None = None
 ) -> tuple[str, ...]:
-    """The names of the models that an endpoint offers; the model of the settings doesn't matter.
+    """The names of the models that an endpoint offers; ignores the model of the settings.
 
     Raises:
         AppError: when it can't be reached or has no such list (`Fault.NOTHING_THERE` and others).
@@ -56,9 +56,9 @@ def list_models(
 def probe_endpoint(
     endpoint: EndpointSettings, key: str, cancel: Event | None = None
 ) -> EndpointReport:
-    """Ask for the list of models, then for the first words of an answer; faults are reported.
+    """Request the list of models, then the first words of an answer; the report includes faults.
 
-    Once `cancel` is set it ends soon, and what it reports means nothing.
+    It ends soon after `cancel` is set; its report is meaningless then.
 
     `seconds` is the time until the model's first word.
     """
@@ -91,7 +91,7 @@ def _models_or_none(endpoint: EndpointSettings, key: str, cancel: Event) -> tupl
 
 
 def _hear_first_words(client: ChatClient, cancel: Event) -> None:
-    """Raise AppError if the model doesn't begin to answer; what it goes on to say isn't read."""
+    """Raise AppError if the model doesn't begin to answer; the rest of the answer isn't read."""
     with closing(client.stream([_QUESTION], cancel)) as answer:
         next(answer, None)
 
@@ -126,11 +126,11 @@ def _suggestion(model: str, models: tuple[str, ...]) -> str:
 
 
 def closest_model(model: str, models: tuple[str, ...]) -> str:
-    """The offered name most like the wanted one; empty when none is."""
+    """The offered name most similar to the wanted one; empty when none is similar."""
     by_folded = {name.lower(): name for name in models}
     wanted = model.lower()
     within = [name for name in by_folded if wanted in name or name in wanted]
-    # A part of a name is sure to be meant, however much is missing.
+    # A part of a name is a certain match, however much is missing.
     cutoff = 0.0 if within else 0.6
     closest = difflib.get_close_matches(wanted, within or list(by_folded), n=1, cutoff=cutoff)
     return by_folded[closest[0]] if closest else ""

@@ -1,7 +1,7 @@
-"""Examines a model at an endpoint: what it takes, what it gives, how much it reads. Worker threads.
+"""Examines the abilities and the context length of a model at an endpoint. Worker threads.
 
-Few requests, each as short as it can be; answers to a person go before them. What a passing fault
-kept from being found out stays unknown.
+It sends few, short requests, and answers to a person go first. What could not be determined because
+of a passing fault stays unknown.
 """
 
 import base64
@@ -34,17 +34,17 @@ log = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
 
-# What a server says no with; anything else says nothing about the model.
+# The faults of a refusal; others say nothing about the model.
 _REFUSALS = frozenset({
     Fault.REJECTED, Fault.FAILED, Fault.TOO_LONG, Fault.NOTHING_THERE, Fault.UNKNOWN_MODEL,
     Fault.FORBIDDEN, Fault.WEB_PAGE, Fault.UNREADABLE,
 })  # fmt: skip
-# Of these another shape of the same request may be free.
+# After these, the same request in another shape may be accepted.
 _SHAPE_REFUSALS = frozenset({Fault.REJECTED, Fault.FAILED})
 _SAY_YES = "Reply with the word yes."
 _SAY_JSON = 'Reply with this JSON object and nothing else: {"ok": true}'
 _NAME_COLOUR = "Which colour is this picture? Reply with one word."
-# Long enough to see in the server's count whether it was read at all.
+# Long enough to tell from the server's count whether it was read at all.
 _SYSTEM_WORDS = 60
 _ANSWER_TOKENS = 256
 _SHORT_ANSWER_TOKENS = 48
@@ -57,8 +57,8 @@ _RED = b"\xe6\x14\x14"
 
 
 @dataclass(slots=True)
-class _Heard:
-    """One answer, as it came."""
+class _ExamAnswer:
+    """One answer as received."""
 
     text: str = ""
     thinking_field: str = ""
@@ -77,13 +77,13 @@ class Examination:
         self._tokens_a_word = 1.0
 
     def run(self) -> ModelProfile:
-        """What was found.
+        """The profile of the model.
 
         Raises:
             AppError: when the model doesn't answer at all.
-            Cancelled: when everything is to end.
+            Cancelled: when the app is closing.
         """
-        self._hear_an_answer()
+        self._try_answer()
         for look in (self._find_order, self._try_json, self._try_images, self._try_vectors):
             look()
         self._read_statement()
@@ -93,8 +93,8 @@ class Examination:
 
     # --- the looks -------------------------------------------------------------------------------
 
-    def _hear_an_answer(self) -> None:
-        """The first answer: in the richest shape that is accepted, then in ever plainer ones."""
+    def _try_answer(self) -> None:
+        """Get a first answer: in the richest shape of request, then in simpler and simpler ones."""
         shapes = [(usage, system) for system in (True, False) for usage in (True, False)]
         for counts_usage, takes_system in shapes:
             asked = [_turn("system", filler(_SYSTEM_WORDS))] if takes_system else []
@@ -109,7 +109,7 @@ class Examination:
             is_read = takes_system and (not heard.usage or heard.usage.asked >= _SYSTEM_WORDS)
             if is_read and heard.usage:
                 self._tokens_a_word = max(1.0, heard.usage.asked / _SYSTEM_WORDS - 1)
-            self._know(
+            self._record(
                 takes_system=is_read,
                 counts_usage=counts_usage and heard.usage is not None,
                 streams=not heard.is_whole,
@@ -120,46 +120,46 @@ class Examination:
     def _find_order(self) -> None:
         turns = [_turn("user", "Hello."), _turn("user", _SAY_YES)]
         is_accepted = self._is_accepted(lambda: self._ask(turns, 1))
-        self._know(must_alternate=None if is_accepted is None else not is_accepted)
+        self._record(must_alternate=None if is_accepted is None else not is_accepted)
 
     def _try_json(self) -> None:
         kind = {"response_format": {"type": "json_object"}}
-        heard = _Heard()
+        heard = _ExamAnswer()
 
         def ask() -> None:
             nonlocal heard
             heard = self._ask([_turn("user", _SAY_JSON)], _SHORT_ANSWER_TOKENS, **kind)
 
         is_accepted = self._is_accepted(ask)
-        # One that is still thinking has said nothing against it.
+        # A model that is still thinking has not refused.
         is_json = not _answer_in(heard) or _answer_in(heard).startswith("{")
-        self._know(takes_json=is_json if is_accepted else is_accepted)
+        self._record(takes_json=is_json if is_accepted else is_accepted)
 
     def _try_images(self) -> None:
         picture = {"type": "image_url", "image_url": {"url": _red_picture()}}
         turn = {"role": "user", "content": [{"type": "text", "text": _NAME_COLOUR}, picture]}
-        heard = _Heard()
+        heard = _ExamAnswer()
 
         def ask() -> None:
             nonlocal heard
             heard = self._ask([turn], _SHORT_ANSWER_TOKENS)
 
         is_accepted = self._is_accepted(ask)
-        # Many servers take a picture and leave it out: only what it shows proves that it was seen.
+        # Many servers accept a picture and drop it: only an answer about its content is proof.
         is_seen = not _answer_in(heard) or "red" in heard.text.lower()
-        self._know(takes_images=is_seen if is_accepted else is_accepted)
+        self._record(takes_images=is_seen if is_accepted else is_accepted)
 
     def _try_vectors(self) -> None:
         def ask() -> object:
-            return self._in_turn(lambda: self._requests.vectors(["yes"], self._cancel))
+            return self._with_retry(lambda: self._requests.vectors(["yes"], self._cancel))
 
-        self._know(embeds=self._is_accepted(ask))
+        self._record(embeds=self._is_accepted(ask))
 
     def _read_statement(self) -> None:
         endpoint = self._requests.endpoint
         try:
-            body = self._in_turn(lambda: self._requests.model_list(self._cancel))
-            self._know(stated_tokens=stated_tokens(body, endpoint.model))
+            body = self._with_retry(lambda: self._requests.model_list(self._cancel))
+            self._record(stated_tokens=stated_tokens(body, endpoint.model))
         except (AppError, StreamError):
             log.info("the endpoint has no list of models")
 
@@ -185,7 +185,7 @@ class Examination:
             return Attempt(ProbeOutcome.READ, counted=counted, seconds=heard.seconds)
 
         measured = context_probe.measure(attempt, bounds, self._tokens_a_word)
-        self._know(context_tokens=measured.tokens, is_context_open=measured.is_open)
+        self._record(context_tokens=measured.tokens, is_context_open=measured.is_open)
 
     # --- asking ----------------------------------------------------------------------------------
 
@@ -196,12 +196,12 @@ class Examination:
     def _usage_option(self) -> dict[str, Any]:
         return {"stream_options": {"include_usage": True}} if self._profile.counts_usage else {}
 
-    def _know(self, **facts: object) -> None:
+    def _record(self, **facts: object) -> None:
         fields: dict[str, Any] = facts
         self._profile = replace(self._profile, **fields)
 
     def _is_accepted(self, ask: Callable[[], object]) -> bool | None:
-        """Whether the server goes along; None when that could not be found out."""
+        """True when the server accepts the request; None when that could not be determined."""
         try:
             ask()
         except EndpointFaultError as exc:
@@ -211,8 +211,8 @@ class Examination:
             return None
         return True
 
-    def _in_turn(self, call: Callable[[], _T]) -> _T:
-        """Call when no answer is under way; again if one interrupts it, or after a short wait."""
+    def _with_retry(self, call: Callable[[], _T]) -> _T:
+        """Call while no answer is under way; retried after an interruption or a short wait."""
         tries_left = _TRIES
         while True:
             self._precedence.wait()
@@ -227,29 +227,29 @@ class Examination:
                     raise
             self._precedence.pause(pause_s)
 
-    def _ask(self, messages: list[dict[str, Any]], most_tokens: int, **more: object) -> _Heard:
-        """The answer of at most so many tokens; the field that says so is found on the way."""
+    def _ask(self, messages: list[dict[str, Any]], max_tokens: int, **more: object) -> _ExamAnswer:
+        """An answer of limited length; finds out the name of the field that limits it."""
         fields = [self._profile.length_field] if self._profile.length_field else list(LengthField)
         for field in fields:
             body = {
                 "model": self._requests.endpoint.model,
                 "messages": messages,
                 "stream": True,
-                field.value: most_tokens,
+                field.value: max_tokens,
                 **more,
             }
             try:
-                heard = self._in_turn(lambda sent=body: self._hear(sent))
+                heard = self._with_retry(lambda sent=body: self._receive(sent))
             except EndpointFaultError as exc:
                 if field is fields[-1] or LengthField.MAX_COMPLETION_TOKENS not in exc.said:
                     raise
             else:
-                self._know(length_field=field)
+                self._record(length_field=field)
                 return heard
         raise AssertionError("the last field raises or returns")
 
-    def _hear(self, body: dict[str, Any]) -> _Heard:
-        heard = _Heard()
+    def _receive(self, body: dict[str, Any]) -> _ExamAnswer:
+        heard = _ExamAnswer()
         started = time.monotonic()
         with closing(self._requests.pieces(body, self._cancel)) as pieces:
             for piece in pieces:
@@ -267,7 +267,7 @@ def _turn(role: str, text: str) -> dict[str, Any]:
     return {"role": role, "content": text}
 
 
-def _thinking_in(heard: _Heard) -> Thinking:
+def _thinking_in(heard: _ExamAnswer) -> Thinking:
     if heard.thinking_field:
         return Thinking(heard.thinking_field)
     if heard.text.lstrip().startswith("<think>"):
@@ -275,8 +275,8 @@ def _thinking_in(heard: _Heard) -> Thinking:
     return Thinking.END_TAG if "</think>" in heard.text else Thinking.NONE
 
 
-def _answer_in(heard: _Heard) -> str:
-    """What it says after thinking; empty while it still thinks."""
+def _answer_in(heard: _ExamAnswer) -> str:
+    """The answer after thinking; empty while the model still thinks."""
     text = heard.text.lstrip()
     if text.startswith("<think>") and "</think>" not in text:
         return ""
@@ -284,7 +284,7 @@ def _answer_in(heard: _Heard) -> str:
 
 
 def _red_picture() -> str:
-    """A small red square as a data address."""
+    """A small red square as a data URL."""
     row = b"\0" + _RED * _PICTURE_PX
     header = struct.pack(">IIBBBBB", _PICTURE_PX, _PICTURE_PX, 8, 2, 0, 0, 0)
     parts = ((b"IHDR", header), (b"IDAT", zlib.compress(row * _PICTURE_PX)), (b"IEND", b""))

@@ -1,7 +1,7 @@
 """The keys of endpoints, in the system's keyring. Runs on worker threads.
 
-A keyring may be missing, locked, or wait for a password that nobody enters. Then keys are kept in
-memory until the app ends; they are never written anywhere else.
+A keyring may be missing, locked, or waiting for a password. Then keys are kept in memory until the
+app ends; they are never written anywhere else.
 """
 
 import logging
@@ -27,10 +27,10 @@ _T = TypeVar("_T")
 
 
 class KeyStore:
-    """Keys by the address of their endpoint. Safe for use from several threads.
+    """Keys by the address of their endpoint, for any thread.
 
-    `find_backend` gives the keyring; it is called at the first use, and every call to it or to
-    the keyring ends after `limit_s` at the latest.
+    `find_backend` returns the keyring and is called on first use. Each call to it or to the keyring
+    is limited to `limit_s`.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class KeyStore:
         return "KeyStore()"
 
     def get(self, base_url: str) -> str:
-        """The key for this address, else the one of DESKTOP_RAG_API_KEY, else nothing."""
+        """The key for this address, else that of DESKTOP_RAG_API_KEY, else an empty text."""
         if not (user := _user(base_url)):
             return ""
         with self._lock:
@@ -60,7 +60,7 @@ class KeyStore:
         return found or os.environ.get(KEY_VARIABLE, "").strip()
 
     def save(self, base_url: str, key: str) -> bool:
-        """Keep the key; False when it is kept only until the app ends. An empty key deletes."""
+        """Store the key; False when it is kept only until the app ends. An empty key deletes."""
         if not key.strip():
             self.delete(base_url)
             return True
@@ -74,17 +74,17 @@ class KeyStore:
         return bool(is_saved)
 
     def delete(self, base_url: str) -> None:
-        """Forget the key, wherever it is; nothing happens if there is none."""
+        """Delete the key wherever it is stored; no effect if there is none."""
         user = _user(base_url)
         with self._lock:
             self._session.pop(user, None)
         self._in_time(lambda backend: _delete(backend, user))
 
     def _in_time(self, call: "Callable[[KeyringBackend], _T]") -> _T | None:
-        """What `call` gives, or None when the keyring can't be used; then it is left alone.
+        """The result of `call`, None when the keyring can't be used; it isn't tried again then.
 
-        A keyring that hangs can't be interrupted. It is asked on a thread of its own, which is
-        left behind if need be and does not keep the app from ending.
+        A keyring that hangs can't be interrupted. It is called on a thread of its own, which is
+        abandoned if necessary and does not keep the app from exiting.
         """
         if not self._is_usable:
             return None
@@ -94,7 +94,7 @@ class KeyStore:
         def work() -> None:
             try:
                 results.append(call(self._usable_backend()))
-            except Exception as exc:  # foreign backends raise what they like
+            except Exception as exc:  # backends raise any exception
                 failures.append(exc)
 
         thread = threading.Thread(target=work, name="keyring", daemon=True)
@@ -110,7 +110,7 @@ class KeyStore:
     def _usable_backend(self) -> "KeyringBackend":
         if self._backend is None:
             backend = self._find_backend()
-            # Below are those that keep nothing, and those that write keys into plain files.
+            # Backends of lower priority store nothing, or write keys into plain files.
             if backend.priority < _LOWEST_PRIORITY:
                 from keyring.errors import NoKeyringError
 
@@ -142,5 +142,5 @@ def _delete(backend: "KeyringBackend", user: str) -> None:
 def _user(base_url: str) -> str:
     try:
         return normalise_base_url(base_url)
-    except AppError:  # half typed, perhaps
+    except AppError:  # perhaps still being typed
         return base_url.strip()

@@ -1,4 +1,4 @@
-"""Finds the model servers that run on this computer. Worker threads; takes up to two seconds."""
+"""Finds model servers running on this computer. Worker threads; takes up to two seconds."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.settings import EndpointSettings
 from desktop_rag.models.endpoints.endpoint_check import list_models
 
-# Where they listen unless told otherwise.
+# The default addresses of common servers.
 USUAL = {
     "Ollama": "http://localhost:11434/v1",
     "LM Studio": "http://localhost:1234/v1",
@@ -24,7 +24,7 @@ _STEP_S = 0.1
 
 @dataclass(frozen=True, slots=True)
 class LocalServer:
-    """A server that answers, what it probably is, and the models it offers."""
+    """A server that answers, its probable name, and the models it offers."""
 
     name: str
     base_url: str
@@ -32,14 +32,14 @@ class LocalServer:
 
 
 def running_servers(cancel: Event, usual: Mapping[str, str] = USUAL) -> Sequence[LocalServer]:
-    """Those of the usual servers that give a list of models, in their order.
+    """The usual servers that return a list of models, in their order.
 
-    Nothing but this computer is asked, and no key is sent.
+    Requests go to this computer only, and no key is sent.
     """
     ended = Event()
     with ThreadPoolExecutor(len(usual), thread_name_prefix="local-server") as threads:
         asked = [threads.submit(_asked, ended, name, url) for name, url in usual.items()]
-        # One that sends a byte now and then is never silent: the time is up for it too.
+        # A server that sends single bytes is never silent, so the total time is limited too.
         until = time.monotonic() + _PATIENCE_S
         while time.monotonic() < until and not cancel.is_set():
             if not wait(asked, timeout=_STEP_S).not_done:

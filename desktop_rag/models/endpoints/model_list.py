@@ -1,4 +1,4 @@
-"""The list of models that an endpoint gives, in the shapes that servers write it. Pure."""
+"""Parses the list of models of an endpoint, in the shapes that servers use. Pure."""
 
 from collections.abc import Iterator
 from typing import Any, cast
@@ -6,7 +6,7 @@ from typing import Any, cast
 from desktop_rag.core.query import strip_invalid_characters
 from desktop_rag.models.endpoints.client.endpoint_faults import Fault, StreamError
 
-# Where servers say how much a model reads: vLLM, OpenRouter, Mistral, LM Studio, llama.cpp.
+# The fields with the context length: vLLM, OpenRouter, Mistral, LM Studio, llama.cpp.
 _LENGTHS = (
     "loaded_context_length",
     "max_model_len",
@@ -28,7 +28,7 @@ def model_names(body: object) -> tuple[str, ...]:
 
 
 def stated_tokens(body: object, model: str) -> int:
-    """How much the list says that the model reads; 0 when it doesn't.
+    """The context length that the list states for the model; 0 when it doesn't.
 
     Raises:
         StreamError: when it is no list of models.

@@ -1,4 +1,4 @@
-"""Assistants, which nothing else can make again. A protocol; any thread."""
+"""Assistants, which nothing else can restore. A protocol; any thread."""
 
 from typing import Protocol
 
@@ -9,11 +9,11 @@ class AssistantStore(Protocol):
     """Assistants by their id. Each method is one transaction; what is stored comes back equal."""
 
     def all(self) -> list[Assistant]:
-        """Those not hidden, by name in small letters, then by id."""
+        """Assistants that are not hidden, by name in lower case, then by id."""
         ...
 
     def put(self, assistant: Assistant) -> None:
-        """Keep the assistant, in place of the one of the same id if there is one."""
+        """Store the assistant in place of one with the same id."""
         ...
 
     def set_deleted(self, assistant_id: str, is_deleted: bool) -> None:
@@ -21,5 +21,5 @@ class AssistantStore(Protocol):
         ...
 
     def purge_deleted(self) -> None:
-        """Remove hidden assistants for good; conversations may still name them."""
+        """Remove hidden assistants permanently; conversations may still refer to them."""
         ...

@@ -1,4 +1,4 @@
-"""What the app knows of files: rows, texts and chunks. A protocol and its values; any thread."""
+"""Documents: rows, texts and chunks. A protocol and its values; any thread."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -17,12 +17,12 @@ ReadRow = tuple[str, str, KnownRow]
 
 @dataclass(frozen=True, slots=True)
 class IndexingOutcome:
-    """How reading a document ended: its row, and the content that replaces what it had.
+    """The result of reading a document: its row, and the content that replaces the old one.
 
-    A document that was refused has none and loses what it had, unless `keeps_content`.
-    `term_counts` has one item a chunk; `places` is what chunks are cut from again beside the text.
-    `taken_stat` is what the row said of the file when its reading began: a row that says otherwise
-    by now was found changed again. `parts` are the documents inside this one.
+    A document that was refused has no content and loses the old one, unless `keeps_content`.
+    `term_counts` has one item per chunk; `places` and the text are enough to make the chunks again.
+    `taken_stat` is the file's stat in the row when reading began: if the row has another one by
+    now, the file has changed again. `parts` are the documents inside this one.
     """
 
     document: Document
@@ -36,38 +36,38 @@ class IndexingOutcome:
 
 
 class DocumentStore(Protocol):
-    """Documents with their texts, chunks and postings, which come and go in one transaction.
+    """Documents with their texts, chunks and postings, stored and removed in one transaction.
 
-    A document inside another one (an attachment) has a `parent_id`; it comes, moves, hides and
-    goes with its parent, in the same transaction. A document that is GONE is listed here and found
-    by no search. What is attached to chats is listed only where its source or id is asked for.
+    A document inside another one (an attachment) has a `parent_id`; it is added, moved, hidden and
+    removed with its parent, in the same transaction. A document that is GONE is listed here, but no
+    search finds it. Files attached to chats are listed only by their source or id.
 
-    Chunks are numbered when they are stored, from 1 up: those of a document in reading order
-    without a gap, so that neighbours differ by one. Replacing a document gives it new numbers.
-    Numbers may be up to 2^63 − 1, also `mtime_ns`; `inode` up to 2^64 − 1.
+    Chunk ids are assigned when chunks are stored, from 1 up: those of a document in reading order
+    without gaps, so that neighbours differ by one. Replacing a document assigns new ids. Numbers
+    are at most 2^63 − 1, also `mtime_ns`; `inode` at most 2^64 − 1.
     """
 
     # --- reading -----------------------------------------------------------------------------
 
     def documents(self, source_id: str = "", state: DocumentState | None = None) -> list[Document]:
-        """Known documents, optionally of one source or in one state.
+        """All documents, optionally of one source or in one state.
 
-        By path, then part, in the order of code points.
+        By path, then part, ordered by code points.
         """
         ...
 
     def counts(self, source_id: str = "") -> DocumentCounts:
-        """How many files and web pages of the source (or of all) are in each state.
+        """The number of files and web pages of the source (or of all) in each state.
 
         Documents inside others are not counted.
         """
         ...
 
     def known_files(self, source_id: str) -> list[KnownRow]:
-        """What a scan compares with the disk, as plain rows: there may be 50,000 of them.
+        """The rows that a scan compares with the disk; plain tuples, as there may be 50,000.
 
-        Without documents inside others, in any order. The reason is that of a file the scan
-        skipped: it was never opened, so it has no hash; one that a parser refused has.
+        Without documents inside others, in any order. Only files that the scan skipped have a
+        reason here: these were never opened and have no hash; those that a parser refused have one.
         """
         ...
 
@@ -79,15 +79,15 @@ class DocumentStore(Protocol):
         ...
 
     def get(self, document_ids: Sequence[str]) -> list[Document]:
-        """The rows of these documents, in any order; unknown ids are left out."""
+        """The rows of these documents, in any order; unknown ids are ignored."""
         ...
 
     def text(self, document_id: str) -> str | None:
-        """The whole extracted text; None when there is none, or no such document (any more)."""
+        """The whole extracted text; None for a document without text, or an unknown one."""
         ...
 
     def content(self, document_id: str) -> tuple[str | None, str]:
-        """The same text, and its places as they were stored."""
+        """The whole extracted text as in `text`, and its places as stored."""
         ...
 
     def chunks(self, document_id: str) -> list[Chunk]:
@@ -95,9 +95,9 @@ class DocumentStore(Protocol):
         ...
 
     def outdated(self, collection_id: str, chunking: str, limit: int) -> list[Document]:
-        """Documents of a collection, up to `limit`, whose chunks were cut in another way.
+        """Up to `limit` documents of a collection whose chunks were made with other settings.
 
-        Those that are searchable and have chunks, by id.
+        Only searchable ones with chunks, by id.
         """
         ...
 
@@ -110,56 +110,56 @@ class DocumentStore(Protocol):
         changed: Mapping[str, Callable[[Document], Document]],
         gone: Sequence[str],
     ) -> list[Document]:
-        """Store what a scan found, in one transaction; returns the new and the changed rows.
+        """Store the result of a scan in one transaction; returns the new and the changed rows.
 
-        `changed` maps an id to what becomes of its row as it is now; it is asked inside the
-        transaction, may not use the store, and what it raises undoes everything and is raised
-        here. Ids that are not known are left out. A row that becomes skipped loses its content,
-        `gone` documents go with theirs. What is inside a document follows it, and is among the
-        rows returned. Nothing is done when the source was removed meanwhile.
+        `changed` maps an id to a function from its current row to the new one. It is called inside
+        the transaction and may not use the store; an exception rolls everything back and is raised
+        here. Unknown ids are ignored. A row that becomes skipped loses its content; `gone`
+        documents are removed with theirs. Documents inside a changed one follow it and are among
+        the rows returned. No effect when the source was removed meanwhile.
         """
         ...
 
     def settle(self, outcomes: Sequence[IndexingOutcome]) -> list[Document]:
-        """Store how reading ended, in one transaction: old content out, new in.
+        """Store the outcomes of reading in one transaction, in place of the old content.
 
-        Documents are searchable by words once this returns. Left out is one that no longer waits,
-        because it was deleted or is to be skipped now, and one that was found changed again; one
-        that was moved keeps its new path and source. A part known by its name keeps its id.
-        Returns the rows as stored, with the parts. Ids must be distinct (AssertionError).
+        Documents are searchable by words once this returns. Skipped are documents that no longer
+        wait, because they were deleted or excluded, and those that changed again; one that moved
+        keeps its new path and source. A part with a known name keeps its id. Returns the rows as
+        stored, with the parts. Ids must be distinct (AssertionError).
         """
         ...
 
     def recut(self, outcome: IndexingOutcome) -> Document | None:
         """Replace the chunks of a searchable document whose text stays; its row as stored.
 
-        `outcome.document` is its row as it was when the cutting began, with the new count and way
-        of cutting. None, and nothing is done, when its content hash is another one by now or it
-        is no longer searchable. It becomes searchable by words.
+        `outcome.document` is its row as it was when chunking began, with the new count and
+        settings. None, without effect, when its content hash has changed or it is no longer
+        searchable. It becomes searchable by words.
         """
         ...
 
     def requeue_failed(self) -> list[Document]:
-        """Make the failed files wait again; returns their rows.
+        """Queue the failed files for reading again; returns their rows.
 
         Not pages that were never fetched: there is nothing to read.
         """
         ...
 
     def requeue_older_than(self, readers: int) -> list[Document]:
-        """Make files wait again that older readers read or refused; returns their rows."""
+        """Queue files again that older readers read or refused; returns their rows."""
         ...
 
     # --- checks ------------------------------------------------------------------------------
 
     def count_orphans(self) -> int:
-        """How many chunks belong to no document: always none unless the store was damaged."""
+        """The number of chunks without a document: 0 unless the store was damaged."""
         ...
 
     def count_inconsistent(self) -> int:
-        """How many documents stand twice, or have another number of chunks than their row says."""
+        """The number of documents with two rows, or with other chunks than their row says."""
         ...
 
     def purge_orphans(self) -> int:
-        """Remove content that belongs to no document; returns how many chunks it was."""
+        """Remove content without a document; returns the number of chunks removed."""
         ...

@@ -1,4 +1,4 @@
-"""What is remembered of questions and their answers. A protocol; any thread."""
+"""Remembered questions with their answers. A protocol; any thread."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -12,7 +12,7 @@ Vector = NDArray[np.float32]
 
 
 class InteractionStore(Protocol):
-    """Interactions with the vectors of their questions, each made by an embedder of some name.
+    """Interactions with the vectors of their questions, each of a named embedder.
 
     Those of a hidden conversation are hidden with it, and purged with it.
     """
@@ -20,11 +20,11 @@ class InteractionStore(Protocol):
     def add(
         self, interaction: Interaction, embedder: str = "", vector: Vector | None = None
     ) -> None:
-        """Keep it, in the place of one of the same id. Without a vector it is like nothing."""
+        """Store it in place of one with the same id. Without a vector it is never similar."""
         ...
 
     def set_vector(self, interaction_id: str, embedder: str, vector: Vector) -> None:
-        """Give an interaction the vector of its question; nothing when it is gone."""
+        """Set the vector of an interaction's question; no effect when the interaction is gone."""
         ...
 
     def similar(
@@ -37,35 +37,35 @@ class InteractionStore(Protocol):
         least: float,
         most: int,
     ) -> list[Interaction]:
-        """The most similar ones that may serve as examples, those that the person likes first.
+        """The most similar ones that may serve as examples, liked ones first.
 
-        They were answered by a model in one step, with success and for the same assistant; their
-        answer still stands, in another conversation than `outside`, and is not disliked; unless
-        it is liked, no claim of it was found contradicted or not in its sources. The inner product
-        of their vector and `vector` is at least `least`. Of those with the same words one is taken.
+        A model answered them successfully in one step for the same assistant. Their answer still
+        exists in a conversation other than `outside` and is not disliked. Unless it is liked, none
+        of its claims was found contradicted or unsupported. The inner product of their vector and
+        `vector` is at least `least`. Questions in the same words are returned once.
         """
         ...
 
     def without_vector_of(self, embedder: str, most: int) -> list[Interaction]:
-        """The newest that have no vector of this embedder."""
+        """The newest interactions without a vector of this embedder."""
         ...
 
     def get(self, interaction_ids: Sequence[str]) -> list[Interaction]:
-        """Those of them that are remembered, in the order asked for."""
+        """The stored ones among them, in the given order."""
         ...
 
     def newest(self, most: int) -> list[Interaction]:
-        """The last ones that are not hidden, the newest first."""
+        """The newest interactions that are not hidden, the newest first."""
         ...
 
     def count(self) -> int:
-        """How many are not hidden."""
+        """The number of interactions that are not hidden."""
         ...
 
     def forget(self, interaction_ids: Sequence[str]) -> None:
-        """Remove these for good."""
+        """Remove these permanently."""
         ...
 
     def forget_all(self) -> None:
-        """Remove every one for good, hidden ones too."""
+        """Remove all permanently, hidden ones too."""
         ...

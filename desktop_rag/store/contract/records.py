@@ -1,4 +1,4 @@
-"""Conversations and measurements: what nothing else can make again. Protocols; any thread."""
+"""Conversations and measurements, which nothing else can restore. Protocols; any thread."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
@@ -9,10 +9,10 @@ from desktop_rag.core.conversation import Conversation, Feedback, Message
 
 
 class ConversationStore(Protocol):
-    """Conversations, their messages and the sources each answer was shown with.
+    """Conversations with their messages and the sources shown with each answer.
 
-    Each method is one transaction. What is stored comes back equal, also when the documents it
-    speaks of are gone. An id that is not known is a bug of the caller.
+    Each method is one transaction. What is stored comes back equal, even when the documents it
+    refers to are gone. An unknown id is a bug of the caller.
     """
 
     def add(self, title: str, collection_id: str, assistant_id: str = "") -> Conversation:
@@ -24,27 +24,30 @@ class ConversationStore(Protocol):
         ...
 
     def all(self) -> list[Conversation]:
-        """Those not hidden: pinned ones first, then the one last written to."""
+        """Conversations that are not hidden: pinned ones first, then by last change."""
         ...
 
     def holding(self, text: str) -> frozenset[str]:
-        """The ids of those not hidden with this text in their title or a message, in any case."""
+        """The ids of conversations that are not hidden and have this text in a title or message.
+
+        Letter case is ignored.
+        """
         ...
 
     def rename(self, conversation_id: str, title: str) -> None:
-        """Give the conversation another title; its place in the list stays."""
+        """Change the title; the position in the list stays."""
         ...
 
     def set_collection(self, conversation_id: str, collection_id: str) -> None:
-        """Remember which documents were asked last; "" means all."""
+        """Set the collection that was last searched; "" means all."""
         ...
 
     def set_assistant(self, conversation_id: str, assistant_id: str) -> None:
-        """Remember which assistant was asked last; "" means none."""
+        """Set the assistant that answered last; "" means none."""
         ...
 
     def set_pinned(self, conversation_id: str, is_pinned: bool) -> None:
-        """Put the conversation before the others in the list, or back to its place."""
+        """Pin the conversation to the top of the list, or unpin it."""
         ...
 
     def set_deleted(self, conversation_id: str, is_deleted: bool) -> None:
@@ -52,7 +55,7 @@ class ConversationStore(Protocol):
         ...
 
     def purge_deleted(self) -> None:
-        """Remove hidden conversations with their messages and interactions for good."""
+        """Remove hidden conversations permanently, with their messages and interactions."""
         ...
 
     def add_message(self, message: Message) -> None:
@@ -60,55 +63,55 @@ class ConversationStore(Protocol):
         ...
 
     def replace_message(self, old_message_id: str, message: Message) -> None:
-        """Put `message` in the place of an earlier one, as when an answer is given again."""
+        """Replace an earlier message, as when an answer is generated again."""
         ...
 
     def set_after(self, message: Message) -> None:
-        """Keep the follow-ups and claims of an answer, in place of those kept before."""
+        """Store the follow-ups and claims of an answer in place of earlier ones."""
         ...
 
     def messages(self, conversation_id: str) -> list[Message]:
-        """The messages in their order, with the sources as shown and the last feedback on each."""
+        """The messages in order, with their sources as shown and the latest feedback on each."""
         ...
 
     def add_feedback(self, message_id: str, feedback: Feedback) -> None:
-        """Note what the person thinks now of an answer, of which copies may stand elsewhere.
+        """Append feedback on an answer, which also holds for its copies in other conversations.
 
-        What was noted before stays noted.
+        Earlier feedback stays in the log.
         """
         ...
 
     def feedback_log(self, message_id: str) -> list[tuple[float, Feedback]]:
-        """Every change of mind about an answer: when, and to what; the first one first."""
+        """All feedback on an answer with its time, the oldest first."""
         ...
 
 
 class AttachmentStore(Protocol):
-    """What is attached to conversations, and the images among it.
+    """The attachments of conversations, and attached images.
 
-    An attached file is a source (`SourceStore.add_attached`) of the attachment's id.
+    An attached file is a source (`SourceStore.add_attached`) with the id of the attachment.
     """
 
     def of(self, conversation_id: str) -> tuple[Attachment, ...]:
-        """What is attached to the conversation now; nothing to one that is not known."""
+        """The attachments of the conversation; empty for an unknown one."""
         ...
 
     def set(self, conversation_id: str, attachments: Sequence[Attachment]) -> None:
-        """Have this attached to the conversation, in place of what was."""
+        """Replace the attachments of the conversation."""
         ...
 
     def put_image(self, attachment_id: str, image: Image) -> None:
-        """Keep the image of an attachment."""
+        """Store the image of an attachment."""
         ...
 
     def image(self, attachment_id: str) -> Image | None:
-        """The image of an attachment; None when it has none (any more)."""
+        """The image of an attachment; None when it has none."""
         ...
 
     def purge(self, before: float) -> None:
-        """Remove what no conversation speaks of: images, and sources with their documents.
+        """Remove images, and attached sources with documents, that no conversation refers to.
 
-        Not what was attached since: somebody may be about to ask of it.
+        Only those attached before the given time: a newer one may be part of a question to come.
         """
         ...
 
@@ -117,9 +120,8 @@ class AttachmentStore(Protocol):
 class Evaluation:
     """One run of a measurement.
 
-    `kind` tells what was measured, `name` on which set, `version` by which version of the app.
-    `settings`, `results` (an object a mode) and `queries` (an object a query and mode) are JSON
-    values.
+    `kind` is the thing measured, `name` the data set, `version` that of the app. `settings`,
+    `results` (one object per mode) and `queries` (one object per query and mode) are JSON values.
     """
 
     evaluation_id: str
@@ -143,19 +145,19 @@ class Evaluation:
 
 
 class EvaluationStore(Protocol):
-    """Measurements of quality, each kept with what it was made with."""
+    """Measurements of quality, each with its settings."""
 
     def add(self, evaluation: Evaluation) -> None:
-        """Keep a run for good; it comes back equal."""
+        """Store a run permanently; it comes back equal."""
         ...
 
     def all(self) -> list[Evaluation]:
-        """Every run without its queries, the newest first, then by id."""
+        """All runs without their queries, the newest first, then by id."""
         ...
 
     def get(self, evaluation_id: str) -> Evaluation:
-        """A run with its queries, by its id or the beginning of it.
+        """A run with its queries, by its id or a prefix of it.
 
-        AppError when none or more than one begins so.
+        AppError when no run or more than one matches.
         """
         ...

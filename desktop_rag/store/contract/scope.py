@@ -1,4 +1,4 @@
-"""Which chunks a search may find: a collection, what the question filters. A pure value."""
+"""The chunks that a search may find: collections, filters, required words. A pure value."""
 
 from dataclasses import dataclass, field, replace
 
@@ -7,20 +7,19 @@ from desktop_rag.core.query import Filters
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What may be found. With empty values it is everything that is not gone, nor attached.
+    """The limits of a search; all of them apply together.
 
-    Of files attached to chats only those of the sources `attached` are found, and then nothing
-    else; without any, none is.
-    `collection_ids`, `document_ids` and `chunk_ids` None is every one, an empty tuple none at all.
-    Of each `required` word one of its alternative terms must stand in the chunk, of each `excluded`
-    one none may. All of it holds at once.
+    With the defaults, everything is found except documents that are gone and files attached to
+    chats. With `attached`, only the files of these sources are found.
+    `collection_ids`, `document_ids` and `chunk_ids`: None means all, an empty tuple none.
+    A chunk must contain one of the alternative terms of each `required` word, and none of those of
+    an `excluded` word.
 
-    How `filters`, and `limits` beside them, are compared with a document: `files` with the name of
-    its file, its part and its address, `folders` with the folder it lies in, `collections` with the
-    collection's name, each as a piece of it, without regard to case and to the form that Unicode
-    gives it (a letter and its mark may be one sign or two; ß is ss, a final sigma any other one);
-    `types` with its format or the suffix of its file in small letters; `after` and `before` with
-    the time its file was changed, as days where the person is.
+    `filters` and `limits` are compared with a document in the same way. `files`, `folders` and
+    `collections` match a part of the file's name, part and address, of its folder, and of the
+    collection's name; letter case and Unicode normal form are ignored, ß equals ss, and a final
+    sigma any other one. `types` match the format, or the suffix of the file in lower case. `after`
+    and `before` are days in the local time zone, compared with the file's modification time.
     """
 
     collection_ids: tuple[str, ...] | None = None
@@ -33,7 +32,7 @@ class Scope:
     attached: tuple[str, ...] = ()
 
     def within(self, collection_ids: tuple[str, ...] | None) -> "Scope":
-        """The part of the scope that lies in these collections; None is every one."""
+        """The scope limited to these collections; None means all."""
         if collection_ids is None:
             return self
         own = self.collection_ids
@@ -41,7 +40,7 @@ class Scope:
         return replace(self, collection_ids=both)
 
     def of_documents(self, document_ids: tuple[str, ...]) -> "Scope | None":
-        """The part of the scope in these documents; None without any."""
+        """The scope limited to these documents; None when there are none."""
         return replace(self, document_ids=document_ids) if document_ids else None
 
 

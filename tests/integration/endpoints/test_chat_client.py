@@ -136,7 +136,7 @@ def test_bytes_that_are_no_utf8_become_replacement_characters(server: ChatServer
         ("cut", "The answer was cut off."),
         ("unfinished", "The answer was cut off."),
         ("length", "The answer is not complete."),
-        ("filter", "The endpoint held the answer back."),
+        ("filter", "The endpoint withheld the answer."),
         ("error_event", "The endpoint failed."),
         ("tools", "The model gave no answer."),
         ("empty", "The model gave no answer."),
@@ -205,7 +205,7 @@ def test_a_host_that_cannot_be() -> None:
 def test_https_on_a_server_without_it(server: ChatServer) -> None:
     url = server.base_url.replace("http:", "https:")
     error = fault_of(replace(server.endpoint(), base_url=url))
-    assert error.title == "The endpoint does not speak https."
+    assert error.title == "The endpoint does not support https."
 
 
 def test_https_asks_only_a_server_whose_certificate_is_trusted(
@@ -239,7 +239,7 @@ def test_a_wrong_key_is_never_repeated(
 
 def test_a_missing_key_is_asked_for(server: ChatServer) -> None:
     server.wanted_key = "some"
-    assert fault_of(server.endpoint(), key="").title == "The endpoint wants a key."
+    assert fault_of(server.endpoint(), key="").title == "The endpoint requires a key."
 
 
 def test_a_key_of_odd_characters_is_not_sent(server: ChatServer) -> None:
@@ -289,7 +289,7 @@ def test_a_long_wait_is_reported_instead_of_waited_for(server: ChatServer) -> No
     server.headers = {"Retry-After": "90"}
     started = time.monotonic()
     error = fault_of(server.endpoint())
-    assert error.title == "The endpoint asks to wait."
+    assert error.title == "The endpoint is busy."
     assert "90 seconds" in error.hint
     assert time.monotonic() - started < 5
     assert len(server.chats) == 1

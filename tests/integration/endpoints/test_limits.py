@@ -61,7 +61,7 @@ def test_a_short_wait_is_waited_for_and_told(
     with closing(ChatClient(limited, "", allowances=allowances)) as client:
         answer = client.stream(TURNS, Event())
         first = next(answer)
-        assert first == Delta("", status="The limit is 1 request a minute: it goes on in 1 s.")
+        assert first == Delta("", status="The limit is 1 request a minute: continuing in 1 s.")
         clock.now += 1
         assert text_of(list(answer)) == ANSWER
 

@@ -128,7 +128,7 @@ def test_its_end_in_the_middle_of_an_answer_is_told(endless: LlamaServer) -> Non
 
 def test_its_faults_are_told_in_plain_words(server: LlamaServer) -> None:
     assert fault_of(endpoint(server), "sk-wrong") == "The key was not accepted."
-    assert fault_of(endpoint(server), "") == "The endpoint wants a key."
+    assert fault_of(endpoint(server), "") == "The endpoint requires a key."
     too_long = "lamp " * 4 * CONTEXT
     said = "The question with its sources is too long for the model."
     assert fault_of(endpoint(server), KEY, too_long) == said

@@ -234,7 +234,7 @@ def test_an_endpoint_whose_key_is_stored_later_can_be_chosen_then(
     server.wanted_key = "sk-right"
     add(services, folders)
     bills = collection(services, "bills").collection_id
-    with pytest.raises(AppError, match="wants a key"):
+    with pytest.raises(AppError, match="requires a key"):
         services.library.set_embedder(bills, server.address)
     monkeypatch.setenv("DESKTOP_RAG_API_KEY", "sk-right")
     services.library.set_embedder(bills, server.address)

@@ -1,4 +1,4 @@
-"""The chat model behind an OpenAI-compatible endpoint. Runs on the worker thread that asks."""
+"""The chat model behind an OpenAI-compatible endpoint. Runs on the calling worker thread."""
 
 import logging
 import math
@@ -33,26 +33,25 @@ from desktop_rag.models.ports import ChatTurn, Delta
 log = logging.getLogger(__name__)
 
 LONGEST_ANSWER_CHARS = 400_000
-# Pauses before asking again unasked; a server that wants a longer one is reported instead.
+# Pauses before automatic retries; when a server asks for a longer one, the error is reported.
 _PAUSES_S = (0.5, 2.0)
 _LONGEST_PAUSE_S = 20.0
-# Nobody is kept waiting for these where work waits by itself; a person's question is tried again.
+# After these faults background work backs off at once; only a person's question is retried.
 _OFTEN_PASSING = frozenset({Fault.REFUSED, Fault.UNREACHABLE})
 _SERVER_FAILED = range(500, 600)
-# What is left of a request that was too long, where the server doesn't say how much it reads.
+# The share of a too long request that is sent next, where the server doesn't state its limit.
 _SHORTER = 0.7
 _SHORTEST_CONTEXT_TOKENS = 512
-# Requests of fewer tokens are mostly the marks that a server puts around turns.
+# Shorter requests consist mostly of the markers that a server puts around turns.
 _TELLING_TOKENS = 400
 _MOVED = 0.05
 _SURELY_READ_SHARE = 0.8
 
 
 class ChatClient:
-    """Implements ChatModel. One for each endpoint setting, for any thread, closed at the end.
+    """Implements ChatModel. One per endpoint setting, for any thread, closed at the end.
 
-    It asks in the shape that the model's profile says, and adds to the profile what it learns
-    from refusals.
+    The model's profile decides the shape of a request; refusals update the profile.
     """
 
     def __init__(
@@ -79,7 +78,7 @@ class ChatClient:
 
     @property
     def context_tokens(self) -> int:
-        """How much it reads: as measured, but no more than what is set."""
+        """The context length: as measured, but no more than the setting."""
         chosen, known = self._endpoint.context_tokens, self._profile.context_tokens
         return min(chosen, known) if chosen and known else chosen or known or ASSUMED_CONTEXT_TOKENS
 
@@ -88,12 +87,12 @@ class ChatClient:
         return self._profiles.get(self._endpoint.base_url, self._endpoint.model)
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """Estimated, in the measure of what the server counted for earlier requests."""
+        """Estimated counts, scaled by what the server counted for earlier requests."""
         ratio = self._profile.tokens_ratio or 1.0
         return [math.ceil(ratio * tokens) for tokens in rough_token_counts(texts)]
 
     def warm_up(self) -> None:
-        """Import the library, which takes more than a second, and make the client."""
+        """Import the library, which takes more than a second, and create the client."""
         self._requests.open()
 
     def close(self) -> None:
@@ -103,12 +102,12 @@ class ChatClient:
     def stream(self, turns: Sequence[ChatTurn], cancel: Event) -> Generator[Delta]:
         """Pieces of the answer as they arrive; ends early, connection closed, once `cancel` is set.
 
-        The server is asked again by itself only before anything of the answer has come: in
-        another shape if it says that this one is wrong, or after a pause of a few seconds, told in
-        a status, if it asks to wait, fails or can't be reached.
+        The request is retried only before any part of the answer has arrived: in another shape if
+        the server rejects this one, or after a pause of a few seconds, reported in a status, if the
+        server asks to wait, fails or can't be reached.
 
         Raises:
-            AppError: for whatever the endpoint or the network did wrong, also in mid-stream.
+            AppError: for any fault of the endpoint or the network, also in mid-stream.
         """
         with self._precedence.answering():
             yield from self._stream(turns, cancel)
@@ -148,7 +147,7 @@ class ChatClient:
     def _check_images(
         self, exc: EndpointFaultError, turns: Sequence[ChatTurn], has_begun: bool
     ) -> None:
-        """Raise what to do about it where the images were refused, and remember that."""
+        """Raise an error with a hint if the images were refused, and record that."""
         has_images = any(turn.images for turn in turns)
         if has_images and not has_begun and refuses_images(exc.said):
             log.info("learned of the model: it takes no images")
@@ -158,7 +157,7 @@ class ChatClient:
     def _has_learned(
         self, exc: EndpointFaultError, turns: Sequence[ChatTurn], has_begun: bool
     ) -> bool:
-        """Whether a refusal taught how to ask the same in another shape."""
+        """True when a refusal tells how to send the same request in another shape."""
         profile = self._profile
         facts: dict[str, object] = {**learned_from(exc.said, profile)}
         can_ask_again = bool(facts)
@@ -177,9 +176,10 @@ class ChatClient:
         return max(_SHORTEST_CONTEXT_TOKENS, int(min(sent, self.context_tokens) * _SHORTER))
 
     def _learn_ratio(self, turns: Sequence[ChatTurn], counted: int) -> None:
-        """What a token is to this model, from a request long enough to tell; kept when it moves.
+        """Update the ratio of counted to estimated tokens from a request that is long enough.
 
-        Fewer are believed where the request was surely not cut: room for it was measured.
+        A lower ratio is believed only if the request fits into the measured context, so that it was
+        not truncated.
         """
         estimated = sum(rough_token_counts([turn.text for turn in turns]))
         if estimated < _TELLING_TOKENS or not LEAST_RATIO <= counted / estimated <= MOST_RATIO:
@@ -187,14 +187,14 @@ class ChatClient:
         ratio, known = counted / estimated, self._profile.tokens_ratio or 1.0
         is_whole = counted < _SURELY_READ_SHARE * self._profile.context_tokens
         if abs(ratio - known) > _MOVED * known and (ratio > known or is_whole):
-            # Too much taken is worse than too little: up at once, down by halves.
+            # Too low is worse than too high: up at once, down by halves.
             self._learn(tokens_ratio=round(max(ratio, (ratio + known) / 2), 3))
 
     def _learn(self, **facts: object) -> None:
         self._profiles.learn(self._endpoint.base_url, self._endpoint.model, **facts)
 
     def _answer(self, turns: Sequence[ChatTurn], cancel: Event) -> Generator[Delta]:
-        """One request and its whole answer, thinking told apart; complete, or an error."""
+        """One request and its answer, with thinking separated; complete, or an error."""
         profile = self._profile
         splitter = ThinkingSplitter(begins_inside=profile.thinking is Thinking.END_TAG)
         reason = ""
@@ -204,7 +204,7 @@ class ChatClient:
         for piece in self._requests.pieces(body, cancel):
             if piece.status:
                 yield Delta("", status=piece.status)
-            # What images count is another matter.
+            # Images are counted differently.
             if piece.usage and not any(turn.images for turn in turns):
                 self._learn_ratio(turns, piece.usage.asked)
             reason = piece.finish_reason if piece.finish_reason not in ("", DONE) else reason
@@ -236,7 +236,7 @@ def _check_ending(reason: str, has_answer: bool) -> None:
         case "length":
             raise StreamError(Fault.UNFINISHED)
         case "tool_calls" | "function_call" if not has_answer:
-            raise StreamError(Fault.EMPTY, "It wants to use a tool.")
+            raise StreamError(Fault.EMPTY, "It tries to use a tool.")
         case _ if not has_answer:
             raise StreamError(Fault.EMPTY)
         case _:

@@ -1,6 +1,6 @@
-"""Reading the stream of a chat completion: bytes to events, events to pieces of the answer. Pure.
+"""Parses the stream of a chat completion: bytes to events, events to parts of the answer. Pure.
 
-Whatever a server sends is bounded and taken apart with care: it may be broken or hostile.
+Input is bounded and parsed defensively: a server may be broken or hostile.
 """
 
 import codecs
@@ -30,9 +30,9 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class StreamPart:
-    """What one event of the stream brings, or all of an answer that `is_whole`.
+    """The content of one event, or of a complete answer if `is_whole`.
 
-    `thinking_field` is where its thinking stood; `status` says what is waited for.
+    `thinking_field` is the name of the field with thinking; `status` says why there is a wait.
     """
 
     text: str = ""
@@ -44,14 +44,14 @@ class StreamPart:
     status: str = ""
 
 
-# Ends the pieces of an answer, however the server ended its stream.
+# Marks the end of an answer, however the server ended its stream.
 LAST = StreamPart()
 
 
 class EventDecoder:
-    """Takes bytes in any cut and gives what whole server-sent events bring.
+    """Decodes server-sent events from chunks of bytes that may be split anywhere.
 
-    Bytes that are no UTF-8 become the replacement character.
+    Invalid UTF-8 becomes the replacement character.
     """
 
     def __init__(self) -> None:
@@ -63,7 +63,7 @@ class EventDecoder:
         self._is_stream = False
 
     def feed(self, chunk: bytes, *, is_last: bool = False) -> Iterator[StreamPart]:
-        """The pieces of the events that are complete with this chunk; [DONE] is one of them.
+        """The parts of the events that this chunk completes, [DONE] included.
 
         Raises:
             StreamError: for a web page, an event without end, one that is not JSON, or an error
@@ -72,15 +72,15 @@ class EventDecoder:
         lines = self._decode(chunk, is_last).split("\n")
         for line in lines[:-1]:
             if not line and not self._held_chars:
-                continue  # it ends nothing
-            self._hold(line)
+                continue  # it ends no line
+            self._buffer(line)
             yield from self._take(self._whole_line())
-        self._hold(lines[-1])
+        self._buffer(lines[-1])
         if is_last:
             yield from self._take(self._whole_line())
             yield from self._finish_event()
 
-    def _hold(self, text: str) -> None:
+    def _buffer(self, text: str) -> None:
         self._line.append(text)
         self._held_chars += len(text)
         if self._held_chars > _LARGEST_EVENT_CHARS:
@@ -119,7 +119,7 @@ class EventDecoder:
         try:
             piece = read_event(load_json(data))
         except StreamError as exc:
-            # Events with names of their own may hold anything; none of them is for us.
+            # Named events may contain anything; none of them is part of the answer.
             if exc.fault is Fault.UNREADABLE and name not in ("", "message", "error"):
                 return
             raise
@@ -130,7 +130,7 @@ def load_json(text: str | bytes) -> object:
     """Parse JSON from a server.
 
     Raises:
-        StreamError: when it is none, or nested too deeply.
+        StreamError: when it is invalid, or nested too deeply.
     """
     try:
         return json.loads(text)
@@ -139,10 +139,10 @@ def load_json(text: str | bytes) -> object:
 
 
 def read_whole(parts: Iterable[bytes]) -> bytes:
-    """The body of an answer that is no stream.
+    """The body of an answer that is not streamed.
 
     Raises:
-        StreamError: when it is larger than any such answer.
+        StreamError: when it is too large.
     """
     body = bytearray()
     for part in parts:
@@ -153,7 +153,7 @@ def read_whole(parts: Iterable[bytes]) -> bytes:
 
 
 def read_completion(body: bytes) -> StreamPart:
-    """The answer of a server that sends it whole, though a stream was asked for.
+    """The answer of a server that sends it whole although a stream was requested.
 
     Raises:
         StreamError: when it is no completion, or reports an error.
@@ -166,7 +166,7 @@ def read_completion(body: bytes) -> StreamPart:
 
 
 def read_event(event: object) -> StreamPart:
-    """What a chunk, or a whole completion, holds for us; tool calls and the rest are ignored.
+    """The content of a chunk or of a whole completion; tool calls and the rest are ignored.
 
     Raises:
         StreamError: when it reports an error.
@@ -204,7 +204,7 @@ def _usage(value: object) -> Usage | None:
 
 
 def _contents(content: object) -> tuple[str, str]:
-    """Text and thinking of a content that may come in parts of different types."""
+    """Text and thinking of a content, which may consist of parts of different types."""
     if not isinstance(content, list):
         return _text(content), ""
     text = thinking = ""
@@ -223,11 +223,11 @@ def _text(value: object) -> str:
 
 
 class ThinkingSplitter:
-    """Tells `<think>…</think>` at the start of a text from the answer after it.
+    """Separates `<think>…</think>` at the start of a text from the answer after it.
 
-    Tags may come in pieces. A tag later in the text is part of the answer. Some servers keep the
-    first tag to themselves: then the text `begins_inside`. Where that was not known,
-    `has_stray_end` tells of it afterwards.
+    Tags may arrive in pieces. A tag later in the text is part of the answer. Some servers omit the
+    opening tag: then the text `begins_inside`. If that was not known, `has_stray_end` is True
+    afterwards.
     """
 
     def __init__(self, *, begins_inside: bool = False) -> None:
@@ -239,7 +239,7 @@ class ThinkingSplitter:
         self._tail = ""
 
     def feed(self, text: str) -> list[Delta]:
-        """The pieces that are certain with this text."""
+        """The pieces that this text makes certain."""
         if not self._had_thinking:
             self._tail = (self._tail + text)[-(len(text) + len(_CLOSE)) :]
             self.has_stray_end = self.has_stray_end or _CLOSE in self._tail
@@ -265,12 +265,12 @@ class ThinkingSplitter:
         return deltas
 
     def finish(self) -> list[Delta]:
-        """What was held back at the end of the stream."""
+        """The rest, at the end of the stream."""
         held, self._held = self._held.strip(), ""
         return [Delta(held, self._is_thinking)] if held else []
 
     def _take_thought(self) -> list[Delta]:
-        """The thinking up to its end, or up to what may be the beginning of its end."""
+        """The thinking up to its closing tag, or up to what may be the start of that tag."""
         thought, tag, rest = self._held.partition(_CLOSE)
         if tag:
             self._is_thinking, self._held = False, rest

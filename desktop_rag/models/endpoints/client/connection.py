@@ -1,5 +1,5 @@
-"""The client for an endpoint: it sends nothing about this computer, follows no redirect and reads
-no more than it must. Runs on the thread that asks.
+"""The HTTP client for an endpoint: it sends nothing about this computer, follows no redirects and
+limits the size of answers. Runs on the calling thread.
 """
 
 import urllib.request
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 _KEEPALIVE_S = 30.0
 _LARGEST_ERROR_BYTES = 64 * 1024
 _LARGEST_ANSWER_BYTES = 256 * 1024 * 1024
-# Everything else that client libraries add (platform, versions, organisation) stays here.
+# All other headers that client libraries add (platform, versions, organisation) are dropped.
 _SENT_HEADERS = frozenset(
     b"host authorization accept accept-encoding connection content-type content-length "
     b"transfer-encoding user-agent".split()
 )
-# Servers that need no key don't look at it; the client library insists on one.
+# Servers that need no key ignore it; the client library requires one.
 _NO_KEY = "none"
 
 
@@ -69,7 +69,7 @@ def open_client(endpoint: EndpointSettings, key: str, interruption: Interruption
 
 
 class EndpointTransport(httpx2.BaseTransport):
-    """Sends a request with the few headers an endpoint needs; answers are bounded."""
+    """Sends requests with only the headers an endpoint needs; limits the size of answers."""
 
     def __init__(self, pool: httpcore2.ConnectionPool) -> None:
         self._pool = pool
@@ -78,7 +78,7 @@ class EndpointTransport(httpx2.BaseTransport):
         """One exchange; the body is read as the caller iterates.
 
         Raises:
-            StreamError: when the answer comes compressed, which was not asked for.
+            StreamError: when the answer is compressed, which was not requested.
         """
         url = request.url
         headers = [(n, v) for n, v in request.headers.raw if n.lower() in _SENT_HEADERS]
@@ -96,7 +96,7 @@ class EndpointTransport(httpx2.BaseTransport):
         body = _BoundedBody(answer)
         encodings = {v.lower() for n, v in answer.headers if n.lower() == b"content-encoding"}
         if encodings - {b"", b"identity"}:
-            # Decoding would let a few bytes grow without bound.
+            # Decompression could expand a few bytes without limit.
             body.close()
             raise StreamError(Fault.UNREADABLE)
         return httpx2.Response(
@@ -107,12 +107,12 @@ class EndpointTransport(httpx2.BaseTransport):
         )
 
     def close(self) -> None:
-        """Close all connections, also those in use."""
+        """Close all connections, even those in use."""
         self._pool.close()
 
 
 class _BoundedBody(httpx2.SyncByteStream):
-    """The body of an answer; an error's is cut, an answer's that does not end raises."""
+    """The body of a response: that of an error is truncated, an answer that is too long raises."""
 
     def __init__(self, answer: httpcore2.Response) -> None:
         self._answer = answer
@@ -148,7 +148,7 @@ def _open_pool(base_url: str, interruption: Interruption) -> httpcore2.Connectio
     if parts.scheme != "http" or not parts.hostname:
         raise AppError(
             "The proxy of this computer cannot be used.",
-            f"Only http:// proxies can. Set one, or add {host_of(base_url)} to NO_PROXY.",
+            f"Only http:// proxies are supported. Set one, or add {host_of(base_url)} to NO_PROXY.",
         )
     login = (unquote(parts.username), unquote(parts.password or "")) if parts.username else None
     port = parts.port or 80
@@ -156,7 +156,7 @@ def _open_pool(base_url: str, interruption: Interruption) -> httpcore2.Connectio
 
 
 def _proxy_for(base_url: str) -> str:
-    """The system's proxy for this address; none for this computer, whatever the system says."""
+    """The system's proxy for this address; always none for this computer."""
     parts = urlsplit(base_url)
     if is_this_computer(base_url) or urllib.request.proxy_bypass(parts.hostname or ""):
         return ""

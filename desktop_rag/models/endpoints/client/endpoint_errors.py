@@ -1,5 +1,5 @@
-"""The one edge where the errors of openai, of its HTTP layer and of our own reading of the stream
-become AppErrors. Runs on the worker thread that asks.
+"""Turns the errors of openai, its HTTP layer and our stream parser into AppErrors. Runs on the
+calling worker thread.
 """
 
 import email.utils
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 CONNECT_TIMEOUT_S = 10.0
 _LONGEST_MESSAGE_CHARS = 300
 _LONGEST_WAIT_S = 86_400.0
-# A shorter one is no secret, and taking it out would spoil the message.
+# A shorter key is no secret, and removing it would garble the message.
 _SHORTEST_KEY_CHARS = 4
-# Read from what the server says, since the status codes differ from server to server.
+# Detected in the message, because status codes differ from server to server.
 _MODEL_MESSAGE = re.compile(
     r"(?i)model[_ ]not[_ ]found|(?:unknown|invalid|no such) model|not a valid model"
     r"|\bmodel\b[^.]{0,80}?\b(?:not found|not exist|doesn't exist|not available|not loaded)"
@@ -47,7 +47,7 @@ _CREDIT_MESSAGE = re.compile(r"(?i)insufficient[_ ](?:quota|balance|credits?)")
 
 @contextmanager
 def mapping_endpoint_errors(endpoint: EndpointSettings, key: str = "") -> Generator[None]:
-    """Turn what the network, the server or its answer did wrong into an EndpointFaultError.
+    """Turn faults of the network, the server or its answer into an EndpointFaultError.
 
     Other exceptions are bugs and pass unchanged. The key never gets into the error.
     """
@@ -65,7 +65,7 @@ def mapping_endpoint_errors(endpoint: EndpointSettings, key: str = "") -> Genera
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _FaultReport:
     fault: Fault
     said: str = ""
     status: int = 0
@@ -73,58 +73,58 @@ class _Found:
     limit_tokens: int = 0
 
 
-def _find(exc: Exception, has_key: bool) -> _Found | None:
+def _find(exc: Exception, has_key: bool) -> _FaultReport | None:
     import openai
 
     match exc:
         case StreamError():
-            return _said_in_stream(exc)
+            return _by_stream_error(exc)
         case openai.APIStatusError():
             return _by_status(exc, has_key)
         case openai.APIConnectionError():
-            return _Found(Fault.UNREACHABLE, str(exc.__cause__ or ""))
+            return _FaultReport(Fault.UNREACHABLE, str(exc.__cause__ or ""))
         case _:
             return _by_connection(exc)
 
 
-def _by_connection(exc: Exception) -> _Found | None:
+def _by_connection(exc: Exception) -> _FaultReport | None:
     import httpcore2
     import httpx2
 
     match exc:
         case httpcore2.ConnectTimeout() | httpcore2.PoolTimeout():
-            return _Found(Fault.NO_CONNECTION_IN_TIME)
+            return _FaultReport(Fault.NO_CONNECTION_IN_TIME)
         case httpcore2.ReadTimeout() | httpcore2.WriteTimeout():
-            return _Found(Fault.SILENT)
+            return _FaultReport(Fault.SILENT)
         case httpcore2.ConnectError():
             return _by_socket_error(exc.args[0] if exc.args else None)
         case httpcore2.ProxyError():
-            return _Found(Fault.PROXY, str(exc))
+            return _FaultReport(Fault.PROXY, str(exc))
         case httpcore2.RemoteProtocolError() if "disconnected" not in str(exc):
-            return _Found(Fault.NOT_HTTP)
+            return _FaultReport(Fault.NOT_HTTP)
         case httpcore2.RemoteProtocolError() | httpcore2.ReadError() | httpcore2.WriteError():
-            return _Found(Fault.CLOSED)
+            return _FaultReport(Fault.CLOSED)
         case httpx2.InvalidURL():
-            return _Found(Fault.UNKNOWN_HOST)
+            return _FaultReport(Fault.UNKNOWN_HOST)
         case _:
             return None
 
 
-def _by_socket_error(cause: object) -> _Found:
+def _by_socket_error(cause: object) -> _FaultReport:
     match cause:
         case ConnectionRefusedError():
-            return _Found(Fault.REFUSED)
+            return _FaultReport(Fault.REFUSED)
         case socket.gaierror() | UnicodeError():
-            return _Found(Fault.UNKNOWN_HOST)
+            return _FaultReport(Fault.UNKNOWN_HOST)
         case ssl.SSLCertVerificationError():
-            return _Found(Fault.CERTIFICATE, cause.verify_message)
+            return _FaultReport(Fault.CERTIFICATE, cause.verify_message)
         case ssl.SSLError():
-            return _Found(Fault.NO_TLS)
+            return _FaultReport(Fault.NO_TLS)
         case _:
-            return _Found(Fault.UNREACHABLE, str(cause or ""))
+            return _FaultReport(Fault.UNREACHABLE, str(cause or ""))
 
 
-def _by_status(exc: "openai.APIStatusError", has_key: bool) -> _Found:
+def _by_status(exc: "openai.APIStatusError", has_key: bool) -> _FaultReport:
     status = exc.status_code
     said, code = server_message(exc.body)
     is_page = "html" in exc.response.headers.get("content-type", "").lower()
@@ -143,7 +143,7 @@ def _by_status(exc: "openai.APIStatusError", has_key: bool) -> _Found:
     elif fault is None:
         fault = Fault.FAILED if status >= 500 else Fault.REJECTED  # noqa: PLR2004
     limit = limit_in(said, exc.body) if fault is Fault.TOO_LONG else 0
-    return _Found(fault, said, status, wait_s, limit)
+    return _FaultReport(fault, said, status, wait_s, limit)
 
 
 _BY_STATUS = {
@@ -156,16 +156,16 @@ _BY_STATUS = {
 }
 
 
-def _said_in_stream(exc: StreamError) -> _Found:
+def _by_stream_error(exc: StreamError) -> _FaultReport:
     fault = exc.fault
     if fault is Fault.FAILED:
         is_busy = exc.code in ("429", "rate_limit_exceeded")
         fault = _fault_named(f"{exc.code} {exc.said}") or (Fault.BUSY if is_busy else fault)
-    return _Found(fault, _without_page(exc.said), limit_tokens=limit_in(exc.said))
+    return _FaultReport(fault, _without_page(exc.said), limit_tokens=limit_in(exc.said))
 
 
 def _without_page(said: str) -> str:
-    """What is said, unless it is a web page."""
+    """The message, empty if it is a web page."""
     return "" if said.lstrip().startswith("<") else said
 
 
@@ -177,13 +177,13 @@ def _fault_named(words: str) -> Fault | None:
     return Fault.UNKNOWN_MODEL if _MODEL_MESSAGE.search(words) else None
 
 
-def _in_words(found: _Found, endpoint: EndpointSettings, key: str) -> EndpointFaultError:
+def _in_words(found: _FaultReport, endpoint: EndpointSettings, key: str) -> EndpointFaultError:
     try:
         url = normalise_base_url(endpoint.base_url)
     except AppError:
         url = ""
     version = with_version(url) if url else ""
-    # Neither a terminal nor a line of text takes orders from a server.
+    # Control characters of a server must not reach a terminal.
     said = "".join(char if char.isprintable() else " " for char in found.said)
     said = " ".join(said.split())
     if len(key) >= _SHORTEST_KEY_CHARS:
@@ -219,7 +219,7 @@ def _in_words(found: _Found, endpoint: EndpointSettings, key: str) -> EndpointFa
 
 
 def wait_s_of(header: str) -> float | None:
-    """The seconds that a Retry-After header means: a number or a date; None if it says nothing."""
+    """The seconds of a Retry-After header, a number or a date; None without a valid one."""
     try:
         wait_s = float(header)
     except ValueError:
@@ -231,5 +231,5 @@ def wait_s_of(header: str) -> float | None:
 
 
 def _without_query(location: str) -> str:
-    """Where a redirect leads, without what may hold secrets."""
+    """The target of a redirect, without parts that may contain secrets."""
     return re.split(r"[?#]", location.rpartition("@")[2], maxsplit=1)[0]

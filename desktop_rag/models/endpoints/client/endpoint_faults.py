@@ -1,4 +1,4 @@
-"""The faults an endpoint can have, each in one title and one way out. Pure."""
+"""The faults of endpoints, each with a title and a hint. Pure."""
 
 from enum import Enum
 from typing import Any, cast
@@ -7,7 +7,7 @@ from desktop_rag.core.errors import AppError
 
 
 class Fault(Enum):
-    """Each fault with its title and hint; the fields in braces are filled in."""
+    """A fault is its title and hint; fields in braces are filled in."""
 
     REFUSED = (
         "The endpoint refused the connection.",
@@ -30,7 +30,7 @@ class Fault(Enum):
         "Check {host} in Settings. Have the certificate of your own server trusted here. {said}",
     )
     NO_TLS = (
-        "The endpoint does not speak https.",
+        "The endpoint does not support https.",
         "Write its address with http:// in Settings, if it is on a network you trust.",
     )
     PROXY = (
@@ -43,22 +43,22 @@ class Fault(Enum):
     )
     CLOSED = (
         "The endpoint closed the connection without an answer.",
-        "Press Retry. If it stays so, look into the server's log.",
+        "Press Retry. If it happens again, check the server's log.",
     )
     SILENT = (
         "The endpoint sent nothing for {silence_s} seconds.",
         "The model may still be loading: press Retry, or allow more time in Settings.",
     )
     SLOW = (
-        "The endpoint did not get to an answer.",
-        "It kept the connection open without sending any text. Press Retry, or look into its log.",
+        "The endpoint did not produce an answer in time.",
+        "It kept the connection open without sending text. Press Retry, or check the server's log.",
     )
     CUT = (
         "The answer was cut off.",
         "The endpoint ended the connection before the answer was finished. Press Retry.",
     )
     NO_KEY = (
-        "The endpoint wants a key.",
+        "The endpoint requires a key.",
         "Enter your key for {host} in Settings. {said}",
     )
     BAD_KEY = (
@@ -66,12 +66,12 @@ class Fault(Enum):
         "Enter the key for {host} again in Settings. {said}",
     )
     ODD_KEY = (
-        "The key holds characters that no key has.",
+        "The key contains invalid characters.",
         "Copy it again from where you got it, and enter it in Settings.",
     )
     FORBIDDEN = (
         "The endpoint did not allow this.",
-        "The key may not be good for the model “{model}”, or not from here. {said}",
+        "The key may not be valid for the model “{model}”, or not from this network. {said}",
     )
     UNKNOWN_MODEL = (
         "The endpoint does not know the model “{model}”.",
@@ -90,7 +90,7 @@ class Fault(Enum):
         "If {said} is right, enter it in Settings. Nothing was sent there.",
     )
     BUSY = (
-        "The endpoint asks to wait.",
+        "The endpoint is busy.",
         "It has too many requests. Wait {wait}, then press Retry. {said}",
     )
     NO_CREDIT = (
@@ -99,7 +99,7 @@ class Fault(Enum):
     )
     TOO_LONG = (
         "The question with its sources is too long for the model.",
-        "Set a smaller context in Settings (now {context_tokens} tokens) or start anew. {said}",
+        "Reduce the context in Settings (now {context_tokens} tokens) or start a new chat. {said}",
     )
     LOADING = (
         "The endpoint is still loading its model.",
@@ -107,7 +107,7 @@ class Fault(Enum):
     )
     FAILED = (
         "The endpoint failed.",
-        "Press Retry. If it stays so, look into the server's log. {said}",
+        "Press Retry. If it happens again, check the server's log. {said}",
     )
     REJECTED = (
         "The endpoint did not accept the request.",
@@ -119,7 +119,7 @@ class Fault(Enum):
     )
     ENDLESS = (
         "The endpoint's answer did not end.",
-        "It was stopped for its length. Press Retry, or pick another model in Settings.",
+        "It was stopped because it was too long. Press Retry, or pick another model in Settings.",
     )
     EMPTY = (
         "The model gave no answer.",
@@ -127,23 +127,23 @@ class Fault(Enum):
     )
     UNFINISHED = (
         "The answer is not complete.",
-        "The model reached the longest answer that the endpoint allows. Ask it to go on.",
+        "The answer reached the length limit of the endpoint. Ask the model to continue.",
     )
     FILTERED = (
-        "The endpoint held the answer back.",
-        "Its content filter stopped it. Ask in other words, or choose another endpoint.",
+        "The endpoint withheld the answer.",
+        "Its content filter stopped it. Rephrase the question, or choose another endpoint.",
     )
 
 
-# Only these are worth asking again unasked, and only before the answer has begun.
+# Only these are retried automatically, and only before the answer has begun.
 _PASSING = frozenset({Fault.CLOSED, Fault.BUSY, Fault.LOADING})
 
 
 class EndpointFaultError(AppError):
-    """An AppError that still knows which fault it was, and when the server may be asked again.
+    """An AppError with its fault, and the wait before a retry that the server asks for.
 
-    `said` is what the server said, without the key; `limit_tokens` how much it says it reads;
-    `status` that of its answer, 0 where the fault came before or after it.
+    `said` is the server's message, without the key; `limit_tokens` the context length it states;
+    `status` that of its response, 0 where the fault came before or after it.
     """
 
     def __init__(
@@ -166,12 +166,12 @@ class EndpointFaultError(AppError):
 
     @property
     def is_passing(self) -> bool:
-        """Whether the same request may well succeed in a moment."""
+        """True when the same request may succeed in a moment."""
         return self.fault in _PASSING
 
 
 class StreamError(Exception):
-    """The endpoint's bytes are not the answer that was asked for. Mapped before anyone sees it.
+    """The response is not a valid answer. Callers see it as an AppError.
 
     `said` is the server's own message, `code` its own name for the error.
     """
@@ -184,7 +184,7 @@ class StreamError(Exception):
 
 
 def server_message(body: object) -> tuple[str, str]:
-    """What an error body says, and its code: `{"error": {…}}`, `{"error": "…"}`, `{"message"…}`."""
+    """The message and code of an error: `{"error": {…}}`, `{"error": "…"}`, `{"message"…}`."""
     while isinstance(body, dict):
         fields = cast("dict[str, Any]", body)
         inner = fields.get("error")

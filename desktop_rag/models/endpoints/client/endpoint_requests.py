@@ -1,6 +1,6 @@
-"""The requests to one endpoint: each opened, read and ended with care. On the thread that asks.
+"""The requests to one endpoint: opened, read and closed. On the calling thread.
 
-openai and its HTTP layer take more than a second to import, so they load with the first request.
+openai and its HTTP layer take more than a second to import, so the first request imports them.
 """
 
 import logging
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-# A server that stays alive (comments, empty events, a byte now and then) without bringing any text
-# is given up after so many times the silence that the endpoint's setting allows.
+# A server that keeps the connection alive (comments, empty events, single bytes) without any text
+# is given up after this many times the endpoint's timeout.
 _SILENCES_FOR_TEXT = 20
 _SILENCES_FOR_LIST = 2
 _MOST_BYTES_WITHOUT_TEXT = 16 * 1024 * 1024
@@ -50,10 +50,10 @@ _IMAGE_TOKENS = 1_000
 
 
 class EndpointRequests:
-    """One for each endpoint setting, for any thread, closed at the end.
+    """One per endpoint setting, for any thread, closed at the end.
 
-    Every method raises AppError for whatever the endpoint or the network did wrong, and Cancelled
-    soon after its `cancel` is set; the connection is closed then.
+    Every method raises AppError for any fault of the endpoint or the network, and Cancelled soon
+    after its `cancel` is set; the connection is closed then.
     """
 
     def __init__(
@@ -64,9 +64,9 @@ class EndpointRequests:
         *,
         is_patient: bool = False,
     ) -> None:
-        """With `allowances` the endpoint's limits are kept, and what it costs is counted.
+        """`allowances` enforce the endpoint's limits and count its costs.
 
-        What `is_patient` lets others go before it where there is a limit.
+        Where there is a limit, patient requests let others go first.
         """
         self._is_patient = is_patient
         self.endpoint = endpoint
@@ -76,7 +76,7 @@ class EndpointRequests:
         self._opened: tuple[OpenAI, Interruption] | None = None
 
     def open(self) -> None:
-        """Import the library, which takes more than a second, and make the client."""
+        """Import the library, which takes more than a second, and create the client."""
         with mapping_endpoint_errors(self.endpoint, self._key):
             self._client()
 
@@ -88,9 +88,9 @@ class EndpointRequests:
             opened[0].close()
 
     def pieces(self, body: dict[str, Any], cancel: Event) -> Generator[StreamPart]:
-        """What a chat request with this body brings, and LAST at the end.
+        """The parts of the answer to a chat request with this body, and LAST at the end.
 
-        Where a limit asks for a short wait, pieces with a status come first.
+        Where a limit requires a short wait, parts with a status come first.
         """
         asked = _tokens_of(body["messages"])
         yield from self._wait_for_allowance(asked, cancel)
@@ -102,7 +102,7 @@ class EndpointRequests:
                 answered += sum(rough_token_counts([piece.text, piece.thinking]))
                 yield piece
         finally:
-            # A request that was refused costs nothing.
+            # A refused request costs nothing.
             estimate = Usage(asked, answered) if answered else Usage(0, 0)
             self._allowances.finish(
                 self.endpoint, counted or estimate, asked, is_counted=counted is not None
@@ -113,7 +113,7 @@ class EndpointRequests:
             self.endpoint, tokens, is_patient=self._is_patient
         ):
             limits = limits_in_words(self.endpoint)
-            yield StreamPart(status=f"The limit is {limits}: it goes on in {math.ceil(pause_s)} s.")
+            yield StreamPart(status=f"The limit is {limits}: continuing in {math.ceil(pause_s)} s.")
             pause(pause_s, cancel)
             if cancel.is_set():
                 raise Cancelled
@@ -145,7 +145,7 @@ class EndpointRequests:
     def model_list(self, cancel: Event) -> object:
         """The JSON of the list of models.
 
-        Servers without one give `Fault.NOTHING_THERE` and others.
+        Servers without one cause `Fault.NOTHING_THERE` and others.
         """
         with mapping_endpoint_errors(self.endpoint, self._key), ExitStack() as stack:
             client, interruption = self._client()
@@ -154,7 +154,7 @@ class EndpointRequests:
                 return load_json(read_whole(response.http_response.iter_raw()))
 
     def vectors(self, texts: Sequence[str], cancel: Event) -> Vectors:
-        """The vectors that the model makes of the texts, one a row."""
+        """The vectors of the texts, one per row."""
         with mapping_endpoint_errors(self.endpoint, self._key), ExitStack() as stack:
             client, interruption = self._client()
             with interruption.within(_SILENCES_FOR_TEXT * self.endpoint.timeout_s, cancel):
@@ -188,7 +188,7 @@ def _read_stream(
     is_read = is_finished = False
     chunk: bytes | None = b""
     while chunk is not None:
-        # Only while waiting: the caller runs on this thread between the pieces.
+        # Only while waiting: the caller runs on this thread between the parts.
         with interruption.by(cancel):
             chunk = _next_chunk(chunks, is_finished)
         bytes_since += len(chunk or b"")
@@ -208,7 +208,7 @@ def _read_stream(
 
 
 def _next_chunk(chunks: Iterator[bytes], is_finished: bool) -> bytes | None:
-    """What comes next, None at the end; after a finished answer nothing more is missed."""
+    """The next chunk, None at the end; errors after a finished answer are ignored."""
     import httpcore2
 
     try:
@@ -223,8 +223,8 @@ def _next_chunk(chunks: Iterator[bytes], is_finished: bool) -> bytes | None:
 
 
 def _read_end(chunks: Iterator[bytes], interruption: "Interruption") -> None:
-    """After the last event: read the end of the body if it is there, so that the connection can
-    be used again.
+    """After the last event, read the end of the body if it has arrived, so that the connection can
+    be reused.
     """
     import httpcore2
 
@@ -239,7 +239,7 @@ def _read_end(chunks: Iterator[bytes], interruption: "Interruption") -> None:
 
 
 def _tokens_of(messages: Sequence[dict[str, Any]]) -> int:
-    """How many tokens messages have, about. An image counts as much as on most servers."""
+    """A rough token count of messages. An image counts as much as on most servers."""
     texts, images = list[str](), 0
     for content in (message["content"] for message in messages):
         parts = [{"text": content}] if isinstance(content, str) else content

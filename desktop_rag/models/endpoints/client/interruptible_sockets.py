@@ -1,7 +1,7 @@
-"""Sockets whose waiting can be ended from another thread. Runs on the thread that asks.
+"""Sockets whose waits can be ended from another thread. Runs on the calling thread.
 
-A thread that waits for a server can't be told to stop; so it waits in short turns and looks.
-The errors carry their cause as argument, since the connection pool takes `__cause__` off.
+A thread that waits for a server can't be interrupted, so it waits in short intervals and checks.
+The errors carry their cause as an argument, because the connection pool removes `__cause__`.
 """
 
 import math
@@ -27,15 +27,15 @@ _T = TypeVar("_T")
 
 
 class Interruption(local):
-    """Which Event ends the network calls that the current thread makes."""
+    """The Event that ends network calls of the current thread."""
 
     _cancel: Event | None = None
     _deadline: float = math.inf
 
     @contextmanager
     def by(self, cancel: Event, *, after_s: float = math.inf) -> Generator[None]:
-        """Within, network calls of this thread raise Cancelled soon after `cancel` is set,
-        or after so many seconds.
+        """In this context, network calls of this thread raise Cancelled soon after `cancel` is set,
+        or after `after_s` seconds.
         """
         previous = self._cancel, self._deadline
         self._cancel, self._deadline = cancel, time.monotonic() + after_s
@@ -46,7 +46,7 @@ class Interruption(local):
 
     @contextmanager
     def within(self, limit_s: float, cancel: Event) -> Generator[None]:
-        """As `by`, but a server that takes longer is at fault: StreamError."""
+        """The same as `by`, but a server that exceeds the limit causes a StreamError."""
         try:
             with self.by(cancel, after_s=limit_s):
                 yield
@@ -56,7 +56,7 @@ class Interruption(local):
             raise StreamError(Fault.SLOW) from exc
 
     def check(self) -> None:
-        """Raise Cancelled if it is time to end."""
+        """Raise Cancelled if the calls should end."""
         if self._cancel is not None and self._cancel.is_set():
             raise Cancelled
         if time.monotonic() > self._deadline:
@@ -64,7 +64,7 @@ class Interruption(local):
 
 
 class InterruptibleBackend(httpcore2.NetworkBackend):
-    """Opens sockets whose waiting ends when the thread's Interruption says so."""
+    """Opens sockets whose waits end when the thread's Interruption says so."""
 
     def __init__(self, interruption: Interruption) -> None:
         self._interruption = interruption
@@ -77,7 +77,7 @@ class InterruptibleBackend(httpcore2.NetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> "SocketStream":
-        """Connect to the first of the host's addresses that answers; all share the timeout."""
+        """Connect to the first address of the host that answers; all share the timeout."""
         timeout_s = _LONGEST_CONNECT_S if timeout is None else timeout
         failure: Exception = OSError("no address")
         try:
@@ -121,7 +121,7 @@ class InterruptibleBackend(httpcore2.NetworkBackend):
 
 
 class SocketStream(httpcore2.NetworkStream):
-    """A connected socket, read and written in short waits between which Cancelled may be raised."""
+    """A connected socket that waits in short intervals; Cancelled may be raised in between."""
 
     def __init__(self, sock: socket.socket, interruption: Interruption) -> None:
         self._sock = sock
@@ -129,7 +129,7 @@ class SocketStream(httpcore2.NetworkStream):
         self._interruption = interruption
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        """What arrives first within `timeout` seconds; empty at the end."""
+        """The first bytes that arrive within `timeout` seconds; empty at the end."""
         errors = (httpcore2.ReadTimeout, httpcore2.ReadError)
         return self._patiently(lambda: self._sock.recv(max_bytes), timeout, *errors)
 
@@ -138,7 +138,7 @@ class SocketStream(httpcore2.NetworkStream):
         left = memoryview(buffer)
         errors = (httpcore2.WriteTimeout, httpcore2.WriteError)
         while left:
-            # Bound as a default: the call is made before `left` moves on.
+            # Bound as a default: the call is made before `left` changes.
             sent = self._patiently(lambda part=left: self._sock.send(part), timeout, *errors)
             left = left[sent:]
 
@@ -152,10 +152,10 @@ class SocketStream(httpcore2.NetworkStream):
         server_hostname: str | None = None,
         timeout: float | None = None,
     ) -> "SocketStream":
-        """The same connection, encrypted and with the peer's certificate checked.
+        """The same connection, encrypted and with the peer's certificate verified.
 
-        The handshake is one blocking call: contexts that ask the system about certificates
-        check the peer right after it, and cannot do so in the middle.
+        The handshake is one blocking call: contexts that use the system's certificates verify the
+        peer right after it, and can't do so in between.
         """
         try:
             self._sock.settimeout(timeout)
@@ -169,7 +169,7 @@ class SocketStream(httpcore2.NetworkStream):
         return SocketStream(wrapped, self._interruption)
 
     def get_extra_info(self, info: str) -> socket.socket | bool | None:
-        """What the connection pool asks: `ssl_object`, `socket`, `is_readable`."""
+        """The values that the connection pool needs: `ssl_object`, `socket`, `is_readable`."""
         match info:
             case "ssl_object":
                 return self._sock if isinstance(self._sock, ssl.SSLSocket) else None

@@ -1,4 +1,4 @@
-"""How much a model reads, as servers say it when a request is too long. Pure."""
+"""Parses the context length from the errors for requests that are too long. Pure."""
 
 import re
 from typing import Any, cast
@@ -21,7 +21,7 @@ _LEAST, _MOST = 64, 100_000_000
 
 
 def limit_in(said: str, body: object = None) -> int:
-    """The number of tokens that the message, or a field of the error's body, names; else 0."""
+    """The number of tokens stated in the message or a field of the error's body; else 0."""
     inner = cast("dict[str, Any]", body).get("error") if isinstance(body, dict) else None
     for described in (inner, body):
         if isinstance(described, dict):

@@ -1,7 +1,7 @@
-"""What is known of models, and which an endpoint has, remembered by its address. Any thread.
+"""Profiles of models, and the list of models per endpoint, in a file. Any thread.
 
-A file of its own beside the settings: the settings are what a person chose, this was measured and
-may be thrown away; and it is needed before, and without, the store.
+Apart from the settings, which a person chose: this was measured and may be deleted. Apart from the
+store, because it is needed before and without it.
 """
 
 from dataclasses import replace
@@ -19,7 +19,7 @@ class ProfileBook:
     """Profiles by normalised address and name of the model."""
 
     def __init__(self, path: Path | None = None) -> None:
-        """Without a file they are known until the app ends."""
+        """Without a file they are kept until the app ends."""
         self._path = path
         self._lock = RLock()
         content = read_object(path) if path else {}
@@ -27,12 +27,12 @@ class ProfileBook:
         self._offers = _read_offers(content.get("offered"))
 
     def get(self, base_url: str, model: str) -> ModelProfile:
-        """What is known of the model; an empty profile for one never met."""
+        """The profile of the model; empty for an unknown one."""
         with self._lock:
             return self._profiles.get((base_url, model), ModelProfile())
 
     def learn(self, base_url: str, model: str, **facts: object) -> ModelProfile:
-        """Take in what was found out, fields of ModelProfile, and keep it."""
+        """Update fields of the model's profile, and save it."""
         fields: dict[str, Any] = facts
         with self._lock:
             known = self.get(base_url, model)
@@ -42,18 +42,18 @@ class ProfileBook:
         return learned
 
     def put(self, base_url: str, model: str, profile: ModelProfile) -> None:
-        """Keep this in place of what was known."""
+        """Replace the profile."""
         with self._lock:
             self._profiles[base_url, model] = profile
             self._save()
 
     def offer(self, base_url: str) -> tuple[str, ...]:
-        """The models that the endpoint last said it has."""
+        """The models in the endpoint's last list."""
         with self._lock:
             return self._offers.get(base_url, ())
 
     def put_offer(self, base_url: str, models: tuple[str, ...]) -> None:
-        """Keep which models the endpoint says it has."""
+        """Store the endpoint's list of models."""
         with self._lock:
             if self._offers.get(base_url) != models:
                 self._offers[base_url] = models

@@ -1,7 +1,7 @@
-"""What an endpoint may be asked in a minute and may cost in a day. Any thread.
+"""Limits of requests and tokens per minute and of costs per day, by endpoint. Any thread.
 
-The minute is counted in memory, the day in a small file, so that a restart spends nothing twice.
-Prices are the person's own entry: no server says them.
+Minutes are counted in memory, days in a small file, so that the daily limit survives a restart.
+Prices are entered by the person, as no server states them.
 """
 
 import math
@@ -18,13 +18,13 @@ from desktop_rag.core.settings import EndpointSettings
 from desktop_rag.models.endpoints.client.chat_stream import Usage
 
 _MINUTE_S = 60.0
-# A longer wait is told as the end of the answer, with a way out.
+# A longer wait ends the answer with an error and a hint.
 _LONGEST_PAUSE_S = 20.0
 _PRICED_TOKENS = 1_000_000
 
 
 def cost_of(usage: Usage, endpoint: EndpointSettings) -> float:
-    """What so many tokens cost at the prices that were entered."""
+    """The cost of these tokens at the entered prices."""
     asked, answered = usage.asked * endpoint.price_in, usage.answered * endpoint.price_out
     return (asked + answered) / _PRICED_TOKENS
 
@@ -33,7 +33,7 @@ class Allowances:
     """The counts of all endpoints, by their addresses."""
 
     def __init__(self, path: Path | None = None, clock: Callable[[], float] = time.time) -> None:
-        """Without a file the day's costs are forgotten with the app. `clock` gives Unix time."""
+        """Without a file the day's costs are lost when the app ends. `clock` returns Unix time."""
         self._path = path
         self._clock = clock
         self._lock = Lock()
@@ -51,12 +51,12 @@ class Allowances:
     def pause_s(
         self, endpoint: EndpointSettings, tokens: int, *, is_patient: bool = False
     ) -> float:
-        """How long to wait before a request of so many tokens; 0 for not at all.
+        """The seconds to wait before a request of this many tokens.
 
-        What `is_patient` waits as long as it must, and leaves half of a minute's to others.
+        A patient request waits as long as necessary, and leaves half of each limit to others.
 
         Raises:
-            AppError: when the wait is long, or the day's money is spent.
+            AppError: when the wait is long, or the daily limit is reached.
         """
         with self._lock:
             self._check_spending(endpoint, tokens)
@@ -69,22 +69,22 @@ class Allowances:
         return wait_s
 
     def begin(self, endpoint: EndpointSettings, tokens: int) -> None:
-        """Count a request that is about to be sent."""
+        """Count a request before it is sent."""
         with self._lock:
             self._counts(endpoint).append((self._clock(), tokens))
 
     def finish(
         self, endpoint: EndpointSettings, usage: Usage, expected: int, *, is_counted: bool = False
     ) -> None:
-        """Count what a request, begun with so many tokens expected, really took and cost.
+        """Count the actual tokens and costs of a request that began with an estimate.
 
-        `is_counted` says that the server counted, nobody guessed.
+        `is_counted` is True for the server's own count, False for an estimate.
         """
         with self._lock:
             if is_counted:
                 asked, answered = self._counted.asked, self._counted.answered
                 self._counted = Usage(asked + usage.asked, answered + usage.answered)
-            # What it answered counts for the minute in which it ends.
+            # The answer counts towards the minute in which it ends.
             more = max(0, usage.asked + usage.answered - expected)
             counts = self._counts(endpoint)
             if more and counts:
@@ -97,12 +97,12 @@ class Allowances:
                     write_object(self._path, {"day": self._day, "spent": self._spent})
 
     def tokens_counted(self) -> Usage:
-        """The tokens that servers counted since this was made, of all endpoints together."""
+        """The tokens counted by the servers of all endpoints since the app started."""
         with self._lock:
             return self._counted
 
     def spent_today(self, base_url: str) -> float:
-        """What the endpoint cost today, in the currency of the prices."""
+        """The costs of the endpoint today, in the currency of the prices."""
         with self._lock:
             self._begin_day()
             return self._spent.get(base_url, 0.0)
@@ -110,7 +110,7 @@ class Allowances:
     def _counts(self, endpoint: EndpointSettings) -> deque[tuple[float, int]]:
         counts = self._lately.setdefault(endpoint.base_url, deque())
         now = self._clock()
-        # A clock that was set back would hold requests up for long.
+        # A clock that was set back would delay requests for a long time.
         while counts and not now - _MINUTE_S < counts[0][0] <= now:
             counts.popleft()
         return counts
@@ -118,14 +118,14 @@ class Allowances:
     def _wait_s(self, endpoint: EndpointSettings, tokens: int, parts: int) -> float:
         counts = self._counts(endpoint)
         requests = -(-endpoint.requests_per_minute // parts)
-        most_tokens = -(-endpoint.tokens_per_minute // parts)
-        leaving = 0  # so many of the oldest must be older than a minute first
+        max_tokens = -(-endpoint.tokens_per_minute // parts)
+        leaving = 0  # wait until this many of the oldest are older than a minute
         if requests:
             leaving = max(leaving, len(counts) + 1 - requests)
-        if most_tokens:
+        if max_tokens:
             left = sum(taken for _, taken in counts)
             for n, (_, taken) in enumerate(counts):
-                if left + tokens <= most_tokens:
+                if left + tokens <= max_tokens:
                     break
                 left -= taken
                 leaving = max(leaving, n + 1)
@@ -152,7 +152,7 @@ class Allowances:
 
 
 def limits_in_words(endpoint: EndpointSettings) -> str:
-    """The limits a minute that are set, as words for the middle of a sentence."""
+    """The limits per minute as words for the middle of a sentence."""
     counts = [
         f"{most:,} {what}{'' if most == 1 else 's'}"
         for most, what in (

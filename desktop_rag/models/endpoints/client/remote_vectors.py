@@ -1,6 +1,6 @@
-"""What an embedding endpoint gets and gives: texts in parts, vectors read from its answer.
+"""The input and output of an embedding endpoint: texts in parts, vectors from its answer.
 
-Pure functions; they run on the thread that asks.
+Pure functions; they run on the calling thread.
 """
 
 import base64
@@ -13,11 +13,11 @@ from desktop_rag.models.ports import Vectors
 
 _TOKEN_CHARS = 3
 _LEAST_LENGTH = 1e-12
-_MOST_DIMENSIONS = 16_384  # four times those of any model known
+_MOST_DIMENSIONS = 16_384  # four times those of any known model
 
 
 def parts_of(text: str, max_tokens: int) -> list[str]:
-    """The text in parts of so many tokens by a rough count, cut between words if it can be."""
+    """The text in parts of this many tokens by a rough count, split between words if possible."""
     longest = max_tokens * _TOKEN_CHARS
     parts: list[str] = []
     start = 0
@@ -28,7 +28,7 @@ def parts_of(text: str, max_tokens: int) -> list[str]:
         parts.append(text[start:end])
         start = end
     parts.append(text[start:])
-    # What is blank has no meaning that could go into a mean.
+    # A blank part has no meaning and must not affect the mean.
     return [part for part in parts if part.strip()] or [text[:longest]]
 
 
@@ -39,7 +39,7 @@ def unit(vectors: Vectors) -> Vectors:
 
 
 def read_vectors(body: object, count: int) -> Vectors:
-    """Shape (count, dimensions), in the order of the texts; StreamError when it is not that."""
+    """Vectors of shape (count, dimensions), in the order of the texts; StreamError otherwise."""
     fields = cast("dict[str, Any]", body) if isinstance(body, dict) else {}
     if fields.get("error"):
         raise StreamError(Fault.FAILED, *server_message(fields))
@@ -58,6 +58,6 @@ def read_vectors(body: object, count: int) -> Vectors:
 
 
 def _read_vector(given: object) -> Vectors:
-    if isinstance(given, str):  # some servers answer so whatever was asked for
+    if isinstance(given, str):  # some servers answer in base64 whatever was requested
         return np.frombuffer(base64.b64decode(given, validate=True), "<f4").astype(np.float32)
     return np.asarray(given, dtype=np.float32)

@@ -1,6 +1,6 @@
-"""The body of a chat request in the shape that its model takes. Pure.
+"""The body of a chat request in the shape that its model accepts. Pure.
 
-Which shape that is stands in the model's profile, measured or learned from a refusal.
+The model's profile says which, as measured or learned from a refusal.
 """
 
 import base64
@@ -22,7 +22,7 @@ _ORDER_REFUSED = re.compile(
     r"(?i)roles? must (?:strictly )?alternat|must alternate|alternating"
     r"|(?:two|multiple|consecutive) (?:user|assistant|same[- ]role) (?:messages|turns)"
 )
-# Many servers that take text only name the type of the part that they don't know.
+# Many text-only servers name the type of the unknown part.
 _IMAGES_REFUSED = re.compile(
     r"(?i)image_url|image (?:input|content|url)s?\b"
     r"|images?\b.{0,60}\b(?:not|n't|un)\s?(?:support|allow|accept|enable)"
@@ -34,7 +34,7 @@ _USAGE_REFUSED = re.compile(r"(?i)stream_options|include_usage")
 
 
 def chat_body(model: str, turns: Sequence[ChatTurn], profile: ModelProfile) -> dict[str, Any]:
-    """A streamed request for an answer to these turns."""
+    """The body of a streamed request for an answer to these turns."""
     messages = [{"role": t.role, "content": _content(t)} for t in shaped(turns, profile)]
     body: dict[str, Any] = {"model": model, "stream": True, "messages": messages}
     if profile.counts_usage:
@@ -43,15 +43,15 @@ def chat_body(model: str, turns: Sequence[ChatTurn], profile: ModelProfile) -> d
 
 
 def refuses_images(said: str) -> bool:
-    """Whether a refusal in these words is about the images of the request."""
+    """True when a refusal with this message is about the images of the request."""
     return _IMAGES_REFUSED.search(said) is not None
 
 
 def shaped(turns: Sequence[ChatTurn], profile: ModelProfile) -> list[ChatTurn]:
-    """The turns as the model takes them; nothing of what they say is lost.
+    """The turns in the form that the model accepts, without loss of content.
 
-    A system turn it doesn't take stands before the first question, and neighbours in the same
-    role become one.
+    An unsupported system turn is put before the first question, and adjacent turns of the same role
+    become one.
     """
     shaped = list(turns)
     if profile.takes_system is False:
@@ -60,7 +60,7 @@ def shaped(turns: Sequence[ChatTurn], profile: ModelProfile) -> list[ChatTurn]:
 
 
 def learned_from(said: str, profile: ModelProfile) -> dict[str, bool]:
-    """The facts of a profile that a refusal in these words teaches; empty if none is new."""
+    """The fields of a profile that a refusal with this message reveals; empty if none is new."""
     facts: dict[str, bool] = {}
     if _USAGE_REFUSED.search(said) and profile.counts_usage:
         facts["counts_usage"] = False
@@ -70,7 +70,7 @@ def learned_from(said: str, profile: ModelProfile) -> dict[str, bool]:
         if not profile.must_alternate:
             facts["must_alternate"] = True
         elif profile.takes_system is not False:
-            # Some say this of a system turn that stands before the first question.
+            # Some say this about a system turn before the first question.
             facts["takes_system"] = False
     return facts
 
@@ -89,7 +89,7 @@ def _folded(turns: list[ChatTurn]) -> list[ChatTurn]:
 
 
 def _content(turn: ChatTurn) -> str | list[dict[str, Any]]:
-    """The text alone, which every server takes, or with its images as data URLs."""
+    """The text alone, which every server accepts, or with its images as data URLs."""
     if not turn.images:
         return turn.text
     parts: list[dict[str, Any]] = [{"type": "text", "text": turn.text}]

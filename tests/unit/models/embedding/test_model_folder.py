@@ -208,7 +208,7 @@ def test_a_described_folder_needs_no_list_of_modules(tmp_path: Path) -> None:
     [
         ({"modules": ("Transformer", "Pooling", "Dense")}, "module Dense is not in the ONNX file"),
         ({"pooling": "weightedmean_tokens"}, "weightedmean_tokens” is not supported"),
-        ({"inputs": ("input_ids", "attention_mask", "position_ids")}, "It wants position_ids"),
+        ({"inputs": ("input_ids", "attention_mask", "position_ids")}, "It needs position_ids"),
         ({"weights": "torch/model.onnx"}, "no ONNX weights"),
     ],
 )

@@ -140,7 +140,7 @@ def test_a_failed_test_has_a_title_and_a_hint(
     server.status = 401
     form.show_endpoint(server.endpoint())
     button(form, "Test").click()
-    qtbot.waitUntil(lambda: "The endpoint wants a key." in texts(form))
+    qtbot.waitUntil(lambda: "The endpoint requires a key." in texts(form))
     assert any("Enter your key" in text for text in texts(form))
     assert button(form, "Test").isEnabled()
 
@@ -257,7 +257,7 @@ def test_a_failed_measurement_shows_the_error(
     server.mode, server.status = "status", 401
     form.show_endpoint(server.endpoint())
     button(form, "Measure").click()
-    qtbot.waitUntil(lambda: any("The endpoint wants a key." in text for text in texts(form)))
+    qtbot.waitUntil(lambda: any("The endpoint requires a key." in text for text in texts(form)))
     assert button(form, "Measure").isEnabled()
 
 
