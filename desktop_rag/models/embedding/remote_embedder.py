@@ -161,8 +161,8 @@ class RemoteEmbedder:
         except EmbedderFaultError as exc:
             if _fault_of(exc.__cause__) is not Fault.TOO_LONG or max_tokens < 2 * _LEAST_TOKENS:
                 raise
-        # The rough count was too low, as for scripts with one or two characters per token: halve the
-        # parts.
+        # The rough count was too low, as for scripts with one or two characters per token.
+        # Try parts half as long.
         return self._sums(parts, max_tokens // 2)
 
     def _ask(self, texts: Sequence[str]) -> Vectors:
