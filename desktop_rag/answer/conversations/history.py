@@ -32,7 +32,7 @@ class History:
 
     def find(self, text: str) -> frozenset[str]:
         """The ids of conversations with this text in their title or in a message, in any case."""
-        return self._conversations.holding(text.strip()) if text.strip() else frozenset()
+        return self._conversations.containing(text.strip()) if text.strip() else frozenset()
 
     def messages(self, conversation_id: str) -> list[Message]:
         """The messages in order, answers with the sources they were shown with."""

@@ -100,7 +100,7 @@ class PostAnswerJobs:
 
     def _stored(self, answer: Message, cancel: Event) -> Message:
         if not cancel.is_set():
-            self._conversations.set_after(answer)
+            self._conversations.set_post_answer(answer)
         return answer
 
     def _with_claims(self, answer: Message, cancel: Event) -> _Changes:

@@ -182,7 +182,7 @@ class CandidateSearch:
         )
 
     def _of_named(self, ids: Sequence[int], named: Scope | None) -> Scores:
-        inside = self._lexical.inside(ids, named) if named else frozenset[int]()
+        inside = self._lexical.in_scope(ids, named) if named else frozenset[int]()
         return _array(float(i in inside) for i in ids)
 
 
@@ -217,7 +217,7 @@ class _Model:
         """Those of the chunks that it answers for."""
         if self.index.collection_ids is not None:
             # What another model answers for may have vectors of this one too.
-            chunk_ids = list(lexical.inside(chunk_ids, scope.within(self.index.collection_ids)))
+            chunk_ids = list(lexical.in_scope(chunk_ids, scope.within(self.index.collection_ids)))
         return self.index.vectors.compare(self.vector, chunk_ids)
 
     def answer(self, found: VectorMatches) -> ModelAnswer:

@@ -38,7 +38,7 @@ class FilenameMatcher:
             return ()
         pieces = [part for part in parts if _is_piece(part)]
         beginnings = [part for part in _capitals(text) if part in parts]
-        found, total = self._names.holding(parts, beginnings, pieces, scope)
+        found, total = self._names.matching(parts, beginnings, pieces, scope)
         frequency = {part: sum(part in held for held in found.values()) for part in parts}
         weights = {
             document_id: sum(math.log(total / frequency[part]) for part in _widest(held))

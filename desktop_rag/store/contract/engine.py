@@ -22,7 +22,7 @@ from desktop_rag.store.contract.vectors import ModelStore
 
 
 class Storage(Protocol):
-    """What the stores of an engine share: an open file, the connections to a server."""
+    """The resource that the stores of an engine share: an open file, connections to a server."""
 
     def close(self) -> None:
         """Finish pending writes, then close. Idempotent, from any thread."""

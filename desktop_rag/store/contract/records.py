@@ -27,7 +27,7 @@ class ConversationStore(Protocol):
         """Conversations that are not hidden: pinned ones first, then by last change."""
         ...
 
-    def holding(self, text: str) -> frozenset[str]:
+    def containing(self, text: str) -> frozenset[str]:
         """The ids of conversations that are not hidden and have this text in a title or message.
 
         Letter case is ignored.
@@ -66,7 +66,7 @@ class ConversationStore(Protocol):
         """Replace an earlier message, as when an answer is generated again."""
         ...
 
-    def set_after(self, message: Message) -> None:
+    def set_post_answer(self, message: Message) -> None:
         """Store the follow-ups and claims of an answer in place of earlier ones."""
         ...
 

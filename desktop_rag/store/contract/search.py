@@ -86,8 +86,8 @@ class LexicalStore(Protocol):
         """
         ...
 
-    def inside(self, chunk_ids: Sequence[int], scope: Scope) -> frozenset[int]:
-        """Those of the chunks that are in the scope; unknown ones are not."""
+    def in_scope(self, chunk_ids: Sequence[int], scope: Scope) -> frozenset[int]:
+        """The chunks that are in the scope; unknown ones are not."""
         ...
 
     def documents_of(self, chunk_ids: Sequence[int]) -> frozenset[str]:
@@ -124,7 +124,7 @@ class LexicalStore(Protocol):
 class NameStore(Protocol):
     """Finds documents by the names of their files."""
 
-    def holding(
+    def matching(
         self,
         words: Collection[str],
         beginnings: Collection[str],

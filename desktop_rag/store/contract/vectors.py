@@ -54,7 +54,7 @@ class VectorStore(Protocol):
         ...
 
     def missing(self, hashes: Sequence[str]) -> set[str]:
-        """Those of the content hashes that have no vector."""
+        """The content hashes that have no vector."""
         ...
 
     # --- windows: a few sentences each, parts of a passage -----------------------------------
@@ -91,7 +91,7 @@ class VectorSearch(Protocol):
         ...
 
     def compare(self, query: NDArray[np.float32], chunk_ids: Sequence[int]) -> VectorMatches:
-        """Those of the chunks that have a vector, in any order."""
+        """The chunks that have a vector, compared with the query, in any order."""
         ...
 
 

@@ -79,7 +79,7 @@ class ConversationStore:
             ).fetchall()
         return [Conversation(*row) for row in rows]
 
-    def holding(self, text: str) -> frozenset[str]:
+    def containing(self, text: str) -> frozenset[str]:
         """The ids of conversations that are not hidden and have this text in a title or message."""
         wanted = folded("$text")
         with self._database.read() as con:
@@ -145,7 +145,7 @@ class ConversationStore:
 
         self._database.write_uncached(work)
 
-    def set_after(self, message: Message) -> None:
+    def set_post_answer(self, message: Message) -> None:
         """Store the follow-ups and claims of an answer."""
         sql = "UPDATE messages SET follow_ups = ?, claims = ? WHERE message_id = ?"
         row = [*_after(message), message.message_id]
@@ -274,10 +274,10 @@ def _message_from(
 ) -> Message:
     message_id, conversation_id, role, text, created_at, state, *rest, is_own = row[:13]
     follow_ups, claims, notes, remembered, attachments, copy_of = row[13:]
-    said = SearchNotes.from_json(json.loads(str(notes))) if notes else None
+    search_notes = SearchNotes.from_json(json.loads(str(notes))) if notes else None
     return Message(
         message_id, conversation_id, Role(role), text, created_at, MessageState(state),  # type: ignore[arg-type]
-        *rest, tuple(sources), tuple(nearest), said,  # type: ignore[arg-type]
+        *rest, tuple(sources), tuple(nearest), search_notes,  # type: ignore[arg-type]
         follow_ups=tuple(json.loads(str(follow_ups))),
         claims=tuple(Claim.from_json(fields) for fields in json.loads(str(claims))),
         is_own_knowledge=bool(is_own),

@@ -122,7 +122,7 @@ class InteractionStore:
         return _distinct(self.get(fitting[: _DEPTH * most]))[:most]
 
     def _unbacked(self, interaction_ids: Sequence[str]) -> set[str]:
-        """Those whose answer has a claim that its sources don't support."""
+        """The interactions whose answer has a claim that its sources don't support."""
         with self._database.read() as con:
             rows = con.execute(
                 "SELECT message_id FROM messages WHERE message_id IN (SELECT unnest(?::VARCHAR[]))"

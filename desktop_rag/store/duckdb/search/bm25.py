@@ -155,7 +155,7 @@ class _Postings:
         return merged(self._lists(n))
 
     def scores_in(self, numbers: range, ids: Ids) -> Numbers:
-        """What these words add to the scores of chunks, which are in ascending order."""
+        """The contribution of these words to the scores of chunks, which are in ascending order."""
         added = np.zeros(len(ids))
         for n in numbers:
             postings = merged([each.in_chunks(ids) for each in self._lists(n)])
@@ -195,7 +195,7 @@ def _next_end(weights: Weights, added: int, cheap: int) -> int:
 
 
 def _scores(weights: Weights, n: int, postings: PostingList) -> Numbers:
-    """What the n-th word adds to the score of each chunk it occurs in."""
+    """The contribution of the n-th word to the score of each chunk it occurs in."""
     tf, lengths = postings.tf.astype(np.float64), postings.lengths.astype(np.float64)
     return weights.idf[n] * (K1 + 1) * tf / (tf + _norm(weights, lengths))
 

@@ -45,7 +45,7 @@ class Chunks:
     contents: ContentKeys
 
     def select(self, chunk_ids: Ids) -> "Chunks":
-        """Those of the given chunks that are here. Both in ascending order."""
+        """The rows of the given chunks, without unknown ones. Both in ascending order."""
         rows = np.searchsorted(self.chunk_ids, chunk_ids.astype(np.uint32))
         rows = rows[rows < len(self.chunk_ids)]
         return self.where(rows[self.chunk_ids[rows] == chunk_ids[: len(rows)]])
@@ -96,7 +96,7 @@ class CachedChunks:
         return int(chunk_ids[-1]) if len(chunk_ids) else 0
 
     def select(self, chunk_ids: Ids) -> Chunks:
-        """Those of the given chunks that are here. Both in ascending order."""
+        """The rows of the given chunks, without unknown ones. Both in ascending order."""
         return Chunks.concatenated([each.chunks.select(chunk_ids) for each in self.segments])
 
     def with_contents(self, contents: ContentKeys) -> Chunks:

@@ -49,8 +49,8 @@ class LexicalStore:
         with self._cache.snapshot() as snapshot:
             return scores_of(snapshot, _weights(snapshot, words), chunk_ids)
 
-    def inside(self, chunk_ids: Sequence[int], scope: Scope) -> frozenset[int]:
-        """Those of the chunks that are in the scope."""
+    def in_scope(self, chunk_ids: Sequence[int], scope: Scope) -> frozenset[int]:
+        """The chunks that are in the scope."""
         with self._database.read() as con:
             condition, parameters = condition_of(scope, con, self._cache.statistics, "chunk_id")
             which = sql_in_numbers(con, "chunk_id", chunk_ids)

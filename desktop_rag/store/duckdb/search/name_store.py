@@ -47,7 +47,7 @@ class NameStore:
         self._database = database
         self._cache = cache
 
-    def holding(
+    def matching(
         self,
         words: Collection[str],
         beginnings: Collection[str],

@@ -65,7 +65,7 @@ class RecentPostings:
     def get(
         self, con: Connection, changes: int | None, keys: Sequence[int]
     ) -> dict[int, PostingList]:
-        """Those of each term in a snapshot with this change number."""
+        """The unsorted postings of each term in a snapshot with this change number."""
         asked, cached = frozenset(keys), self._cached
         if cached is not None and cached[:2] == (changes, asked):
             return cached[2]

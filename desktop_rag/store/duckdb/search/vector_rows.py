@@ -128,6 +128,6 @@ class _RowNumbers:
         return np.concatenate([original.astype(np.int64), np.array(moved, np.int64)])
 
     def record_moved(self, contents: ContentKeys, rows: Ids, asked: int) -> None:
-        """Remember contents found in other rows, out of so many that were read at once."""
+        """Record contents found in other rows; `asked` contents were read at once."""
         self._moved |= zip(contents.tolist(), rows.tolist(), strict=True)
         self._most_moved |= len(contents) > asked / 2

@@ -38,7 +38,7 @@ class VectorStore:
         self._signs.add(self._database.write_uncached(work), bits)
 
     def missing(self, hashes: Sequence[str]) -> set[str]:
-        """Those of the content hashes that have no vector."""
+        """The content hashes that have no vector."""
         with self._database.read() as con:
             rows = con.execute(
                 "WITH given AS MATERIALIZED (SELECT DISTINCT unnest(?::UUID[]) AS content_hash)"

@@ -163,9 +163,9 @@ def test_conversations_are_found_by_what_was_said(
     store.add_message(message(size.conversation_id, "b", 2.0))
     store.add_message(message(gone.conversation_id, "a", 3.0))
     store.set_deleted(gone.conversation_id, True)
-    titles = {store.get(i).title for i in store.holding(text)}
+    titles = {store.get(i).title for i in store.containing(text)}
     assert titles == expected
-    assert gone.conversation_id not in store.holding(text)
+    assert gone.conversation_id not in store.containing(text)
 
 
 def test_rename_delete_restore_and_purge(store: ConversationStore) -> None:
@@ -236,8 +236,8 @@ def test_what_is_found_about_an_answer_stays_with_its_answer(store: Conversation
         store.add_message(message(conversation.conversation_id, name, 1.0))
     first, second = store.messages(conversation.conversation_id)
     first = replace(first, follow_ups=("Who lights it?", "Why “at dusk”?"), claims=(CLAIM,))
-    store.set_after(first)
-    store.set_after(replace(second, follow_ups=("Where?",)))
+    store.set_post_answer(first)
+    store.set_post_answer(replace(second, follow_ups=("Where?",)))
     second = replace(second, follow_ups=("When?",), claims=(UNCHECKED, CLAIM))
-    store.set_after(second)
+    store.set_post_answer(second)
     assert store.messages(conversation.conversation_id) == [first, second]

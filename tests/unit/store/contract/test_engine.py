@@ -135,7 +135,7 @@ def test_reads_during_a_write_see_what_was_there_before(engine: Engine) -> None:
         assert is_writing.wait(WAIT_S)
         assert engine.documents.documents() == [row]
         assert found(engine, "lighthous") == ["lighthouse"]
-        assert engine.names.holding(["a"], [], [], Scope()) == ({"a.txt": {"a"}}, 1)
+        assert engine.names.matching(["a"], [], [], Scope()) == ({"a.txt": {"a"}}, 1)
     finally:
         may_end.set()
         write.join(WAIT_S)

@@ -120,7 +120,9 @@ def check(engine: Engine, kept: Interaction, *verdicts: Verdict) -> None:
     """Find these of the claims of its answer."""
     [answer] = engine.conversations.messages(kept.conversation_id)
     said = [CheckedClaim('Call "0900".', verdict, 0.5, None, (), "") for verdict in verdicts]
-    engine.conversations.set_after(replace(answer, claims=tuple(Claim(0, 4, one) for one in said)))
+    engine.conversations.set_post_answer(
+        replace(answer, claims=tuple(Claim(0, 4, one) for one in said))
+    )
 
 
 @pytest.mark.parametrize("verdict", [Verdict.CONTRADICTED, Verdict.NOT_IN_SOURCES])

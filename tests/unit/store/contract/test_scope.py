@@ -34,7 +34,7 @@ def filled(engine: Engine) -> Engine:
 def found(engine: Engine, scope: Scope) -> list[int]:
     """The numbers, from 1, of the texts that lie in the scope; all searches agree on them."""
     numbers = ids(engine, "lamp")
-    inside = engine.lexical.inside([*numbers.values(), 10**9], scope)
+    inside = engine.lexical.in_scope([*numbers.values(), 10**9], scope)
     assert inside == {i for i, _ in engine.lexical.best([("lamp",)], 10, scope)}
     assert inside == set(engine.lexical.newest(10, scope))
     assert len(engine.lexical.documents_of([*inside, 10**9])) == len(inside)
@@ -226,7 +226,7 @@ def test_what_is_gone_for_now_lies_in_no_scope(filled: Engine) -> None:
     number = ids(filled, "oil")[TEXTS[0]]
     filled.documents.apply_changes(row.source_id, [], hide, [])
     assert found(filled, Scope()) == [2, 3]
-    assert filled.lexical.inside([number], Scope()) == frozenset()
+    assert filled.lexical.in_scope([number], Scope()) == frozenset()
 
 
 def test_the_newest_come_first(filled: Engine) -> None:

@@ -228,7 +228,7 @@ def test_names_are_searched_by_words_and_whole_numbers(engine: Engine) -> None:
     for name in ("report_2023.pdf", "letter.txt", "Report_2024.docx"):
         put(engine, name, "lamp")
     add(engine, replace(document("report_2024.tmp"), path=Path("/docs/report_2024.tmp")))
-    held, total = engine.names.holding(
+    held, total = engine.names.matching(
         ["report", "2024", "202"], ["lette", "port"], ["port_"], Scope()
     )
     assert total == 3
@@ -238,5 +238,5 @@ def test_names_are_searched_by_words_and_whole_numbers(engine: Engine) -> None:
         "letter.txt": {"lette"},
     }
     only = Scope(document_ids=("report_2023.pdf",))
-    assert engine.names.holding(["report"], [], [], only) == ({"report_2023.pdf": {"report"}}, 3)
-    assert engine.names.holding([], [], [], Scope()) == ({}, 3)
+    assert engine.names.matching(["report"], [], [], only) == ({"report_2023.pdf": {"report"}}, 3)
+    assert engine.names.matching([], [], [], Scope()) == ({}, 3)

@@ -74,7 +74,7 @@ def test_a_library_with_postings_by_term_is_taken_over(path: Path) -> None:
         assert [i for i, _ in engine.lexical.best([(term,)], 10)] == [1]
         assert engine.lexical.nearest_term(f"{term}x", 1) == term
     assert [chunk.text for chunk in engine.documents.chunks("d")] == ["lighthouse"]
-    assert engine.names.holding(["größe"], [], [], EVERYWHERE) == ({"d": {"größe"}}, 1)
+    assert engine.names.matching(["größe"], [], [], EVERYWHERE) == ({"d": {"größe"}}, 1)
     assert engine.documents.count_inconsistent() == 0
     database.close()
 
