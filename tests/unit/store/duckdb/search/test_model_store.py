@@ -1,12 +1,14 @@
 from pathlib import Path
 
 import duckdb
+import numpy as np
 
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.database.migrations import MIGRATIONS
 from desktop_rag.store.duckdb.search.index_cache import IndexCache
 from desktop_rag.store.duckdb.search.model_store import ModelStore
+from tests.stored_rows import put
 
 
 def test_a_model_that_is_dropped_takes_its_tables_along(engine: Engine, database: Database) -> None:
@@ -39,3 +41,18 @@ def test_the_model_of_an_older_library_goes_on_answering(path: Path) -> None:
         "c": (2, "b@2", "f")
     }
     database.close()
+
+
+def test_a_new_model_with_the_id_of_a_dropped_one_starts_afresh(engine: Engine) -> None:
+    put(engine, "a.txt", "the lamp")
+    dropped = engine.models.vectors("old@1", 4)
+    [(content, _, _)] = engine.chunks.without_vectors(dropped.model_id, 1)
+    dropped.add([content], np.full((1, 4), 0.5, np.float32))
+    search = engine.models.search(dropped.model_id)
+    assert search.nearest(np.full(4, 0.5, np.float32), 1).chunk_ids == [1]
+    engine.models.drop_unused(set())
+    longer = engine.models.vectors("new@2", 256)
+    assert longer.model_id == dropped.model_id
+    longer.add([content], np.full((1, 256), 1 / 16, np.float32))
+    search = engine.models.search(longer.model_id)
+    assert search.nearest(np.full(256, 1 / 16, np.float32), 1).chunk_ids == [1]
