@@ -8,7 +8,7 @@ from desktop_rag.core.places import Places, join_cells, places_from_json, places
 
 NUMBERS = st.integers(1, 10**6)
 NAMES = st.text(min_size=1, max_size=8)
-ANCHORS = st.sql_in(
+ANCHORS = st.one_of(
     st.builds(Anchor, page=NUMBERS, page_label=st.none() | NAMES),
     st.builds(Anchor, slide=NUMBERS),
     st.builds(Anchor, sheet=st.none() | NAMES, cells=st.sampled_from(["A1:D1", "A2:D2", "B7"])),
