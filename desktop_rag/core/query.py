@@ -45,9 +45,9 @@ class Filters:
     """Document filters. Items of one kind are alternatives; different kinds must all hold.
 
     `files`, `folders` and `collections` are as typed: a name or part of a path, with * as a
-    wildcard. `types` are lower-case file endings without a dot, or names of formats. `tags` are whole tags, with * as a
-    wildcard. `after` is the
-    first day included, `before` the first day excluded.
+    wildcard. `types` are lower-case file endings without a dot, or names of formats. `tags` are
+    whole tags, with * as a wildcard. `after` is the first day included, `before` the first day
+    excluded.
     """
 
     files: tuple[str, ...] = ()

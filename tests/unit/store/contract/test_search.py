@@ -167,7 +167,7 @@ word_lists = st.lists(
 
 # Each example opens a library of its own.
 @settings(
-    max_examples=settings.default.max_examples // 10,
+    max_examples=max(1, settings().max_examples // 10),
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(texts=word_lists, asked=st.sets(st.sampled_from("abcdefghi"), min_size=1), data=st.data())
