@@ -103,8 +103,8 @@ def test_p03_sizes_are_counted_and_not_believed(read: Read) -> None:
     assert reason(read("a.xlsx", lying(poison, b"xl/worksheets"))) in REFUSED
 
 
-def test_p03_a_hundred_thousand_entries_are_refused(read: Read) -> None:
-    parts = {"[Content_Types].xml": "", **{f"word/{n}": "" for n in range(100_000)}}
+def test_p03_more_than_ten_thousand_entries_are_refused(read: Read) -> None:
+    parts = {"[Content_Types].xml": "", **{f"word/{n}": "" for n in range(10_000)}}
     assert reason(read("a.docx", make_zip(parts, zipfile.ZIP_STORED))) == "too large"
 
 

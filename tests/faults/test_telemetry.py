@@ -28,8 +28,8 @@ pytestmark = [
 _CALLS = "connect,sendto,sendmsg,sendmmsg,open,openat,creat,mkdir,mkdirat,rename,renameat,renameat2"
 # Kernel interfaces that are not connections: routes, network interfaces, devices.
 _LOCAL_FAMILY = "AF_NETLINK"
-# Allowed inside the test's folder: the app's home, temporary files, bytecode. Not the user's home.
-_OUR_FOLDERS = ("home", "temporary", "bytecode")
+# Allowed inside the test's folder: the app's home and temporary files. Not the user's home.
+_OUR_FOLDERS = ("home", "temporary")
 _DEVICES = ("/dev/", "/proc/")
 _WRITES = re.compile(r"O_CREAT|O_WRONLY|O_RDWR")
 _DIALOGUE = re.compile(r"\b(connect|sendto|sendmsg|sendmmsg)\(.*AF_(INET|INET6|UNIX|NETLINK)")
@@ -97,7 +97,7 @@ def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("ORT_DISABLE_TELEMETRY", raising=False)
     monkeypatch.setenv(HOME_VARIABLE, str(tmp_path / "home"))
     monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")
-    monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(tmp_path / "bytecode"))
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     monkeypatch.setenv("QT_QPA_PLATFORM", "offscreen")
     return tmp_path
 
@@ -133,7 +133,7 @@ def test_library_use_tells_nobody(room: Path) -> None:
 
 def test_the_window_tells_nobody(room: Path) -> None:
     trace = Trace(room)
-    run_json("index", str(room / "documents"))
+    run_json("index", str(room / "documents" / "lamp.md"))
     with _window(trace, Home(room / "home")):
         answer = run_json("ask", "When is the lamp lit?")
         assert "dusk" in answer["answer"]

@@ -41,6 +41,7 @@ def test_parts_of_passages_come_and_go_with_the_switch(person: Person, letters: 
     person.sees("about twice as long")
     person.clicks(SWITCH)
     person.waits_until(lambda: vectors(person).window_counts() == (60, 60))
+    assert person.app.services.chat.search("letter about oil", mode="dense")
     person.clicks(SWITCH)
     person.sees("Refining long passages")
     person.sees("60 files, up to date")

@@ -1,4 +1,4 @@
-"""The commands as other programs use them: a process, its exit code, one JSON document."""
+"""The commands as other programs use them: arguments, an exit code, one JSON document."""
 
 import json
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from desktop_rag.core.paths import HOME_VARIABLE, Home
 from desktop_rag.core.settings import Settings, save_settings
 from desktop_rag.running_app import AppServer
 from desktop_rag.store.duckdb.duckdb_engine import library_file
-from tests.command_line import run, run_json
+from tests.command_line import document_of, run, run_json, run_process
 from tests.servers.chat_server import ChatServer
 from tests.servers.model_dialects import Dialect
 
@@ -60,6 +60,14 @@ def test_index_then_search_ask_status_doctor(home: Home, folder: Path) -> None:
     assert row["path"] == str(folder / "broken.pdf")
     assert row["reason"]
     assert all(finding["ok"] for finding in run_json("doctor"))
+
+
+def test_a_process_has_an_exit_code_and_one_document(home: Home, folder: Path) -> None:
+    report = document_of(run_process("index", str(folder), "--json"))
+    assert (report["files"], report["searchable"]) == (4, 2)
+    wrong = run_process("search", "x", "--collection", "unknown")
+    assert (wrong.returncode, wrong.stdout) == (1, "")
+    assert len(wrong.stderr.splitlines()) == 2
 
 
 def test_an_assistant_is_asked_by_its_name(

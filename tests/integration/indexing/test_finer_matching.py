@@ -41,21 +41,6 @@ def rest(services: Services) -> None:
     assert services.library.wait_until_quiet(60)
 
 
-def test_switching_takes_effect_while_the_library_is_open(services: Services, folder: Path) -> None:
-    services.library.add_source(folder)
-    services.library.start(watch=False)
-    rest(services)
-    total, missing = windows(services)
-    assert (total > 0, missing) == (True, 0)
-    services.library.apply(COARSE)
-    rest(services)
-    assert windows(services) == (total, total)
-    assert services.chat.search("letter about oil", mode="dense")
-    services.library.apply(FINE)
-    rest(services)
-    assert windows(services) == (total, 0)
-
-
 def test_the_third_stage_is_told_and_comes_to_an_end(services: Services, folder: Path) -> None:
     services.library.apply(COARSE)
     services.library.add_source(folder)

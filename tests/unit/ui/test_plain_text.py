@@ -4,7 +4,7 @@ Both the code and the widgets are checked.
 """
 
 import ast
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -29,12 +29,12 @@ TEXT_CLASSES = {"QTextBrowser", "QTextEdit", "QTextDocument"}
 STATIC_BOXES = {"information", "warning", "critical", "question", "about"}
 
 
-def calls() -> Iterator[tuple[str, ast.Call]]:
+@cache
+def calls() -> list[tuple[str, ast.Call]]:
     """Every call in the package, with the name of its module."""
-    for path in sorted(UI.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.Call):
-                yield path.name, node
+    trees = [(path.name, ast.parse(path.read_text("utf-8"))) for path in sorted(UI.rglob("*.py"))]
+    nodes = ((name, node) for name, tree in trees for node in ast.walk(tree))
+    return [(name, node) for name, node in nodes if isinstance(node, ast.Call)]
 
 
 def name_of(call: ast.Call) -> str:

@@ -9,7 +9,7 @@ from desktop_rag.store.contract.engine import Engine
 from tests.engines import ENGINES, Open
 
 
-@pytest.fixture(params=ENGINES.values(), ids=list(ENGINES))
+@pytest.fixture(scope="session", params=ENGINES.values(), ids=list(ENGINES))
 def open_engine(request: pytest.FixtureRequest) -> Open:
     return request.param
 

@@ -1,4 +1,5 @@
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -9,6 +10,7 @@ from desktop_rag.core.domain import DocumentState, FileStat
 from desktop_rag.core.query import Filters, parse_query
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.scope import Scope
+from tests.engines import Open
 from tests.stored_rows import add, add_source, collection_id, document, ids, indexed
 
 NAMES = ("taxes/report_2023.pdf", "taxes/letter.txt", "home/Report_2024.docx")
@@ -19,9 +21,15 @@ def noon(day: str) -> int:
     return int(datetime.fromisoformat(day + "T12:00").astimezone(UTC).timestamp()) * 10**9
 
 
-@pytest.fixture
-def filled(engine: Engine) -> Engine:
-    """Three documents, the first of them in the collection Other, the others in Work."""
+@pytest.fixture(scope="module")
+def filled(open_engine: Open, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    """A library for those who only read."""
+    with closing(open_engine(tmp_path_factory.mktemp("filled"))) as engine:
+        yield fill(engine)
+
+
+def fill(engine: Engine) -> Engine:
+    """Add three documents, the first of them to the collection Other, the others to Work."""
     for number, (name, text) in enumerate(zip(NAMES, TEXTS, strict=True)):
         source_id = add_source(engine, f"{number}", "Work" if number else "Other")
         stat = FileStat(1, noon(f"2024-0{number + 1}-15"), number)
@@ -220,7 +228,8 @@ def test_a_part_of_a_scope_is_never_wider(filled: Engine) -> None:
     assert Scope().of_documents(()) is None
 
 
-def test_what_is_gone_for_now_lies_in_no_scope(filled: Engine) -> None:
+def test_what_is_gone_for_now_lies_in_no_scope(engine: Engine) -> None:
+    filled = fill(engine)
     [row] = filled.documents.get([NAMES[0]])
     hide = {NAMES[0]: lambda d: replace(d, state=DocumentState.GONE, gone_at=1.0)}
     number = ids(filled, "oil")[TEXTS[0]]

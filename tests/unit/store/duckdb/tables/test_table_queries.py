@@ -36,7 +36,7 @@ REGIONS = QueryTable(
 MANY = QueryTable("many", (TableColumn("n", "BIGINT", tuple(map(str, range(3000)))),))
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def tables() -> Iterator[OpenTables]:
     with TableQueries(time_s=2.0).open((ORDERS, REGIONS, MANY)) as opened:
         yield opened
