@@ -5,7 +5,7 @@
 #     make test    uv run --extra dev pytest -n logical --dist worksteal
 #
 # PYTHON=/path/to/python chooses the interpreter, ARGS="-k words -x" is passed to pytest,
-# WORKERS=1 runs the tests one after the other.
+# WORKERS=0 runs the tests in one process.
 
 VENV := .venv
 BIN := $(VENV)/bin

@@ -7,10 +7,13 @@ process: locks, signals, another process that answers.
 import io
 import json
 import logging
+import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from pathlib import Path
 from typing import Any
 
 from desktop_rag.cli.main import main
@@ -44,6 +47,14 @@ def document_of(done: Done) -> Any:
     """The document in the output of a successful run."""
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
+
+
+def settled(folder: Path) -> Path:
+    """The folder, its files an hour old: a scan waits until a new one is left alone."""
+    hour_ago = time.time() - 3600
+    for path in folder.rglob("*"):
+        os.utime(path, (hour_ago, hour_ago))
+    return folder
 
 
 @contextmanager

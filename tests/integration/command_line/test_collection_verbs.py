@@ -13,7 +13,7 @@ from desktop_rag.core.domain import EMBEDDED_ELSEWHERE
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import IndexSettings, Settings, save_settings
 from desktop_rag.running_app import AppServer
-from tests.command_line import run, run_json
+from tests.command_line import run, run_json, settled
 from tests.model_folders import make_folder
 from tests.servers.embedding_server import EmbeddingServer
 
@@ -25,7 +25,7 @@ def folder(home: Home, tmp_path: Path) -> Path:
     made = tmp_path / "papers"
     made.mkdir()
     (made / "lamp.md").write_text("# Lamp\n\nThe lamp is lit at dusk by the keeper.")
-    return made
+    return settled(made)
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from desktop_rag.core.paths import HOME_VARIABLE, Home
 from desktop_rag.core.settings import Settings, save_settings
 from desktop_rag.running_app import AppServer
 from desktop_rag.store.duckdb.duckdb_engine import library_file
-from tests.command_line import document_of, run, run_json, run_process
+from tests.command_line import document_of, run, run_json, run_process, settled
 from tests.servers.chat_server import ChatServer
 from tests.servers.model_dialects import Dialect
 
@@ -27,7 +27,7 @@ def folder(tmp_path: Path) -> Path:
     (made / "fees.csv").write_text("who,pounds\nadult,8\nchild,4\n")
     (made / "broken.pdf").write_bytes(b"%PDF-1.7\nnothing else")
     (made / "image.xyz").write_bytes(b"\x00")
-    return made
+    return settled(made)
 
 
 def test_index_then_search_ask_status_doctor(home: Home, folder: Path) -> None:

@@ -15,6 +15,7 @@ from desktop_rag.evaluate.answers import evaluate
 from desktop_rag.models.endpoints.client.profile_book import ProfileBook
 from tests.command_line import run as run_verb
 from tests.command_line import run_json as run_verb_json
+from tests.command_line import settled
 from tests.indexed import index
 from tests.servers.chat_server import ChatServer
 
@@ -41,7 +42,7 @@ def folder(tmp_path: Path) -> Path:
     (made / "documents" / "ferry.md").write_text(FERRY)
     text = "\n".join(json.dumps(row) for row in ROWS)
     (made / "questions.jsonl").write_text(text, encoding="utf-8")
-    return made
+    return settled(made)
 
 
 def answer_to(prompt: str) -> str:

@@ -39,6 +39,7 @@ from desktop_rag.store.duckdb.documents.web_page_store import WebPageStore
 from desktop_rag.store.duckdb.duckdb_engine import engine_over, library_file
 from desktop_rag.store.duckdb.search.postings_merge import PostingsMerge
 from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel
+from tests.conftest import FAST_TIMES
 
 MEGABYTE = 1 << 20
 Field = TypeVar("Field", bound=QWidget)
@@ -90,7 +91,7 @@ def make_library(database: Database, root: Path) -> Library:
         PostingsMerge(database),
         root / "pages",
     )
-    return Library(stores, None, ModelGate(), ParserProcess, rules=rules)
+    return Library(stores, None, ModelGate(), ParserProcess, rules=rules, times=FAST_TIMES)
 
 
 def make_chat(database: Database, keyring: KeyringBackend | None) -> Chat:
