@@ -138,3 +138,13 @@ def test_the_best_window_counts_a_part() -> None:
 
 def test_equal_scores_keep_the_order_of_the_library() -> None:
     assert list(ordered([7, 3, 5], array(1.0, 1.0, 2.0), 2).items()) == [(5, 2.0), (3, 1.0)]
+
+
+def test_a_passage_is_no_company_of_its_own() -> None:
+    found = measure(array(1.0, 0.0), array(0.5, 0.4), array(0.5, 0.4), np.eye(2))
+    assert found.closeness == pytest.approx(0.5)
+
+
+def test_company_counts_no_more_in_a_longer_race(model: FusionModel) -> None:
+    most = model.company_weight(TYPICAL, FEW)
+    assert 0 < most == model.company_weight(TYPICAL, 10 * FEW)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -235,3 +236,9 @@ def test_a_copied_folder_gives_each_joined_passage_once() -> None:
     [one] = choose_sources(found, contents(TEXT), count_words, most=8, most_tokens=2400)
     assert (one.n, one.path, one.also_in) == (1, "/a.md", ("/b.md",))
     assert one.text == " ".join(parts)
+
+
+def test_a_passage_is_as_relevant_as_the_best_that_repeats_it() -> None:
+    one, other = (passage("The lamp is lit.", document=name) for name in "de")
+    [kept] = folded([replace(one, relevance=0.2), replace(other, relevance=0.9)])
+    assert kept.relevance == 0.9

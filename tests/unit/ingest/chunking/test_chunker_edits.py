@@ -25,6 +25,7 @@ METHODS: list[ChunkMethod] = ["structure", "tokens", "words"]
 PAGES, PARAGRAPHS_A_PAGE = 300, 6
 Paragraphs = list[str]
 MakeDocument = Callable[[Sequence[str]], ParsedDocument]
+Edit = Callable[[Paragraphs, int], None]
 
 
 def count_words(texts: Sequence[str]) -> list[int]:
@@ -116,7 +117,7 @@ def put_in(paragraphs: Paragraphs, at: int) -> None:
     paragraphs.insert(at, "A paragraph that was not there before stands here now. " * 6)
 
 
-EDITS = [changed, lengthened, shortened, rewritten, removed, put_in]
+EDITS: list[Edit] = [changed, lengthened, shortened, rewritten, removed, put_in]
 RND = random.Random(5)
 BOOK = [paragraph(RND, number) for number in range(PAGES * PARAGRAPHS_A_PAGE)]
 
@@ -130,7 +131,7 @@ def cut_book(make: MakeDocument, method: ChunkMethod = "structure") -> list[Chun
 @pytest.mark.parametrize("make", DOCUMENTS)
 @pytest.mark.parametrize("edit", EDITS)
 def test_one_edit_in_300_pages_costs_three_chunks_at_most(
-    edit: Callable[[Paragraphs, int], None], make: MakeDocument, method: ChunkMethod
+    edit: Edit, make: MakeDocument, method: ChunkMethod
 ) -> None:
     before = cut_book(make, method)
     # Each edit at the first or the last place and at one inside, in turn.

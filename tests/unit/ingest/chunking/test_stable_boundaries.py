@@ -43,6 +43,17 @@ def test_of_parts_that_changed_places_the_longer_run_is_kept() -> None:
     assert kept(chunks_of(*SENTENCES), "\n".join(moved)) == SENTENCES[1:6]
 
 
+def test_the_longer_run_is_kept_also_when_it_stands_first_now() -> None:
+    moved = ["Before.", *SENTENCES[3:8], *SENTENCES[1:3], "After."]
+    assert kept(chunks_of(*SENTENCES), "\n".join(moved)) == SENTENCES[3:8]
+
+
+def test_a_text_that_stood_twice_tells_no_place() -> None:
+    first, twice, between, last = SENTENCES[:4]
+    before = chunks_of(first, twice, between, twice, last)
+    assert kept(before, f"New.\n{twice}\nNewer.") == []
+
+
 def test_what_a_chunk_shared_with_the_one_before_is_not_its_own() -> None:
     text = "One two three. Four five six. Seven eight."
     before = chunks_at(text, (0, 29), (15, 42))

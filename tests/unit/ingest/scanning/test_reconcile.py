@@ -91,6 +91,15 @@ def test_two_names_of_one_file_move_as_two() -> None:
     assert len({match.known.location for match in changes.moved}) == 2
 
 
+def test_of_several_names_of_a_file_the_known_one_stays() -> None:
+    both = [found(name)._replace(links=2) for name in ("a.md", "b.md")]
+    changes = reconcile(both, [known("b.md")])
+    assert changes.unchanged == 1
+    assert [(file.location, file.reason) for file in changes.new] == [
+        ("a.md", "the same file as b.md")
+    ]
+
+
 def test_what_could_not_be_looked_at_has_not_vanished() -> None:
     closed = FoundFile("docs/closed", reason="cannot be opened", is_unreadable=True)
     store = [known("docs/closed/a.md"), known("docs/closed/x/b.md"), known("docs/closed-2.md")]
@@ -201,3 +210,12 @@ def test_a_single_file_is_a_source(tmp_path: Path) -> None:
     file.unlink()
     with pytest.raises(RootOffline):
         look(file, store)
+
+
+def test_a_root_that_still_holds_something_is_not_offline(tmp_path: Path) -> None:
+    (tmp_path / "picture.xyz").touch()
+    gone = known(str(tmp_path / "a.md"))
+    assert rescan(tmp_path, RULES, [gone], threading.Event()).vanished == (gone,)
+    (tmp_path / "picture.xyz").unlink()
+    with pytest.raises(RootOffline):
+        rescan(tmp_path, RULES, [gone], threading.Event())

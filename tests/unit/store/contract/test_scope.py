@@ -244,3 +244,12 @@ def test_the_newest_come_first(filled: Engine) -> None:
     assert list(newest) == [numbers[TEXTS[1]], numbers[TEXTS[0]]]
     assert newest[numbers[TEXTS[1]]] == pytest.approx(noon("2024-02-15") / 1e9)
     assert list(filled.lexical.newest(1, Scope())) == [numbers[TEXTS[2]]]
+
+
+def test_a_day_before_which_it_must_be_does_not_count(engine: Engine) -> None:
+    midnight = int(datetime(2024, 3, 1).astimezone().timestamp()) * 10**9
+    row = replace(document("a"), stat=FileStat(1, midnight, 1))
+    add(engine, row)
+    engine.documents.settle([indexed(row, "lamp")])
+    assert len(engine.lexical.newest(9, Scope(filters=Filters(after=date(2024, 3, 1))))) == 1
+    assert engine.lexical.newest(9, Scope(filters=Filters(before=date(2024, 3, 1)))) == {}

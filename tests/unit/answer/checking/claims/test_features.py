@@ -125,3 +125,13 @@ def test_alignment_keeps_the_order_and_tells_what_stands_between() -> None:
 
 def test_nothing_in_common_has_no_gaps() -> None:
     assert list(align(tokenize("boats"), tokenize("lamps")).gaps()) == []
+
+
+def test_a_negation_is_new_only_where_the_source_has_none() -> None:
+    claim = "The harbour was not opened."
+    assert measured(claim)["new_negation"] == 1.0
+    assert measured(claim, "The harbour was not opened in 1907.")["new_negation"] == 0.0
+
+
+def test_one_of_one_missing_counts_half() -> None:
+    assert measured("The harbour was opened in 1950.")["numbers_missing"] == 0.5

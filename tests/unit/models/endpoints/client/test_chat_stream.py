@@ -58,6 +58,15 @@ def test_only_events_with_names_of_their_own_may_hold_anything() -> None:
     assert decode(b"event: execute\ndata: rm -rf\n\n", event("a")) == [StreamPart("a")]
     with pytest.raises(StreamError):
         decode(b"event: message\ndata: rm -rf\n\n")
+    with pytest.raises(StreamError):
+        decode(b"event: error\ndata: out of memory\n\n")
+
+
+def test_in_a_stream_a_line_like_a_tag_is_no_web_page() -> None:
+    assert decode(event("a"), b"<!-- still here -->\n\n", event("b")) == [
+        StreamPart("a"),
+        StreamPart("b"),
+    ]
 
 
 def test_an_error_among_events_comes_after_what_was_before_it() -> None:

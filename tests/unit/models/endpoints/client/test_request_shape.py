@@ -131,3 +131,10 @@ def test_refusals_of_images_are_understood(said: str) -> None:
 )
 def test_other_refusals_are_not_about_images(said: str) -> None:
     assert not refuses_images(said)
+
+
+def test_neighbours_in_one_role_keep_the_images_of_both() -> None:
+    one, other = Image("image/png", b"one"), Image("image/png", b"other")
+    turns = [ChatTurn("user", "This?", (one,)), ChatTurn("user", "That?", (other,))]
+    [turn] = shaped(turns, ModelProfile(must_alternate=True))
+    assert turn == ChatTurn("user", "This?\n\nThat?", (one, other))

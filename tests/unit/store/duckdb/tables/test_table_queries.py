@@ -100,6 +100,8 @@ def test_what_questions_need_is_allowed(
         ("SELECT Amount FROM orders WHERE Amount = (SELECT max(Amount) FROM orders)", (3,),
          {"amount"}),
         ("WITH a AS (SELECT Amount FROM orders) SELECT Amount FROM a", None, {"amount"}),
+        # What is named by WITH may stand in the place of a table.
+        ("WITH a AS (SELECT 1 AS amount) SELECT Amount FROM orders", None, {"amount"}),
         ("SELECT o.Amount FROM orders o JOIN orders p ON o.Pieces = p.Pieces", None,
          {"amount", "pieces"}),
         ("SELECT Region, count(*) OVER () c FROM orders WHERE Paid QUALIFY count(*) OVER () > 1",
@@ -143,6 +145,8 @@ READS = [
     "INSTALL httpfs",
     "LOAD httpfs",
     "SELECT getenv('HOME')",
+    "SELECT main.sum(Amount) FROM orders",
+    "SELECT pg_catalog.sum(Amount) FROM orders",
     "SELECT current_setting('temp_directory')",
     "SELECT * FROM duckdb_settings()",
     "SELECT * FROM duckdb_secrets()",
