@@ -34,7 +34,7 @@ from desktop_rag.answer.search.fusion import (
     measure,
     standardised,
 )
-from desktop_rag.answer.search.question_terms import Wanted
+from desktop_rag.answer.search.question_terms import SearchQuestion
 from desktop_rag.answer.search.retriever import Retriever
 from desktop_rag.core.paths import Home, resources_dir
 from desktop_rag.core.query import Query
@@ -176,9 +176,9 @@ def collect(
 def pool_of(
     retriever: Retriever, text: str, grades: dict[str, int], ids: dict[str, str]
 ) -> Question:
-    """The information that the app has about the question before fusion."""
-    wanted = Wanted(text, lambda: retriever.reader.read(Query(text)))
-    pool = retriever.pools.gather(wanted, Scope())
+    """What the app knows of the question before it fuses."""
+    question = SearchQuestion(text, lambda: retriever.reader.read(Query(text)))
+    pool = retriever.candidate_search.gather(question, Scope())
     assert pool is not None, "the bundled model answers"
     signals = measure(pool.lexical, pool.similar, pool.near, pool.alike)
     best = int(fuse(pool.lexical, pool.near, 0.5).argmax())
@@ -269,19 +269,19 @@ def regression(
             rows += [[q.best[name] for name in names] for q in questions]
             labels += [label] * len(questions)
             weights += [share / max(1, len(questions))] * len(questions)
-    values, wanted, weight = np.array(rows), np.array(labels), np.array(weights)
+    values, question, weight = np.array(rows), np.array(labels), np.array(weights)
     mean, deviation = values.mean(axis=0), values.std(axis=0)
     standardised_values = np.clip((values - mean) / deviation, -FURTHEST, FURTHEST)
     features = np.hstack([np.ones((len(values), 1)), standardised_values])
     numbers = np.zeros(features.shape[1])
     for _ in range(50):
         guess = 1 / (1 + np.exp(-np.clip(features @ numbers, -30, 30)))
-        slope = features.T @ (weight * (wanted - guess)) - 0.01 * numbers
+        slope = features.T @ (weight * (question - guess)) - 0.01 * numbers
         curve = (features * (weight * guess * (1 - guess))[:, None]).T @ features
         numbers = numbers + np.linalg.solve(curve + 0.01 * np.eye(len(numbers)), slope)
     guess = 1 / (1 + np.exp(-(features @ numbers)))
     for limit in (0.1, 0.2, 0.3, 0.4, 0.5):
-        refused = [float((guess[wanted == kind] < limit).mean()) for kind in (1.0, 0.0)]
+        refused = [float((guess[question == kind] < limit).mean()) for kind in (1.0, 0.0)]
         print(f"  below {limit}: {refused[0]:.4f} of own, {refused[1]:.4f} of off-topic questions")
     scale = {n: (float(m), float(d)) for n, m, d in zip(names, mean, deviation, strict=True)}
     return table(numbers, names, scale)

@@ -1,4 +1,4 @@
-"""The passages in the race for a question, as words and each model rank them. Any worker thread."""
+"""Gathers the candidates of a search, scored by words and by each embedder. Any worker thread."""
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from desktop_rag.answer.search.filename_matching import FilenameMatcher
 from desktop_rag.answer.search.fusion import Scores, with_windows
-from desktop_rag.answer.search.question_terms import Wanted
+from desktop_rag.answer.search.question_terms import SearchQuestion
 from desktop_rag.answer.search.run_in_parallel import run_in_parallel
 from desktop_rag.answer.search.similarity_calibration import SimilarityCalibration, rescaled
 from desktop_rag.models.gate import ModelGate
@@ -20,9 +20,9 @@ from desktop_rag.store.contract.vectors import VectorMatches, VectorSearch
 
 log = logging.getLogger(__name__)
 
-# Deep enough that what one list ranks first is scored by the other too.
+# Deep enough that the best passages of one ranking are scored by the other too.
 _DEPTH = 100
-# Of documents that the question names, so many passages of each list join the race.
+# The number of candidates that each ranking adds from documents that the question names.
 _NAMED_DEPTH = 30
 
 
@@ -37,14 +37,14 @@ class AnsweringIndex:
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """The passages in the race, arrays of one length.
+    """The candidate passages of a search, as arrays of one length.
 
-    `lexical` are scores by words, `similar` the similarities of whole passages, `near` those with
-    windows. `is_compared` is 1 where a model has a vector of the passage, 0 where it was just read
-    and has none yet. `greatest` is what no score by words reaches, `has_all_words` whether each
-    word of the question stands somewhere in the library. `is_named` is 1 for passages of documents
-    that the question names, else 0. `alike` has the similarity of each passage to each other one,
-    NaN where it is not known. Similarities are calibrated, see `SimilarityCalibration`.
+    `lexical` holds scores by words, `similar` the similarities of whole passages, `near` those that
+    include windows. `is_compared` is 1 for a passage with a vector, 0 for one without a vector yet.
+    `greatest` is an upper bound of the scores by words; `has_all_words` is true when every word of
+    the question occurs in the library. `is_named` is 1 for passages of documents that the question
+    names, else 0. `alike` is the matrix of similarities between passages, NaN where unknown.
+    Similarities are calibrated; see `SimilarityCalibration`.
     """
 
     ids: tuple[int, ...]
@@ -58,20 +58,20 @@ class Candidates:
     alike: Scores
 
 
-def shares(pool: Candidates) -> Scores:
-    """How much of the best possible score by words each passage has."""
-    return pool.lexical / (pool.greatest or 1.0)
+def shares(candidates: Candidates) -> Scores:
+    """The score by words of each passage, as a share of the best possible one."""
+    return candidates.lexical / (candidates.greatest or 1.0)
 
 
-def leads(pool: Candidates) -> Scores:
-    """How much more of it than the passage in the middle."""
-    own = shares(pool)
+def leads(candidates: Candidates) -> Scores:
+    """The distance of each share from the median share."""
+    own = shares(candidates)
     return own - np.median(own)
 
 
 @dataclass(frozen=True, slots=True)
 class ModelAnswer:
-    """What one model says of passages, arrays of one length; see `Candidates`."""
+    """The similarities that one embedder gives, as arrays of one length; see `Candidates`."""
 
     ids: tuple[int, ...]
     similar: Scores
@@ -80,7 +80,7 @@ class ModelAnswer:
 
 
 class CandidateSearch:
-    """Gathers what either list ranks among its first, every passage scored by both."""
+    """Gathers the top of both rankings; each candidate is scored by both."""
 
     def __init__(
         self,
@@ -89,32 +89,32 @@ class CandidateSearch:
         gate: ModelGate,
         names: FilenameMatcher,
     ) -> None:
-        """`answering` gives the models to ask now with their vectors, none without any."""
+        """`answering` gives the embedders that can answer now, with their vectors."""
         self._lexical = lexical
         self._answering = answering
         self._gate = gate
         self._names = names
         self._calibration = SimilarityCalibration()
 
-    def gather(self, wanted: Wanted, scope: Scope, limit: int = 0) -> Candidates | None:
-        """The passages that a list ranks among its first 100, or `limit` if that is more.
+    def gather(self, question: SearchQuestion, scope: Scope, limit: int = 0) -> Candidates | None:
+        """The top 100 passages of each ranking, or `limit` if that is more.
 
-        None when no model answers with vectors.
+        None when no embedder answers with vectors.
         """
         limit = max(limit, _DEPTH)
         reading, asked = run_in_parallel(
-            lambda: wanted.reading, lambda: self._asked(wanted.text, scope)
+            lambda: question.reading, lambda: self._asked(question.text, scope)
         )
         if not asked:
             return None
         weights = reading.words
         found, named = run_in_parallel(
             lambda: self._first(weights, asked, limit, scope),
-            lambda: scope.of_documents(self._names.of(wanted.text, scope)),
+            lambda: scope.of_documents(self._names.named_by(question.text, scope)),
         )
         if named:
             found = found.joined(self._first(weights, asked, _NAMED_DEPTH, named))
-        # A model that has nothing has no vectors here.
+        # An embedder without any chunk has no vectors in this scope.
         answering = [pair for pair in zip(asked, found.compared, strict=True) if pair[1].chunk_ids]
         if not answering:
             return None
@@ -129,7 +129,7 @@ class CandidateSearch:
     def _first(
         self, weights: Weights, asked: Sequence["_Model"], limit: int, scope: Scope
     ) -> "_First":
-        """What the lists rank first in a scope; all of it compared by each model."""
+        """The top of both rankings in a scope, compared by each embedder."""
 
         def by_words() -> tuple[dict[int, float], list[VectorMatches]]:
             best = dict(self._lexical.best(weights, limit, scope))
@@ -141,7 +141,7 @@ class CandidateSearch:
         return _First(best, _pairwise(nearest, others))
 
     def _asked(self, text: str, scope: Scope) -> list["_Model"]:
-        """The models that have a part in the scope and embed now, with the question's vector."""
+        """The embedders that answer for a part of the scope, with the vector of the question."""
         found: list[_Model] = []
         for index in self._answering():
             if scope.within(index.collection_ids).collection_ids == ():
@@ -188,44 +188,44 @@ class CandidateSearch:
 
 @dataclass(frozen=True, slots=True)
 class _First:
-    """What stands first in a scope: chunk id → score by words, and what each model has of all."""
+    """The top of a scope: chunk id → score by words, and the vectors of each embedder."""
 
     best: dict[int, float]
     compared: list[VectorMatches]
 
     def joined(self, other: "_First") -> "_First":
-        """With what stands first in another scope."""
+        """Both tops, of this scope and another."""
         return _First(self.best | other.best, _pairwise(self.compared, other.compared))
 
 
 @dataclass(frozen=True, slots=True)
 class _Model:
-    """A model that is asked: its vectors, that of the question, the similarity of strangers."""
+    """An embedder with the vector of the question and the similarity of unrelated texts."""
 
     index: AnsweringIndex
     vector: NDArray[np.float32]
     unrelated: float
 
     def nearest(self, limit: int, scope: Scope) -> VectorMatches:
-        """The chunks of a scope that it finds near."""
+        """The chunks of a scope that are nearest to the question."""
         narrowed = scope.within(self.index.collection_ids)
         return self.index.vectors.nearest(self.vector, limit, narrowed)
 
     def compared(
         self, chunk_ids: Sequence[int], scope: Scope, lexical: LexicalStore
     ) -> VectorMatches:
-        """Those of the chunks that it answers for."""
+        """The given chunks that the embedder answers for, compared with the question."""
         if self.index.collection_ids is not None:
-            # What another model answers for may have vectors of this one too.
+            # Chunks of other collections may have vectors of this embedder too.
             chunk_ids = list(lexical.in_scope(chunk_ids, scope.within(self.index.collection_ids)))
         return self.index.vectors.compare(self.vector, chunk_ids)
 
     def answer(self, found: VectorMatches) -> ModelAnswer:
-        """What it says of the chunks, in its own scale."""
+        """The calibrated similarities of the chunks."""
         vectors = found.vectors
         similar = rescaled(found.similarities, self.unrelated)
         windows = rescaled(found.window_similarities, self.unrelated)
-        # Not `@`: the threads of a BLAS library go on spinning for a while when it is done.
+        # Not `@`: the threads of BLAS keep spinning for a while after it returns.
         alike = rescaled(np.vecdot(vectors[:, np.newaxis], vectors), self.unrelated)
         return ModelAnswer(tuple(found.chunk_ids), similar, with_windows(similar, windows), alike)
 
@@ -237,7 +237,7 @@ def _pairwise(
 
 
 def _together(parts: Sequence[VectorMatches]) -> VectorMatches:
-    """The chunks of all parts, each once, in ascending order."""
+    """The chunks of all parts, each once, in ascending order of id."""
     ids = np.concatenate([np.array(part.chunk_ids, np.int64) for part in parts])
     ids, first = np.unique(ids, return_index=True)
     return VectorMatches(
@@ -249,7 +249,7 @@ def _together(parts: Sequence[VectorMatches]) -> VectorMatches:
 
 
 def _alike(ids: Sequence[int], answers: Sequence[ModelAnswer]) -> Scores:
-    """The similarity of each passage to each other one: known between those of one model."""
+    """The similarities between passages, known where one embedder has both."""
     places = {chunk_id: place for place, chunk_id in enumerate(ids)}
     alike = np.full((len(ids), len(ids)), np.nan)
     for answer in answers:
@@ -259,7 +259,7 @@ def _alike(ids: Sequence[int], answers: Sequence[ModelAnswer]) -> Scores:
 
 
 def _filled(ids: Sequence[int], values: dict[int, float]) -> Scores:
-    """The values of the ids; one without a vector yet stands at the pool's end."""
+    """The values of the ids; a passage without a vector yet gets the lowest one."""
     last = min(values.values(), default=0.0)
     return _array(values.get(i, last) for i in ids)
 

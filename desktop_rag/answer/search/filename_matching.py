@@ -1,5 +1,6 @@
-"""Which documents a question names: "the 2015 report of Adobe" means ADOBE_2015_10K.pdf. Any
-worker thread.
+"""Finds the documents that a question names: "the 2015 report of Adobe" means ADOBE_2015_10K.pdf.
+
+Any worker thread.
 """
 
 import math
@@ -12,27 +13,27 @@ from desktop_rag.store.contract.scope import Scope
 from desktop_rag.store.contract.search import NameStore
 
 _LEAST_LETTERS = 3
-# Shorter ones stand inside too many others: age in mortgage, man in manual. Scripts that put no
-# space between words begin here, and there a word is always inside.
+# Shorter words occur inside too many others: age in mortgage, man in manual. Scripts without spaces
+# begin at the code point below; there a word is always inside another.
 _LEAST_PIECE = 6
 _UNSPACED_FROM = "\u2e80"
 _POSSESSIVE = re.compile("['’]s$")
 _NUMBER = re.compile(r"[0-9]{4,}")
-# What most names hold names nothing: together the words must leave one document in eight.
+# Words that most names share name nothing: together they must leave one document in eight.
 _LEAST_WEIGHT = math.log(8)
-# Of the best document's weight, what others need to be meant as well.
+# The share of the best document's weight that makes another document named as well.
 _NEARLY = 0.8
 _MOST_DOCUMENTS = 8
 
 
 class FilenameMatcher:
-    """Finds them by words that stand in few names."""
+    """Matches words of a question that few file names have."""
 
     def __init__(self, names: NameStore) -> None:
         self._names = names
 
-    def of(self, text: str, scope: Scope) -> tuple[str, ...]:
-        """The ids of the documents that the question names; none when it names none or many."""
+    def named_by(self, text: str, scope: Scope) -> tuple[str, ...]:
+        """The ids of the documents that the question names; none when there are none or many."""
         parts = _parts(text)
         if not parts:
             return ()
@@ -52,7 +53,7 @@ class FilenameMatcher:
 
 
 def _parts(text: str) -> list[str]:
-    """Words, two words written as one, and numbers, as they may stand in a file's name."""
+    """Words, pairs of words joined, and numbers, as they may occur in a file name."""
     said = words(text)
     idle = function_words(said)
     kept = [_plain(word) for word in said if word not in idle]
@@ -63,12 +64,12 @@ def _parts(text: str) -> list[str]:
 
 
 def _plain(word: str) -> str:
-    """In small letters, without what marks a possessive, and without apostrophes."""
+    """The word in lower case, without a possessive ending or apostrophes."""
     return _POSSESSIVE.sub("", word.casefold()).replace("'", "").replace("’", "")
 
 
 def _capitals(text: str) -> list[str]:
-    """Abbreviations, which may begin a longer word: MGM is in MGMRESORTS_2018.pdf."""
+    """Abbreviations, which may begin a longer word: MGM in MGMRESORTS_2018.pdf."""
     if text.isupper():
         return []
     said = [_POSSESSIVE.sub("", word) for word in words(text)]
@@ -81,5 +82,5 @@ def _is_piece(part: str) -> bool:
 
 
 def _widest(held: set[str]) -> list[str]:
-    """Without those that stand inside another one."""
+    """The parts that are not contained in another one."""
     return [part for part in held if not any(part in other for other in held if other != part)]

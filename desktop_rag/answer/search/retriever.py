@@ -1,4 +1,4 @@
-"""Finds the passages for a question: words and meaning, fused. Any worker thread."""
+"""Hybrid retrieval: finds passages by words and by meaning, and fuses both. Any worker thread."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ from desktop_rag.answer.search.fusion import (
     ordered,
     standardised,
 )
-from desktop_rag.answer.search.question_terms import QuestionReader, QuestionReading, Wanted
+from desktop_rag.answer.search.question_terms import QuestionReader, QuestionReading, SearchQuestion
 from desktop_rag.core.domain import Passage, SearchMode
 from desktop_rag.core.query import Query
 from desktop_rag.core.question import EVERYTHING, SearchScope
@@ -32,14 +32,14 @@ from desktop_rag.models.gate import ModelGate
 from desktop_rag.store.contract.scope import Scope
 from desktop_rag.store.contract.search import LexicalStore
 
-# Passages of documents that the question names are this much ahead, in deviations.
+# The bonus of passages whose document the question names, in standard deviations.
 _NAMED_BONUS = 1.0
-# Within a document that is named, the words that named it tell nothing any more: meaning counts
-# this many times as much as elsewhere.
+# Within a named document, the words that named it no longer discriminate: meaning counts this many
+# times as much as elsewhere.
 _NAMED_MEANING = 3.0
-# Where passages are checked one by one, so many are ranked at first by words and meaning. If too
-# few of them are as asked, the ranking by words alone is followed downwards: so many times deeper
-# with each step, and down to here at least before the search gives up.
+# Phrases and exclusions are checked in the text of passages. `_CHECKED` of the fused ranking are
+# checked first. If too few match, the ranking by words is followed, `_DEEPER` times as deep with
+# each step, at least to `_DEEPEST` before the search gives up.
 _CHECKED = 100
 _DEEPER = 4
 _DEEPEST = 40_000
@@ -47,9 +47,9 @@ _DEEPEST = 40_000
 
 @dataclass(frozen=True, slots=True)
 class RetrievalResult:
-    """Passages, best first, and the words that were searched for in place of others.
+    """Passages, best first, and the words that were corrected.
 
-    `matching` are the chunks of all passages in the race that seem to be about the question.
+    `matching` are the chunks of all candidates that seem to be relevant.
     """
 
     passages: list[Passage]
@@ -58,10 +58,9 @@ class RetrievalResult:
 
 
 class Retriever:
-    """Search over the whole index or a part of it.
+    """Searches the whole index or a part of it.
 
-    With no embedder, or no vectors yet, every mode falls back on words: the person gets what
-    there is.
+    Without an embedder, or before there are vectors, every mode falls back on words.
     """
 
     def __init__(
@@ -72,9 +71,9 @@ class Retriever:
         names: FilenameMatcher,
         fusion: FusionModel,
     ) -> None:
-        """`answering` gives the models to ask now with their vectors, none without any."""
+        """`answering` gives the embedders that can answer now, with their vectors."""
         self.lexical = lexical
-        self.pools = CandidateSearch(lexical, answering, gate, names)
+        self.candidate_search = CandidateSearch(lexical, answering, gate, names)
         self._gate = gate
         self._fusion = fusion
         self.reader = QuestionReader(lexical)
@@ -90,9 +89,9 @@ class Retriever:
     ) -> RetrievalResult:
         """The best passages first. Scores are comparable within one result only.
 
-        `lexical_weight` moves the balance of hybrid search, see `FusionModel.lexical_weight`.
+        `lexical_weight` shifts the balance of hybrid search; see `FusionModel.lexical_weight`.
         """
-        # Background work would take the cores from every step, not only from the embedding.
+        # Background work would slow down every step, not only the embedding.
         with self._gate.question():
             return self._search(query, mode, limit, reach, lexical_weight)
 
@@ -111,7 +110,7 @@ class Retriever:
             return self._search(query, "hybrid", limit, only, lexical_weight)
 
     def count_files(self, chunk_ids: Sequence[int], others: Collection[str]) -> int:
-        """How many documents the chunks belong to, with the `others`."""
+        """The number of documents that the chunks belong to, together with the `others`."""
         return len(self.lexical.documents_of(chunk_ids) | set(others))
 
     def best_attached(
@@ -125,7 +124,7 @@ class Retriever:
     def documents(self, query: Query, limit: int, reach: SearchScope = EVERYTHING) -> list[Passage]:
         """The first passage of each document that a query with its filters may find, newest first.
 
-        `limit` is how many documents there may be.
+        `limit` is the greatest number of documents.
         """
         scope, _ = self._scope(query, reach)
         return self.lexical.passages(self.lexical.newest(limit, scope))
@@ -155,40 +154,40 @@ class Retriever:
             )
         if not asked.has_words:
             return RetrievalResult([])
-        wanted = Wanted(asked.text, lambda: self._read(asked, exact, scope))
-        if not exact.is_anything:
-            scores, relevance = self._ranked(wanted, mode, limit, scope, preference)
+        question = SearchQuestion(asked.text, lambda: self._read(asked, exact, scope))
+        if not exact.is_set:
+            scores, relevance = self._ranked(question, mode, limit, scope, preference)
             passages = self.lexical.passages(scores)
         else:
             depth = max(limit, _CHECKED)
-            scores, relevance = self._ranked(wanted, mode, depth, scope, preference)
+            scores, relevance = self._ranked(question, mode, depth, scope, preference)
             passages = [p for p in self.lexical.passages(scores) if exact.allows(p.text)]
             if len(passages) < limit and len(scores) == depth:
-                # What is as asked stands further down; let it race alone.
-                alone = self._narrowed(scope, exact, wanted, passages)
-                scores, others = self._ranked(wanted, mode, limit, alone, preference)
+                # The matches stand further down: rank them by themselves.
+                alone = self._narrowed(scope, exact, question, passages)
+                scores, others = self._ranked(question, mode, limit, alone, preference)
                 passages, relevance = self.lexical.passages(scores), others | relevance
         if exact.phrases:
             relevance = {}
         found = [replace(p, relevance=relevance.get(p.chunk_id, 1.0)) for p in passages[:limit]]
-        # Where passages are looked at one by one, those that were are all that is known.
-        relevant = {p.chunk_id: p.relevance for p in found} if exact.is_anything else relevance
+        # With phrases or exclusions, only the passages that were checked are known to match.
+        relevant = {p.chunk_id: p.relevance for p in found} if exact.is_set else relevance
         matching = tuple(i for i, value in relevant.items() if value >= IRRELEVANT_BELOW)
-        return RetrievalResult(found, wanted.reading.repaired, matching)
+        return RetrievalResult(found, question.reading.repaired, matching)
 
     def _read(self, asked: Query, exact: "_Exact", scope: Scope) -> QuestionReading:
         reading = self.reader.read(asked)
         if not exact.phrases:
             return reading
-        # Words that only join are looked for too: a phrase may be all that is found by words.
+        # Function words count too: the phrase may be all that is left to search for.
         words = (*reading.words.words, *scope.required)
         return replace(reading, words=self.lexical.weigh(words))
 
     def _narrowed(
-        self, scope: Scope, exact: "_Exact", wanted: Wanted, known: Sequence[Passage]
+        self, scope: Scope, exact: "_Exact", question: SearchQuestion, known: Sequence[Passage]
     ) -> Scope:
-        """The scope with the first passages, in the ranking by words, that are as asked."""
-        words = scope.required or wanted.reading.words
+        """The scope limited to the first passages, ranked by words, that match the exact parts."""
+        words = scope.required or question.reading.words
         deeper = self._first(
             _CHECKED, exact, lambda depth: dict(self.lexical.best(words, depth, scope))
         )
@@ -197,7 +196,7 @@ class Retriever:
     def _first(
         self, limit: int, exact: "_Exact", rank: Callable[[int], dict[int, float]]
     ) -> list[Passage]:
-        """The first passages that are as asked; `rank` gives the first chunks of a ranking."""
+        """The first passages that match the exact parts; `rank` gives the top of a ranking."""
         kept: dict[int, Passage] = {}
         seen: set[int] = set()
         depth = limit
@@ -213,56 +212,64 @@ class Retriever:
             depth *= _DEEPER
 
     def _ranked(
-        self, wanted: Wanted, mode: SearchMode, limit: int, scope: Scope, preference: float
+        self,
+        question: SearchQuestion,
+        mode: SearchMode,
+        limit: int,
+        scope: Scope,
+        preference: float,
     ) -> tuple[dict[int, float], dict[int, float]]:
         """(chunk id → score, best first; chunk id → relevance)."""
-        pool = None if mode == "lexical" else self.pools.gather(wanted, scope, limit)
-        if pool is None:
-            weights = wanted.reading.words
+        search = self.candidate_search
+        candidates = None if mode == "lexical" else search.gather(question, scope, limit)
+        if candidates is None:
+            weights = question.reading.words
             scores = dict(self.lexical.best(weights, limit, scope))
             greatest = weights.greatest()
             return scores, {
                 i: self._fusion.relevance_by_words({"share": score / greatest})
                 for i, score in scores.items()
             }
-        if not pool.ids:
+        if not candidates.ids:
             return {}, {}
-        fused = pool.near
+        fused = candidates.near
         if mode == "hybrid":
-            signals = measure(pool.lexical, pool.similar, pool.near, pool.alike)
-            if pool.is_named.any():
+            signals = measure(
+                candidates.lexical, candidates.similar, candidates.near, candidates.alike
+            )
+            if candidates.is_named.any():
                 preference /= preference + _NAMED_MEANING * (1 - preference)
             weight = self._fusion.lexical_weight(signals, preference)
-            fused = fuse(pool.lexical, pool.near, weight)
-            together = self._fusion.company_weight(signals, len(pool.ids))
-            fused += together * company(fused, pool.alike)
-            fused += _NAMED_BONUS * pool.is_named
-        return ordered(pool.ids, fused, limit), self._relevance(pool)
+            fused = fuse(candidates.lexical, candidates.near, weight)
+            together = self._fusion.company_weight(signals, len(candidates.ids))
+            fused += together * company(fused, candidates.alike)
+            fused += _NAMED_BONUS * candidates.is_named
+        return ordered(candidates.ids, fused, limit), self._relevance(candidates)
 
-    def _relevance(self, pool: Candidates) -> dict[int, float]:
+    def _relevance(self, candidates: Candidates) -> dict[int, float]:
         fusion = self._fusion
         values = {
-            "nearness": pool.near,
-            "standout": standardised(pool.lexical),
-            "share": shares(pool),
-            "lead": leads(pool),
+            "nearness": candidates.near,
+            "standout": standardised(candidates.lexical),
+            "share": shares(candidates),
+            "lead": leads(candidates),
         }
-        if len(pool.ids) < FEW:
+        if len(candidates.ids) < FEW:
             relevance = fusion.relevance_among_few.each(values)
         else:
             relevance = fusion.relevance.each(values)
-            if pool.has_all_words:
-                # A name says little to a model of meaning, and a frequent word beside it leaves
-                # nothing that stands out; the passage that has both is far ahead all the same. Of a
-                # name that stands nowhere only the frequent word would be found.
+            if candidates.has_all_words:
+                # An embedding says little about a name, and beside a frequent word no passage
+                # stands out; yet the passage with both is far ahead. When the name stands nowhere,
+                # only the frequent word would be found.
                 relevance = np.maximum(relevance, fusion.relevance_by_lead.each(values))
-        # Of what has no vector yet, the place at the pool's end says nothing.
+        # A passage without a vector is last by meaning, which says nothing about it.
         by_words = fusion.relevance_by_words.each(values)
-        known = np.where(pool.is_compared > 0, relevance, by_words)
-        return dict(zip(pool.ids, known.tolist(), strict=True))
+        known = np.where(candidates.is_compared > 0, relevance, by_words)
+        return dict(zip(candidates.ids, known.tolist(), strict=True))
 
-    def _scope(self, asked: Query, reach: SearchScope) -> tuple[Scope, "_Exact"]:
-        """What may be found, and what is left to look for in the passages themselves."""
+    def _scope(self, asked: Query, reach: Reach) -> tuple[Scope, "_Exact"]:
+        """The scope of a search, and the exact parts to check in the text of passages."""
         terms_of = self.reader.alternatives
         excluded = tuple(dict.fromkeys((*asked.excluded, *reach.limits.excluded)))
         single = {word: found for word in excluded if len(found := terms_of(word)) == 1}
@@ -281,18 +288,18 @@ class Retriever:
 
 @dataclass(frozen=True, slots=True)
 class _Exact:
-    """What passages must hold and must not hold as it is written, of several terms each."""
+    """Phrases that passages must contain, and those that they must not."""
 
     phrases: tuple[str, ...]
     excluded: tuple[str, ...]
 
     @property
-    def is_anything(self) -> bool:
-        """Passages have to be looked at."""
+    def is_set(self) -> bool:
+        """True when the text of passages must be checked."""
         return bool(self.phrases or self.excluded)
 
     def allows(self, text: str) -> bool:
-        """Whether a passage is as asked."""
+        """True when a passage contains every phrase and nothing excluded."""
         return all(holds_phrase(text, phrase) for phrase in self.phrases) and not any(
             holds_phrase(text, words) for words in self.excluded
         )

@@ -1,4 +1,4 @@
-"""Two pieces of work at the same time: a question waits for the longer one, not for both."""
+"""Runs two functions in parallel: a question waits for the longer one, not for both."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -11,8 +11,8 @@ B = TypeVar("B")
 def run_in_parallel(here: Callable[[], A], aside: Callable[[], B]) -> tuple[A, B]:
     """The results of both; `aside` runs on a thread of its own, which has ended on return.
 
-    What either raises is raised here, that of `here` first.
+    An exception of either is raised here, that of `here` first.
     """
-    with ThreadPoolExecutor(1, thread_name_prefix="question-aside") as threads:
+    with ThreadPoolExecutor(1, thread_name_prefix="search") as threads:
         other = threads.submit(aside)
         return here(), other.result()

@@ -1,8 +1,8 @@
-"""The scale of a model: the similarity it gives to texts with nothing in common. Any thread.
+"""Calibrates the similarities of a model by those that it gives to unrelated texts. Any thread.
 
-One model gives unrelated texts a similarity of .05, another one .7; what is near must mean the same
-for both, or nothing that was measured with one holds for the other (Ethayarajh, 2019, "How
-Contextual are Contextualized Word Representations?", on correcting for anisotropy).
+One model gives unrelated texts a similarity of .05, another .7. Thresholds that were measured with
+one model hold for another only on a common scale (Ethayarajh, 2019, "How Contextual are
+Contextualized Word Representations?", on correcting for anisotropy).
 """
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from desktop_rag.models.ports import Embedder
 
-# About nothing in common, in the tone and length of a passage's window.
+# Texts with nothing in common, in the tone and length of a passage's window.
 _UNRELATED = (
     "Knead the dough for ten minutes and let it rise under a damp cloth until it has doubled.",
     "The court dismissed the appeal because the deadline for filing it had passed in March.",
@@ -28,13 +28,13 @@ _UNRELATED = (
 
 
 class SimilarityCalibration:
-    """Tells each model's similarities from 0, unrelated, to 1, the same text."""
+    """Scales the similarities of each model from 0, unrelated, to 1, the same text."""
 
     def __init__(self) -> None:
         self._unrelated: dict[str, float] = {}
 
     def unrelated(self, embedder: Embedder) -> float:
-        """The mean similarity of unrelated texts. Embeds them when a model is first asked for."""
+        """The mean similarity of unrelated texts. Embeds them once for each model."""
         name = embedder.name
         if name not in self._unrelated:
             vectors = embedder.embed_passages(_UNRELATED)
@@ -44,5 +44,5 @@ class SimilarityCalibration:
 
 
 def rescaled(similarities: NDArray[np.floating], unrelated: float) -> NDArray[np.float64]:
-    """Similarities told from `unrelated`, which becomes 0, to 1."""
+    """The similarities with `unrelated` mapped to 0 and 1 to 1."""
     return (similarities.astype(np.float64) - unrelated) / (1 - unrelated)

@@ -1,7 +1,7 @@
-"""Mends typos in a question by the words of the library, and leaves alone what may be right.
+"""Corrects the spelling of a question by the vocabulary of the library. Any thread.
 
-Any thread. No dictionary of any language is at hand, so a word that the library lacks is as likely
-to be a name or a word for something else: only what is very close counts as a slip.
+There is no dictionary, so a word that the library lacks may as well be a name or a word for
+something else: only a very close match counts as a typo.
 """
 
 from collections.abc import Sequence
@@ -15,32 +15,32 @@ from desktop_rag.store.contract.search import LexicalStore, Weights
 # A shorter word has too many neighbours; a long one may have two letters wrong.
 _LEAST_LETTERS = 5
 _TWO_ERRORS_FROM = 10
-# Each one that is looked up reads a part of the vocabulary.
+# Each look-up reads a part of the vocabulary.
 _MOST_LOOKED_UP = 4
-# A word is compared with the ways in which so many passages spell it.
+# The number of passages whose spellings of a term are compared.
 _PASSAGES_READ = 30
-# What is longer is a pasted text.
+# A longer question is pasted text.
 _LONGEST_QUESTION = 40
-# What tells whether a question is in a language of the library.
+# Words of this length show whether the question is in a language of the library.
 _TELLING_LETTERS = 4
-# Where a capital letter makes no name.
+# In this language a capital letter does not mark a name.
 _CAPITAL_NOUNS = "de"
 
 
 class SpellingCorrector:
-    """Finds what was meant by words that the library doesn't hold."""
+    """Corrects words that the library does not have."""
 
     def __init__(self, lexical: LexicalStore) -> None:
         self._lexical = lexical
 
-    def mend(
+    def correct(
         self, query: Query, languages: Sequence[str], weights: Weights
     ) -> tuple[tuple[str, str], ...]:
         """Pairs of a word as written and as a document spells it.
 
-        `languages` are the library's, `weights` those of all words of the question. Nothing is
-        mended in long questions, and when most words are unknown: another language, or a matter
-        that the library doesn't deal with.
+        `languages` are those of the library, `weights` those of all words of the question. Long
+        questions are left alone, and so are those with mostly unknown words, which are in another
+        language or about another subject.
         """
         written = list(dict.fromkeys(words(query.text)))
         if len(written) > _LONGEST_QUESTION:
@@ -66,13 +66,13 @@ class SpellingCorrector:
         return tuple((word, near[word]) for word in candidates if near.get(word))
 
     def _nearest(self, word: str, group: tuple[str, ...], languages: Sequence[str]) -> str:
-        """The word that was meant, as a document spells it, or "" when none is close enough."""
+        """The intended word as a document spells it; "" when none is close enough."""
         plain = word.casefold()
         errors = 2 if len(plain) >= _TWO_ERRORS_FROM else 1
         for stem in group:
             if term := self._lexical.nearest_term(stem, errors):
                 forms = [f for f in self._forms(term) if _is_slip(plain, f.casefold(), errors)]
-                # What only looks alike may have another stem.
+                # A similar word may have another stem.
                 same = [f for f in forms if any(term in g for g in word_groups(f, languages))]
                 if same:
                     return min(
@@ -87,7 +87,7 @@ class SpellingCorrector:
 
 
 def errors_between(one: str, other: str) -> int:
-    """How many letters are too many, missing, changed or swapped with their neighbours."""
+    """The Damerau-Levenshtein distance: letters added, missing, changed or swapped."""
     before: list[int] = []
     row = list(range(len(other) + 1))
     for i, letter in enumerate(one, 1):
@@ -102,7 +102,7 @@ def errors_between(one: str, other: str) -> int:
 
 
 def _is_slip(written: str, near: str, errors: int) -> bool:
-    # First letters are seldom wrong, and liver, lives and live differ in their endings alone.
+    # First letters are seldom wrong; liver, lives and live differ only in their endings.
     is_same_beginning = written[:1] == near[:1]
     if not is_same_beginning or abs(len(written) - len(near)) > errors:
         return False
@@ -118,7 +118,7 @@ def _is_foreign(written: Sequence[str], unknown: Sequence[str]) -> bool:
 
 
 def _names(text: str) -> set[str]:
-    """Words with a capital letter inside a sentence, unless all words have one."""
+    """Capitalised words inside a sentence, unless all words are capitalised."""
     spoken = [words(text[start:end]) for start, end in sentences(text)]
     if all(word[0].isupper() for sentence in spoken for word in sentence if word[0].isalpha()):
         return set()

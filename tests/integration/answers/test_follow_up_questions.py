@@ -126,6 +126,28 @@ def test_the_sources_of_later_questions_are_chosen(
         assert text[source.start : source.end] == (source.quote or source.text)
 
 
+def test_earlier_sources_leave_fewer_tokens_for_new_ones(
+    services: Services, tmp_path: Path
+) -> None:
+    """Of texts of 97 tokens each, three fit into 300; with an earlier one there, two do."""
+
+    def text(subject: str) -> str:
+        return " ".join(f"The keeper cleans {subject} number {n}." for n in range(12))
+
+    texts = {f"{name}.md": text(name) for name in ("lamps", "decks", "nets", "boats")}
+    index_texts(services, tmp_path / "long", texts)
+    retrieval = RetrievalSettings(passages=1, later_sources=LaterSources.BOTH)
+    services.chat.apply(replace(Settings(), retrieval=retrieval))
+    first = ask(services, "Who cleans lamps number 3?")
+    assert names(first) == ["lamps.md"]
+    roomy = replace(retrieval, passages=8, source_tokens=300)
+    services.chat.apply(replace(Settings(), retrieval=roomy))
+    whole = "Which decks, nets and boats of the harbour does the keeper clean every morning?"
+    later = ask(services, whole, conversation_id=first.conversation_id)
+    assert names(later)[-1] == "lamps.md"
+    assert len(later.sources) == 3
+
+
 def test_without_a_model_a_later_question_is_told_something_new(indexed: Services) -> None:
     first = ask(indexed, FIRST)
     later = ask(indexed, LATER, conversation_id=first.conversation_id)

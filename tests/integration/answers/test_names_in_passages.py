@@ -6,7 +6,7 @@ import pytest
 
 from desktop_rag import app
 from desktop_rag.answer.search.fusion import FEW, IRRELEVANT_BELOW
-from desktop_rag.answer.search.question_terms import Wanted
+from desktop_rag.answer.search.question_terms import SearchQuestion
 from desktop_rag.core.query import Query
 from desktop_rag.store.contract.scope import EVERYWHERE
 from tests.conftest import services_over
@@ -70,7 +70,7 @@ def test_it_is_told_whether_a_name_stands_anywhere(library: app.Services) -> Non
     retriever = library.retriever
     for name, stands in (("Quibblesworth", True), ("Bean", False)):
         asked = Query(f"Who is Mr {name}?")
-        wanted = Wanted(asked.text, lambda asked=asked: retriever.reader.read(asked))
-        pool = retriever.pools.gather(wanted, EVERYWHERE)
+        question = SearchQuestion(asked.text, lambda asked=asked: retriever.reader.read(asked))
+        pool = retriever.candidate_search.gather(question, EVERYWHERE)
         assert pool is not None
         assert pool.has_all_words is stands

@@ -30,7 +30,7 @@ def named_in(engine: Engine, files: Sequence[str]) -> Callable[[str], list[str]]
         engine.documents.settle([indexed(row, name)])
     by_id = {d.document_id: d.path.name for d in engine.documents.documents()}
     finder = FilenameMatcher(engine.names)
-    return lambda question: [by_id[i] for i in finder.of(question, Scope())]
+    return lambda question: [by_id[i] for i in finder.named_by(question, Scope())]
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,41 @@
+"""The similarity of unrelated texts, by which similarities are rescaled."""
+
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
 from desktop_rag.answer.search.similarity_calibration import SimilarityCalibration, rescaled
 from desktop_rag.core.paths import resources_dir
 from desktop_rag.models.embedding.onnx_embedder import OnnxEmbedder
+from desktop_rag.models.ports import Vectors
 
 FOLDER = resources_dir() / "models" / "all-MiniLM-L6-v2"
+
+
+class Orthogonal:
+    """An embedder for which no two texts have anything in common."""
+
+    name, dimensions, max_tokens = "orthogonal", 64, 100
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        return [len(text.split()) for text in texts]
+
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        return np.eye(len(texts), self.dimensions, dtype=np.float32)
+
+    def embed_query(self, text: str) -> Vectors:
+        return self.embed_passages([text])[0]
+
+    def set_threads(self, threads: int) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+def test_a_text_is_not_compared_with_itself() -> None:
+    assert SimilarityCalibration().unrelated(Orthogonal()) == 0.0
 
 
 def test_the_bundled_model_finds_little_in_unrelated_texts() -> None:
