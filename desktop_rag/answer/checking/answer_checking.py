@@ -1,7 +1,7 @@
-"""The sentences of an answer that can be checked, and how they stand to its sources. Any thread.
+"""Checks the statements of an answer against its sources. Any thread.
 
-Headings, table rows, code, questions and what leads to a list claim nothing; what says that the
-sources are silent can't be backed by them.
+Headings, table rows, code, questions and introductions of lists claim nothing. A sentence that says
+that the sources are silent cannot be supported by them.
 """
 
 import re
@@ -24,18 +24,18 @@ from desktop_rag.core.text import words
 CheckClaim = Callable[[str, Sequence[str]], CheckedClaim]
 
 _LEAST_TERMS = 3
-# Nobody reads more badges, and the checks take the processor from what is read.
+# Nobody reads more badges, and each check takes processor time.
 _MOST_CLAIMS = 200
 _LINK = re.compile(r"!?\[([^\]\n]*)\]\([^)\n]*\)")
 _ADDRESS = re.compile(r"<?\bhttps?://[^\s<>]+>?")
 _MARKS = re.compile(r"[*`]+|__|~~|(?m:^)\s*(?:>\s*)*(?:[-+•]\s|\d+[.)]\s)?\s*")
 _GAP = re.compile(r"\s+([.!?…,;:。！？])")
-_ELSEWHERE = "It stands in source {n}, which the answer does not cite here."
+_ELSEWHERE = "Source {n} says it, but the answer does not cite it here."
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What an answer claims at [start, end) of its text, and the numbers of what it cites there."""
+    """A statement at [start, end) of an answer, and the numbers of the sources it cites."""
 
     start: int
     end: int
@@ -44,7 +44,7 @@ class Statement:
 
 
 def statements(answer: str) -> list[Statement]:
-    """What can be checked of an answer, in order."""
+    """The statements of an answer that can be checked, in order."""
     found = (sentence for sentence in cited_sentences(answer) if _is_statement(sentence))
     return [
         Statement(sentence.start, sentence.end, _plain(sentence.text), sentence.numbers)
@@ -55,7 +55,7 @@ def statements(answer: str) -> list[Statement]:
 def claims_of(
     answer: str, sources: Sequence[SourceRef], check: CheckClaim, cancel: Event
 ) -> tuple[Claim, ...]:
-    """The statements that could be checked, against what they cite first; none when cancelled."""
+    """The checked statements, each against its cited sources first; none when cancelled."""
 
     def results() -> Iterator[Claim]:
         for statement in statements(answer):
@@ -72,7 +72,7 @@ def claims_of(
 def _checked(
     statement: Statement, sources: Sequence[SourceRef], check: CheckClaim
 ) -> tuple[CheckedClaim, int]:
-    """The check, and the number of the source that has the evidence."""
+    """The result of the check, and the number of the source with the evidence."""
     cited = [source for source in sources if source.n in statement.cited]
     for source in cited:
         if source.query and (checked := checked_by_result(statement.text, source)):
@@ -101,13 +101,13 @@ def _is_statement(sentence: CitedSentence) -> bool:
 
 
 def _plain(sentence: str) -> str:
-    """The sentence without Markdown's marks and addresses, and without the gap of a citation."""
+    """The sentence without Markdown, addresses, and the gap left by a citation."""
     text = _ADDRESS.sub("", _LINK.sub(r"\1", sentence))
     return _GAP.sub(r"\1", " ".join(_MARKS.sub(" ", text).split()))
 
 
 def _is_about_sources(sentence: str) -> bool:
-    """Whether it says what the sources do not hold."""
+    """True when it says that the sources lack something."""
     written = {word.casefold().replace("’", "'") for word in words(sentence)}
     parts = {part for word in written for part in word.split("'")} | written
     return any(all(parts & kind for kind in kinds) for kinds in _about_sources())

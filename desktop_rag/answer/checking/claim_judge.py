@@ -1,6 +1,7 @@
-"""Has a model say whether the sources support a claim: slower than words alone, and it understands.
+"""Has a model judge whether the sources support a claim. Worker threads.
 
-Worker threads. What it answers is one word; anything else leaves the claim as it was.
+Slower than the checker, which compares words, but it understands paraphrase. A reply of more than
+one word leaves the claim as it was.
 """
 
 import re
@@ -31,15 +32,17 @@ _VERDICTS = {
 _NO_LETTERS = re.compile(r"[^a-z]+")
 _MOST_CHARS = 200
 _LONGEST_SOURCE_CHARS = 2_000
-# Of what stands before the evidence, so much goes along.
+# The text before the evidence that is sent along.
 _LEAD_CHARS = 600
 _SOURCES = 4
 
 
-def judged(claim: Claim, sources: Sequence[SourceRef], model: ChatModel, cancel: Event) -> Claim:
-    """The claim with the model's verdict, unchanged if it gave none.
+def judge_claim(
+    claim: Claim, sources: Sequence[SourceRef], model: ChatModel, cancel: Event
+) -> Claim:
+    """The claim with the verdict of the model, unchanged if it gave none.
 
-    AppError for whatever the endpoint did wrong.
+    AppError when the endpoint fails.
     """
     ordered = sorted(sources, key=lambda source: (source.n != claim.n, not source.is_cited))
     shown = [_shown(source, claim) for source in ordered[:_SOURCES]]
@@ -48,7 +51,7 @@ def judged(claim: Claim, sources: Sequence[SourceRef], model: ChatModel, cancel:
         ChatTurn("user", _quoted(claim, shown, secrets.token_hex(8))),
     ]
     written = generate(model, turns, cancel, most_chars=_MOST_CHARS)
-    # "Not supported" has the word too, and one that repeats the choices has chosen nothing.
+    # "Not supported" contains the word too, and a list of all choices is no verdict.
     verdict = _VERDICTS.get(_NO_LETTERS.sub(" ", written.casefold()).strip())
     is_all = len(sources) <= _SOURCES and sum(map(len, shown)) == sum(len(s.text) for s in sources)
     if verdict is None or (verdict is Verdict.NOT_IN_SOURCES and not is_all):
@@ -59,7 +62,7 @@ def judged(claim: Claim, sources: Sequence[SourceRef], model: ChatModel, cancel:
 
 
 def _shown(source: SourceRef, claim: Claim) -> str:
-    """The passage; of a long one the part with the evidence."""
+    """The passage, or the part of a long one with the evidence."""
     evidence = claim.checked.evidence
     start = max(0, evidence.start - _LEAD_CHARS) if evidence and source.n == claim.n else 0
     if len(source.text) <= _LONGEST_SOURCE_CHARS:

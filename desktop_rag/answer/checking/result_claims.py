@@ -1,8 +1,8 @@
-"""Claims about the result of a query, held against its rows. Pure, any thread.
+"""Checks claims about the result of a query against its rows. Pure, any thread.
 
-The checker of claims compares sentences; a result has none. Here a claim is supported when each of
-its numbers stands in the result, and in a row of what the claim names. What denies or compares, and
-whatever else is not certain, is left to the checker.
+The claim checker compares sentences, and a result has none. Here a claim is supported when each of
+its numbers occurs in the result, in a row that the claim names. Negations, comparisons and anything
+uncertain are left to the checker.
 """
 
 import re
@@ -21,12 +21,12 @@ _NUMBER = re.compile(
 _GROUPS = re.compile(r"[.,'’\u00a0\u202f](?=\d{3}(?:\D|$))")
 _SEPARATORS = re.compile(r"['’\u00a0\u202f]")
 _BORDER = " | "
-# Above the rows stand what was asked and the names of columns.
+# The description of the query and the column names precede the rows.
 _LINES_ABOVE = 2
-# A rounded number has so many digits at least: 7 stands for anything from 6.5 to 7.5.
+# The fewest digits of a rounded number: 7 could be anything from 6.5 to 7.5.
 _LEAST_DIGITS = 3
 _LEAST_NAME_CHARS = 2
-_SUPPORTED = "The result of the query says so."
+_SUPPORTED = "The result of the query says this."
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class _Row:
 
 
 def checked_by_result(claim: str, source: SourceRef) -> CheckedClaim | None:
-    """The claim as supported by the rows of a result; None where that isn't certain."""
+    """The claim, supported by the rows of a result; None when that is not certain."""
     known, written = table_words(), {word.casefold() for word in words(claim)}
     if written & (known.compares | word_lists().negation):
         return None
@@ -46,7 +46,7 @@ def checked_by_result(claim: str, source: SourceRef) -> CheckedClaim | None:
     numbers = [(_values(found[0]), _decimals(found[0])) for found in _NUMBER.finditer(claim)]
     said = f" {' '.join(words(claim)).casefold()} "
     named = [row for row in rows if any(f" {name} " in said for name in row.names)]
-    # What the query was limited to, a year say, is no result.
+    # A number that limits the query, such as a year, is no result.
     asked = {
         value
         for found in _NUMBER.finditer(_dates_apart(source.query))
@@ -57,7 +57,7 @@ def checked_by_result(claim: str, source: SourceRef) -> CheckedClaim | None:
     if not left or not all(any(_holds(row, number) for row in fitting) for number in left):
         return None
     if written & known.superlatives and fitting[0] not in (rows[0], rows[-1]):
-        # A query that looks for the most puts it at an end.
+        # A query for an extreme sorts it to the top or the bottom.
         return None
     evidence = Evidence(0, fitting[0].start, fitting[0].end)
     return CheckedClaim(claim, Verdict.SUPPORTED, 1.0, evidence, (), _SUPPORTED)
@@ -76,7 +76,7 @@ def _rows(text: str) -> Iterator[_Row]:
 
 
 def _holds(row: _Row, number: tuple[frozenset[float], int]) -> bool:
-    """Whether a number of a claim stands in the row, maybe rounded."""
+    """True when the row has a number of a claim, rounded or not."""
     values, decimals = number
     for value in values:
         digits = sum(map(str.isdecimal, f"{abs(value):.{decimals}f}"))
@@ -87,7 +87,7 @@ def _holds(row: _Row, number: tuple[frozenset[float], int]) -> bool:
 
 
 def _values(written: str) -> frozenset[float]:
-    """What a number may mean: 1,197 is more than a thousand, or a little more than one."""
+    """The possible values of a number: 1,197 is above a thousand, or just above one."""
     plain = _SEPARATORS.sub("", written.strip()).replace("−", "-")
     readings = {_GROUPS.sub("", plain).replace(",", "."), plain.replace(",", ".")}
     values: set[float] = set()

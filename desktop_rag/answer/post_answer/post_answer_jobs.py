@@ -12,7 +12,7 @@ from threading import Event, Lock
 from typing import TypeVar
 
 from desktop_rag.answer.checking.answer_checking import CheckClaim, claims_of
-from desktop_rag.answer.checking.claim_judge import judged
+from desktop_rag.answer.checking.claim_judge import judge_claim
 from desktop_rag.answer.endpoints.helper_job import CancelWhen
 from desktop_rag.answer.post_answer.follow_ups import FollowUps
 from desktop_rag.core.answer_claims import Claim
@@ -132,7 +132,7 @@ class PostAnswerJobs:
 
         def judge(claim: Claim, yielding: Event) -> Claim | None:
             model = self._helper(settings)
-            return judged(claim, answer.sources, model, yielding) if model else None
+            return judge_claim(claim, answer.sources, model, yielding) if model else None
 
         try:
             for place, claim in enumerate(answer.claims[:_MOST_JUDGED]):

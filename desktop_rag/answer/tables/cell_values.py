@@ -1,8 +1,8 @@
-"""What kind of values a column holds, and its cells as SQL writes them. Pure.
+"""Infers the type of a column and converts its cells to SQL values. Pure.
 
-A column is of a kind only if nearly all of its cells are, in one way of writing. Whether 1,234 is
-more than a thousand, or 03/04 in March, is told by other cells of the table; where none tells it
-the cells stay texts. Cells that are not of the kind count as empty and are spoken of.
+A column has a type only when nearly all of its cells have it, in one notation. Other cells of the
+table decide whether 1,234 is more than a thousand and 03/04 is in March; when none does, the cells
+stay text. Cells of another type count as empty, and the result mentions them.
 """
 
 import re
@@ -15,11 +15,11 @@ from itertools import islice
 from desktop_rag.answer.tables.table_words import table_words
 from desktop_rag.store.contract.tables import ColumnKind
 
-# Of a hundred cells so many may be something else: a remark, a mark for what is not known.
+# The share of cells that may be of another type: a remark, a mark for an unknown value.
 _MOST_ODD_SHARE = 0.05
 _FEW_CELLS = 20
 _SHOWN_ODD = 3
-# How a column is written is told by so many of its cells.
+# The number of distinct cells that decide the notation of a column.
 _SAMPLE = 500
 _MONTHS = 12
 _CODES = (
@@ -45,9 +45,9 @@ Convert = Callable[[str], str | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Habits:
-    """How a table writes numbers and dates: the mark before decimals, "" where nothing tells it;
-    whether the day comes before the month, None where nothing does.
+class Notation:
+    """The notation of numbers and dates in a table: the decimal mark, "" when unknown, and the
+    order of day and month, None when unknown.
     """
 
     decimal_mark: str = ""
@@ -56,9 +56,9 @@ class Habits:
 
 @dataclass(frozen=True, slots=True)
 class ColumnValues:
-    """Cells as values of one kind. `unit` is what stood with all the numbers: `%`, `€`.
+    """Cells as values of one type. `unit` is the unit of all numbers: `%`, `€`.
 
-    `odd` are the first cells that are not of the kind and count as empty.
+    `odd` holds the first cells of another type, which count as empty.
     """
 
     kind: ColumnKind
@@ -68,29 +68,29 @@ class ColumnValues:
     odd_count: int = 0
 
 
-def habits_of(columns: Iterable[Sequence[str]]) -> Habits:
-    """What the columns of a table tell of how it is written, as far as they agree."""
+def notation_of(columns: Iterable[Sequence[str]]) -> Notation:
+    """The notation that the columns of a table agree on."""
     marks: set[str] = set()
     orders: set[bool] = set()
     for cells in columns:
         distinct = set(islice(filter(None, cells), _SAMPLE))
-        marks |= {mark for cell in distinct if (mark := _told_mark(cell))}
+        marks |= {mark for cell in distinct if (mark := _certain_mark(cell))}
         is_day_first = _is_day_first(distinct)
         orders |= set() if is_day_first is None else {is_day_first}
-    return Habits(
+    return Notation(
         marks.pop() if len(marks) == 1 else "", orders.pop() if len(orders) == 1 else None
     )
 
 
-def column_values(cells: Sequence[str], habits: Habits) -> ColumnValues:
-    """The cells of a column, in the kind that says most about them."""
+def column_values(cells: Sequence[str], notation: Notation) -> ColumnValues:
+    """The cells of a column, converted to the most specific type that fits."""
     missing = table_words().missing
     counted = Counter(cell for cell in cells if cell and cell.casefold() not in missing)
     total = counted.total()
     most_odd = _MOST_ODD_SHARE * total if total >= _FEW_CELLS else 0
     sample = tuple(islice(counted, _SAMPLE))
     found: ColumnValues | None = None
-    for kind, convert, unit in _ways(sample, habits) if counted else ():
+    for kind, convert, unit in _conversions(sample, notation) if counted else ():
         if sum(convert(cell) is None for cell in sample) * 2 > len(sample):
             continue
         values = {cell: convert(cell) for cell in counted}
@@ -106,14 +106,16 @@ def column_values(cells: Sequence[str], habits: Habits) -> ColumnValues:
     return ColumnValues("VARCHAR", tuple(cell or None for cell in cells))
 
 
-def _ways(distinct: Sequence[str], habits: Habits) -> Iterator[tuple[ColumnKind, Convert, str]]:
-    """The ways to read a column, those that say most first."""
+def _conversions(
+    distinct: Sequence[str], notation: Notation
+) -> Iterator[tuple[ColumnKind, Convert, str]]:
+    """The possible types of a column, the most specific first."""
     yield "BOOLEAN", _as_truth, ""
     if not any(_is_code(cell) for cell in distinct):
         yield "BIGINT", _as_whole, ""
-        yield from _number_ways(distinct, habits)
+        yield from _number_conversions(distinct, notation)
     told = _is_day_first(distinct)
-    day_first = habits.is_day_first if told is None else told
+    day_first = notation.is_day_first if told is None else told
     yield "DATE", lambda cell: _as_date(cell, day_first), ""
     yield "TIMESTAMP", lambda cell: _as_moment(cell, day_first), ""
     yield "TIME", _as_time, ""
@@ -128,7 +130,7 @@ def _as_truth(cell: str) -> str | None:
 
 
 def _is_code(cell: str) -> bool:
-    """Whether it is written with digits but is no number: 00123, +49 30 1234."""
+    """True for digits that are no number: 00123, +49 30 1234."""
     return _PADDED.match(cell) is not None or (cell[0] == "+" and " " in cell)
 
 
@@ -137,16 +139,16 @@ def _as_whole(cell: str) -> str | None:
     return str(int(cell.replace("−", "-"))) if is_whole else None
 
 
-def _number_ways(
-    distinct: Sequence[str], habits: Habits
+def _number_conversions(
+    distinct: Sequence[str], notation: Notation
 ) -> Iterator[tuple[ColumnKind, Convert, str]]:
     found = [match for match in map(_NUMBER.fullmatch, distinct) if match]
     units = {match["before"] or match["after"] or "" for match in found}
-    # Amounts of several currencies can't be added up; some without one can.
+    # Amounts in several currencies cannot be added; some may lack a currency.
     if not found or len(units - {""}) > 1 or units == {"%", ""}:
         return
-    told = {mark for cell in distinct if (mark := _told_mark(cell))}
-    marks = told or {habits.decimal_mark} - {""}
+    told = {mark for cell in distinct if (mark := _certain_mark(cell))}
+    marks = told or {notation.decimal_mark} - {""}
     if not marks and not any("," in match["digits"] for match in found):
         marks = {"."}
     if len(marks) == 1:
@@ -154,8 +156,8 @@ def _number_ways(
         yield "DOUBLE", lambda cell: _as_number(cell, mark), max(units)
 
 
-def _told_mark(cell: str) -> str:
-    """The mark before decimals, where a number can be read with one only; else ""."""
+def _certain_mark(cell: str) -> str:
+    """The decimal mark, when a number can be read in one way only; else ""."""
     found = _NUMBER.fullmatch(cell)
     if not found or not any(mark in found["digits"] for mark in ".,"):
         return ""
@@ -164,7 +166,7 @@ def _told_mark(cell: str) -> str:
 
 
 def _fits(digits: str, mark: str) -> bool:
-    """Whether a number makes sense with this mark before its decimals."""
+    """True when the digits form a number with this decimal mark."""
     whole, _, decimals = digits.partition(mark)
     is_whole = whole.isdecimal() or not whole or _GROUPED.fullmatch(whole) is not None
     return is_whole and (not decimals or decimals.isdecimal())
@@ -172,7 +174,7 @@ def _fits(digits: str, mark: str) -> bool:
 
 def _as_number(cell: str, mark: str) -> str | None:
     if not cell.isascii():
-        # SQL knows digits of one script.
+        # SQL reads ASCII digits only.
         cell = re.sub(r"\d", lambda digit: str(int(digit[0])), cell)
     if mark == "." and _PLAIN.fullmatch(cell):
         return cell
@@ -194,7 +196,7 @@ def _as_number(cell: str, mark: str) -> str | None:
 
 
 def _is_day_first(distinct: Iterable[str]) -> bool | None:
-    """Whether 03/04/2026 is in April; None when no cell tells, or they differ."""
+    """True when 03/04/2026 is in April; None when no cell decides, or cells disagree."""
     found = [match for cell in distinct if (match := _DATE.match(cell))]
     if any(match[2] == "." for match in found):
         return True

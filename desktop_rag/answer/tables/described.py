@@ -1,6 +1,6 @@
-"""What a model is told of tables, and what it and the person are told of a result. Pure.
+"""Describes tables to a model, and results to the model and the person. Pure.
 
-Names and cells are foreign text: whoever puts this into a prompt fences it.
+Names and cells are untrusted text: the caller fences them in a prompt.
 """
 
 import datetime
@@ -19,8 +19,8 @@ _DIGITS = 15
 _MOST_SHEETS = 12
 
 
-def described(table: SheetTable, title: str) -> str:
-    """The table's name, rows and columns with a few of their values, as lines."""
+def describe_table(table: SheetTable, title: str) -> str:
+    """The name of a table, its number of rows, and its columns with some of their values."""
     sheets = [sheet for sheet in table.sheets if sheet]
     where = f", {'sheet' if len(sheets) == 1 else 'sheets'} {', '.join(sheets[:_MOST_SHEETS])}"
     head = f'Table "{table.name}": {title}{where if sheets else ""}, {len(table.rows):,} rows'
@@ -61,7 +61,7 @@ def _short(text: str, most: int) -> str:
 
 
 def result_text(result: QueryResult, tables: Sequence[SheetTable]) -> str:
-    """The result as the text of a source: what was asked, then a line for each row."""
+    """The result as the text of a source: the tables it covers, then a line for each row."""
     lines = [
         _where(result, tables),
         " | ".join(_short(c, _LONGEST_CELL_CHARS) for c in result.columns),
@@ -77,12 +77,12 @@ def result_text(result: QueryResult, tables: Sequence[SheetTable]) -> str:
     if result.is_cut or shown < len(result.rows):
         lines.append(f"Only the first {shown:,} rows of the result are shown.")
     elif not result.rows:
-        lines.append("No row is like that.")
+        lines.append("No rows match.")
     return "\n".join([*lines, *_left_out(result, tables)])
 
 
 def cell_text(value: object) -> str:
-    """A value of a result as spreadsheets write it."""
+    """A value of a result, written as in a spreadsheet."""
     match value:
         case None:
             return ""
@@ -108,7 +108,7 @@ def _where(result: QueryResult, tables: Sequence[SheetTable]) -> str:
 
 
 def _left_out(result: QueryResult, tables: Sequence[SheetTable]) -> list[str]:
-    """What of the sheets the result leaves out, so that nobody takes it for all."""
+    """The rows and cells that the result leaves out, so that it is not taken for complete."""
     said: list[str] = []
     for table in tables:
         if table.name not in result.used:
@@ -117,7 +117,7 @@ def _left_out(result: QueryResult, tables: Sequence[SheetTable]) -> list[str]:
             rows = ", ".join(map(str, table.totals[:_MOST_SHEETS]))
             said.append(f"Left out as totals: row {rows}.")
         if table.unclear:
-            said.append(f"Left out: {table.unclear:,} rows whose cells can't be told apart.")
+            said.append(f"Left out: {table.unclear:,} rows whose cells could not be separated.")
         used = result.columns_used
         said += [
             f"{column.values.odd_count:,} cells of {column.name} count as empty:"

@@ -1,7 +1,7 @@
-"""The rows of spreadsheets and CSV files, from their text and places as they are stored. Pure.
+"""The rows of spreadsheets and CSV files, parsed from their stored text and places. Pure.
 
-The readers write a row as one line, its cells with bars between, and mark its range of cells. What
-they stored is what passages are cut from: it needs no file, and is what a citation can point at.
+The readers write each row as one line, with bars between the cells, and mark its range of cells.
+Passages are cut from that text, so citations can point at it, and the file itself is not needed.
 """
 
 import re
@@ -15,7 +15,7 @@ from desktop_rag.core.parsed import Mark, TableHeader
 from desktop_rag.core.places import places_from_json
 
 _BORDER = " | "
-# The readers write so many empty cells of a longer stretch.
+# The readers shorten a longer run of empty cells to this many.
 _GAP_CELLS = 8
 _LETTERS = 26
 _RANGE = re.compile(r"([A-Z]{1,3})(\d{1,7})(?::([A-Z]{1,3})(\d{1,7}))?")
@@ -23,7 +23,7 @@ _RANGE = re.compile(r"([A-Z]{1,3})(\d{1,7})(?::([A-Z]{1,3})(\d{1,7}))?")
 
 @dataclass(frozen=True, slots=True)
 class SheetRow:
-    """A row of a sheet by its number, from 1, at [start, end) of the document's text."""
+    """A row of a sheet by its number, from 1, at [start, end) of the text of the document."""
 
     number: int
     cells: tuple[str, ...]
@@ -33,10 +33,10 @@ class SheetRow:
 
 @dataclass(frozen=True, slots=True)
 class RowBlock:
-    """Rows of a sheet without an empty one between, the first cells in `first_column` (from 0).
+    """Adjacent rows of a sheet, whose first cells are in `first_column` (from 0).
 
-    `header` has the names above the rows, none when the readers were not sure of any; `unclear`
-    counts rows whose cells can't be told apart.
+    `header` holds the column names, none when the readers were not sure; `unclear` counts rows
+    whose cells cannot be separated.
     """
 
     sheet: str | None
@@ -47,7 +47,7 @@ class RowBlock:
 
 
 def row_blocks(text: str, places: str) -> list[RowBlock]:
-    """The tables of a document in their order, those of a sheet with their headers."""
+    """The blocks of rows of a document in order, with their headers."""
     marks, _, headers = places_from_json(places)
     found: list[RowBlock] = []
     for sheet, lines in _sheets(text, marks):
@@ -73,7 +73,7 @@ def _column_number(letters: str) -> int:
 
 @dataclass(slots=True)
 class _Line:
-    """A row as it is written, with the range of cells that was marked for it."""
+    """A row as written, with the range of cells marked for it."""
 
     number: int
     first: int
@@ -85,7 +85,7 @@ class _Line:
 
     @property
     def base(self) -> int:
-        """The column in which the line begins, by its first cell that is not empty."""
+        """The column where the line begins, derived from its first filled cell."""
         return self.first - next((n for n, cell in enumerate(self.cells) if cell), 0)
 
 
@@ -104,7 +104,7 @@ def _sheets(text: str, marks: Sequence[Mark]) -> Iterator[tuple[str | None, list
         if written and written[0].number > after:
             lines += written
         elif lines:
-            # Behind the rows stand comments, which have cells too.
+            # Comments follow the rows, and have cells too.
             is_over = True
     if lines:
         yield marks[-1].anchor.sheet, lines
@@ -120,7 +120,7 @@ def _lines(anchor: Anchor, text: str, start: int) -> list[_Line]:
     lines: list[_Line] = []
     written = text.rstrip("\n").split("\n")
     for n, line in enumerate(written):
-        # Of marks that stand for many rows some may be empty: then the number is a guess.
+        # A mark for many rows may cover empty ones: then the number is a guess.
         number = min(top + n, bottom)
         cells = line.split(_BORDER)
         lines.append(_Line(number, first, last, top == bottom, start, line, cells))
@@ -150,7 +150,7 @@ def _blocks(
 
 
 def _parted(lines: Iterable[_Line]) -> Iterator[list[_Line]]:
-    """The lines, parted where a row is empty."""
+    """The lines, split at empty rows."""
     lines = list(lines)
     block = lines[:1]
     for before, line in pairwise(lines):
@@ -162,7 +162,7 @@ def _parted(lines: Iterable[_Line]) -> Iterator[list[_Line]]:
 
 
 def _row(line: _Line, base: int) -> SheetRow | None:
-    """The row with its cells, None when these can't be told: one holds what parts them, say."""
+    """The row with its cells; None when a cell contains the separator."""
     cells = line.cells
     missing = line.last - base + 1 - len(cells)
     if line.is_exact and missing > 0:
@@ -175,7 +175,7 @@ def _row(line: _Line, base: int) -> SheetRow | None:
 
 
 def _widened(cells: list[str], missing: int) -> list[str]:
-    """The cells with the rest of an empty stretch that was written shorter, if there is one."""
+    """The cells with a shortened run of empty cells restored, if there is one."""
     starts = [
         n
         for n in range(len(cells) - _GAP_CELLS + 1)

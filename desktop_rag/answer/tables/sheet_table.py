@@ -1,14 +1,14 @@
-"""A table of a document as it can be asked by a query: rows under one header, typed columns. Pure.
+"""A table of a document that a query can read: rows under one header, typed columns. Pure.
 
-Tables of one document with the same header are one: a sheet for each month, or a sheet whose rows
-an empty one parts. Rows of totals are left out, so that nothing is added up twice.
+Tables of one document with the same header form one table: a sheet for each month, or blocks of
+rows with empty ones between. Rows of totals are left out, so that nothing is counted twice.
 """
 
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from desktop_rag.answer.tables.cell_values import ColumnValues, column_values, habits_of
+from desktop_rag.answer.tables.cell_values import ColumnValues, column_values, notation_of
 from desktop_rag.answer.tables.sheet_rows import RowBlock, SheetRow, column_letters
 from desktop_rag.answer.tables.table_words import table_words
 from desktop_rag.core.anchors import Anchor
@@ -19,7 +19,7 @@ _MOST_COLUMNS = 80
 _LEAST_ROWS = 2
 _LONGEST_NAME_CHARS = 60
 _LONGEST_TABLE_NAME_CHARS = 40
-# Of so many rows one may hold what can't be told apart.
+# The share of rows whose cells may be impossible to separate.
 _MOST_UNCLEAR_SHARE = 0.02
 _MOST_HEADER_ROWS = 3
 _DIGIT = re.compile(r"\d")
@@ -30,7 +30,7 @@ _TAKEN = frozenset({"rowid"})
 
 @dataclass(frozen=True, slots=True)
 class SheetColumn:
-    """A column of a table: its name, where it stands (from 0; -1 for a sheet's name), its cells."""
+    """A column of a table: name, position (from 0; -1 for the name of the sheet), values."""
 
     name: str
     column: int
@@ -39,7 +39,7 @@ class SheetColumn:
 
 @dataclass(frozen=True, slots=True)
 class PlacedRow:
-    """A row of a table with the sheet it is on."""
+    """A row of a table and its sheet."""
 
     sheet: str | None
     row: SheetRow
@@ -47,8 +47,8 @@ class PlacedRow:
 
 @dataclass(frozen=True, slots=True)
 class SheetTable:
-    """A table that can be asked. `totals` are numbers of rows that were left out as such;
-    `unclear` counts rows that were left out because their cells can't be told apart.
+    """A table that can be queried. `totals` holds the numbers of the rows of totals, left out;
+    `unclear` counts the rows left out because their cells could not be separated.
     """
 
     name: str
@@ -59,11 +59,11 @@ class SheetTable:
 
     @property
     def sheets(self) -> tuple[str | None, ...]:
-        """The sheets it stands on, in their order."""
+        """The sheets of the table, in order."""
         return tuple(dict.fromkeys(placed.sheet for placed in self.rows))
 
     def query_table(self) -> QueryTable:
-        """The same for a query."""
+        """The table in the form that queries read."""
         return QueryTable(
             self.name,
             tuple(TableColumn(c.name, c.values.kind, c.values.values) for c in self.columns),
@@ -72,9 +72,9 @@ class SheetTable:
     def places(
         self, rows: Sequence[int] | None, columns_used: frozenset[str] | None
     ) -> tuple[Anchor, ...]:
-        """The smallest range on each sheet that holds these rows and columns; None for all.
+        """The smallest range on each sheet with these rows and columns; None for all.
 
-        Rows by their place in the table, columns by their names in small letters.
+        Rows are given by index, columns by name in lower case.
         """
         placed = self.rows if not rows else [self.rows[n] for n in rows]
         own = [c for c in self.columns if c.column >= 0]
@@ -88,7 +88,7 @@ class SheetTable:
         return tuple(found)
 
     def span(self, rows: Sequence[int] | None) -> tuple[int, int]:
-        """Where in the document's text these rows stand: those on the sheet of the first."""
+        """The span of these rows in the text of the document, on the sheet of the first row."""
         placed = self.rows if not rows else [self.rows[n] for n in sorted(rows)]
         here = [row.row for row in placed if row.sheet == placed[0].sheet]
         return min(row.start for row in here), max(row.end for row in here)
@@ -97,10 +97,10 @@ class SheetTable:
 def table_at(
     blocks: Sequence[RowBlock], start: int, end: int, title: str, taken: Iterable[str] = ()
 ) -> SheetTable | None:
-    """The table of which the text [start, end) shows some, with those of the same header.
+    """The table at the text [start, end), joined with those of the same header.
 
-    None where there is none, or it is too small or too large to be asked, or its cells can't be
-    told apart. `title` is the document's; names of other tables are `taken`.
+    None when there is none, it is too small or too large, or its cells cannot be separated. `title`
+    is that of the document; `taken` are the names of other tables.
     """
     hits = [b for b in blocks if any(r.start < end and start < r.end for r in b.rows)]
     if not hits:
@@ -149,7 +149,7 @@ def _columns(
         [placed.row.cells[n] if n < len(placed.row.cells) else "" for placed in rows]
         for n in range(min(width, _MOST_COLUMNS))
     ]
-    habits = habits_of(cells)
+    notation = notation_of(cells)
     columns: list[SheetColumn] = []
     taken: set[str] = set(_TAKEN)
     for n, column in enumerate(cells):
@@ -158,7 +158,7 @@ def _columns(
             continue
         name = _free_name(_column_name(given) or column_letters(first_column + n), taken)
         taken.add(name.casefold())
-        columns.append(SheetColumn(name, first_column + n, column_values(column, habits)))
+        columns.append(SheetColumn(name, first_column + n, column_values(column, notation)))
     return columns
 
 
@@ -184,9 +184,9 @@ def _free_name(name: str, taken: set[str], form: str = "{} ({})") -> str:
 
 
 def _with_header(block: RowBlock) -> RowBlock:
-    """The block with a header made of its first rows, where the readers weren't sure of one row.
+    """The block with a header made of its first rows, where the readers found no certain one.
 
-    Above names that repeat stand others, say a year over its quarters, that tell them apart.
+    Repeated names, say of quarters, are distinguished by the names above them, say of years.
     """
     if block.header:
         return block
@@ -196,8 +196,8 @@ def _with_header(block: RowBlock) -> RowBlock:
         columns = _filled_columns([row.cells for row in below])
         if len(below) < _LEAST_ROWS or not columns:
             return block
-        are_told_apart = len({names.get(n) or None for n in columns} - {None}) == len(columns)
-        if are_told_apart and _are_names(above) and _has_values(below):
+        are_distinct = len({names.get(n) or None for n in columns} - {None}) == len(columns)
+        if are_distinct and _are_names(above) and _has_values(below):
             header = tuple(names.get(n, "") for n in range(max(columns) + 1))
             return RowBlock(block.sheet, block.first_column, header, below, block.unclear)
     return block

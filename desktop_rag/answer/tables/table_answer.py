@@ -1,6 +1,6 @@
-"""Questions about tables, answered by a query: its result becomes the first source of the answer.
+"""Answers questions about tables by a query, whose result becomes the first source of the answer.
 
-Runs on the thread that answers. Whatever goes wrong, the passages answer as without it.
+Runs on the answering thread. When a query fails, the passages answer without it.
 """
 
 import logging
@@ -11,11 +11,11 @@ from itertools import accumulate
 from threading import Event
 
 from desktop_rag.answer.sources.earlier_sources import numbered_anew
-from desktop_rag.answer.tables.described import described, result_text
+from desktop_rag.answer.tables.described import describe_table, result_text
 from desktop_rag.answer.tables.sheet_rows import RowBlock, row_blocks
 from desktop_rag.answer.tables.sheet_table import SheetTable, table_at
 from desktop_rag.answer.tables.table_words import may_want_a_query
-from desktop_rag.answer.tables.writing_queries import queried
+from desktop_rag.answer.tables.writing_queries import query_with_model
 from desktop_rag.answer.writing.answer_draft import AnswerDraft
 from desktop_rag.core.conversation import AnswerEvent, AnswerWaits, SourceRef
 from desktop_rag.core.errors import AppError
@@ -25,17 +25,17 @@ from desktop_rag.store.contract.tables import QueryRefusedError, QueryResult, Ta
 
 log = logging.getLogger(__name__)
 
-# Tables are looked for among so many of the best sources, and so many of them are asked.
+# The number of best sources that are searched for tables, and of tables that are queried.
 _BEST = 3
 _MOST_TABLES = 3
-# Of longer texts the rows take too long to be told apart while somebody waits.
+# Splitting a longer text into rows takes too long during an answer.
 _LONGEST_TEXT_CHARS = 20_000_000
-# What tables are described with takes up to about half of what the model reads.
+# The description of tables takes at most about half of the context.
 _DESCRIBED_CHARS_A_TOKEN = 1.5
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _FoundTable:
     """A table, and the source that showed some of it."""
 
     table: SheetTable
@@ -43,7 +43,7 @@ class _Found:
 
 
 class TableAnswer:
-    """Finds the tables among the sources of an answer, and has them asked."""
+    """Finds the tables among the sources of an answer and queries them."""
 
     def __init__(self, documents: DocumentStore, queries: TableQueries) -> None:
         self._documents = documents
@@ -56,15 +56,15 @@ class TableAnswer:
         cancel: Event,
         attached: Callable[[], Sequence[SourceRef]],
     ) -> Iterator[AnswerEvent]:
-        """Put the result of a query before the draft's sources, where one answers the question.
+        """Put the result of a query before the sources of the draft, if one answers the question.
 
-        Tables that are `attached` go before those of the draft. Yields AnswerWaits before the
-        model is asked for the query.
+        Tables of `attached` files come before those of the draft. Yields AnswerWaits before the
+        model writes the query.
         """
         question = draft.plain_question
         if not may_want_a_query(question):
             return
-        # How well passages fit can be compared within one search only.
+        # Scores are comparable within one search only.
         best = [*_best(attached()), *_best(draft.sources or draft.nearest)]
         found = self._tables(best)
         if not found:
@@ -74,15 +74,15 @@ class TableAnswer:
         try:
             made = self._asked(question, found, model, cancel)
         except (AppError, QueryRefusedError) as error:
-            log.info("a table was not asked: %s", type(error).__name__)
+            log.info("a table was not queried: %s", type(error).__name__)
             made = None
         if made is not None:
             draft.sources = numbered_anew([made, *draft.sources])
             draft.nearest = ()
 
-    def _tables(self, best: Sequence[SourceRef]) -> list[_Found]:
+    def _tables(self, best: Sequence[SourceRef]) -> list[_FoundTable]:
         blocks: dict[str, list[RowBlock]] = {}
-        found: list[_Found] = []
+        found: list[_FoundTable] = []
         for source in best:
             if not source.anchor.cells or not source.is_in_library or len(found) == _MOST_TABLES:
                 continue
@@ -93,25 +93,25 @@ class TableAnswer:
                 blocks[source.document_id], source.start, source.end, source.title, taken
             )
             if table and not any(_is_same(table, other.table) for other in found):
-                found.append(_Found(table, source))
+                found.append(_FoundTable(table, source))
         return found
 
     def _blocks(self, source: SourceRef) -> list[RowBlock]:
         text, places = self._documents.content(source.document_id)
         if text is None or len(text) > _LONGEST_TEXT_CHARS:
             return []
-        # The file may have been read anew since the passage was found.
+        # The file may have been read again since the passage was found.
         is_as_found = text[source.start : source.end] == source.text
         return row_blocks(text, places) if is_as_found else []
 
     def _asked(
-        self, question: str, found: Sequence[_Found], model: ChatModel, cancel: Event
+        self, question: str, found: Sequence[_FoundTable], model: ChatModel, cancel: Event
     ) -> SourceRef | None:
         most_chars = int(model.context_tokens * _DESCRIBED_CHARS_A_TOKEN)
-        description = _fitting([described(f.table, f.source.title) for f in found], most_chars)
+        description = _fitting([describe_table(f.table, f.source.title) for f in found], most_chars)
         with self._queries.open(tuple(f.table.query_table() for f in found)) as tables:
             fence = secrets.token_hex(8)
-            made = queried(model, question, tables, description, fence, cancel)
+            made = query_with_model(model, question, tables, description, fence, cancel)
         return _as_source(*made, found) if made else None
 
 
@@ -120,7 +120,7 @@ def _best(sources: Sequence[SourceRef]) -> list[SourceRef]:
 
 
 def _fitting(descriptions: Sequence[str], most_chars: int) -> str:
-    """The descriptions as far as they fit, a line for each column: of others no model can ask."""
+    """The lines of the descriptions that fit; columns without a line cannot be queried."""
     lines = "\n\n".join(descriptions).split("\n")
     lengths = accumulate(len(line) + 1 for line in lines)
     fitting = sum(length <= most_chars for length in lengths)
@@ -131,8 +131,8 @@ def _is_same(one: SheetTable, other: SheetTable) -> bool:
     return one.rows == other.rows
 
 
-def _as_source(sql: str, result: QueryResult, found: Sequence[_Found]) -> SourceRef | None:
-    """The result as a source at the place of the rows it rests on; None if it read no table."""
+def _as_source(sql: str, result: QueryResult, found: Sequence[_FoundTable]) -> SourceRef | None:
+    """The result as a source at the place of its rows; None when it read no table."""
     asked = next((f for f in found if f.table.name in result.used), None)
     if asked is None:
         return None
@@ -142,7 +142,7 @@ def _as_source(sql: str, result: QueryResult, found: Sequence[_Found]) -> Source
         asked.source,
         anchor=asked.table.places(rows, result.columns_used)[0],
         text=result_text(result, [f.table for f in found]),
-        # The best of all: it gives way last when the prompt has no room.
+        # The highest score: it is the last to be dropped from a full prompt.
         score=max(f.source.score for f in found) + 1,
         start=start,
         end=end,

@@ -1,4 +1,4 @@
-"""Words that tell something about tables and questions about them. Any thread."""
+"""Word lists for tables and for questions about them. Any thread."""
 
 import tomllib
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from desktop_rag.core.text import words
 
 @dataclass(frozen=True, slots=True)
 class TableWords:
-    """What `resources/tables/words.toml` holds; see there."""
+    """The lists of `resources/tables/words.toml`, which explains them."""
 
     missing: frozenset[str]
     totals: frozenset[str]
@@ -42,9 +42,9 @@ def table_words() -> TableWords:
 
 
 def may_want_a_query(question: str) -> bool:
-    """Whether a question may be one that a query over a table answers better than its passages.
+    """True when a query over a table may answer a question better than passages.
 
-    In a language that is not known the model has to say so.
+    True as well for an unknown language: there the model decides.
     """
     written = words(question)
     plain = " ".join(word.casefold() for word in written)

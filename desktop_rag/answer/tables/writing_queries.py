@@ -1,4 +1,4 @@
-"""Has a model write the query that answers a question about tables, on the answering thread."""
+"""Has a model write the SQL query for a question about tables. Runs on the answering thread."""
 
 import re
 from threading import Event
@@ -37,7 +37,7 @@ _EMPTY = (
 )
 
 
-def queried(
+def query_with_model(
     model: ChatModel,
     question: str,
     tables: OpenTables,
@@ -45,9 +45,10 @@ def queried(
     fence: str,
     cancel: Event,
 ) -> tuple[str, QueryResult] | None:
-    """The statement that worked, and its result; None where the model wrote none that did.
+    """The statement that worked, and its result; None when the model wrote none that did.
 
-    What fails, or finds nothing, is told to the model twice. AppError when the endpoint failed.
+    A failure or an empty result goes back to the model, twice at most. AppError when the endpoint
+    fails.
     """
     asked = sanitized(question[:_LONGEST_QUESTION_CHARS], fence)
     data = sanitized(description, fence)
@@ -64,10 +65,10 @@ def queried(
         try:
             result = tables.run(sql, cancel)
         except QueryRefusedError as refused:
-            # An error may quote cells.
+            # The error may quote cells.
             said = _FAILED.format(why=sanitized(str(refused), fence))
         else:
-            if _says_something(result):
+            if _has_value(result):
                 return sql, result
             empty, said = (sql, result), _EMPTY
         turns += [ChatTurn("assistant", f"```sql\n{sql}\n```"), ChatTurn("user", said)]
@@ -75,7 +76,7 @@ def queried(
 
 
 def statement_in(reply: str) -> str:
-    """The statement of a model's reply, in a code block or bare; "" where there is none."""
+    """The statement in a reply, in a code block or bare; "" when there is none."""
     fenced = _FENCED.search(reply)
     text = fenced[1] if fenced else reply
     if _NONE.match(text) or not (begin := _BEGIN.search(text)):
@@ -83,6 +84,6 @@ def statement_in(reply: str) -> str:
     return begin[0].strip().rstrip(";").rstrip()
 
 
-def _says_something(result: QueryResult) -> bool:
-    """Whether there is a row with anything in it: the sum of no rows is one row, and empty."""
+def _has_value(result: QueryResult) -> bool:
+    """True when any cell is filled: the sum of no rows is one row with an empty cell."""
     return any(cell is not None for row in result.rows for cell in row)

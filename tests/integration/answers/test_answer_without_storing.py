@@ -37,8 +37,8 @@ def server(indexed: Services) -> Iterator[ChatServer]:
         yield running
 
 
-def said(role: Role, text: str, message_id: str = "") -> Message:
-    return Message(message_id, "", role, text, 1.0)
+def said(role: Role, text: str) -> Message:
+    return Message("", "", role, text, 1.0)
 
 
 def answered(services: Services, messages: Sequence[Message]) -> list[AnswerEvent]:
@@ -68,7 +68,8 @@ def test_an_answer_with_a_history_is_that_of_ask_and_stores_nothing(
     assert [m.role for m in messages] == [Role.USER, Role.ASSISTANT] * 2
     before = stored(indexed)
     server.first_answers = ["Who cleans the deck of the ferry?"]
-    events = answered(indexed, [*messages, said(Role.USER, LATER)])
+    question = replace(said(Role.USER, LATER), conversation_id=conversation_id)
+    events = answered(indexed, [*messages, question])
     assert stored(indexed) == before
     assert not any(isinstance(event, QuestionStored) for event in events)
     free = answer_of(events)

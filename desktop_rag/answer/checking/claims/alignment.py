@@ -1,4 +1,4 @@
-"""Which words of a claim stand in its evidence in the same order, and what stands between. Pure."""
+"""Aligns the words of a claim with its evidence, in order, and finds the gaps between. Pure."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -8,16 +8,16 @@ from desktop_rag.answer.checking.claims.tokens import ClaimToken
 
 # Pairs with fewer tokens than this between them are close.
 _CLOSE = 4
-# So many tokens of the evidence before the first pair and after the last one are looked at.
+# The tokens of the evidence around the first and last pair that count as gaps.
 _REACH = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """What stands between two pairs of equal words, or before the first and after the last one.
+    """The content words between two aligned pairs, or before the first and after the last one.
 
-    Only words that say something, and that the other side has nowhere. `is_inside` when pairs stand
-    on both sides of it; `is_close` when besides few tokens of either text are between them.
+    Only words that the other side lacks. `is_inside`: there are pairs on both sides of the gap;
+    `is_close`: in addition, few tokens lie between them.
     """
 
     claim: tuple[ClaimToken, ...]
@@ -35,20 +35,20 @@ class Alignment:
     pairs: tuple[tuple[int, int], ...]
 
     def gaps(self) -> Iterator[Gap]:
-        """The gaps in order; empty ones too. Of the evidence around the pairs the next words."""
+        """The gaps in order, empty ones too; at both ends only the nearest words of evidence."""
         in_claim = {token.stem for token in self.claim}
         in_evidence = {token.stem for token in self.evidence}
         for (a, b), (c, d) in pairwise(self._ends()):
             is_inside = a >= 0 and c < len(self.claim)
             yield Gap(
-                _strangers(self.claim[a + 1 : c], in_evidence),
-                _strangers(self.evidence[b + 1 : d], in_claim),
+                _absent(self.claim[a + 1 : c], in_evidence),
+                _absent(self.evidence[b + 1 : d], in_claim),
                 is_inside,
                 is_inside and max(c - a, d - b) <= _CLOSE,
             )
 
     def _ends(self) -> list[tuple[int, int]]:
-        """The pairs, with what counts as one before the first and one after the last."""
+        """The pairs, with a virtual one before the first and after the last."""
         if not self.pairs:
             return []
         before = max(-1, self.pairs[0][1] - _REACH - 1)
@@ -57,7 +57,7 @@ class Alignment:
 
 
 def align(claim: Sequence[ClaimToken], evidence: Sequence[ClaimToken]) -> Alignment:
-    """Align two texts; time and room go with the product of their lengths."""
+    """Align two texts. Time and memory grow with the product of their lengths."""
     wanted = [token.stem for token in claim]
     found = [token.stem for token in evidence]
     table = _lengths(wanted, found)
@@ -75,7 +75,7 @@ def align(claim: Sequence[ClaimToken], evidence: Sequence[ClaimToken]) -> Alignm
 
 
 def _lengths(wanted: Sequence[str], found: Sequence[str]) -> list[list[int]]:
-    """At [i][j] the length of the longest subsequence of what follows there."""
+    """The table of lengths: at [i][j] the longest common subsequence of both rests."""
     below = [0] * (len(found) + 1)
     rows = [below]
     for stem in reversed(wanted):
@@ -92,5 +92,5 @@ def _lengths(wanted: Sequence[str], found: Sequence[str]) -> list[list[int]]:
     return rows
 
 
-def _strangers(tokens: Sequence[ClaimToken], known: set[str]) -> tuple[ClaimToken, ...]:
+def _absent(tokens: Sequence[ClaimToken], known: set[str]) -> tuple[ClaimToken, ...]:
     return tuple(token for token in tokens if token.is_content and token.stem not in known)

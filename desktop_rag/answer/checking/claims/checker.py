@@ -1,7 +1,7 @@
-"""Checks claims against sources on this computer: no model, no network, some milliseconds a claim.
+"""Checks claims against sources on this computer, without a language model, in milliseconds.
 
-One worker thread. It tells by words: what is said in quite other words looks unsupported to it, and
-right words in a wrong relation supported. So it says how likely, and which words to look at.
+One worker thread. It compares words: a paraphrase looks unsupported to it, and the right words in a
+wrong relation look supported. So it gives a probability, and the words to look at.
 """
 
 from collections import OrderedDict
@@ -18,18 +18,18 @@ from desktop_rag.answer.checking.claims.tokens import ClaimToken, tokenize_claim
 from desktop_rag.core.claims import CheckedClaim, Difference, DifferenceKind, Evidence, Verdict
 from desktop_rag.core.paths import resources_dir
 
-# Sources taken apart are remembered up to so many characters together, the latest at least.
-_REMEMBERED_CHARACTERS = 1 << 20
-# Of what is far longer than any sentence, the beginning is checked.
+# Indexes of sources are cached up to this many characters in total; the latest always is.
+_CACHED_CHARACTERS = 1 << 20
+# Of a far longer claim, only the beginning is checked.
 _MOST_TOKENS = 400
-# So many different words are named in an explanation.
+# The number of words that an explanation names.
 _MOST_NAMED = 4
-# Texts in one language have such a share of a claim's words in common, or may be in two.
+# Below this share of common words, claim and source may be in different languages.
 _LEAST_IN_COMMON = 0.6
-# A contradiction leaves at most such support.
+# The greatest support of a contradicted claim.
 _CONTRADICTED_AT_MOST = 0.1
-# What no claim that is told as supported may have differently.
-_WEIGHTY = frozenset(
+# A claim with one of these differences is never supported.
+_DECISIVE = frozenset(
     (DifferenceKind.NUMBER, DifferenceKind.DATE, DifferenceKind.UNIT, DifferenceKind.NEGATION)
 )
 _MODEL = Path("claims") / "checker.toml"
@@ -37,7 +37,7 @@ _MODEL = Path("claims") / "checker.toml"
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """A claim held against one of the sources."""
+    """A claim compared with one of the sources."""
 
     source: int
     index: SourceIndex
@@ -46,43 +46,43 @@ class _Candidate:
 
 
 class ClaimChecker:
-    """Checks one claim after the other; the sources of an answer are taken apart once."""
+    """Checks claims one by one; the sources of an answer are indexed once."""
 
     def __init__(self) -> None:
         self._model = CheckerModel.load(resources_dir() / _MODEL)
         self._indexes: OrderedDict[str, SourceIndex] = OrderedDict()
-        self._remembered = 0
+        self._cached = 0
 
     @property
     def threshold(self) -> float:
-        """From this support on a claim counts as supported, where there are but two answers."""
+        """The support from which a claim counts as supported in a two-class decision."""
         return self._model.threshold
 
     def check(self, claim: str, sources: Sequence[str]) -> CheckedClaim:
-        """Check a claim against all the sources; the one that supports it best is the evidence."""
+        """Check a claim against all sources; the evidence is from the one with most support."""
         tokens = tokenize_claim(claim)[:_MOST_TOKENS]
         indexes = {number: self._index(text) for number, text in enumerate(sources)}
         readable = {number: index for number, index in indexes.items() if index.tokens}
         if not any(token.is_content for token in tokens):
-            return _not_checked(claim, "It says nothing that can be checked.")
+            return _not_checked(claim, "It makes no statement that can be checked.")
         if not readable:
             return _not_checked(claim, "There is no source to check it against.")
         readable = {n: i for n, i in readable.items() if not _is_foreign(claim, tokens, i)}
         if not readable:
             return _not_checked(claim, "Its sources are in another language.")
         best = max(
-            (self._held_against(tokens, number, index) for number, index in readable.items()),
+            (self._compared(tokens, number, index) for number, index in readable.items()),
             key=lambda candidate: (candidate.support, -candidate.source),
         )
-        return self._told(claim, tokens, best, list(readable.values()))
+        return self._checked(claim, tokens, best, list(readable.values()))
 
-    def _held_against(
+    def _compared(
         self, tokens: Sequence[ClaimToken], number: int, index: SourceIndex
     ) -> _Candidate:
         comparison = compare(tokens, index)
         return _Candidate(number, index, comparison, self._model.support(comparison.features))
 
-    def _told(
+    def _checked(
         self, claim: str, tokens: Sequence[ClaimToken], best: _Candidate, indexes: list[SourceIndex]
     ) -> CheckedClaim:
         found = find_differences(claim, best.index, best.comparison.alignment)
@@ -104,8 +104,8 @@ class ClaimChecker:
     def _verdict(self, support: float, found: Differences) -> Verdict:
         if found.is_contradiction:
             return Verdict.CONTRADICTED
-        # One wrong number among many right words still looks much like what the source says.
-        if support >= self._model.supported_from and not any(map(_is_weighty, found.all)):
+        # With one wrong number among many right words, the score alone stays high.
+        if support >= self._model.supported_from and not any(map(_is_decisive, found.all)):
             return Verdict.SUPPORTED
         if support >= self._model.unsupported_below:
             return Verdict.PARTLY
@@ -115,16 +115,16 @@ class ClaimChecker:
         index = self._indexes.pop(text, None)
         if index is None:
             index = SourceIndex(text)
-            self._remembered += len(text)
+            self._cached += len(text)
         self._indexes[text] = index
-        while self._remembered > _REMEMBERED_CHARACTERS and len(self._indexes) > 1:
+        while self._cached > _CACHED_CHARACTERS and len(self._indexes) > 1:
             forgotten, _ = self._indexes.popitem(last=False)
-            self._remembered -= len(forgotten)
+            self._cached -= len(forgotten)
         return index
 
 
 def _is_foreign(claim: str, tokens: Sequence[ClaimToken], index: SourceIndex) -> bool:
-    """Whether a source is in another language: few words in common, and that clearly."""
+    """True when a source is clearly in another language and shares few words."""
     content = [token for token in tokens if token.is_content]
     found = sum(token.stem in index.stems for token in content)
     return found < _LEAST_IN_COMMON * len(content) and writing_of(claim).differs_from(index.writing)
@@ -134,12 +134,12 @@ def _not_checked(claim: str, why: str) -> CheckedClaim:
     return CheckedClaim(claim, Verdict.NOT_CHECKED, 0.0, None, (), why)
 
 
-def _is_weighty(difference: Difference) -> bool:
-    return difference.kind in _WEIGHTY
+def _is_decisive(difference: Difference) -> bool:
+    return difference.kind in _DECISIVE
 
 
 def _explanation(checked: CheckedClaim, source: str, absent: Sequence[ClaimToken]) -> str:
-    """One plain sentence: what is said differently, else what is nowhere, else how it stands."""
+    """One sentence: the difference, else the missing words, else the verdict."""
     contrast = _contrast(list(words_of(checked.differences, checked.claim, source)))
     missing = _named(
         checked.claim[token.start : token.end]
@@ -156,11 +156,11 @@ def _explanation(checked: CheckedClaim, source: str, absent: Sequence[ClaimToken
         case _ if missing:
             return f"Not found in the sources: {missing}."
         case _:
-            return "Its words stand in the source, but not together."
+            return "The source has these words, but not together."
 
 
 def _contrast(pairs: Sequence[tuple[Difference, str, str]]) -> str:
-    """The first thing that both sides have differently; "" when there is none."""
+    """The first difference between both sides; "" when there is none."""
     for difference, said, written in pairs:
         if said and written and difference.kind is not DifferenceKind.WORD:
             return f"The source says {written}, the answer {said}."

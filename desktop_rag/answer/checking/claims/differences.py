@@ -1,8 +1,7 @@
-"""What a claim and its evidence say differently, word by word, and whether they contradict. Pure.
+"""Finds the differences between a claim and its evidence, and contradictions. Pure.
 
-A contradiction is told only where it is sure: nearly all that the claim says stands in the window,
-in the same order, and what doesn't is a number, date, unit or negation in whose place the window
-has another one.
+A contradiction is reported only when it is certain: the window has nearly all words of the claim in
+the same order, and the rest is a number, date, unit or negation where the window has another one.
 """
 
 import re
@@ -30,17 +29,17 @@ _KINDS = {
     TokenRole.NEGATION: DifferenceKind.NEGATION,
 }
 _EXCHANGED = (DifferenceKind.NUMBER, DifferenceKind.DATE)
-# What stands in the place of something else: no more than so many words that say something.
+# A replacement has at most this many content words.
 _MOST_IN_PLACE = 3
-# A contradiction needs so many words that say something and agree, and leaves at most such a share
-# of the claim's weight unexplained.
+# A contradiction needs this many content words that agree, and leaves at most this share of the
+# claim's weight unexplained.
 _LEAST_AGREED = 4
 _MOST_UNEXPLAINED = 0.12
 
 
 @dataclass(frozen=True, slots=True)
 class Differences:
-    """The differences in the order of the claim, and whether they make a contradiction."""
+    """The differences in the order of the claim; `is_contradiction` when they contradict it."""
 
     all: tuple[Difference, ...]
     is_contradiction: bool
@@ -48,12 +47,12 @@ class Differences:
 
 @dataclass(slots=True)
 class _Found:
-    """What was found so far; `explained` is the weight of the claim's words that contradict."""
+    """The findings so far; `explained` is the weight of the contradicting words of the claim."""
 
     differences: list[Difference] = field(default_factory=list)
     explained: float = 0.0
     contradictions: int = 0
-    # Negations that one side only has, and the weight of those that surely turn the meaning.
+    # Negations on one side only, and the weight of those that certainly reverse the meaning.
     negations: int = 0
     turned: float | None = None
 
@@ -68,7 +67,7 @@ def find_differences(claim_text: str, index: SourceIndex, alignment: Alignment) 
     for gap in alignment.gaps():
         _compare_gap(claim_text, index, gap, found)
     _compare_units(claim_text, index.text, alignment, found)
-    # Two of them may say the same in other words.
+    # Two negations may cancel each other.
     if found.negations == 1 and found.turned is not None:
         found.contradicted(found.turned)
     is_sure = found.contradictions > 0 and _agrees_otherwise(alignment, found.explained)
@@ -78,7 +77,7 @@ def find_differences(claim_text: str, index: SourceIndex, alignment: Alignment) 
 def words_of(
     differences: Sequence[Difference], claim: str, source: str
 ) -> Iterator[tuple[Difference, str, str]]:
-    """Each difference with what the claim and the source have there, "" for nothing."""
+    """Each difference with the words of the claim and of the source, "" for none."""
     for difference in differences:
         said = claim[slice(*difference.in_claim)] if difference.in_claim else ""
         written = source[slice(*difference.in_source)] if difference.in_source else ""
@@ -95,7 +94,7 @@ def _compare_gap(claim_text: str, index: SourceIndex, gap: Gap, found: _Found) -
             others = []
         for token, other in zip_longest(tokens, others[: len(tokens)]):
             if kind is DifferenceKind.WORD and not other and token.stem in index.stems:
-                continue  # said elsewhere in the source
+                continue  # elsewhere in the source
             found.differences.append(Difference(kind, _span(token), _span(other)))
             if kind in _EXCHANGED and other and _is_another(token, other, index):
                 found.contradicted(token.weight)
@@ -108,7 +107,7 @@ def _compare_negations(
     of_source: dict[DifferenceKind, list[ClaimToken]],
     found: _Found,
 ) -> None:
-    """A negation that stands alone between words that agree, and that only one side has."""
+    """A single negation between agreeing words, on one side only."""
     said = of_claim.get(DifferenceKind.NEGATION, [])
     written = of_source.get(DifferenceKind.NEGATION, [])
     found.negations += len(said) + (len(written) if gap.is_inside else 0)
@@ -122,7 +121,7 @@ def _compare_negations(
 
 
 def _compare_units(claim_text: str, text: str, alignment: Alignment, found: _Found) -> None:
-    """Numbers that agree, with other units behind them or signs before."""
+    """Find equal numbers with different units."""
     for one, other in alignment.pairs:
         if alignment.claim[one].role is not TokenRole.NUMBER:
             continue
@@ -141,7 +140,7 @@ class _Unit:
 
 
 def _unit(tokens: Sequence[ClaimToken], place: int, text: str) -> _Unit | None:
-    """The unit of a number: a sign on either side of it, or the word that follows."""
+    """The unit of a number: a symbol on either side of it, or the next word."""
     number = tokens[place]
     sign = _SIGN_AFTER.match(text, number.end) or _SIGN_BEFORE.search(
         text, max(0, number.start - 2), number.start
@@ -162,9 +161,9 @@ def _is_plain_negation(token: ClaimToken) -> bool:
 
 
 def _is_another(token: ClaimToken, other: ClaimToken, index: SourceIndex) -> bool:
-    """Whether a number is certainly not the other one, nor one the source has elsewhere.
+    """True when a number certainly differs from the other one, and the source lacks it.
 
-    36 and 36,000 may be one number that was taken apart, 7 and 7.5 one that was rounded.
+    36 and 36,000 may be parts of one number; 7 may be 7.5 rounded.
     """
     if token.stem in index.stems or is_rounded(token.stem, other.stem):
         return False
@@ -173,7 +172,7 @@ def _is_another(token: ClaimToken, other: ClaimToken, index: SourceIndex) -> boo
 
 
 def _joined(differences: Sequence[Difference]) -> list[Difference]:
-    """In the order of the claim; words next to each other on both sides are one difference."""
+    """The differences in the order of the claim, adjacent ones joined."""
     joined: list[Difference] = []
     for one in sorted(differences, key=lambda d: d.in_claim or d.in_source or (0, 0)):
         last = joined[-1] if joined else one
@@ -209,7 +208,7 @@ def _by_kind(tokens: Sequence[ClaimToken], text: str) -> dict[DifferenceKind, li
 
 
 def _kind(token: ClaimToken, text: str) -> DifferenceKind | None:
-    """What kind of difference it makes; None for what an answer may say in its own way."""
+    """The kind of a difference; None for words that an answer may choose freely."""
     written = text[token.start : token.end]
     if is_month(written) or _DATE.fullmatch(written) or _YEAR.fullmatch(written):
         return DifferenceKind.DATE

@@ -1,7 +1,7 @@
-"""What tells whether a source says what a claim says: shares of words that are or are not there.
+"""Features of a claim and a source: shares of words that the source has or lacks.
 
-All but the length are shares or small counts, so that they mean the same for claims and sources of
-any length. Pure, any thread.
+All but the length are shares or small counts, which do not depend on the length of claim or source.
+Pure, any thread.
 """
 
 import math
@@ -14,32 +14,32 @@ from desktop_rag.answer.checking.claims.source_index import SourceIndex, Window
 from desktop_rag.answer.checking.claims.tokens import ClaimToken, TokenRole
 from desktop_rag.answer.checking.claims.words import has_opposite, word_lists
 
-# The features by name, and what more of each may do to the support: lower it (-1), raise it (1), or
-# either (0), as its other words have it.
+# The features by name, each with its monotone constraint: more of it lowers the support (-1),
+# raises it (1), or may do either (0).
 FEATURES: Mapping[str, int] = {
-    # Weight of the words that are missing, of all that say something.
+    # The share of missing content words, by weight.
     "missing": -1,
     "missing_in_sentence": -1,
     "missing_in_window": -1,
     "rarest_missing_in_window": -1,
-    # The same of names, numbers, degrees and words that no answer would use in its own way.
+    # The same for names, numbers, degrees and words, without framing words.
     "telling_missing": -1,
     "telling_missing_in_window": -1,
     "nouns_missing": -1,
     "framing_missing": 0,
-    # Shares of their kind.
+    # Shares within each role.
     "numbers_missing": -1,
     "numbers_missing_in_window": -1,
     "names_missing": -1,
     "names_missing_in_window": -1,
     "degrees_missing_in_window": -1,
     "functions_missing_in_window": -1,
-    # What turns a meaning.
+    # Signs of a reversed meaning.
     "new_negation": -1,
     "negation_differs": -1,
     "opposites": -1,
     "limits_added": -1,
-    # How the words stand together.
+    # The order of the words.
     "neighbours_parted": -1,
     "neighbours_parted_in_window": -1,
     "out_of_order": -1,
@@ -50,13 +50,13 @@ FEATURES: Mapping[str, int] = {
     "replaced": -1,
     "length": 0,
 }
-# A window is so many sentences.
+# The number of sentences in a window.
 WINDOW_SENTENCES = 2
 _COPIED_RUN = 4
 _MOST_OPPOSITES = 2
 _MOST_REPLACED = 3
 _MOST_LIMITS = 3
-# What of a gap is a replacement, not another thought.
+# A gap with more words is another thought, not a replacement.
 _REPLACED_WORDS = 2
 _REPLACING_WORDS = 3
 _TELLING = (TokenRole.NUMBER, TokenRole.NAME, TokenRole.DEGREE, TokenRole.WORD)
@@ -66,7 +66,7 @@ _VERB_ENDINGS = ("ed", "ing", "ize", "ise", "ify")
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A claim held against a source: its best window there, aligned, and the features by name."""
+    """A claim compared with a source: its best window, the alignment, the features by name."""
 
     window: Window
     alignment: Alignment
@@ -74,7 +74,7 @@ class Comparison:
 
 
 def compare(claim: Sequence[ClaimToken], index: SourceIndex) -> Comparison:
-    """Hold a claim, which says something, against a source, which has words."""
+    """Compare a claim that has content words with a source that has words."""
     weights: dict[str, float] = {}
     for token in claim:
         if token.is_content:
@@ -131,7 +131,7 @@ def _shares_of_kinds(
     claim: Sequence[ClaimToken], index: SourceIndex, window: Window
 ) -> dict[str, float]:
     def share(role: TokenRole, stems: frozenset[str]) -> float:
-        # One of one counts half: a share of few words says little.
+        # Smoothed: one of one counts half, since a share of few words says little.
         of_kind = [token.stem for token in claim if token.role is role]
         return sum(stem not in stems for stem in of_kind) / (len(of_kind) + 1)
 

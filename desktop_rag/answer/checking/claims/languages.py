@@ -1,6 +1,6 @@
-"""Whether two texts are clearly in different languages: then their words can't be compared. Pure.
+"""Detects texts in different languages, whose words cannot be compared. Pure.
 
-Told by the words that only join and point, and by the script; what is not clear is no difference.
+By function words and script; an unclear case counts as the same language.
 """
 
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ import regex
 from desktop_rag.core.function_words import language_of
 from desktop_rag.core.text import words
 
-# So much of a text tells its language.
+# The beginning of a text that decides its language.
 _CHARACTERS = 4000
 _LETTER = regex.compile(r"\p{L}")
 _LATIN = regex.compile(r"\p{Latin}")
@@ -19,13 +19,13 @@ _MOSTLY = 0.8
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    """The language by its code, "" when not clear; how many of the letters are Latin, 0 to 1."""
+    """The code of the language, "" when unclear, and the share of Latin letters, 0 to 1."""
 
     language: str
     latin: float
 
     def differs_from(self, other: "Writing") -> bool:
-        """Whether the other is clearly in another language."""
+        """True when the other is clearly in another language."""
         if self.language and other.language:
             return self.language != other.language
         shares = sorted((self.latin, other.latin))

@@ -1,6 +1,6 @@
-"""How likely a source says what a claim says, from the features of both. Pure, any thread.
+"""Estimates from features how likely a source supports a claim. Pure, any thread.
 
-Boosted trees whose numbers were fitted by `training/fit_checker.py`.
+Boosted trees, fitted by `training/fit_checker.py`.
 """
 
 import math
@@ -14,8 +14,8 @@ _FURTHEST = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """A whole binary tree: node n goes on to 2n + 1 where its feature is at most its cut, else to
-    2n + 2; the values are those of the leaves from left to right.
+    """A complete binary tree: node n continues at 2n + 1 when its feature is at most its cut, else
+    at 2n + 2; `values` are those of the leaves from left to right.
     """
 
     features: Sequence[int]
@@ -23,7 +23,7 @@ class Tree:
     values: Sequence[float]
 
     def __call__(self, row: Sequence[float]) -> float:
-        """What it adds to the log odds."""
+        """The contribution to the log odds."""
         node = 0
         while node < len(self.cuts):
             node = 2 * node + 1 + (row[self.features[node]] > self.cuts[node])
@@ -32,9 +32,8 @@ class Tree:
 
 @dataclass(frozen=True, slots=True)
 class CheckerModel:
-    """The fitted numbers. From `supported_from` on a claim is told as supported, below
-    `unsupported_below` as one that is not in the sources; whoever needs two answers cuts at
-    `threshold`.
+    """The fitted model. A claim counts as supported from `supported_from` on, and as absent from
+    the sources below `unsupported_below`; `threshold` separates two classes.
     """
 
     features: Sequence[str]
@@ -45,7 +44,7 @@ class CheckerModel:
 
     @classmethod
     def load(cls, path: Path) -> "CheckerModel":
-        """Read the reviewed file with the numbers."""
+        """Read the file with the fitted numbers."""
         tables = tomllib.loads(path.read_text(encoding="utf-8"))
         trees = [Tree(t["features"], t["cuts"], t["values"]) for t in tables["trees"]]
         bounds = tables["threshold"], tables["supported_from"], tables["unsupported_below"]

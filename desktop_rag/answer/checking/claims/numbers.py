@@ -1,4 +1,4 @@
-"""Numbers that are written in words, wholly or in part: five thousand, 2.5 million. Pure."""
+"""Parses numbers written in words, wholly or in part: five thousand, 2.5 million. Pure."""
 
 from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
@@ -19,17 +19,17 @@ _VALUES = {
     **{word: Decimal(value) for value, word in enumerate(_SMALL.split())},
     **{word: Decimal(10 * tens) for tens, word in enumerate(_TENS.split(), 2)},
 }
-# Also the pronoun, and what stands for nothing more often than for a number.
+# Without the pronoun, and a word that rarely means a number.
 NUMBER_WORDS = {word: f"{value}" for word, value in _VALUES.items() if word not in {"zero", "one"}}
 _HUNDRED = _SCALES["hundred"]
 _TEN, _TWENTY = Decimal(10), Decimal(20)
 
 
 def whole_number(words: Sequence[str]) -> tuple[int, str]:
-    """How many of the first words make one number, and it in digits; (0, "") for none.
+    """The number of leading words that form one number, and its digits; (0, "") for none.
 
-    `words` in small letters, or digits without marks for thousands. An "and" joins two parts of
-    what has a hundred or more.
+    `words` are in lower case, or digits without thousands separators. An "and" joins parts of a
+    number from a hundred on.
     """
     total, current = Decimal(0), Decimal(0)
     used, value = 0, ""
@@ -51,7 +51,7 @@ def whole_number(words: Sequence[str]) -> tuple[int, str]:
 
 
 def is_rounded(number: str, other: str) -> bool:
-    """Whether a number in digits is another one rounded: 5000 for 4860, 47 for 46.5."""
+    """True when a number is another one rounded: 5000 for 4860, 47 for 46.5."""
     try:
         rough, exact = Decimal(number), Decimal(other)
     except InvalidOperation:
@@ -69,7 +69,7 @@ def _part(word: str) -> Decimal | None:
 
 
 def _goes_on(current: Decimal, part: Decimal, *, is_first: bool) -> bool:
-    """Whether a part belongs to what was read: five after twenty, sixty after eight hundred."""
+    """True when a part continues a number: five after twenty, sixty after eight hundred."""
     if is_first:
         return True
     if part >= _HUNDRED or part != part.to_integral_value():

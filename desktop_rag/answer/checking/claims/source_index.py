@@ -1,4 +1,4 @@
-"""A source taken apart once, so that many claims can be held against it. Any thread."""
+"""An index of a source, built once to check many claims against it. Any thread."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,17 +10,17 @@ from desktop_rag.answer.checking.claims.languages import Writing, writing_of
 from desktop_rag.answer.checking.claims.tokens import ClaimToken, tokenize
 from desktop_rag.core.text import sentences
 
-# What goes on without an end, as a table does, is cut.
+# A longer sentence, as in a table, is split.
 _MOST_TOKENS = 60
-# Words that begin alike are taken for forms of one.
+# Words with the same first letters count as forms of one word.
 _BEGINNING = 5
-# Runs of words are looked for at so many places each word has.
+# The number of occurrences of a word where a run may begin.
 _MOST_PLACES = 50
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Some sentences that stand together: the tokens [first, last) of a source, and their stems."""
+    """Adjacent sentences: the tokens [first, last) of a source, and their stems."""
 
     first: int
     last: int
@@ -29,25 +29,25 @@ class Window:
 
     @property
     def span(self) -> tuple[int, int]:
-        """Where it stands in the source."""
+        """The characters [start, end) of the source."""
         return self.tokens[0].start, self.tokens[-1].end
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """So many words of a claim, from `start` on, that stand in the source one after another."""
+    """`length` words of a claim from `start` on that are adjacent in the source too."""
 
     start: int
     length: int
 
 
 class SourceIndex:
-    """The sentences of a source, and where each stem stands."""
+    """The sentences of a source, and the positions of each stem."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.tokens: list[ClaimToken] = []
-        # Where in `tokens` each sentence begins, and where the last one ends.
+        # The index in `tokens` where each sentence begins, then where the last one ends.
         self._bounds = [0]
         for start, end in sentences(text):
             found = tokenize(text[start:end], start)
@@ -66,31 +66,31 @@ class SourceIndex:
 
     @property
     def count(self) -> int:
-        """How many sentences there are."""
+        """The number of sentences."""
         return len(self._bounds) - 1
 
     @cached_property
     def beginnings(self) -> frozenset[str]:
-        """How its longer words begin."""
+        """The first letters of its longer words."""
         return frozenset(stem[:_BEGINNING] for stem in self.stems if len(stem) >= _BEGINNING)
 
     @cached_property
     def writing(self) -> Writing:
-        """What it is written in."""
+        """The language and script of the source."""
         return writing_of(self.text)
 
     def has_form_of(self, stem: str) -> bool:
-        """Whether it has a word that begins as a longer one does."""
+        """True when it has a word with the same first letters."""
         return len(stem) >= _BEGINNING and stem[:_BEGINNING] in self.beginnings
 
     def best_window(self, weights: Mapping[str, float], size: int) -> tuple[Window, float]:
-        """The first of the `size` sentences with most of the stems by weight, and that weight."""
+        """The first window of `size` sentences with the greatest weight of stems, and the weight."""
         gains: defaultdict[int, float] = defaultdict(float)
         last_start = max(0, self.count - size)
         for stem, weight in weights.items():
             for start in _starts(self._sentences_of.get(stem, ()), size, last_start):
                 gains[start] += weight
-        # Of equals the first: the same window on every run.
+        # Ties go to the first window, so that every run gives the same one.
         start = min(gains, key=lambda start: (-round(gains[start], 9), start), default=0)
         return self.window(start, min(start + size, self.count)), gains[start]
 
@@ -106,7 +106,7 @@ class SourceIndex:
         return (self.tokens[a:b] for a, b in pairwise(inside))
 
     def runs(self, stems: Sequence[str]) -> list[Run]:
-        """The claim's words in pieces of the source: from the left, each as long as can be."""
+        """The claim split into runs of the source, greedily from the left."""
         found: list[Run] = []
         start = 0
         while start < len(stems):
@@ -126,7 +126,7 @@ class SourceIndex:
 
 
 def _starts(sentences_with: Sequence[int], size: int, last_start: int) -> set[int]:
-    """Where windows that hold any of the sentences begin."""
+    """The starts of the windows that contain any of the sentences."""
     return {
         min(max(sentence - back, 0), last_start)
         for sentence in sentences_with

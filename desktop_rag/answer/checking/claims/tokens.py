@@ -1,4 +1,4 @@
-"""A text as tokens that know what they do. Any thread."""
+"""Tokenises claims and sources, with the role of each token. Any thread."""
 
 from dataclasses import dataclass, replace
 from enum import Enum, auto
@@ -8,7 +8,7 @@ from itertools import pairwise
 import regex
 
 from desktop_rag.answer.checking.claims.numbers import NUMBER_WORDS, whole_number
-from desktop_rag.answer.checking.claims.words import month_names, stem, telling, word_lists
+from desktop_rag.answer.checking.claims.words import importance, month_names, stem, word_lists
 from desktop_rag.core.function_words import function_words
 from desktop_rag.core.text import words
 
@@ -20,7 +20,7 @@ _TOKEN = regex.compile(
     rf"|[\p{{L}}--{_UNSPACED}](?:[[\p{{L}}\p{{M}}\p{{N}}]--{_UNSPACED}])*+(?:['’]\p{{L}}++)*+"
 )
 _IS_UNSPACED = regex.compile(rf"(?V1){_UNSPACED}")
-# Days written in figures whose order is known: 7.12.2025, 2025-12-07, and 25/12/2025.
+# Numeric dates with an unambiguous order: 7.12.2025, 2025-12-07, and 25/12/2025.
 _DAYS = (
     regex.compile(r"(?P<day>\d{1,2})\.(?P<month>\d{1,2})\.(?P<year>\d{4})"),
     regex.compile(r"(?P<year>\d{4})-(?P<month>\d\d)-(?P<day>\d\d)"),
@@ -30,13 +30,13 @@ _DAYS = (
 _MONTHS = 12
 _SHORTEST_DAY = len("1.1.2025")
 _MOST_REMEMBERED = 50_000
-# A number in words has at most so many of them.
+# The greatest number of words in one number.
 _MOST_NUMBER_WORDS = 12
 _SENTENCE_MARKS = frozenset('.!?…\n:;"“„')
 
 
 class TokenRole(Enum):
-    """What a token does."""
+    """The role of a token in a claim."""
 
     NUMBER = auto()
     NAME = auto()
@@ -47,22 +47,22 @@ class TokenRole(Enum):
     WORD = auto()
 
 
-# What a role tells, where that doesn't hang on how rare the word is.
+# The weights of roles for which the rarity of the word does not matter.
 _WEIGHTS = {
     TokenRole.NUMBER: 1.2,
     TokenRole.NEGATION: 0.5,
     TokenRole.FUNCTION: 0.15,
     TokenRole.FRAMING: 0.25,
 }
-# Of these, words that only join and point in another language.
+# Roles that may be function words of another language.
 _PLAIN = (TokenRole.WORD, TokenRole.NAME)
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimToken:
-    """A word, number, or two signs of a script without spaces, at [start, end) of its text.
+    """A word, number, or two characters of a script without spaces, at [start, end) of its text.
 
-    `word` is in small letters, `weight` is how much it tells.
+    `word` is in lower case; `weight` is its importance.
     """
 
     word: str
@@ -74,19 +74,19 @@ class ClaimToken:
 
     @property
     def is_content(self) -> bool:
-        """Whether it says anything by itself."""
+        """True unless it is a function word."""
         return self.role is not TokenRole.FUNCTION
 
 
 def tokenize_claim(text: str) -> list[ClaimToken]:
-    """The tokens of a claim in order, in whose language other words may only join and point."""
+    """The tokens of a claim in order, with the function words of its own language."""
     return tokenize(text, functions=function_words(words(text)))
 
 
 def tokenize(
     text: str, offset: int = 0, *, functions: frozenset[str] = frozenset()
 ) -> list[ClaimToken]:
-    """The tokens in order; `offset` is added to their places, `functions` only join and point."""
+    """The tokens in order, moved by `offset`; `functions` are further function words."""
     found: list[ClaimToken] = []
     ended_at = 0
     for match in _TOKEN.finditer(text):
@@ -107,18 +107,18 @@ def tokenize(
 
 
 def _token(written: str, start: int, *, begins_sentence: bool) -> ClaimToken:
-    word, stemmed, role, weight = _meaning(written, begins_sentence)
+    word, stemmed, role, weight = _fields(written, begins_sentence)
     return ClaimToken(word, stemmed, role, weight, start, start + len(written))
 
 
 @lru_cache(_MOST_REMEMBERED)
-def _meaning(written: str, begins_sentence: bool) -> tuple[str, str, TokenRole, float]:
-    """Of a word what a token says, but for its place."""
+def _fields(written: str, begins_sentence: bool) -> tuple[str, str, TokenRole, float]:
+    """The fields of the token for a word, except its position."""
     word = written.casefold().replace("’", "'")
     role = _role(written, word, begins_sentence=begins_sentence)
     weight = _WEIGHTS.get(role)
     if weight is None:
-        weight = telling(word.removesuffix("'s"))
+        weight = importance(word.removesuffix("'s"))
     return word, stem(written), role, weight
 
 
@@ -148,7 +148,7 @@ def _pairs(run: str, start: int) -> list[ClaimToken]:
 
 
 def _day(written: str, start: int) -> list[ClaimToken]:
-    """Day, month and year of a day in figures, the month by its name; else nothing."""
+    """Day, month and year of a numeric date, the month by its name; else nothing."""
     if not written[0].isdecimal():
         return []
     for pattern in _DAYS:
@@ -167,7 +167,7 @@ def _day(written: str, start: int) -> list[ClaimToken]:
 
 
 def _with_whole_numbers(tokens: list[ClaimToken]) -> list[ClaimToken]:
-    """The same with numbers of several words as one token."""
+    """The tokens, with each number of several words as one token."""
     whole: list[ClaimToken] = []
     place = 0
     while place < len(tokens):

@@ -1,7 +1,7 @@
-"""What single words do in a claim, and how much they tell. Any thread.
+"""The roles and weights of single words in a claim. Any thread.
 
-The lists are English, with the negations of other languages; in what they don't know every word is
-one that tells something.
+The lists are English, with the negations of other languages; any other word counts as a content
+word.
 """
 
 import math
@@ -17,7 +17,7 @@ from desktop_rag.core.terms import terms
 _OPPOSING_PREFIXES = ("un", "in", "im", "dis", "non", "mis", "ir", "il")
 _LEAST_OPPOSED = 4
 _LEAST_SURE_MONTH = 5
-# A word tells the more the rarer it is; one that is not among the frequent ones tells most.
+# Rarer words weigh more; a word outside of the frequency list weighs most.
 _RAREST = 1.1
 _MOST_FREQUENT = 0.3
 _EVERYWHERE = 10
@@ -26,7 +26,7 @@ _RANK_OF_ONE = 24_000
 
 @dataclass(frozen=True, slots=True)
 class WordLists:
-    """Words by what they do, in small letters; the one name of each month and unit."""
+    """Words by role, in lower case; months and units map each name to one form."""
 
     negation: frozenset[str]
     plain_negation: frozenset[str]
@@ -50,7 +50,7 @@ def word_lists() -> WordLists:
 
 
 def stem(word: str) -> str:
-    """The search term of a word; number words give the number, names of months the English one."""
+    """The search term of a word; number words become digits, months their English name."""
     folded = word.casefold()
     if folded in NUMBER_WORDS:
         return NUMBER_WORDS[folded]
@@ -60,18 +60,18 @@ def stem(word: str) -> str:
 
 
 def is_month(word: str) -> bool:
-    """Whether a word as written is the name of a month; short ones are written large: May, Dec."""
+    """True for the name of a month; a short one must be capitalised: May, Dec."""
     is_sure = word[0].isupper() or len(word) >= _LEAST_SURE_MONTH
     return is_sure and word.casefold() in word_lists().months
 
 
 def month_names() -> list[str]:
-    """The English names of the months in their order."""
+    """The English names of the months in order."""
     return list(dict.fromkeys(word_lists().months.values()))
 
 
-def telling(word: str) -> float:
-    """How much a word in small letters tells, .3 to 1.1, by its rank among the frequent ones."""
+def importance(word: str) -> float:
+    """The weight of a word in lower case, .3 to 1.1, by its rank in the frequency list."""
     rank = _ranks().get(word)
     if rank is None:
         return _RAREST
@@ -80,7 +80,7 @@ def telling(word: str) -> float:
 
 
 def has_opposite(stemmed: str, among: frozenset[str]) -> bool:
-    """Whether the contrary of a stem is among other stems."""
+    """True when an antonym of a stem is among other stems."""
     if not _antonyms().get(stemmed, frozenset()).isdisjoint(among):
         return True
     return any(
@@ -99,14 +99,14 @@ def _is_long(stemmed: str, prefix: str) -> bool:
 
 
 def _first_of_line(text: str) -> dict[str, str]:
-    """Each word of a line → the first one of the line."""
+    """Each word of a line mapped to the first of the line."""
     lines = [line.split() for line in text.strip().splitlines()]
     return {name.casefold(): names[0] for names in lines for name in names}
 
 
 @cache
 def _antonyms() -> dict[str, frozenset[str]]:
-    """The contraries of each stem."""
+    """The antonyms of each stem."""
     found: dict[str, set[str]] = {}
     for line in _tables()["antonyms"].strip().splitlines():
         left, right = ([stem(word) for word in side.split()] for side in line.split("|"))

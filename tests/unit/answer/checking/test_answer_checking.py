@@ -102,7 +102,7 @@ def test_claims_are_checked_against_all_sources() -> None:
     assert [c.verdict is Verdict.SUPPORTED for c in found] == [True, False, True]
     assert [c.n for c in found] == [1, 1, 2]
     assert found[2].checked.explanation.endswith(
-        "It stands in source 2, which the answer does not cite here."
+        "Source 2 says it, but the answer does not cite it here."
     )
     assert "does not cite" not in found[0].checked.explanation
 

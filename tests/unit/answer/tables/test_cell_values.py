@@ -2,7 +2,7 @@
 
 import pytest
 
-from desktop_rag.answer.tables.cell_values import Habits, column_values, habits_of
+from desktop_rag.answer.tables.cell_values import Notation, column_values, notation_of
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ from desktop_rag.answer.tables.cell_values import Habits, column_values, habits_
     ],
 )  # fmt: skip
 def test_cells_become_values(cells: list[str], kind: str, values: list[str | None]) -> None:
-    made = column_values(cells, habits_of([cells]))
+    made = column_values(cells, notation_of([cells]))
     assert (made.kind, list(made.values), made.odd_count) == (kind, values, 0)
 
 
@@ -59,7 +59,7 @@ def test_cells_become_values(cells: list[str], kind: str, values: list[str | Non
     ],
 )
 def test_what_is_not_certain_stays_text(cells: list[str]) -> None:
-    made = column_values(cells, habits_of([cells]))
+    made = column_values(cells, notation_of([cells]))
     assert (made.kind, list(made.values)) == ("VARCHAR", [cell or None for cell in cells])
 
 
@@ -74,30 +74,30 @@ def test_what_is_not_certain_stays_text(cells: list[str]) -> None:
     ],
 )
 def test_units_are_kept_beside_the_numbers(cells: list[str], unit: str, values: list[str]) -> None:
-    made = column_values(cells, habits_of([cells]))
+    made = column_values(cells, notation_of([cells]))
     assert (made.kind, made.unit, list(made.values)) == ("DOUBLE", unit, values)
 
 
 def test_other_columns_tell_how_a_table_is_written() -> None:
     ambiguous = ["1,234", "5,678"]
-    english = habits_of([ambiguous, ["0.5", "2.25"], ["12/31/2025"]])
-    german = habits_of([ambiguous, ["0,5", "2,25"], ["31/12/2025"]])
-    assert (english, german) == (Habits(".", False), Habits(",", True))
+    english = notation_of([ambiguous, ["0.5", "2.25"], ["12/31/2025"]])
+    german = notation_of([ambiguous, ["0,5", "2,25"], ["31/12/2025"]])
+    assert (english, german) == (Notation(".", False), Notation(",", True))
     assert column_values(ambiguous, english).values == ("1234.0", "5678.0")
     assert column_values(ambiguous, german).values == ("1.234", "5.678")
     assert column_values(["01/02/2026"], english).values == ("2026-01-02",)
     assert column_values(["01/02/2026"], german).values == ("2026-02-01",)
-    assert habits_of([["0.5"], ["0,5"]]) == Habits(), "a table of both tells nothing"
+    assert notation_of([["0.5"], ["0,5"]]) == Notation(), "a table of both tells nothing"
 
 
 def test_a_few_odd_cells_are_empty_and_spoken_of() -> None:
     cells = [str(n) for n in range(39)] + ["see below"]
-    made = column_values(cells, Habits())
+    made = column_values(cells, Notation())
     assert (made.kind, made.odd, made.odd_count) == ("BIGINT", ("see below",), 1)
     assert made.values[-1] is None
-    assert column_values([*cells, "a", "b"], Habits()).kind == "VARCHAR", "more than a few"
+    assert column_values([*cells, "a", "b"], Notation()).kind == "VARCHAR", "more than a few"
 
 
 def test_the_kind_that_fits_all_is_better_than_one_that_fits_most() -> None:
     cells = [str(n) for n in range(39)] + ["1.5"]
-    assert column_values(cells, Habits()).kind == "DOUBLE"
+    assert column_values(cells, Notation()).kind == "DOUBLE"

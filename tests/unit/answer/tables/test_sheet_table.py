@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from desktop_rag.answer.tables.described import described, result_text
+from desktop_rag.answer.tables.described import describe_table, result_text
 from desktop_rag.answer.tables.sheet_rows import RowBlock, column_letters, row_blocks
 from desktop_rag.answer.tables.sheet_table import SheetTable, table_at
 from desktop_rag.core.anchors import Anchor
@@ -195,7 +195,7 @@ def test_the_model_is_told_what_the_columns_hold() -> None:
     rows = [["Region", "Pounds", "Day", "Note"],
             *[[["North", "South"][n % 2], f"{n},50 €", f"{n + 1}.1.2026", f"note {n}"]
               for n in range(30)]]  # fmt: skip
-    told = described(first_table(written(("Takings", rows))), "Harbour").splitlines()
+    told = describe_table(first_table(written(("Takings", rows))), "Harbour").splitlines()
     assert told == [
         'Table "takings": Harbour, sheet Takings, 30 rows',
         "- \"Region\" VARCHAR, one of 'North', 'South'",
@@ -213,7 +213,7 @@ def test_a_long_result_says_that_it_is_cut() -> None:
     assert lines[0] == "Result of a query over 3 rows, cells A2:B4:"
     assert lines[-1] == f"Only the first {len(lines) - 3} rows of the result are shown."
     empty = QueryResult(("n",), (), False, {table.name: None}, None)
-    assert result_text(empty, [table]).endswith("n\nNo row is like that.")
+    assert result_text(empty, [table]).endswith("n\nNo rows match.")
 
 
 def test_sums_of_amounts_have_no_digits_of_the_machine() -> None:

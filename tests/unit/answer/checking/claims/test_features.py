@@ -4,7 +4,7 @@ from desktop_rag.answer.checking.claims.alignment import align
 from desktop_rag.answer.checking.claims.features import FEATURES, compare
 from desktop_rag.answer.checking.claims.source_index import SourceIndex
 from desktop_rag.answer.checking.claims.tokens import TokenRole, tokenize, tokenize_claim
-from desktop_rag.answer.checking.claims.words import has_opposite, stem, telling
+from desktop_rag.answer.checking.claims.words import has_opposite, importance, stem
 
 SOURCE = "The harbour of Skagen was opened in 1907. It has two piers. In 1,907 boats fish is sold."
 
@@ -42,7 +42,7 @@ def test_a_claims_own_language_tells_which_words_only_join() -> None:
 
 
 def test_rare_words_tell_more() -> None:
-    assert telling("people") < telling("harbour") < telling("bindesbøll")
+    assert importance("people") < importance("harbour") < importance("bindesbøll")
 
 
 @pytest.mark.parametrize(
