@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_rag.answer.conversations.conversation_export import exported
+from desktop_rag.answer.conversations.conversation_export import export_text
 from desktop_rag.answer.conversations.conversation_import import (
     LARGEST_BYTES,
     imported,
@@ -87,7 +87,7 @@ def bare(messages: tuple[Message, ...]) -> list[Message]:
 
 @given(texts, st.lists(questions | answers, max_size=4))
 def test_what_was_exported_comes_back_equal(title: str, messages: list[Message]) -> None:
-    text = exported(Conversation("c", title, "", 5.0), messages, ".json")
+    text = export_text(Conversation("c", title, "", 5.0), messages, ".json")
     found = imported(text.encode())
     assert found.title == (" ".join(title.split()) or "Imported chat")
     assert bare(found.messages) == messages

@@ -1,8 +1,8 @@
-"""The citations of a finished answer: checked, added where certain, and located. Pure, any thread.
+"""Validates the citations of a finished answer, adds certain ones, and locates the quotes.
 
-A citation can't be wrong by construction: only numbers of sources that were sent are left, and for
-each cited source the sentence it rests on is found in it. A sentence without a marker gets one
-when a source says the same in the same words; small models forget them.
+Pure, any thread. Only numbers of sources that were sent are kept, and the quoted sentence of each
+cited source is found in it. A sentence without a marker gets one when a source says it word for
+word; small models forget them.
 """
 
 import logging
@@ -13,28 +13,28 @@ from dataclasses import replace
 
 from desktop_rag.answer.citing.citations import normalise
 from desktop_rag.answer.citing.cited_sentences import cited_sentences, numbers_of
-from desktop_rag.answer.citing.verbatim_support import Support
+from desktop_rag.answer.citing.verbatim_support import VerbatimSupport
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.terms import terms
 from desktop_rag.core.text import sentences
 
 log = logging.getLogger(__name__)
 
-# A quote shares at least this share of the citing sentence's weight; a word that stands in no
-# source weighs as much as a rare one.
+# The least share of the citing sentence's weight that a quote has in common with it; a word that no
+# source has weighs as much as a rare one.
 _LEAST_SHARE = 0.2
-_UNHEARD = 3.0
+_UNKNOWN_WEIGHT = 3.0
 
 
 def finish_answer(text: str, sources: Sequence[SourceRef]) -> tuple[str, tuple[SourceRef, ...]]:
     """The text with valid citations only, and the sources with the cited ones located.
 
-    `sources` are those that were sent, each with its passage as `text` and the passage's place in
-    the document as `start`. A cited one comes back with `quote`, `start` and `end` of the quote.
+    `sources` are those that were sent, each with its passage as `text` and the position of the
+    passage in the document as `start`. A cited one gets the `quote` with its `start` and `end`.
     """
     finished, dropped = normalise(text, frozenset(source.n for source in sources))
     if dropped:
-        log.info("Citations of sources that were not sent, taken out: %d", dropped)
+        log.info("Removed citations of sources that were not sent: %d", dropped)
     finished = _with_missing(finished, sources)
     claims: dict[int, list[frozenset[str]]] = {}
     for n, sentence in numbers_of(cited_sentences(finished)):
@@ -43,14 +43,14 @@ def finish_answer(text: str, sources: Sequence[SourceRef]) -> tuple[str, tuple[S
 
 
 def _with_missing(text: str, sources: Sequence[SourceRef]) -> str:
-    """The text with a marker after each sentence that lacks one and is certainly backed."""
-    support = Support(sources)
+    """The text with a marker after each unmarked sentence that a source certainly supports."""
+    support = VerbatimSupport(sources)
     parts: list[str] = []
     done = 0
     for sentence in cited_sentences(text):
         if sentence.numbers or sentence.marker_at < 0:
             continue
-        if n := support.certain(sentence.text):
+        if n := support.source_of(sentence.text):
             parts += [text[done : sentence.marker_at], f" [{n}]"]
             done = sentence.marker_at
     return "".join([*parts, text[done:]])
@@ -83,16 +83,16 @@ def _quoted(
     claims: list[frozenset[str]],
     weights: dict[str, float],
 ) -> SourceRef:
-    """The source with its sentence that shares most with a citing one, rare terms counting more.
+    """The source, quoting its sentence that has most in common with a citing one, by term weight.
 
-    With too little in common, as between two languages or when the passage does not back the
-    sentence at all, there is no quote: marking words that back nothing would mislead.
+    With too little in common, as between two languages or when the passage does not support the
+    sentence, there is no quote: it would mislead.
     """
     if source.query:
-        # Its text is a result, which stands nowhere in the document.
+        # Its text is a result, which is not in the document.
         return replace(source, is_cited=True)
     start, end = 0, 0
-    least = min(sum(weights.get(term, _UNHEARD) for term in claim) for claim in claims)
+    least = min(sum(weights.get(term, _UNKNOWN_WEIGHT) for term in claim) for claim in claims)
     most = least * _LEAST_SHARE
     for (first, last), found in passage:
         shared = max(sum(weights[term] for term in found & claim) for claim in claims)

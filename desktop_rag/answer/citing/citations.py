@@ -1,6 +1,6 @@
-"""The forms in which models cite, brought into one. Pure, any thread.
+"""Normalises the notations in which models cite. Pure, any thread.
 
-Models write [1], [1, 3], 【1†source】 or (source 2); what comes out is [1], [1][3] and so on, only
+Models write [1], [1, 3], 【1†source】 or (source 2); the result has [1], [1][3] and so on, only
 with numbers of sources that were sent.
 """
 
@@ -13,7 +13,7 @@ from desktop_rag.answer.citing.code_spans import code_spans
 
 _SOURCE = r"(?:sources?|src|quellen?|fuentes?|fontes?|fonti|bronnen|bron)"
 _WORD = rf"(?:{_SOURCE}|documents?|docs?|references?|refs?|citations?|passages?|excerpts?)"
-# Not 0, with which intervals and lists begin, and not a year.
+# Not 0, which begins intervals and lists, and not a year.
 _NUMBER = r"[1-9]\d{0,2}(?!\d)"
 _NAMED = rf"{_WORD}[ \t]?[:.#]?[ \t]?"
 _ITEM = rf"(?:{_NAMED})?{_NUMBER}(?:[ \t]?[-–—][ \t]?{_NUMBER})?"
@@ -29,19 +29,19 @@ _MARKER = re.compile(
     r"(?:[ \t]?[:,–—-][^()`\n]{0,120})?\)"
 )
 _RANGE = re.compile(rf"({_NUMBER})(?:[ \t]?[-–—][ \t]?({_NUMBER}))?")
-# Where a [1] after it is an element, not a citation.
+# A [1] after one of these is an array element, not a citation.
 _IDENTIFIER = re.compile(r"(?:^|\W)(?:[a-z]|\w*_\w*|\w*[a-z][A-Z]\w*|arr|args|argv|idx|vec)$")
 _DEFINITION_START = re.compile(r"(?:^|\n)[ \t>*+-]*$")
 _COLONS = re.compile(":*")
 _BLANKS = re.compile(r"[ \t]*")
 _LONGEST_LOOK_BACK = 60
-# Taking a marker out can make another one of what stood around it; then it is done again.
+# Removing a marker can form another one from its surroundings, which takes another round.
 _ROUNDS = 12
 
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A citation at [start, end) of a text. `is_glued`: it follows another one directly."""
+    """A citation at [start, end) of a text. `is_glued`: it directly follows another one."""
 
     start: int
     end: int
@@ -50,13 +50,13 @@ class Citation:
 
 
 def normalise(text: str, known: frozenset[int]) -> tuple[str, int]:
-    """The text with each citation as [n] and unknown numbers taken out, and how many those were.
+    """The text with each citation as [n], and the number of unknown ones that were removed.
 
     Code, links, footnotes, check boxes and array elements are left alone.
     """
     dropped = 0
     for round_number in range(_ROUNDS + 1):
-        # What is left of a marker in the last round can't be part of one.
+        # In the last round a filler keeps the rest from forming another marker.
         normalised, count = _normalise_once(text, known, "" if round_number < _ROUNDS else "…")
         dropped += count
         if normalised == text:
@@ -66,7 +66,7 @@ def normalise(text: str, known: frozenset[int]) -> tuple[str, int]:
 
 
 def citations(text: str) -> Iterator[Citation]:
-    """The citations of a text in order, in whatever form."""
+    """The citations of a text in order, in any notation."""
     code = code_spans(text)
     code_starts = [start for start, _ in code]
     skipped_end = taken_end = -1
@@ -79,7 +79,7 @@ def citations(text: str) -> Iterator[Citation]:
             skipped_end = end
             continue
         if match["square"] and text.startswith(":", end) and _starts_line(text, start):
-            # "[1]: http://…" would turn every [1] of the answer into a link of the model's.
+            # "[1]: http://…" would turn every [1] of the answer into a link.
             end = _end_of(_COLONS, text, end)
         yield Citation(start, end, _numbers(match), start == taken_end)
         taken_end = end
@@ -121,7 +121,7 @@ def _normalise_once(text: str, known: frozenset[int], filler: str) -> tuple[str,
 
 
 def _runs(text: str) -> list[list[Citation]]:
-    """Citations that follow each other directly, together."""
+    """The citations, grouped with those that directly follow."""
     runs: list[list[Citation]] = []
     for citation in citations(text):
         if citation.is_glued:
@@ -132,7 +132,7 @@ def _runs(text: str) -> list[list[Citation]]:
 
 
 def _without_gap(text: str, before: str, end: int) -> tuple[str, int]:
-    """Where citations are taken out, so is one of the gaps around them."""
+    """The text before and the end, without one of the gaps around removed citations."""
     following = text[end : end + 1]
     if following and not (following.isspace() or following in ".,;:!?…)"):
         return before, end

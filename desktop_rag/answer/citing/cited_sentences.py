@@ -1,4 +1,4 @@
-"""The sentences of an answer, and which sources each of them cites. Pure, any thread."""
+"""Splits an answer into sentences, each with the sources that it cites. Pure, any thread."""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -12,7 +12,7 @@ from desktop_rag.core.quote_alignment import Span
 from desktop_rag.core.text import sentences
 
 _ENDS = ".!?…。！？"
-# "31." and "ca." look like the ends of sentences and are not: what follows tells.
+# "31." and "ca." look like ends of sentences; the next character decides.
 _SHORT_NUMBER = re.compile(r"(?<!\d)\d{1,3}\.$")
 _CODE_IN_LINE = re.compile(r"`[^`\n]*`")
 _NEXT_ON_LINE = re.compile(r"[^\S\n]*(\S)")
@@ -22,10 +22,10 @@ _NOT_AFTER = ("?", "？", ":", "：")
 
 @dataclass(frozen=True, slots=True)
 class CitedSentence:
-    """A sentence without its markers, and the numbers these had.
+    """A sentence without its markers, and the cited numbers.
 
-    It stands at [start, end) of the answer, with its markers. `marker_at` is where in the answer
-    one would stand; -1 where none may be put.
+    With its markers, it is at [start, end) of the answer. `marker_at` is the position for a new
+    marker, -1 when there must be none.
     """
 
     text: str
@@ -39,7 +39,9 @@ def cited_sentences(text: str) -> list[CitedSentence]:
     """The sentences in order."""
     found = list(citations(text))
     plain, places = _without_markers(text, [(c.start, c.end) for c in found])
-    spans = [span for found_span in sentences(plain) for span in _parted(plain, found_span)]
+    spans = [
+        span for found_span in sentences(plain) for span in _without_heading(plain, found_span)
+    ]
     if not spans:
         numbers = dict.fromkeys(n for citation in found for n in citation.numbers)
         return [CitedSentence("", tuple(numbers), -1)] if numbers else []
@@ -48,26 +50,26 @@ def cited_sentences(text: str) -> list[CitedSentence]:
     ends = [0] * len(spans)
     for place, citation in zip(places, found, strict=True):
         index = bisect_left(starts, place) - 1
-        # A citation at the start of a line belongs to what follows it.
+        # A citation at the start of a line belongs to the sentence after it.
         if index < 0 or "\n" in plain[spans[index][1] : place]:
             index = min(index + 1, len(spans) - 1)
         cited[index] += citation.numbers
         ends[index] = citation.end
-    frame = _Frame(plain, code_spans(plain), places, [c.end - c.start for c in found])
+    layout = _Layout(plain, code_spans(plain), places, [c.end - c.start for c in found])
     return [
         CitedSentence(
             plain[slice(*span)],
             tuple(dict.fromkeys(numbers)),
-            frame.marker_place(span),
-            frame.in_answer(span[0]),
-            max(frame.in_answer(span[1] - 1) + 1, end),
+            layout.marker_place(span),
+            layout.in_answer(span[0]),
+            max(layout.in_answer(span[1] - 1) + 1, end),
         )
         for span, numbers, end in zip(spans, cited, ends, strict=True)
     ]
 
 
 def _without_markers(text: str, markers: Sequence[Span]) -> tuple[str, list[int]]:
-    """The text without its markers, and where in that each of them stood."""
+    """The text without its markers, and the position of each in the result."""
     parts: list[str] = []
     places: list[int] = []
     done = taken = 0
@@ -79,13 +81,13 @@ def _without_markers(text: str, markers: Sequence[Span]) -> tuple[str, list[int]
     return "".join([*parts, text[done:]]), places
 
 
-class _Frame:
-    """What stands around the sentences of a text without markers: its code, and those markers."""
+class _Layout:
+    """The code and the removed markers around the sentences of a text."""
 
     def __init__(
         self, plain: str, code: Sequence[Span], places: Sequence[int], lengths: Sequence[int]
     ) -> None:
-        """`places` are where the markers stood, in rising order, `lengths` how long they were."""
+        """`places` are the positions of the removed markers, ascending, `lengths` their lengths."""
         self._plain = plain
         self._code = code
         self._code_starts = [start for start, _ in code]
@@ -93,11 +95,11 @@ class _Frame:
         self._taken = [0, *accumulate(lengths)]
 
     def in_answer(self, place: int) -> int:
-        """Where a character of the text without markers stands in the answer."""
+        """The position in the answer of a character of the text without markers."""
         return place + self._taken[bisect_right(self._places, place)]
 
     def marker_place(self, span: Span) -> int:
-        """Where in the answer a marker of this sentence would stand; -1 where none may."""
+        """The position in the answer for a marker of this sentence; -1 when there must be none."""
         start, _ = span
         sentence = self._plain[slice(*span)]
         place = start + len(sentence.rstrip(_ENDS))
@@ -108,7 +110,7 @@ class _Frame:
         return place + self._taken[bisect_right(self._places, start)]
 
     def _is_in_code(self, span: Span, place: int) -> bool:
-        """Whether all of the sentence is code, or a marker would stand in some."""
+        """True when the sentence is code, or a marker would be inside code."""
         start, end = span
         before = self._code_before(start)
         around = self._code_before(place - 1)
@@ -121,8 +123,8 @@ class _Frame:
         return self._code[index] if index >= 0 else None
 
 
-def _parted(plain: str, span: Span) -> Iterator[Span]:
-    """A heading apart from the text that follows it without a blank line."""
+def _without_heading(plain: str, span: Span) -> Iterator[Span]:
+    """Split a heading from the text that follows it without a blank line."""
     start, end = span
     line_end = plain.find("\n", start, end)
     if plain[start] == "#" and line_end > 0:
@@ -134,14 +136,14 @@ def _parted(plain: str, span: Span) -> Iterator[Span]:
 
 
 def _is_layout(sentence: str) -> bool:
-    """Whether it is a heading or a table row, asks, or leads to a list."""
+    """True for a heading, a table row, a question, or the introduction of a list."""
     is_ruled = bool(_RULE.fullmatch(sentence.splitlines()[-1].strip()))
     is_row = "|" in _CODE_IN_LINE.sub("", sentence)
     return is_ruled or sentence[0] == "#" or is_row or sentence.endswith(_NOT_AFTER)
 
 
 def _ends_there(plain: str, span: Span) -> bool:
-    """Whether what follows on the line begins another sentence."""
+    """True when the rest of the line begins another sentence."""
     following = _NEXT_ON_LINE.match(plain, span[1])
     if following is None:
         return True

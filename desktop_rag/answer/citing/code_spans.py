@@ -1,4 +1,4 @@
-"""Where a Markdown text is code, which is not to be touched. Pure."""
+"""Finds the code in a Markdown text, which must stay as it is. Pure."""
 
 import re
 from bisect import bisect_right
@@ -10,8 +10,8 @@ _TICKS = re.compile(r"`+")
 def code_spans(text: str) -> list[tuple[int, int]]:
     """Spans [start, end) of fenced blocks and inline code, in order.
 
-    A block that is not closed runs to the end, as it does while an answer is streamed. Indentation
-    alone makes no code here: models indent lists more often than code.
+    An unclosed block runs to the end, as while an answer streams. Indentation alone is no code:
+    models indent lists more often than code.
     """
     spans: list[tuple[int, int]] = []
     paragraph = start = 0

@@ -1,8 +1,7 @@
-"""Which source certainly backs a sentence: one that says it word for word. Pure, any thread.
+"""Finds the source that says a sentence word for word, and so certainly supports it.
 
-Anything less is not certain without understanding: what stands around may deny it ("it is a myth
-that"), and a single other word may be what matters. White space, case, marks of Markdown, and kinds
-of quotes and dashes change nothing.
+Pure, any thread. Anything less is uncertain: the context may deny it ("it is a myth that"), and a
+single word may matter. White space, case, Markdown, and the kinds of quotes and dashes are ignored.
 """
 
 import re
@@ -12,7 +11,7 @@ from collections.abc import Sequence
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.text import sentences
 
-# What is shorter says too little to be told from a heading or a phrase.
+# A shorter sentence may be a heading or a phrase.
 _LEAST_LETTERS = 12
 _MARKS = re.compile(r"[*_`~\\]|^\s*(?:>\s*)*[-+•]?\s+")
 _QUOTES = str.maketrans(
@@ -21,19 +20,19 @@ _QUOTES = str.maketrans(
 _AROUND = " \t\n.!?…。！？,;:\"'()"
 
 
-class Support:
-    """The sources of one answer, taken apart once for all of its sentences."""
+class VerbatimSupport:
+    """The sentences of the sources of one answer, indexed once."""
 
     def __init__(self, sources: Sequence[SourceRef]) -> None:
-        self._backing: dict[str, int] = {}
+        self._source_of: dict[str, int] = {}
         for source in sources:
             for start, end in sentences(source.text):
-                self._backing.setdefault(_plain(source.text[start:end]), source.n)
+                self._source_of.setdefault(_plain(source.text[start:end]), source.n)
 
-    def certain(self, sentence: str) -> int:
-        """The number of the first source that certainly backs a sentence; 0 when none does."""
+    def source_of(self, sentence: str) -> int:
+        """The number of the first source that has the sentence word for word; 0 for none."""
         plain = _plain(sentence)
-        return self._backing.get(plain, 0) if len(plain) >= _LEAST_LETTERS else 0
+        return self._source_of.get(plain, 0) if len(plain) >= _LEAST_LETTERS else 0
 
 
 def _plain(sentence: str) -> str:

@@ -1,7 +1,7 @@
-"""What was answered before, and which of it is an example for a question. Worker threads.
+"""Remembers answers, and finds those that can be examples for a question. Worker threads.
 
-Of a past answer only its form is wanted, so a question must be nearly the same as the one before
-it is shown: how near is told on each model's own scale.
+An example shows only the form of an answer, so its question must be nearly the same: the threshold
+holds on the calibrated scale of each model.
 """
 
 import logging
@@ -22,37 +22,37 @@ log = logging.getLogger(__name__)
 MOST_EXAMPLES = 3
 # From 0, unrelated, to 1, the same text; docs/decisions/032-memory.md has the figures.
 LEAST_SIMILARITY = 0.75
-# So many get the vector of another model after an answer.
-_AT_ONCE = 32
+# The number of interactions that are embedded after an answer.
+_BATCH = 32
 
 
 class Memory:
-    """Records interactions, finds those like a question, and forgets on request."""
+    """Records interactions, finds similar ones, and forgets them on request."""
 
     def __init__(self, interactions: InteractionStore, embedder: Embedder | None) -> None:
-        """Without an embedder all is recorded and nothing found."""
+        """Without an embedder, interactions are recorded and never found."""
         self._interactions = interactions
         self._embedder = embedder
-        self._scale = SimilarityCalibration()
-        # The question looked for last, which is recorded next; any thread may replace it.
+        self._calibration = SimilarityCalibration()
+        # The question embedded last, which is recorded next; any thread may replace it.
         self._latest: tuple[str, Vectors] | None = None
 
     # --- for people ------------------------------------------------------------------------------
 
     def count(self) -> int:
-        """How many interactions are remembered."""
+        """The number of remembered interactions."""
         return self._interactions.count()
 
     def newest(self, most: int) -> list[Interaction]:
-        """The last ones, the newest first."""
+        """The latest interactions, newest first."""
         return self._interactions.newest(most)
 
     def recall(self, interaction_ids: Sequence[str]) -> list[Interaction]:
-        """Those of them that were not forgotten."""
+        """The given interactions, without forgotten ones."""
         return self._interactions.get(interaction_ids)
 
     def forget(self, interaction_id: str) -> None:
-        """Remove one for good; its chat stays as it is."""
+        """Remove an interaction for good; its chat stays."""
         self._interactions.forget([interaction_id])
 
     def put_back(self, interaction: Interaction) -> None:
@@ -61,7 +61,7 @@ class Memory:
         self._embed([interaction], Event())
 
     def forget_all(self) -> None:
-        """Remove every one for good."""
+        """Remove all interactions for good."""
         self._interactions.forget_all()
 
     # --- for answers -----------------------------------------------------------------------------
@@ -69,14 +69,15 @@ class Memory:
     def examples(
         self, asked: str, plain_question: str, *, conversation_id: str, assistant_id: str
     ) -> tuple[Interaction, ...]:
-        """Successful answers to questions like this one, from other conversations.
+        """Successful answers to similar questions, from other conversations.
 
-        None when the embedder can't be asked: that is only logged.
+        `plain_question` is the question without filters. Empty when the embedder fails, which is
+        only logged.
         """
         if self._embedder is None:
             return ()
         try:
-            unrelated = self._scale.unrelated(self._embedder)
+            unrelated = self._calibration.unrelated(self._embedder)
             found = self._interactions.similar(
                 self._vector(self._embedder, asked, plain_question),
                 self._embedder.name,
@@ -86,17 +87,17 @@ class Memory:
                 most=MOST_EXAMPLES,
             )
         except AppError as error:
-            log.info("nothing could be remembered: %s", error.title)
+            log.info("earlier answers could not be searched: %s", error.title)
             return ()
         return tuple(found)
 
     def record(
         self, question: str, answer: Message, *, has_several_steps: bool, assistant_id: str
     ) -> None:
-        """Keep a question with its answer, however that ended.
+        """Record a question with its answer, however it ended.
 
-        Nobody waits for its vector: where that was not needed yet, `catch_up` makes it. Nor does
-        it raise for the world's fault: the answer stands already.
+        A missing vector is left to `catch_up`. Errors are only logged, since the answer is already
+        given.
         """
         asked = answer.notes.asked if answer.notes else ""
         interaction = Interaction(
@@ -104,7 +105,7 @@ class Memory:
             conversation_id=answer.conversation_id,
             question=question,
             asked=asked or question,
-            # Its numbers were those of its sources.
+            # Without its sources, citations mean nothing.
             answer=normalise(answer.text, frozenset())[0],
             outcome=outcome_of(answer),
             ended_at=answer.created_at,
@@ -119,13 +120,13 @@ class Memory:
             else:
                 self._interactions.add(interaction)
         except AppError as error:
-            log.info("an answer is not remembered: %s", error.title)
+            log.info("an answer could not be remembered: %s", error.title)
 
     def catch_up(self, cancel: Event) -> None:
-        """Give some of those a vector that have none of the present model."""
+        """Embed some interactions that have no vector of the current model."""
         if self._embedder:
             name = self._embedder.name
-            self._embed(self._interactions.without_vector_of(name, _AT_ONCE), cancel)
+            self._embed(self._interactions.without_vector_of(name, _BATCH), cancel)
 
     def _embed(self, interactions: Sequence[Interaction], cancel: Event) -> None:
         if self._embedder is None:
@@ -140,7 +141,7 @@ class Memory:
                     interaction.interaction_id, self._embedder.name, vector
                 )
         except AppError as error:
-            log.info("what is remembered was not embedded: %s", error.title)
+            log.info("remembered questions were not embedded: %s", error.title)
 
     def _vector(self, embedder: Embedder, asked: str, plain_question: str) -> Vectors:
         latest = self._latest

@@ -1,4 +1,4 @@
-"""The assistants a person has made, and what each makes of a question. Worker threads only."""
+"""The person's assistants, and the setup of a question for each. Worker threads only."""
 
 import itertools
 import uuid
@@ -13,30 +13,30 @@ from desktop_rag.core.settings import Settings
 from desktop_rag.store.contract.assistant_store import AssistantStore
 
 _COPY = " (copy{number})"
-_DELETED = "The assistant of this chat was deleted: this was answered without it."
+_DELETED = "The assistant of this chat was deleted, so this was answered without it."
 
 
 class Assistants:
-    """Keeps assistants, whose names all differ, and sets up questions for them."""
+    """Keeps assistants under unique names, and sets up questions for them."""
 
     def __init__(
         self, store: AssistantStore, collections: Callable[[], Sequence[Collection]]
     ) -> None:
-        """`collections` gives those there are now."""
+        """`collections` gives the current ones."""
         self._store = store
         self._collections = collections
 
     def all(self) -> list[Assistant]:
-        """Those not deleted, by name."""
+        """All assistants that are not deleted, by name."""
         return self._store.all()
 
     def get(self, assistant_id: str) -> Assistant | None:
-        """The assistant; None for "" and for one that was deleted."""
+        """The assistant; None for "" and for a deleted one."""
         every = self._store.all() if assistant_id else []
         return next((a for a in every if a.assistant_id == assistant_id), None)
 
     def find(self, name: str) -> Assistant:
-        """The assistant of this name, in any case. AppError when there is none."""
+        """The assistant of this name, ignoring case. AppError when there is none."""
         every = self._store.all()
         wanted = _folded(name)
         for assistant in every:
@@ -47,13 +47,13 @@ class Assistants:
         raise AppError(f"There is no assistant “{name}”.", hint)
 
     def add(self, assistant: Assistant) -> Assistant:
-        """Keep a new assistant; returns it with its id. AppError as `change`."""
+        """Store a new assistant; returns it with its id. AppError as in `change`."""
         return self.change(replace(assistant, assistant_id=uuid.uuid4().hex))
 
     def change(self, assistant: Assistant) -> Assistant:
-        """Keep the assistant as it is now; returns it as kept.
+        """Store a changed assistant; returns it as stored.
 
-        AppError, with nothing changed, when it can't be kept so or another one has its name.
+        AppError, with nothing changed, when it is not valid or its name is taken.
         """
         kept = validated_assistant(assistant)
         if self._is_taken(kept.name, kept.assistant_id):
@@ -63,15 +63,15 @@ class Assistants:
         return kept
 
     def copy(self, assistant: Assistant) -> Assistant:
-        """A new assistant like this one, under a name of its own."""
+        """A copy of this assistant under a free name."""
         return self.add(replace(assistant, name=self._free_name(assistant.name)))
 
     def delete(self, assistant_id: str) -> None:
-        """Hide the assistant; it is removed for good at the next start. Its chats go on."""
+        """Hide the assistant; it is removed for good at the next start. Its chats stay."""
         self._store.set_deleted(assistant_id, True)
 
     def restore(self, assistant: Assistant) -> None:
-        """Undo `delete`. If its name was given away meanwhile, it gets another."""
+        """Undo `delete`. When its name has been taken since, it gets another one."""
         if self._is_taken(assistant.name, assistant.assistant_id):
             named = replace(assistant, name=self._free_name(assistant.name))
             self._store.put(named)
@@ -79,14 +79,14 @@ class Assistants:
             self._store.set_deleted(assistant.assistant_id, False)
 
     def purge_deleted(self) -> None:
-        """Remove deleted assistants for good. Called at the start of the app."""
+        """Remove deleted assistants for good. Called when the app starts."""
         self._store.purge_deleted()
 
     def set_up(self, assistant_id: str, collection_id: str, settings: Settings) -> Setup:
-        """What a question to this assistant is answered with; "" is none, and all documents.
+        """The setup of a question to this assistant; "" means none, and all documents.
 
-        `settings` hold where the assistant says nothing. What it names and is gone is told by the
-        hints, or refused where the question would then go elsewhere.
+        `settings` apply where the assistant has none of its own. Hints mention collections that no
+        longer exist; when the question would then go elsewhere, it is refused.
         """
         assistant = self.get(assistant_id)
         if assistant is None:
@@ -108,7 +108,7 @@ class Assistants:
     def _asked(
         self, assistant: Assistant, collection_id: str
     ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The collections to ask, none for all, and what to say about them."""
+        """The collections to search, none for all, and the hints about them."""
         own = assistant.collection_ids
         if not own:
             return SearchScope.of_collection(collection_id).collection_ids, ()
@@ -131,7 +131,7 @@ class Assistants:
         )
 
     def _free_name(self, name: str) -> str:
-        """`Name (copy)`, `Name (copy 2)` and so on, the first that is free, within its length."""
+        """The first free name of `Name (copy)`, `Name (copy 2)` …, within the allowed length."""
         for number in itertools.count(1):
             ending = _COPY.format(number=f" {number}" if number > 1 else "")
             candidate = name[: LONGEST_NAME - len(ending)].rstrip() + ending

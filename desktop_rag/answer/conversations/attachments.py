@@ -1,4 +1,4 @@
-"""What is attached to conversations, kept with them. Worker threads."""
+"""The attachments of conversations. Worker threads."""
 
 import uuid
 from collections.abc import Sequence
@@ -9,10 +9,10 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.settings import EndpointSettings
 from desktop_rag.store.contract.records import AttachmentStore
 
-# Servers refuse requests of many images, and nobody asks about more.
+# Servers refuse requests with many images, and nobody asks about more.
 MOST_IMAGES = 8
 _NO_MODEL = (
-    "There is no model to look at the image.",
+    "There is no model that can see the image.",
     (
         "Set an endpoint in Settings, or remove the image. Without one, the text in images can be"
         " read: pip install 'desktop-rag[ocr]'."
@@ -21,9 +21,9 @@ _NO_MODEL = (
 
 
 class Attachments:
-    """What the chat keeps of attachments, and whether a model can take them.
+    """Keeps the attachments of conversations, and knows if a model accepts them.
 
-    The text of files is kept by the library, which reads them.
+    The library reads files and keeps their text.
     """
 
     def __init__(self, store: AttachmentStore, models: ChatModels) -> None:
@@ -31,15 +31,15 @@ class Attachments:
         self._models = models
 
     def of(self, conversation_id: str) -> tuple[Attachment, ...]:
-        """What is attached to a conversation now."""
+        """The current attachments of a conversation."""
         return self._store.of(conversation_id)
 
     def set(self, conversation_id: str, attachments: Sequence[Attachment]) -> None:
-        """Have this attached to a conversation, in place of what was."""
+        """Replace the attachments of a conversation."""
         self._store.set(conversation_id, attachments)
 
     def keep_image(self, name: str, image: Image, read: Attachment | None = None) -> Attachment:
-        """Keep an image to be sent to models; `read` is the text in it, if there is any."""
+        """Keep an image for models; `read` is its text, if it has any."""
         kept = Attachment(
             read.attachment_id if read else uuid.uuid4().hex,
             name,
@@ -51,13 +51,13 @@ class Attachments:
         return kept
 
     def image(self, attachment: Attachment) -> Image | None:
-        """The image as it is sent; None for a file, or when it is not there any more."""
+        """The image as it is sent; None for a file, or when it no longer exists."""
         return self._store.image(attachment.attachment_id)
 
     def images(
         self, attachments: Sequence[Attachment], endpoint: EndpointSettings
     ) -> tuple[Image, ...]:
-        """Those that go to the endpoint's model: none when it is known to see none."""
+        """The images to send to the model of the endpoint; none when it does not take images."""
         if self._models.profile(endpoint).takes_images is False:
             return ()
         kept = [self._store.image(a.attachment_id) for a in attachments if _is_image(a)]
@@ -66,9 +66,9 @@ class Attachments:
     def refusal(
         self, attachments: Sequence[Attachment], endpoint: EndpointSettings
     ) -> AppError | None:
-        """Why its model can't be asked with these, with the way out; None when it can.
+        """The reason why the model takes no such attachments, with a way out; None if it does.
 
-        An image in which text was read can always be asked about: its text is a source.
+        An image with recognised text is always accepted: its text is a source.
         """
         images = [a for a in attachments if _is_image(a)]
         if len(images) > MOST_IMAGES:

@@ -1,6 +1,6 @@
-"""A conversation as a file to keep: Markdown, HTML or JSON, with the sources. Pure, any thread.
+"""Exports a conversation with its sources as Markdown, HTML or JSON. Pure, any thread.
 
-Foreign text is never taken for HTML, and nothing in the file is fetched when it is opened.
+Untrusted text is escaped, and opening the file fetches nothing.
 """
 
 import html
@@ -23,7 +23,7 @@ from desktop_rag.core.conversation import (
     SourceRef,
 )
 
-# What `imports` knows a file of ours by.
+# The marks by which `conversation_import` recognises our files.
 FORMAT = "desktop-rag chat"
 VERSION = 1
 
@@ -39,7 +39,7 @@ _STYLE = (
 _STATES = {MessageState.STOPPED: "stopped", MessageState.FAILED: "failed"}
 
 
-def exported(conversation: Conversation, messages: Sequence[Message], ending: str) -> str:
+def export_text(conversation: Conversation, messages: Sequence[Message], ending: str) -> str:
     """The text of a file with this ending: .html, .json, else Markdown."""
     match ending.casefold():
         case ".html" | ".htm":
@@ -58,15 +58,15 @@ def _as_markdown(conversation: Conversation, messages: Sequence[Message]) -> str
     for message in messages:
         parts.append(f"## {_plain(_speaker(message))}")
         parts.append(
-            _plain_lines(message.text) if message.role is Role.USER else _loadless(message)
+            _plain_lines(message.text) if message.role is Role.USER else _with_image_links(message)
         )
         parts += [_plain(in_words(message.attachments)), *_failure(message)]
         parts += ["\n\n".join(_markdown_source(s) for s in message.sources if s.is_cited)]
     return "\n\n".join(part.strip() for part in parts if part.strip()) + "\n"
 
 
-def _loadless(message: Message) -> str:
-    """An answer as it was written, with pictures as links: a viewer would fetch them."""
+def _with_image_links(message: Message) -> str:
+    """The answer with images as links, since a viewer would fetch them."""
     return message.text.replace("![", "[")
 
 
@@ -78,12 +78,12 @@ def _markdown_source(source: SourceRef) -> str:
 
 
 def _indented(query: str) -> str:
-    """Code, whatever stands in it."""
+    """The query as an indented code block."""
     return "\n".join(f"    {line}" for line in query.splitlines())
 
 
 def _plain(text: str) -> str:
-    """One line that Markdown shows as it is."""
+    """The text as one line of Markdown without formatting."""
     return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
 
 
@@ -99,7 +99,7 @@ def _as_html(conversation: Conversation, messages: Sequence[Message]) -> str:
     body = "\n".join(part for message in messages for part in _html_message(message))
     return (
         '<!doctype html>\n<html><head><meta charset="utf-8">\n'
-        # Nothing is loaded, whatever a model or a document wrote.
+        # Nothing is loaded, whatever a model or a document contains.
         '<meta http-equiv="Content-Security-Policy" '
         "content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
         f"<title>{title}</title><style>{_STYLE}</style></head>\n"
@@ -126,7 +126,7 @@ def _html_message(message: Message) -> Iterator[str]:
 
 
 def _as_json(conversation: Conversation, messages: Sequence[Message]) -> str:
-    """Everything, so that `imports` makes the same of it."""
+    """All fields, so that an import restores the conversation."""
     document = {
         "format": FORMAT,
         "version": VERSION,
@@ -164,7 +164,7 @@ def _json_message(message: Message) -> dict[str, Any]:
 
 
 def _json_attachment(attachment: Attachment) -> dict[str, Any]:
-    """What it was; its text and its image stay here."""
+    """The description of an attachment; its text and image are not exported."""
     return {
         "name": attachment.name,
         "kind": attachment.kind.value,
@@ -178,7 +178,7 @@ def _json_source(source: SourceRef) -> dict[str, Any]:
 
 
 def _exactly(seconds: float) -> str:
-    """A moment to the microsecond, with its time zone."""
+    """A time to the microsecond, with its time zone."""
     return datetime.fromtimestamp(seconds, UTC).isoformat()
 
 

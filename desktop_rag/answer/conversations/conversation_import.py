@@ -1,7 +1,7 @@
-"""A conversation read back from the JSON that `export` writes. Worker threads.
+"""Imports a conversation from exported JSON. Worker threads.
 
-The file may come from anybody. What we would not have written is refused as a whole, with the
-place that is wrong; what is taken is text and numbers within bounds, never a path that is opened.
+The file may come from anybody. A file that we would not have written is refused as a whole, with
+the place of the error; only text and numbers within limits are taken, and no path is ever opened.
 """
 
 import json
@@ -42,17 +42,17 @@ _Item = TypeVar("_Item")
 
 @dataclass(frozen=True, slots=True)
 class ImportedConversation:
-    """What a file holds. Its messages belong to no conversation yet."""
+    """The content of a file. Its messages belong to no conversation yet."""
 
     title: str
     messages: tuple[Message, ...]
 
 
 def read_conversation(path: Path) -> ImportedConversation:
-    """The conversation in a file; of one that is too large nothing is read.
+    """The conversation in a file; a file that is too large is not read.
 
     Raises:
-        AppError: for whatever is no conversation as `export` writes it, and can't be read.
+        AppError: when the file cannot be read, or is no exported conversation.
     """
     return imported(_content(path), path.name)
 
@@ -91,7 +91,7 @@ def _content(path: Path) -> bytes:
         if status.st_size > LARGEST_BYTES:
             raise _no_conversation(path.name, "It is far too large.")
         with path.open("rb") as file:
-            # It may be growing.
+            # The file may be growing.
             content = file.read(LARGEST_BYTES + 1)
     except OSError as exc:
         raise AppError("The chat could not be read.", f"{path}: {exc.strerror}.") from exc
@@ -112,11 +112,11 @@ def _refuse(constant: str) -> NoReturn:
 
 
 class _WrongError(Exception):
-    """Something is not what we write; says where."""
+    """A value that an export does not write, with its place."""
 
 
 class _Fields:
-    """The fields of an object, each of the kind that it must be. A missing one is empty."""
+    """The fields of an object, each of a required type. A missing one is empty."""
 
     def __init__(self, value: object, place: str) -> None:
         if not isinstance(value, dict):
@@ -138,7 +138,7 @@ class _Fields:
 
     def number(self, name: str) -> float:
         value = self._values.get(name, 0.0)
-        # A whole number may be too large to be made a fraction.
+        # An integer may be too large for a float.
         if type(value) not in (int, float) or not -_MOST_NUMBER <= value <= _MOST_NUMBER:
             raise self._wrong(name)
         return float(value)
@@ -238,7 +238,7 @@ def _message(fields: _Fields) -> Message:
 
 
 def _attachment(fields: _Fields) -> Attachment:
-    """What it was called, and how much there was of it: what it said did not come along."""
+    """The name and size of an attachment; its content is not in the file."""
     return Attachment(
         uuid.uuid4().hex,
         fields.text("name", 1000),

@@ -1,4 +1,4 @@
-"""The stored conversations: found, renamed, pinned, copied, put back. Worker threads only."""
+"""The stored conversations: search, rename, pin, copy, export. Worker threads only."""
 
 import time
 import uuid
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from desktop_rag.answer.conversations.conversation_export import exported
+from desktop_rag.answer.conversations.conversation_export import export_text
 from desktop_rag.answer.conversations.conversation_import import read_conversation
 from desktop_rag.answer.conversations.rewrites import Rewrites, is_of
 from desktop_rag.core.conversation import Conversation, Feedback, Message, Role, SourceRef
@@ -17,7 +17,7 @@ _COPY = "{title} (copy)"
 
 
 class History:
-    """What the chat keeps, and what a person can do with it."""
+    """The stored conversations, and the actions on them."""
 
     def __init__(self, engine: Engine, rewrites: Rewrites) -> None:
         self._conversations = engine.conversations
@@ -27,15 +27,15 @@ class History:
         self._opened_at = time.time()
 
     def all(self) -> list[Conversation]:
-        """Those not deleted: pinned ones first, then the one last written to."""
+        """All conversations that are not deleted: pinned ones first, then the most recent."""
         return self._conversations.all()
 
     def find(self, text: str) -> frozenset[str]:
-        """The ids of conversations with this text in their title or in a message, in any case."""
+        """The ids of conversations with this text in the title or a message, ignoring case."""
         return self._conversations.containing(text.strip()) if text.strip() else frozenset()
 
     def messages(self, conversation_id: str) -> list[Message]:
-        """The messages in order, answers with the sources they were shown with."""
+        """The messages in order, answers with their sources."""
         names = self._rewrites.names()
         return [
             replace(message, is_rewritten=any(is_of(name, message) for name in names))
@@ -43,12 +43,12 @@ class History:
         ]
 
     def rename(self, conversation_id: str, title: str) -> None:
-        """Give the conversation another title; an empty one is ignored."""
+        """Change the title of the conversation; an empty title is ignored."""
         if title.strip():
             self._conversations.rename(conversation_id, title.strip())
 
     def set_pinned(self, conversation_id: str, is_pinned: bool) -> None:
-        """Keep the conversation above the others, or no longer."""
+        """Pin the conversation above the others, or unpin it."""
         self._conversations.set_pinned(conversation_id, is_pinned)
 
     def delete(self, conversation_id: str) -> None:
@@ -60,46 +60,46 @@ class History:
         self._conversations.set_deleted(conversation_id, False)
 
     def purge_deleted(self) -> None:
-        """Remove deleted conversations for good, with what was attached to them alone.
+        """Remove deleted conversations for good, with attachments that no other one has.
 
-        Called at the start of the app.
+        Called when the app starts.
         """
         self._conversations.purge_deleted()
         self._attachments.purge(self._opened_at)
 
     def fork(self, conversation_id: str, message_id: str) -> Conversation:
-        """A copy of the conversation up to and with one of its messages."""
+        """A copy of the conversation up to and including one of its messages."""
         messages = self.messages(conversation_id)
         return self._copy(conversation_id, messages[: _place_of(messages, message_id) + 1])
 
     def fork_before(self, conversation_id: str, message_id: str) -> Conversation:
-        """A copy of what came before a message, where another question can be asked instead."""
+        """A copy of the conversation before a message, to ask another question there."""
         messages = self.messages(conversation_id)
         return self._copy(conversation_id, messages[: _place_of(messages, message_id)])
 
     def set_feedback(self, message_id: str, feedback: Feedback) -> None:
-        """Note what the person thinks of an answer, and so of its copies in other conversations.
+        """Store the feedback on an answer and its copies in other conversations.
 
-        Every change is kept, the last one stands.
+        Every change is kept; the last one counts.
         """
         self._conversations.add_feedback(message_id, feedback)
 
     def own_text(self, message: Message) -> str:
-        """An answer as the person rewrote it, or else as it was given, without its numbers."""
+        """The answer as the person rewrote it, or as given, without its citations."""
         return self._rewrites.text(message)
 
     def rewrite(self, message: Message, text: str) -> Path:
-        """Keep an answer of the person's own in place of this one; returns its file."""
+        """Keep the person's own version of an answer; returns its file."""
         messages = self._conversations.messages(message.conversation_id)
         asked = [m.text for m in messages[: _place_of(messages, message.message_id)]]
         return self._rewrites.write(asked[-1] if asked else "", message, text)
 
     def delete_rewrite(self, message: Message) -> None:
-        """Forget the person's own answer."""
+        """Delete the person's own version of an answer."""
         self._rewrites.delete(message)
 
     def put_back(self, message: Message, *, in_place_of: str) -> None:
-        """Bring an answer back that another one, of this id, has replaced.
+        """Restore an answer that was replaced by the one with this id.
 
         AppError when that one is gone too.
         """
@@ -111,13 +111,13 @@ class History:
     def export(self, conversation_id: str, ending: str) -> str:
         """The conversation with its sources as the text of a file: .md, .html or .json."""
         conversation = self._conversations.get(conversation_id)
-        return exported(conversation, self.messages(conversation_id), ending)
+        return export_text(conversation, self.messages(conversation_id), ending)
 
     def import_file(self, path: Path) -> Conversation:
-        """A new conversation, as the file says that was exported as JSON. AppError when it is none.
+        """A new conversation from an exported JSON file. AppError for any other file.
 
-        Where a source's document is not in the library, or no longer, the file's word for where
-        it lies is only shown: nothing is ever opened there.
+        When the document of a source is not in the library, the path in the file is shown only;
+        nothing is ever opened there.
         """
         found = read_conversation(path)
         conversation = self._conversations.add(found.title, "")
@@ -135,7 +135,7 @@ class History:
         return self._conversations.get(conversation.conversation_id)
 
     def _known(self, sources: Sequence[SourceRef]) -> tuple[SourceRef, ...]:
-        """The sources with their places as the library knows them, or no document at all."""
+        """The sources with the paths that the library knows, or without a document."""
         ids = {source.document_id for source in sources}
         documents = {found.document_id: found for found in self._documents.get(sorted(ids))}
         return tuple(

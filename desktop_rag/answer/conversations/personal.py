@@ -1,4 +1,4 @@
-"""What belongs to the person who asks, apart from their documents and chats."""
+"""The person's own things, apart from documents and chats."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from desktop_rag.answer.conversations.rewrites import Rewrites
 
 @dataclass(frozen=True, slots=True)
 class Personal:
-    """Their own answers, what is remembered for them, and the prompts they keep."""
+    """The person's own answers, the memory of earlier ones, and the saved prompts."""
 
     rewrites: Rewrites
     memory: Memory

@@ -1,7 +1,7 @@
-"""The prompts a person keeps: Markdown files of their own, one each. Worker threads only.
+"""The person's saved prompts, one Markdown file each. Worker threads only.
 
-The app puts its own there once; from then on they are the person's, to be changed or deleted, here
-or with any other program.
+The app adds its own prompts once; from then on they are the person's to change or delete, here or
+in any other program.
 """
 
 import logging
@@ -14,14 +14,14 @@ from desktop_rag.core.saved_prompts import LONGEST_TEXT, SavedPrompt, plain_name
 
 log = logging.getLogger(__name__)
 
-# More are not read: somebody may have put another folder in the place of this one.
+# More are not read: the folder may have been replaced by another one.
 _MOST = 500
-# With some blank lines around the text.
+# With room for blank lines around the text.
 _MOST_BYTES = 4 * LONGEST_TEXT + 1_000
 
 
 class PromptLibrary:
-    """Reads and writes the folder; what lies there is the truth."""
+    """Reads and writes the folder of prompts, which is the only place they are kept."""
 
     def __init__(self, folder: Path, built_in: Path) -> None:
         """`built_in` holds the app's own prompts."""
@@ -29,20 +29,20 @@ class PromptLibrary:
         self._built_in = built_in
 
     def all(self) -> list[SavedPrompt]:
-        """By name. A file that is no text, too long, or of a name that can't be typed is left out.
+        """All prompts by name, without files that are too long, not text, or cannot be named.
 
-        AppError when the folder can't be made.
+        AppError when the folder cannot be created.
         """
         if not self.folder.exists():
-            self.bring_back()
+            self.restore_built_in()
         paths = sorted(self.folder.glob("*.md"))[:_MOST]
         found = {name: text for path in paths for name, text in _read(path)}
         return [SavedPrompt(name, found[name]) for name in sorted(found)]
 
     def save(self, prompt: SavedPrompt, former: str = "") -> SavedPrompt:
-        """Keep a prompt, in the place of the `former` name if it had one; returns it as it is kept.
+        """Save a prompt, replacing the one of the `former` name; returns it as saved.
 
-        AppError for a name that says nothing or is another one's, and when the disk refuses.
+        AppError for an empty or taken name, and when the disk refuses.
         """
         name, text = plain_name(prompt.name), strip_invalid_characters(prompt.text).strip()
         if not name:
@@ -63,20 +63,20 @@ class PromptLibrary:
         return SavedPrompt(name, text)
 
     def delete(self, name: str) -> None:
-        """Remove its file; nothing when it is gone. AppError when the disk refuses."""
+        """Delete the file of a prompt, if it exists. AppError when the disk refuses."""
         try:
             self._remove(name)
         except OSError as exc:
             raise AppError("The prompt could not be deleted.", f"{exc.strerror}.") from exc
 
-    def bring_back(self) -> None:
-        """Add those of the app's own prompts whose names are free."""
+    def restore_built_in(self) -> None:
+        """Add the app's own prompts whose names are free."""
         for path in sorted(self._built_in.glob("*.md")):
             if not self._find(path.stem):
                 self.save(SavedPrompt(path.stem, path.read_text(encoding="utf-8")))
 
     def _find(self, name: str) -> Path | None:
-        """The file of this name, however it is spelt on disk."""
+        """The file of this name, however it is spelled on disk."""
         return next((p for p in self.folder.glob("*.md") if plain_name(p.stem) == name), None)
 
     def _remove(self, name: str) -> None:

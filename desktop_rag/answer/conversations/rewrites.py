@@ -1,7 +1,7 @@
-"""Answers as a person wrote them anew: Markdown files of their own, found by later questions.
+"""The person's own versions of answers: Markdown files that later questions find.
 
-Worker threads only. The folder is a source of the library like any other, so that what is written,
-changed or deleted there, with whatever program, is what is found.
+Worker threads only. The folder is a source of the library like any other, so changes by any program
+are found too.
 """
 
 import json
@@ -22,26 +22,26 @@ _BODY = re.compile(rf"^{re.escape(_HEADING)}.*\n+", re.MULTILINE)
 
 
 class Rewrites:
-    """One file for each answer that was rewritten."""
+    """One file for each rewritten answer."""
 
-    def __init__(self, folder: Path, kept: Callable[[Path], None]) -> None:
-        """`kept` hears the folder whenever a file was written, to make it searchable."""
+    def __init__(self, folder: Path, on_write: Callable[[Path], None]) -> None:
+        """`on_write` is called with the folder after each write, to make it searchable."""
         self._folder = folder
-        self._kept = kept
+        self._on_write = on_write
 
     def names(self) -> frozenset[str]:
-        """What tells which answers were rewritten; see `is_of`."""
+        """The names of all files, which identify the rewritten answers; see `is_of`."""
         return frozenset(path.stem for path in self._folder.glob("*.md"))
 
     def text(self, message: Message) -> str:
-        """The answer as it was rewritten, or as it was given."""
+        """The answer as rewritten, or as given."""
         if path := self._find(message):
             return _BODY.split(path.read_text(encoding="utf-8"), maxsplit=1)[-1].strip()
-        # The numbers of sources mean nothing in a file of its own.
+        # Without its sources, citations mean nothing.
         return normalise(message.text, frozenset())[0].strip()
 
     def write(self, question: str, message: Message, text: str) -> Path:
-        """Keep the person's answer, in the place of an earlier one of theirs."""
+        """Keep the person's version, replacing an earlier one."""
         path = self._find(message) or self._folder / f"{_slug(question)}-{_id_of(message)}.md"
         heading = " ".join(question.split())
         front = [f"question: {json.dumps(heading, ensure_ascii=False)}"]
@@ -55,11 +55,11 @@ class Rewrites:
             draft.replace(path)
         except OSError as exc:
             raise AppError("The answer could not be kept.", f"{path}: {exc.strerror}.") from exc
-        self._kept(self._folder)
+        self._on_write(self._folder)
         return path
 
     def delete(self, message: Message) -> None:
-        """Forget the person's answer; the one that was given stays in its chat."""
+        """Delete the person's version; the given answer stays in its chat."""
         if path := self._find(message):
             path.unlink(missing_ok=True)
 
@@ -68,7 +68,7 @@ class Rewrites:
 
 
 def is_of(name: str, message: Message) -> bool:
-    """Whether a name of `Rewrites.names` is that of this answer."""
+    """True when a name of `Rewrites.names` belongs to this answer."""
     return bool(message.message_id) and name.endswith(f"-{_id_of(message)}")
 
 

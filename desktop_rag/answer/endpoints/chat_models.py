@@ -1,6 +1,6 @@
-"""The chat models in use: made once for each setting of their endpoint, closed at the end.
+"""The chat models in use, with one client for each endpoint setting.
 
-Worker threads; the keyring and the network are asked here.
+Worker threads; this module reads the keyring and uses the network.
 """
 
 import logging
@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 
 class ChatModels:
-    """The model that answers, the one for small jobs, and what concerns their endpoints."""
+    """The main model, the background model, and their endpoints."""
 
     def __init__(
         self,
@@ -35,19 +35,19 @@ class ChatModels:
         profiles: ProfileBook | None = None,
         allowances: Allowances | None = None,
     ) -> None:
-        """Without `profiles` and `allowances` what they hold is forgotten when the app ends."""
+        """Without `profiles` and `allowances`, their contents are lost when the app ends."""
         self._keys = keys
         self._settings = settings
         self._profiles = profiles or ProfileBook()
         self._stopping = Event()
-        self._precedence = AnswerPriority()
+        self._priority = AnswerPriority()
         self._listeners: list[Callable[[ExaminationChanged], None]] = []
         self._allowances = allowances or Allowances()
         self._examiner = Examiner(
-            keys, self._profiles, self._precedence, self._allowances, self._tell
+            keys, self._profiles, self._priority, self._allowances, self._notify
         )
-        self._examines_by_itself = False
-        # All clients made so far, those in use last: an earlier one may still be answering.
+        self._examines_in_background = False
+        # All clients so far, the current ones last: an earlier one may still be answering.
         self._clients: list[tuple[EndpointSettings, str, ChatModel]] = []
 
     def apply(self, settings: Settings) -> None:
@@ -56,7 +56,7 @@ class ChatModels:
 
     @property
     def settings(self) -> Settings:
-        """What holds from the next call on."""
+        """The settings from the next call on."""
         return self._settings
 
     @property
@@ -65,27 +65,27 @@ class ChatModels:
         return self._settings.endpoint
 
     def main(self, settings: Settings | None = None) -> ChatModel | None:
-        """The model that answers questions, by other settings if given; None without endpoint."""
+        """The model that answers questions, by these settings if given; None without endpoint."""
         return self._used((settings or self._settings).endpoint)
 
     def helper(self, settings: Settings | None = None) -> ChatModel | None:
-        """The model for small jobs beside the answer; None when no endpoint answers either."""
+        """The model for background requests; None without an endpoint for answers."""
         settings = settings or self._settings
         return self._used(settings.helping_endpoint) if settings.endpoint.is_set else None
 
     def _used(self, endpoint: EndpointSettings) -> ChatModel | None:
         if not endpoint.is_set:
             return None
-        if self._examines_by_itself:
+        if self._examines_in_background:
             self._examiner.begin(endpoint)
         return self._client(endpoint)
 
     def warm_up(self) -> None:
         """Load the client of the endpoint, if one is set, before the first question needs it.
 
-        From now on models that are used are examined in the background, once each.
+        From now on, each model in use is examined once in the background.
         """
-        self._examines_by_itself = True
+        self._examines_in_background = True
         try:
             if model := self.main():
                 model.warm_up()
@@ -93,19 +93,19 @@ class ChatModels:
             log.info("the endpoint cannot be used: %s", error.title)  # the question says so
 
     def stop(self) -> None:
-        """End what waits for an endpoint outside of answers; those have their own `cancel`."""
+        """Stop background requests to endpoints. Answers have a `cancel` of their own."""
         self._stopping.set()
-        self._precedence.stop()
+        self._priority.stop()
 
     def close(self) -> None:
-        """Give up the connections to endpoints. No answer may be under way."""
+        """Close the connections to endpoints. No answer may be under way."""
         self._examiner.close()
         for _, _, client in self._clients:
             client.close()
         self._clients.clear()
 
     def test_endpoint(self, endpoint: EndpointSettings, key: str = "") -> EndpointReport:
-        """Ask the endpoint for its models and for a first word; an empty key means the stored."""
+        """Ask the endpoint for its models and a first token; an empty key means the stored one."""
         key = key or self._keys.get(endpoint.base_url)
         report = probe_endpoint(endpoint, key, self._stopping)
         if report.models:
@@ -113,44 +113,47 @@ class ChatModels:
         return report
 
     def offered(self, base_url: str) -> Sequence[str]:
-        """The models that the endpoint offered when it was last tested."""
+        """The models that the endpoint offered in its last test."""
         return self._profiles.offer(base_url)
 
     def examine(self, endpoint: EndpointSettings, key: str = "") -> ModelProfile:
-        """Measure what the model takes and gives, which takes seconds to minutes; kept.
+        """Measure the limits and abilities of the model, in seconds to minutes, and keep them.
 
         Raises:
-            AppError: when it doesn't answer.
+            AppError: when it does not answer.
         """
         return self._examiner.examine(endpoint, key)
 
     def profile(self, endpoint: EndpointSettings) -> ModelProfile:
-        """What is known of the endpoint's model."""
+        """The known limits and abilities of the endpoint's model."""
         return self._profiles.get(endpoint.base_url, endpoint.model)
 
     def spent_today(self, base_url: str) -> float:
-        """What the endpoint cost today, by the prices that were entered."""
+        """The cost of the endpoint today, by the prices that were entered."""
         return self._allowances.spent_today(base_url)
 
     def tokens_counted(self) -> Usage:
-        """The tokens that endpoints counted since the app began, of all of them together."""
+        """The tokens that all endpoints have counted since the app started."""
         return self._allowances.tokens_counted()
 
     def subscribe(self, listener: Callable[[ExaminationChanged], None]) -> Callable[[], None]:
-        """Tell when an examination begins and ends, on its thread; returns how to end that."""
+        """Call the listener, on the examining thread, when an examination begins or ends.
+
+        Returns a function that unsubscribes.
+        """
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
     def running_servers(self) -> Sequence[LocalServer]:
-        """The model servers that run on this computer."""
+        """The model servers running on this computer."""
         return running_servers(self._stopping)
 
     def has_key(self, base_url: str) -> bool:
-        """Whether a key is known for this endpoint."""
+        """True when there is a key for this endpoint."""
         return bool(self._keys.get(base_url))
 
     def save_key(self, base_url: str, key: str) -> bool:
-        """Remember the key (an empty one forgets it); False when only for this session."""
+        """Store the key (an empty one deletes it); False when kept for this session only."""
         if not key:
             self._keys.delete(base_url)
             return True
@@ -161,10 +164,10 @@ class ChatModels:
         for known, known_key, client in reversed(self._clients):
             if (known, known_key) == (endpoint, key):
                 return client
-        client = ChatClient(endpoint, key, self._profiles, self._precedence, self._allowances)
+        client = ChatClient(endpoint, key, self._profiles, self._priority, self._allowances)
         self._clients.append((endpoint, key, client))
         return client
 
-    def _tell(self, event: ExaminationChanged) -> None:
+    def _notify(self, event: ExaminationChanged) -> None:
         for listener in list(self._listeners):
             listener(event)

@@ -1,6 +1,6 @@
-"""Examines the models in use, once each and again on request, beside everything else.
+"""Examines each model in use once in the background, and again on request.
 
-It owns a thread while it has work. An answer goes before it (`answer_priority`).
+It owns a thread while it has work. Answers take priority over it (`answer_priority`).
 """
 
 import logging
@@ -28,23 +28,23 @@ class Examiner:
         self,
         keys: KeyStore,
         profiles: ProfileBook,
-        precedence: AnswerPriority,
+        priority: AnswerPriority,
         allowances: Allowances,
-        told: Callable[[ExaminationChanged], None],
+        notify: Callable[[ExaminationChanged], None],
     ) -> None:
-        """`told` hears, on the examining thread, when one begins and when it ends."""
+        """`notify` is called on the examining thread when one begins and when it ends."""
         self._keys = keys
         self._profiles = profiles
-        self._precedence = precedence
+        self._priority = priority
         self._allowances = allowances
-        self._told = told
+        self._notify_listeners = notify
         self._turn = threading.Lock()
         self._lock = threading.Lock()
         self._waiting: list[EndpointSettings] = []
         self._thread: threading.Thread | None = None
 
     def begin(self, endpoint: EndpointSettings) -> None:
-        """Examine a model in the background unless that was done, or is about to be."""
+        """Examine a model in the background, unless it was examined or is queued."""
         with self._lock:
             if self._is_known(endpoint) or endpoint in self._waiting:
                 return
@@ -54,27 +54,27 @@ class Examiner:
                 self._thread.start()
 
     def examine(self, endpoint: EndpointSettings, key: str = "") -> ModelProfile:
-        """Examine a model now, on this thread, whatever is known; an empty key is the stored one.
+        """Examine a model now, on this thread; an empty key means the stored one.
 
         Raises:
-            AppError: when it doesn't answer. What was known of it stays.
+            AppError: when it does not answer. Its earlier profile stays.
         """
         with self._turn:
-            self._tell(endpoint, is_running=True)
+            self._report(endpoint, is_running=True)
             try:
                 key = key or self._keys.get(endpoint.base_url)
                 with closing(
                     EndpointRequests(endpoint, key, self._allowances, is_patient=True)
                 ) as requests:
-                    profile = Examination(requests, self._precedence).run()
+                    profile = Examination(requests, self._priority).run()
                 self._profiles.put(endpoint.base_url, endpoint.model, profile)
             finally:
-                self._tell(endpoint, is_running=False)
+                self._report(endpoint, is_running=False)
         return profile
 
     def close(self) -> None:
-        """End what is under way and wait for the thread. Nothing is examined any more."""
-        self._precedence.stop()
+        """Stop the current examination and wait for the thread. Nothing is examined afterwards."""
+        self._priority.stop()
         with self._lock:
             self._waiting.clear()
             thread = self._thread
@@ -94,12 +94,12 @@ class Examiner:
             except AppError as error:
                 log.info("the model was not examined: %s", error.title)
             except Cancelled:
-                log.info("the examination was given up")
+                log.info("the examination was cancelled")
             with self._lock:
                 self._waiting = [other for other in self._waiting if other != endpoint]
 
     def _is_known(self, endpoint: EndpointSettings) -> bool:
         return self._profiles.get(endpoint.base_url, endpoint.model).is_examined
 
-    def _tell(self, endpoint: EndpointSettings, *, is_running: bool) -> None:
-        self._told(ExaminationChanged(endpoint.base_url, endpoint.model, is_running))
+    def _report(self, endpoint: EndpointSettings, *, is_running: bool) -> None:
+        self._notify_listeners(ExaminationChanged(endpoint.base_url, endpoint.model, is_running))

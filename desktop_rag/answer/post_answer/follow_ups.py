@@ -1,7 +1,7 @@
-"""What a person may ask next: questions that the index can answer, made from an answer's sources.
+"""Finds follow-up questions that the index can answer. Worker threads.
 
-Worker threads. A model proposes them; without one, or when nothing it wrote is of use, they are
-headings and phrases of the documents. Whoever proposes, each is looked up before it is shown.
+A model proposes them from the sources of an answer. Without a model, or without a usable proposal,
+headings and phrases of the documents are taken. Each is searched for before it is shown.
 """
 
 import logging
@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 MOST = 5
 _PROPOSED = 8
-# Looked up in vain, so many topics are enough.
+# The number of topics that are searched for before giving up.
 _MOST_TOPICS = 25
 _FIRST_PASSAGES = 3
 _SOURCES = 6
@@ -61,10 +61,9 @@ class FollowUps:
         model: ChatModel | None,
         cancel: Event,
     ) -> tuple[str, ...]:
-        """Up to MOST questions, none when cancelled. `history` ends with the question answered.
+        """Up to MOST questions, none when cancelled. `history` ends with the answered question.
 
-        Each can be answered by the documents that may be found, or by what is attached to the
-        question.
+        Each can be answered by the documents in reach, or by the attachments of the question.
         """
         asked = [message.text for message in history if message.role is Role.USER]
         attached = [a.attachment_id for m in history[-1:] for a in m.attachments if a.has_text]
@@ -85,7 +84,7 @@ class FollowUps:
         for question, document_id in self._proposed(answer, asked, model, cancel, chosen):
             if cancel.is_set():
                 return ()
-            if chosen.takes(question) and is_answered(question, document_id):
+            if chosen.is_new(question) and is_answered(question, document_id):
                 chosen.add(question)
             if len(chosen.questions) == MOST:
                 break
@@ -99,7 +98,7 @@ class FollowUps:
         cancel: Event,
         chosen: "_Chosen",
     ) -> Iterator[tuple[str, str]]:
-        """Questions and the document that is to answer them, "" for any."""
+        """Questions, each with the document that should answer it, "" for any."""
         cited = [source for source in answer.sources if source.is_cited] or answer.sources
         if model:
             try:
@@ -118,13 +117,13 @@ class FollowUps:
 
 
 class _Chosen:
-    """Questions that differ from each other and from those asked before."""
+    """Questions that differ from each other and from earlier ones."""
 
     def __init__(self, asked: Sequence[str]) -> None:
         self.questions: list[str] = []
         self._terms = [frozenset(terms(question)) for question in asked]
 
-    def takes(self, question: str) -> bool:
+    def is_new(self, question: str) -> bool:
         new = frozenset(terms(question))
         return bool(new) and not any(
             len(new & old) >= _ALIKE * max(len(new), len(old)) for old in self._terms
@@ -136,7 +135,7 @@ class _Chosen:
 
 
 def proposed_by(model: ChatModel, question: str, answer: Message, cancel: Event) -> list[str]:
-    """What the model proposes, whatever it puts around the questions."""
+    """The questions that the model proposes, without anything around them."""
     turns = [
         ChatTurn("system", _INSTRUCTIONS),
         ChatTurn("user", _quoted(question, answer, secrets.token_hex(8))),

@@ -1,8 +1,8 @@
-"""What else the documents of an answer are about: their other headings, and phrases of its sources.
+"""Further topics of the documents of an answer: their other headings, and phrases of its sources.
 
-Pure but for the reader of documents it is handed; any thread. Phrases are rows of words without
-any that only ask and join between them (RAKE: Rose et al., 2010, "Automatic keyword extraction from
-individual documents"), those that are said more than once or begin with capitals.
+Pure except for the document reader that is passed in; any thread. Phrases are runs of words without
+function words (RAKE: Rose et al., 2010, "Automatic keyword extraction from individual documents")
+that occur more than once or are capitalised.
 """
 
 import re
@@ -22,25 +22,25 @@ _MOST_DOCUMENTS = 4
 _MOST_HEADINGS = 25
 _LONGEST_CHARS = 70
 _PHRASE_WORDS = (2, 4)
-# "3.2", "IV.", "§ 4", "Note 7.": numbers of sections say nothing.
+# Section numbers such as "3.2", "IV.", "§ 4", "Note 7." are dropped.
 _NUMBERED = "note|chapter|section|part|item|article|appendix"
 _NUMBERING = re.compile(
     rf"^\s*(?:§\s*|(?i:{_NUMBERED})\s+)?(?:\d+(?:\.\d+)*|[IVXLC]+)[.):]?\s+(?:[-–—]\s+)?(?=\w)"
 )
 _LEAST_LETTERS = 3
-_LEAST_TELLING = 2
+_LEAST_CONTENT_WORDS = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A few words to ask about, and the document that speaks of it."""
+    """A few words to ask about, and the document that has them."""
 
     text: str
     document_id: str
 
 
 def topics(sources: Sequence[SourceRef], read_content: ReadContent) -> Iterator[Topic]:
-    """Headings, those next to the cited places first, then phrases; each once."""
+    """Headings, those nearest to the cited places first, then phrases; each once."""
     seen: set[str] = set()
     for topic in (*_headings(sources, read_content), *_phrases(sources)):
         plain = topic.text.casefold()
@@ -50,7 +50,7 @@ def topics(sources: Sequence[SourceRef], read_content: ReadContent) -> Iterator[
 
 
 def _headings(sources: Sequence[SourceRef], read_content: ReadContent) -> list[Topic]:
-    """Of each document in turn, so that no long one speaks alone."""
+    """The headings of the documents in turn, so that a long one does not dominate."""
     firsts = {source.document_id: source for source in reversed(sources)}
     documents = list(dict.fromkeys(source.document_id for source in sources))[:_MOST_DOCUMENTS]
     columns: list[list[Topic]] = []
@@ -68,13 +68,13 @@ def _headings(sources: Sequence[SourceRef], read_content: ReadContent) -> list[T
 
 
 def _named(heading: Heading, places: Places, title: str) -> str:
-    """The heading so that it says something alone, "" if that can't be had in a line."""
+    """The heading, with its parent if needed to stand alone; "" when that is too long."""
     text = _plain(heading.title)
-    if len(_telling(text)) < _LEAST_TELLING:
-        # "Installation" may be of anything.
+    if len(_content_words(text)) < _LEAST_CONTENT_WORDS:
+        # "Installation" alone could be about anything.
         above = [_plain(name) for name in places.path(heading.offset)[:-1]]
         text = f"{(above or [_plain(title)])[-1]} – {text}"
-    says_something = len(_telling(text)) >= _LEAST_TELLING
+    says_something = len(_content_words(text)) >= _LEAST_CONTENT_WORDS
     return text if says_something and len(text) <= _LONGEST_CHARS else ""
 
 
@@ -82,8 +82,8 @@ def _plain(title: str) -> str:
     return _NUMBERING.sub("", " ".join(title.split())).strip(" :#*_")
 
 
-def _telling(text: str) -> list[str]:
-    """The words that say what it is about."""
+def _content_words(text: str) -> list[str]:
+    """The content words of a text."""
     written = words(text)
     idle = function_words(written)
     letters = [word for word in written if sum(c.isalpha() for c in word) >= _LEAST_LETTERS]
@@ -91,12 +91,12 @@ def _telling(text: str) -> list[str]:
 
 
 def _phrases(sources: Sequence[SourceRef]) -> list[Topic]:
-    """The most telling first: long and often said."""
+    """Phrases, the longest and most frequent first."""
     counts: Counter[str] = Counter()
     homes: dict[str, str] = {}
     for source in sources:
         for start, end in sentences(source.text):
-            for phrase in _rows_of_words(source.text[start:end]):
+            for phrase in _phrases_in(source.text[start:end]):
                 counts[phrase] += 1
                 homes.setdefault(phrase, source.document_id)
     kept = [phrase for phrase, count in counts.items() if count > 1 or _is_name(phrase)]
@@ -104,7 +104,7 @@ def _phrases(sources: Sequence[SourceRef]) -> list[Topic]:
     return [Topic(phrase, homes[phrase]) for phrase in kept]
 
 
-def _rows_of_words(sentence: str) -> Iterator[str]:
+def _phrases_in(sentence: str) -> Iterator[str]:
     idle = function_words(words(sentence))
     least, most = _PHRASE_WORDS
     for piece in re.split(r"[^\w\s'’-]+|\n", sentence):
@@ -115,13 +115,17 @@ def _rows_of_words(sentence: str) -> Iterator[str]:
                 continue
             for part in _with_names(row):
                 text = " ".join(part)
-                if least <= len(part) <= most and len(text) <= _LONGEST_CHARS and _telling(text):
+                if (
+                    least <= len(part) <= most
+                    and len(text) <= _LONGEST_CHARS
+                    and _content_words(text)
+                ):
                     yield text
             row = []
 
 
 def _with_names(row: Sequence[str]) -> Iterator[Sequence[str]]:
-    """The row, and the names inside of it: words in a row that begin with capitals."""
+    """The run of words, and the names in it: adjacent capitalised words."""
     yield row
     for is_name, part in groupby(row, key=_is_name):
         name = list(part)

@@ -1,11 +1,11 @@
-"""What a model adds from its own knowledge below an answer, where it may. Pure, any thread."""
+"""Separates what a model adds from its own knowledge below an answer. Pure, any thread."""
 
 import re
 
 from desktop_rag.answer.citing.citations import normalise
 
 OWN_KNOWLEDGE_LINE = "Not from your documents:"
-# What ends with a colon is no claim to be checked.
+# Text that ends with a colon is not checked as a claim.
 _HEADING = f"**{OWN_KNOWLEDGE_LINE.removesuffix(':')}**:"
 # Models like to make a heading, a quote or bold text of it.
 _LINE = re.compile(
@@ -13,10 +13,10 @@ _LINE = re.compile(
 )
 
 
-def apart(text: str) -> tuple[str, str]:
-    """What rests on sources, and from the line on what doesn't: it cites nothing.
+def split_own_knowledge(text: str) -> tuple[str, str]:
+    """The part of an answer that rests on sources, and the part below the line, without citations.
 
-    The line comes back as a paragraph of its own in bold.
+    The line becomes a bold paragraph of its own.
     """
     found = _LINE.search(text)
     if found is None:

@@ -1,12 +1,12 @@
-"""How a person likes answers, as part of what a model is told before everything else. Pure.
+"""Puts the person's preferences for answers into the system prompt. Pure.
 
-It stays the same from question to question, so that servers can reuse their work on it.
+The result is the same for every question, so that servers can reuse a cached prefix.
 """
 
 from desktop_rag.answer.prompting.prompt_sanitizer import sanitized
 from desktop_rag.core.settings import AnswerLength, PreferenceSettings
 
-# The app's own rules say it so, word for word.
+# The exact wording of the app's own rules.
 LANGUAGE_RULE = "Answer in the language of the question."
 _LANGUAGE_RULES = (
     LANGUAGE_RULE,
@@ -22,12 +22,12 @@ _LENGTHS = {
 }
 _LONGEST_LANGUAGE = 40
 _LONGEST_TONE = 200
-# Nobody writes it by chance, and it stays the same.
+# Unlikely to be typed by chance, and constant.
 _FENCE = "tone-of-the-person"
 
 
 def in_manner(rules: str, preferences: PreferenceSettings) -> str:
-    """The app's rules with this language, length and tone. The others hold as they are."""
+    """The app's rules with the preferred language, length and tone."""
     rules = in_language(rules, preferences)
     rules = rules.replace(LENGTH_RULE, _LENGTHS[preferences.length])
     tone = _plain(preferences.tone, _LONGEST_TONE)
@@ -39,7 +39,7 @@ def in_manner(rules: str, preferences: PreferenceSettings) -> str:
 
 
 def in_language(rules: str, preferences: PreferenceSettings) -> str:
-    """The app's rules with this language alone."""
+    """The app's rules with the preferred language only."""
     if language := _plain(preferences.language, _LONGEST_LANGUAGE):
         wanted = f"Answer in {language}, whatever the language of the question and the sources."
         for rule in _LANGUAGE_RULES:

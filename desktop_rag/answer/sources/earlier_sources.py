@@ -1,4 +1,4 @@
-"""Sources of the answer before, for a question that goes on from it. Pure but for the reader."""
+"""Sources of the previous answer, for a question that continues it. Pure except for the reader."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -8,12 +8,12 @@ from desktop_rag.core.conversation import Message, SourceRef
 
 
 def sources_before(history: Sequence[Message], read_content: ReadContent) -> tuple[SourceRef, ...]:
-    """What the last answer with sources rested on, or else was given; cited nowhere yet.
+    """The cited sources of the last answer with sources, or else all of them, as uncited ones.
 
-    Left out is what its document no longer says at that place.
+    Sources whose document has changed at that place are left out.
     """
     shown = next((message.sources for message in reversed(history) if message.sources), ())
-    # The result of a query was made for its question.
+    # The result of a query belongs to its own question.
     last = [source for source in shown if not source.query]
     cited = [source for source in last if source.is_cited]
     whole = [_uncited(source, read_content(source.document_id)[0]) for source in cited or last]
@@ -21,9 +21,9 @@ def sources_before(history: Sequence[Message], read_content: ReadContent) -> tup
 
 
 def with_earlier(found: Sequence[SourceRef], earlier: Sequence[SourceRef]) -> tuple[SourceRef, ...]:
-    """What was found, then what was there before and isn't among it.
+    """The found sources, then the earlier ones that they do not include.
 
-    What was found now is thought stronger: it gives way last when the prompt has no room.
+    Found sources rank higher, so a full prompt drops them last.
     """
     least = min((source.score for source in found), default=0.0)
     others = [e for e in earlier if not any(_overlap(e, source) for source in found)]
@@ -32,19 +32,19 @@ def with_earlier(found: Sequence[SourceRef], earlier: Sequence[SourceRef]) -> tu
 
 
 def numbered_anew(sources: Sequence[SourceRef]) -> tuple[SourceRef, ...]:
-    """The sources as 1, 2, 3 …"""
+    """The sources, renumbered 1, 2, 3 …"""
     return tuple(replace(source, n=n) for n, source in enumerate(sources, start=1))
 
 
 def _uncited(source: SourceRef, text: str | None) -> SourceRef | None:
-    """The whole passage again, of which its quote was shown; None if it no longer stands there."""
+    """The whole passage of a source again; None when the document no longer has it there."""
     place = source.text.find(source.quote)
     while place >= 0 and text is not None:
         start = source.start - place
         end = start + len(source.text)
         if start >= 0 and text[start:end] == source.text:
             return replace(source, quote="", is_cited=False, start=start, end=end)
-        # The quote may stand in the passage more than once.
+        # The quote may occur in the passage more than once.
         place = source.text.find(source.quote, place + 1) if source.quote else -1
     return None
 

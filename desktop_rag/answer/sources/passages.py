@@ -1,5 +1,7 @@
-"""From ranked passages to the sources of an answer: neighbours joined, duplicates folded, the best
-that fit, a document's together. Pure but for the reader of documents it is handed; any thread.
+"""Turns ranked passages into the sources of an answer: joins neighbours, folds duplicates, keeps
+the best that fit, groups them by document.
+
+Pure except for the document reader that is passed in; any thread.
 """
 
 import re
@@ -14,12 +16,12 @@ from desktop_rag.core.domain import Passage
 from desktop_rag.core.places import Places, places_from_json
 
 CountTokens = Callable[[Sequence[str]], list[int]]
-# The whole text of a document, None without one, and its places as JSON.
+# Gives the whole text of a document, None without one, and its places as JSON.
 ReadContent = Callable[[str], tuple[str | None, str]]
 
-# About three chunks: one document must not take the room of all others.
+# About three chunks: one document must not crowd out all others.
 MOST_JOINED_TOKENS = 600
-# More white space than this between two passages is not looked at.
+# The widest white space between passages that are joined.
 _WIDEST_GAP = 64
 # A sign belongs to its number: 5 degrees are not −5 degrees.
 _WORD = re.compile(r"[-−]?\w+")
@@ -33,13 +35,13 @@ def choose_sources(
     most: int,
     most_tokens: int,
 ) -> tuple[SourceRef, ...]:
-    """Up to `most` numbered sources of up to `most_tokens` together, from passages best first."""
+    """Up to `most` numbered sources of at most `most_tokens` in total, from ranked passages."""
     passages = folded(joined(found, read_content, count_tokens))
     return numbered(grouped(fitting(passages, count_tokens, most=most, most_tokens=most_tokens)))
 
 
 def numbered(passages: Sequence[Passage]) -> tuple[SourceRef, ...]:
-    """The passages as sources 1, 2, 3 … in their order."""
+    """The passages in order, as sources 1, 2, 3 …"""
     return tuple(
         SourceRef(
             n=n,
@@ -62,7 +64,7 @@ def numbered(passages: Sequence[Passage]) -> tuple[SourceRef, ...]:
 def fitting(
     passages: Sequence[Passage], count_tokens: CountTokens, *, most: int, most_tokens: int
 ) -> list[Passage]:
-    """The best whole passages that fit, in their order; the very best one in any case."""
+    """The best whole passages that fit, in order; the very best one always."""
     kept: list[Passage] = []
     left = most_tokens
     for passage, tokens in zip(passages, count_tokens([p.text for p in passages]), strict=True):
@@ -73,7 +75,7 @@ def fitting(
 
 
 def grouped(passages: Sequence[Passage]) -> list[Passage]:
-    """The passages of a document together, at the place of its best one."""
+    """The passages grouped by document, at the position of its best one."""
     places: dict[str, int] = {}
     for passage in passages:
         places.setdefault(passage.document_id, len(places))
@@ -85,7 +87,7 @@ def grouped(passages: Sequence[Passage]) -> list[Passage]:
 
 @dataclass(slots=True)
 class _Text:
-    """A passage with the words it consists of, the best place of it or what it repeats."""
+    """A passage with its words, its best rank, and its duplicates."""
 
     passage: Passage
     words: str
@@ -93,15 +95,15 @@ class _Text:
     repeats: list[Passage] = field(default_factory=list[Passage])
 
     def takes_in(self, other: "_Text") -> bool:
-        """Whether the other one says nothing more; a good short one keeps its place."""
+        """True when the other one adds nothing; a short one of better rank stays."""
         is_most_of_it = 2 * len(other.words) >= len(self.words)
         return other.words in self.words and (is_most_of_it or other.place > self.place)
 
 
 def folded(found: Sequence[Passage]) -> list[Passage]:
-    """Of passages with the same words, or of which one contains the other, one, at the best place.
+    """The passages without duplicates and contained ones, each at the best rank of its group.
 
-    The others are remembered in its `also_in`.
+    `also_in` names the places of the others.
     """
     texts = [_Text(p, _words(p.text), place) for place, p in enumerate(found)]
     kept: list[_Text] = []
@@ -126,7 +128,7 @@ def _with_repeats(passage: Passage, score: float, repeats: Sequence[Passage]) ->
 
 
 def _words(text: str) -> str:
-    """The words in order, whatever stands between them, each with a space on either side."""
+    """The words in order, each with a space on either side."""
     words = _WORD.findall(text.casefold()) or text.split()
     return f" {' '.join(words)} "
 
@@ -141,7 +143,7 @@ def _where(passage: Passage) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Span:
-    """Text [start, end) of a document: `passages` that were joined, or what is left of one."""
+    """Text [start, end) of a document: joined `passages`, or the rest of one."""
 
     start: int
     end: int
@@ -149,12 +151,12 @@ class _Span:
 
     @property
     def place(self) -> int:
-        """That of the best passage."""
+        """The rank of the best passage."""
         return min(place for place, _ in self.passages)
 
     @property
     def view(self) -> tuple[int | None, str | None]:
-        """The slide or sheet, of which a source shows one. A page ends where the paper does."""
+        """The slide or sheet; a source shows one only. Pages may be joined."""
         anchor = self.passages[0][1].anchor
         return anchor.slide, anchor.sheet
 
@@ -165,10 +167,10 @@ def joined(
     count_tokens: CountTokens,
     most_tokens: int = MOST_JOINED_TOKENS,
 ) -> list[Passage]:
-    """Passages of a document that touch, overlap, or have only white space between, as one each.
+    """The passages, with those of a document joined that touch, overlap, or are white space apart.
 
-    Each is the text [start, end) of its document, and none of them overlap. What would be longer
-    than `most_tokens` is not joined; then the overlap goes to the better one.
+    Each is the text [start, end) of its document, and none overlap. Passages that would exceed
+    `most_tokens` together are not joined; the better one keeps the overlap.
     """
     documents: dict[str, list[tuple[int, Passage]]] = {}
     for place, passage in enumerate(found):
@@ -187,14 +189,14 @@ def joined(
 
 @dataclass(frozen=True, slots=True)
 class _Room:
-    """How long a joined passage may be."""
+    """The limit of a joined passage."""
 
     text: str
     count_tokens: CountTokens
     most_tokens: int
 
     def holds(self, one: _Span, other: _Span) -> bool:
-        """Whether both fit as one; what is inside another one adds nothing."""
+        """True when both fit as one, or one contains the other."""
         start, end = min(one.start, other.start), max(one.end, other.end)
         if end - start == max(one.end - one.start, other.end - other.start):
             return True
@@ -207,7 +209,7 @@ def _are_near(passages: Iterable[tuple[int, Passage]]) -> bool:
 
 
 def _spans(passages: Iterable[tuple[int, Passage]], text: str, room: _Room) -> list[_Span]:
-    """Each span grows from the best passage that is left, by its best neighbours first."""
+    """Grow each span from the best remaining passage, best neighbours first."""
     left = [_Span(p.start, p.end, ((place, p),)) for place, p in passages if p.text.strip()]
     done: list[_Span] = []
     while left:
@@ -235,7 +237,7 @@ def _union(one: _Span, other: _Span) -> _Span:
 
 
 def _without(span: _Span, taken: _Span, text: str) -> _Span | None:
-    """What is left of a span beside another one; None where that is white space."""
+    """The rest of a span outside another one; None when that is white space."""
     start, end = span.start, span.end
     if start < taken.end and taken.start < end:
         before, after = (start, max(start, taken.start)), (min(end, taken.end), end)

@@ -1,4 +1,4 @@
-"""Finds what an answer may rest on: by a search, or with the answer before. Worker threads."""
+"""Finds the sources of an answer, by search and from the previous answer. Worker threads."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,18 +21,18 @@ from desktop_rag.core.text import rough_token_counts
 from desktop_rag.models.ports import ChatModel, Embedder
 from desktop_rag.store.contract.documents import DocumentStore
 
-# Passages asked for, for each one wanted: some are joined, some say the same.
+# Passages searched for each one wanted: some are joined, some are duplicates.
 _DEPTH = 3
 _NEAREST = 3
 
 
 class SourceFinder:
-    """Looks questions up, and chooses the sources of their answers."""
+    """Searches for questions and chooses the sources of their answers."""
 
     def __init__(
         self, retriever: Retriever, documents: DocumentStore, embedder: Embedder | None
     ) -> None:
-        """Without an embedder tokens are counted roughly."""
+        """Without an embedder, tokens are estimated."""
         self._retriever = retriever
         self._documents = documents
         self.count_tokens: CountTokens = embedder.count_tokens if embedder else rough_token_counts
@@ -64,9 +64,9 @@ class SourceFinder:
     def files(
         self, query: Query, first: int, most: int, reach: SearchScope = EVERYTHING
     ) -> list[Passage]:
-        """A passage of each file that may be found, those that match best first.
+        """A passage of each file that may be found, up to `most`.
 
-        Of the others, after the `first` passages, the newest first; up to `most` together.
+        The files of the `first` best passages lead; the others follow, newest first.
         """
         best = self._retriever.search(query, limit=first, reach=reach).passages
         every = self._retriever.documents(query, most, reach)
@@ -74,29 +74,29 @@ class SourceFinder:
         order = dict.fromkeys(passage.document_id for passage in (*best, *every))
         return [firsts[document_id] for document_id in order][:most]
 
-    def every_file(self, query: Query, most: int, reach: SearchScope = EVERYTHING) -> list[Passage]:
-        """The first passage of each file that may be found, up to `most`, the newest first."""
+    def every_file(self, query: Query, most: int, reach: Reach = EVERYTHING) -> list[Passage]:
+        """The first passage of each file that may be found, up to `most`, newest first."""
         return self._retriever.documents(query, most, reach)
 
     def every_attached(self, source_ids: tuple[str, ...], most: int) -> list[Passage]:
         """The first passage of each attached file, and of each document inside one."""
         return self._retriever.attached_documents(source_ids, most) if source_ids else []
 
-    def count_files(self, query: Query, most: int, reach: SearchScope = EVERYTHING) -> int:
-        """How many files a question may find, up to `most`."""
+    def count_files(self, query: Query, most: int, reach: Reach = EVERYTHING) -> int:
+        """The number of files that a query may find, up to `most`."""
         return len(self._retriever.documents(query, most, reach))
 
     def best_attached(
         self, source_ids: tuple[str, ...], query: Query, settings: RetrievalSettings, *, limit: int
     ) -> list[Passage]:
-        """The passages of attached files that fit best, whether they are about it or not."""
+        """The best passages of attached files, relevant or not."""
         found = self._retriever.best_attached(
             source_ids, query, limit=limit, lexical_weight=settings.lexical_weight
         )
         return found.passages
 
     def is_any_relevant(self, passages: Sequence[Passage]) -> bool:
-        """Whether one of them is about what was searched for."""
+        """True when one of the passages is relevant."""
         return any(passage.relevance >= IRRELEVANT_BELOW for passage in passages)
 
     def best_of(
@@ -108,7 +108,7 @@ class SourceFinder:
         limit: int,
         reach: SearchScope = EVERYTHING,
     ) -> list[Passage]:
-        """The passages of one document that are about the question, best first."""
+        """The relevant passages of one document, best first."""
         found = self._retriever.best_of(
             document_id, query, limit=limit, reach=reach, lexical_weight=settings.lexical_weight
         )
@@ -168,7 +168,7 @@ class SourceFinder:
         return request.query, tried[request.query]
 
     def _counted(self, matching: Sequence[int], sources: Sequence[SourceRef]) -> FileCounts:
-        """What is read has matched: a passage among the best, though alone it says little."""
+        """The counts of matching and read files; a file that is read counts as a match."""
         read = {source.document_id for source in sources}
         return FileCounts(self._retriever.count_files(matching, read), len(read))
 

@@ -5,7 +5,7 @@ import uuid
 from dataclasses import dataclass, replace
 
 from desktop_rag.answer.citing.citation_validation import finish_answer
-from desktop_rag.answer.prompting.own_knowledge import apart
+from desktop_rag.answer.prompting.own_knowledge import split_own_knowledge
 from desktop_rag.core.conversation import (
     FileCounts,
     Message,
@@ -63,7 +63,7 @@ class AnswerDraft:
 
     def message(self, state: MessageState, title: str = "", hint: str = "") -> Message:
         """The finished message, its citations checked and located."""
-        sourced, own = apart(self.text) if self.is_open else (self.text, "")
+        sourced, own = split_own_knowledge(self.text) if self.is_open else (self.text, "")
         text, sources = finish_answer(sourced, self.sources)
         return Message(
             message_id=uuid.uuid4().hex,

@@ -1,8 +1,7 @@
-"""Answers without a model: the best sentences of the best passages, cited like any answer. Pure
-but for the embedder it is handed.
+"""Extractive answers without a model: the best sentences of the best passages, with citations.
 
-A sentence is scored by the words it shares with the question, weighed by how rare they are among
-the passages, by its meaning, and by the rank of its passage.
+Pure except for the embedder that is passed in. The score of a sentence combines the words it shares
+with the question, weighted by rarity among the passages, its meaning, and the rank of its passage.
 """
 
 import math
@@ -35,20 +34,20 @@ UNREAD = "{} not been read yet; what is in them can be found as soon as they are
 _PASSAGES = 5
 _SENTENCES = 3
 _LONGEST = 600
-# Sentences that a summary chooses among: to embed them takes a second.
+# The number of sentences that a summary compares; embedding them takes a second.
 _MOST_COMPARED = 40
-# What asks is not what answers: "when" in a sentence says nothing about a "when" in a question.
+# Question words are ignored: a "when" in a sentence does not answer "when".
 _ASKING = frozenset(terms("who whom whose what which when where why how do does did is are was"))
 _SHORTEST = 4
 _MEANING_SHARE = 0.5
 _RANK_SHARE = 0.25
 # A second sentence must be nearly as good as the first, or it only dilutes the answer.
 _RELATIVE_FLOOR = 0.72
-# List and heading marks at the start, emphasis anywhere: a quoted sentence is plain words.
+# List and heading marks at the start, and emphasis; quoted sentences are plain text.
 _MARKUP = re.compile(r"^(?:[-*+>|\s]|#{1,6}\s|\d+[.)]\s)+|\*\*|`")
 _LINK = re.compile(r"!?\[([^\]]*)\]\([^)\s]*\)")
-# What stands in a text without being said: comments, front matter, rows of numbers.
-_UNSAID = re.compile(r"<!--|^---|^[\w.-]+:\s|: \[")
+# Text that is not prose: comments, front matter, link definitions.
+_NOT_PROSE = re.compile(r"<!--|^---|^[\w.-]+:\s|: \[")
 _LEAST_LETTERS = 0.6
 
 
@@ -64,15 +63,15 @@ class _Candidate:
 def excerpts(
     question: str, sources: Sequence[SourceRef], embedder: Embedder | None, said: str = ""
 ) -> str:
-    """An answer of up to three sentences of the sources, each with its [n], best source first.
+    """An answer of up to three sentences of the sources, each with its [n], best first.
 
-    What was `said` by an answer before is left out while there is anything else. With nothing to
-    quote the answer says so and cites nothing.
+    Sentences of the previous answer, `said`, are used only when there are no others. With nothing
+    to quote, the answer says so without a citation.
     """
     best = sorted(sources, key=lambda source: -source.score)[:_PASSAGES]
     candidates = [c for rank, source in enumerate(best, 1) for c in _candidates(source, rank)]
     if not candidates:
-        # Tables and fragments only: better shown as they are than not at all.
+        # Tables and fragments only: shown as they are rather than not at all.
         candidates = [c for source in best[:1] for c in _whole(source)]
     if not candidates:
         return NOTHING_FOUND
@@ -91,9 +90,9 @@ def excerpts(
 
 
 def central_sentences(sources: Sequence[SourceRef], embedder: Embedder | None, most: int) -> str:
-    """Up to `most` sentences that are nearest to the mean of all, in their order, each with [n].
+    """Up to `most` sentences nearest to the mean of all, in order, each with its [n].
 
-    Without an embedder the first ones; "" when nothing reads as a sentence.
+    Without an embedder, the first ones; "" when there are no sentences.
     """
     candidates = [c for source in sources for c in _candidates(source, 1)]
     step = max(1, math.ceil(len(candidates) / _MOST_COMPARED))
@@ -135,9 +134,9 @@ def _shortened(text: str) -> str:
 
 
 def is_prose(text: str) -> bool:
-    """Whether the text reads as a sentence or a row of words, rather than markup or numbers."""
+    """True when the text reads as prose rather than markup or numbers."""
     letters = sum(character.isalpha() or character == " " for character in text)
-    return not _UNSAID.search(text) and letters >= _LEAST_LETTERS * len(text)
+    return not _NOT_PROSE.search(text) and letters >= _LEAST_LETTERS * len(text)
 
 
 def _scores(
@@ -165,5 +164,5 @@ def _is_repeat(one: _Candidate, other: _Candidate) -> bool:
 
 
 def _quoted(text: str) -> str:
-    """The sentence as Markdown that shows it literally: document text is not markup of ours."""
+    """The sentence with Markdown escaped: document text is not our markup."""
     return re.sub(r"([\\`*_{}\[\]<>#|~])", r"\\\1", text)

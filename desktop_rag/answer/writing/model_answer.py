@@ -1,4 +1,4 @@
-"""The answer that a model writes: prompt out, events in. Runs on the thread that answers."""
+"""Streams the answer of a model: prompt out, events in. Runs on the answering thread."""
 
 import secrets
 from collections.abc import Callable, Iterator
@@ -31,16 +31,15 @@ def answer_with(
     instructions: str = INSTRUCTIONS,
     attached: Callable[[int], PromptExtras] = lambda _: NO_EXTRAS,
 ) -> Iterator[AnswerEvent]:
-    """Have the model answer from the draft's sources, in the way of its examples.
+    """Have the model answer from the sources of the draft, in the form of its examples.
 
-    What it writes grows in the draft, which keeps the sources and examples that were sent.
-
-    `attached` gives what the person attached, for a model that reads so many tokens. Without any
-    source it answers from its own knowledge, if the `instructions` say so. When the model turns out
-    to read less than was thought, it gets less.
+    The text grows in the draft, which keeps the sources and examples that were sent. `attached`
+    gives the attachments for a context of so many tokens. Without sources the model answers from
+    its own knowledge, if the `instructions` allow it. When its context turns out to be smaller, it
+    gets a shorter prompt.
 
     Raises:
-        AppError: for whatever the endpoint did wrong; the draft keeps what had come by then.
+        AppError: when the endpoint fails; the draft keeps the text so far.
     """
     draft.model = model.name
     found, examples = draft.sources, draft.examples
@@ -60,7 +59,7 @@ def answer_with(
         draft.examples = prompt.examples
         yield SourcesFound(draft.sources, draft.notes, draft.is_own_knowledge)
         try:
-            yield from _heard(model.stream(prompt.turns, cancel), draft)
+            yield from _received(model.stream(prompt.turns, cancel), draft)
         except AppError:
             has_begun = bool(draft.text or draft.thinking)
             if has_begun or not tries_left or model.context_tokens >= context_tokens:
@@ -69,7 +68,7 @@ def answer_with(
             return
 
 
-def _heard(deltas: Iterator[Delta], draft: AnswerDraft) -> Iterator[AnswerEvent]:
+def _received(deltas: Iterator[Delta], draft: AnswerDraft) -> Iterator[AnswerEvent]:
     for delta in deltas:
         if delta.status:
             yield AnswerWaits(delta.status)

@@ -59,7 +59,7 @@ class PromptActions(QObject):
         self._change(dialog, delete)
 
     def _restore_defaults(self) -> str:
-        self._library.bring_back()
+        self._library.restore_built_in()
         return ""
 
     def _change(self, dialog: PromptsDialog, change: Callable[[], str]) -> None:

@@ -84,7 +84,7 @@ class SourceIndex:
         return len(stem) >= _BEGINNING and stem[:_BEGINNING] in self.beginnings
 
     def best_window(self, weights: Mapping[str, float], size: int) -> tuple[Window, float]:
-        """The first window of `size` sentences with the greatest weight of stems, and the weight."""
+        """The first of the heaviest windows of `size` sentences, and its weight of stems."""
         gains: defaultdict[int, float] = defaultdict(float)
         last_start = max(0, self.count - size)
         for stem, weight in weights.items():

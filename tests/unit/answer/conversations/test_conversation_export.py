@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 import pytest
 from markdown_it import MarkdownIt
 
-from desktop_rag.answer.conversations.conversation_export import exported
+from desktop_rag.answer.conversations.conversation_export import export_text
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.attachment import Attachment, AttachmentKind
 from desktop_rag.core.conversation import Conversation, Message, MessageState, Role, SourceRef
@@ -46,7 +46,7 @@ class Tags(HTMLParser):
 
 @pytest.mark.parametrize("ending", [".md", ".html"])
 def test_foreign_text_stays_text_and_loads_nothing(ending: str) -> None:
-    text = exported(TALK, MESSAGES, ending)
+    text = export_text(TALK, MESSAGES, ending)
     page = MarkdownIt("commonmark", {"html": False}).render(text) if ending == ".md" else text
     tags = Tags(page)
     assert not {"script", "img", "b", "iframe", "link"} & set(tags.names)
@@ -56,7 +56,7 @@ def test_foreign_text_stays_text_and_loads_nothing(ending: str) -> None:
 
 @pytest.mark.parametrize("ending", [".md", ".HTML"])
 def test_sources_that_are_cited_stand_with_place_and_quote(ending: str) -> None:
-    text = exported(TALK, MESSAGES, ending).replace("\\", "")
+    text = export_text(TALK, MESSAGES, ending).replace("\\", "")
     for expected in ("page 3", "/docs/lamp [1].md", "It burns oil.", "some-model", "Gone. Ask la"):
         assert expected in text
     assert "fog.md" not in text
@@ -65,12 +65,12 @@ def test_sources_that_are_cited_stand_with_place_and_quote(ending: str) -> None:
 @pytest.mark.parametrize("ending", [".md", ".html"])
 def test_what_is_the_models_own_is_told(ending: str) -> None:
     own = replace(MESSAGES[1], sources=(), is_own_knowledge=True)
-    assert "not from your documents" in exported(TALK, [own], ending)
-    assert "not from your documents" not in exported(TALK, MESSAGES, ending)
+    assert "not from your documents" in export_text(TALK, [own], ending)
+    assert "not from your documents" not in export_text(TALK, MESSAGES, ending)
 
 
 def test_json_has_everything() -> None:
-    document = json.loads(exported(TALK, MESSAGES, ".json"))
+    document = json.loads(export_text(TALK, MESSAGES, ".json"))
     assert document["title"] == TALK.title
     question, answer, failed = document["messages"]
     assert (question["role"], question["text"]) == ("user", MESSAGES[0].text)
@@ -81,12 +81,12 @@ def test_json_has_everything() -> None:
 
 
 def test_a_conversation_without_messages_is_its_title() -> None:
-    assert exported(Conversation("c", "Lamps", "", 5.0), [], ".md") == "# Lamps\n"
+    assert export_text(Conversation("c", "Lamps", "", 5.0), [], ".md") == "# Lamps\n"
 
 
 @pytest.mark.parametrize("ending", [".md", ".html"])
 def test_a_question_tells_what_was_attached(ending: str) -> None:
-    text = exported(TALK, MESSAGES, ending)
+    text = export_text(TALK, MESSAGES, ending)
     page = MarkdownIt("commonmark", {"html": False}).render(text) if ending == ".md" else text
     assert "Attached: lease <script>" in Tags(page).text
     assert "(3 pages), photo.png (image)" in Tags(page).text

@@ -39,7 +39,7 @@ def test_the_apps_own_are_there_at_first_and_then_the_persons(tmp_path: Path) ->
     library.delete("compare")
     library.save(SavedPrompt("explain", "Mine."), "explain")
     assert "compare" not in names(PromptLibrary(tmp_path / "prompts", BUILT_IN))
-    library.bring_back()
+    library.restore_built_in()
     assert names(library) == first
     assert SavedPrompt("explain", "Mine.") in library.all()
 

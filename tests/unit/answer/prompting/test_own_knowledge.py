@@ -3,7 +3,7 @@
 import pytest
 
 from desktop_rag.answer.checking.answer_checking import statements
-from desktop_rag.answer.prompting.own_knowledge import OWN_KNOWLEDGE_LINE, apart
+from desktop_rag.answer.prompting.own_knowledge import OWN_KNOWLEDGE_LINE, split_own_knowledge
 from desktop_rag.answer.writing.answer_draft import AnswerDraft
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import MessageState, SourceRef
@@ -28,13 +28,13 @@ HEADING = "**Not from your documents**:"
     ],
 )
 def test_the_line_is_found_however_it_is_decorated(line: str) -> None:
-    sourced, own = apart(f"{SOURCED}\n\n{line}\n{OWN}")
+    sourced, own = split_own_knowledge(f"{SOURCED}\n\n{line}\n{OWN}")
     assert sourced.strip() == SOURCED
     assert own == f"{HEADING}\n\n{UNCITED}"
 
 
 def test_a_line_with_nothing_below_it_goes() -> None:
-    assert apart(f"{SOURCED}\n\n{OWN_KNOWLEDGE_LINE}\n") == (f"{SOURCED}\n\n", "")
+    assert split_own_knowledge(f"{SOURCED}\n\n{OWN_KNOWLEDGE_LINE}\n") == (f"{SOURCED}\n\n", "")
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_a_line_with_nothing_below_it_goes() -> None:
     [SOURCED, "This is not from your documents: it is said in passing.", "Not from your documents"],
 )
 def test_elsewhere_the_words_are_words(text: str) -> None:
-    assert apart(text) == (text, "")
+    assert split_own_knowledge(text) == (text, "")
 
 
 def test_below_the_line_nothing_is_cited_and_nothing_gets_a_citation() -> None:
