@@ -20,13 +20,13 @@ from desktop_rag.waiting import Waiting
 def add_collections(parser: argparse.ArgumentParser) -> None:
     """Add the verbs below `collection`."""
     verbs = parser.add_subparsers(required=True)
-    text = "List the collections, and which model of meaning each one has."
+    text = "List the collections with the embedding model of each."
     added = verbs.add_parser("list", help=text, description=text)
     added.set_defaults(run=_list)
     added.add_argument("--json", action="store_true", help="print one JSON document")
     text = (
         "Embed the documents of a collection with another model and wait until that is done. Until"
-        " then the model before answers; what is interrupted goes on with the next run."
+        " then the previous model answers; the next run continues an interrupted one."
     )
     added = verbs.add_parser("set-model", help="Choose a collection's model.", description=text)
     added.set_defaults(run=_set_model)
@@ -37,13 +37,13 @@ def add_collections(parser: argparse.ArgumentParser) -> None:
         f" http://localhost:11434/v1#nomic-embed-text. {EMBEDDED_ELSEWHERE}"
     )
     chosen.add_argument("model", nargs="?", help=text)
-    text = "the model of the settings, as every collection has at first"
+    text = "the model of the settings, which is the default"
     chosen.add_argument("--default", action="store_true", help=text)
     added.add_argument("--json", action="store_true", help="print one JSON document")
 
 
 def running_app_verbs() -> Mapping[str, app.Verb]:
-    """What the running app answers for these verbs."""
+    """The handlers of these verbs in the running app."""
     return {"collections": lambda services, _: _listed(services)}
 
 
@@ -57,7 +57,7 @@ def _list(arguments: argparse.Namespace) -> int:
 
 
 def _set_model(arguments: argparse.Namespace) -> int:
-    # The window does not change a model for others: it says that it is open.
+    # An open window refuses: it does not change a model for another process.
     ask_running_app(find_home(), "set-model", {})
     model = _spec(arguments.model or "")
     began_at = time.monotonic()
@@ -78,7 +78,7 @@ def _set_model(arguments: argparse.Namespace) -> int:
 
 
 def _spec(model: str) -> str:
-    """As it is stored: an address, or a folder that is found from anywhere. AppError for none."""
+    """The model as stored: an address or an absolute folder. AppError for no folder."""
     if not model or is_address(model):
         return model
     folder = Path(model).expanduser().resolve()

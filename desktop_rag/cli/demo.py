@@ -24,13 +24,13 @@ def run(*, in_terminal: bool = False) -> int:
 
 
 def demo_home() -> Home:
-    """Beside the person's own home, so that the two libraries and their settings never mix."""
+    """The home of the demo, next to the person's own, so that libraries and settings never mix."""
     home = find_home()
     return Home(home.root.with_name(home.root.name + "-demo"))
 
 
 def has_display() -> bool:
-    """Whether a window can be shown."""
+    """True when a window can be shown."""
     if sys.platform in {"win32", "darwin"}:
         return True
     return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

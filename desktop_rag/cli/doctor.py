@@ -1,7 +1,7 @@
-"""Looks whether everything the app stands on is sound: store, model, folders, endpoint.
+"""Checks the store, the model, the folders and the endpoint.
 
-Read-only unless asked to repair, which removes what belongs to no document. Runs on the caller's
-thread; part of the composition root, because it looks into every room.
+Read-only, except that a repair removes passages without a document. Runs on the caller's thread;
+part of the composition root, because it looks into every room.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,7 +18,7 @@ from desktop_rag.models.endpoints.keys import KeyStore
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One check: what was looked at, whether it is sound, and if not the way out."""
+    """The result of one check, with a hint when it failed."""
 
     check: str
     is_ok: bool
@@ -31,12 +31,12 @@ class Finding:
 
 
 def running_app_verbs() -> Mapping[str, app.Verb]:
-    """What the running app answers for this verb."""
+    """The handler of this verb in the running app."""
     return {"doctor": examined}
 
 
 def examined(services: app.Services, request: dict[str, Any]) -> list[dict[str, Any]]:
-    """The document of `doctor`: a row for each check."""
+    """The document of `doctor`: one row for each check."""
     findings = examine(
         services, repair=bool(request["repair"]), measures_anew=bool(request["examine"])
     )
@@ -48,7 +48,7 @@ def examine(
 ) -> list[Finding]:
     """All checks in order; with `repair` orphaned passages are removed first.
 
-    The chat model is examined if it never was, or with `measures_anew`.
+    The chat model is examined when it never was, or with `measures_anew`.
     """
     return [
         _check_settings(services),
@@ -106,7 +106,7 @@ def _check_endpoint(services: Services) -> Finding:
 
 
 def _check_examination(services: Services, *, anew: bool) -> list[Finding]:
-    """What is known of the chat model, found out now if it was not or is to be found `anew`."""
+    """The profile of the chat model, examined now if it never was, or `anew`."""
     models, endpoint = services.chat.models, services.chat.models.endpoint
     if not endpoint.is_set:
         return []

@@ -1,7 +1,6 @@
 """The verbs that measure quality: `eval retrieval`, `eval grounding`, `eval answers`, `eval runs`.
 
-What is searched lives in a scratch home that is removed; the figures are kept in the person's own
-library.
+The search runs in a scratch home, which is removed; the figures are stored in the person's library.
 """
 
 import argparse
@@ -44,28 +43,28 @@ Measure = Callable[[app.Services], Measurements]
 def add_evals(parser: argparse.ArgumentParser, positive: Callable[[str], int]) -> None:
     """Add the verbs below `eval`; `positive` parses a count."""
     evals = parser.add_subparsers(required=True)
-    text = "nDCG@10, recall@5, MRR and times of a set"
+    text = "nDCG@10, recall@5, MRR and times on a set"
     added = evals.add_parser("retrieval", help=text, description=text)
     added.set_defaults(run=_retrieval)
     added.add_argument("dir", help="a folder with corpus.jsonl, queries.jsonl and qrels.tsv")
     kinds = added.add_mutually_exclusive_group()
-    text = "instead: gold characters found, with documents/, queries.jsonl and spans.jsonl"
+    text = "measure gold characters instead, with documents/, queries.jsonl and spans.jsonl"
     kinds.add_argument("--spans", action="store_true", help=text)
-    text = "instead: evidence pages found, with files/, queries.jsonl and evidence.jsonl"
+    text = "measure evidence pages instead, with files/, queries.jsonl and evidence.jsonl"
     kinds.add_argument("--pages", action="store_true", help=text)
     added.add_argument("--mode", choices=MODES, help="one mode only")
     added.add_argument("--limit", type=positive, help="ask only the first queries")
     counts = f"{retrieval.PASSAGES}, {spans.PASSAGES} by spans, {pages.PASSAGES} by pages"
-    added.add_argument("-k", "--k", type=positive, help=f"passages asked for ({counts})")
-    text = "write what was found for each query and mode"
+    added.add_argument("-k", "--k", type=positive, help=f"passages for each query ({counts})")
+    text = "write the results of each query and mode"
     added.add_argument("--per-query", type=Path, metavar="FILE.jsonl", help=text)
     added.add_argument("--json", action="store_true", help="print one JSON document")
-    text = "how well supported and unsupported claims are told apart"
+    text = "how well the checker separates supported from unsupported claims"
     added = evals.add_parser("grounding", help=text, description=text)
     added.set_defaults(run=_grounding)
     added.add_argument("file", help="a .jsonl file of rows {source, claim, label}")
     added.add_argument("--json", action="store_true", help="print one JSON document")
-    text = "answers to a set of questions: citations, support, what was expected, times, tokens"
+    text = "answers to a set of questions: citations, support, correctness, times, tokens"
     added = evals.add_parser("answers", help=text, description=text)
     added.set_defaults(run=_answers)
     text = "a .jsonl file of {question, answer}, or a folder of questions.jsonl and documents/"
@@ -73,10 +72,10 @@ def add_evals(parser: argparse.ArgumentParser, positive: Callable[[str], int]) -
     text = "ask one collection of your library; a set with documents has a library of its own"
     added.add_argument("--collection", default="", help=text)
     added.add_argument("--limit", type=positive, help="ask only the first questions")
-    text = "write what was found for each question"
+    text = "write the results of each question"
     added.add_argument("--per-query", type=Path, metavar="FILE.jsonl", help=text)
     added.add_argument("--json", action="store_true", help="print one JSON document")
-    text = "List the measurements made so far, or one with its queries."
+    text = "List the stored measurements, or one with its queries."
     added = evals.add_parser("runs", help=text, description=text)
     added.set_defaults(run=_runs)
     added.add_argument("id", nargs="?", default="", help="the beginning of a run's id")
@@ -84,7 +83,7 @@ def add_evals(parser: argparse.ArgumentParser, positive: Callable[[str], int]) -
 
 
 def running_app_verbs() -> Mapping[str, app.Verb]:
-    """What the running app answers, or keeps, for these verbs."""
+    """The handlers of these verbs in the running app."""
     return {
         "eval_runs": lambda services, asked: stored_runs.listed(
             services.engine.evaluations, str(asked["id"])
@@ -94,17 +93,17 @@ def running_app_verbs() -> Mapping[str, app.Verb]:
 
 
 def in_scratch_home(settings: Settings, measure: Callable[[app.Services], T]) -> tuple[T, int]:
-    """What `measure` gives for a new, empty library, and the size of its file in bytes.
+    """The result of `measure` for a new, empty library, and the size of its file in bytes.
 
-    The size is taken after the library was closed, with all that was written in one file.
+    The size is taken after the library is closed, when everything is in one file.
     """
-    # Whoever measures waits for it.
+    # The caller waits for the result.
     settings = replace(settings, index=replace(settings.index, pauses_on_battery=False))
     with tempfile.TemporaryDirectory(prefix="desktop-rag-eval-") as scratch:
         home = Home(Path(scratch) / "home")
         home.create()
         save_settings(home.settings, settings)
-        # What models take, and what they cost today, holds here too.
+        # Model profiles and spending limits apply here too.
         own = find_home()
         _copy(own.model_profiles, home.model_profiles)
         _copy(own.spending, home.spending)
@@ -121,7 +120,7 @@ def in_scratch_home(settings: Settings, measure: Callable[[app.Services], T]) ->
 
 
 def _copy(file: Path, to: Path) -> None:
-    """A small file of the app's, where there is one."""
+    """Copy a small file, if it exists."""
     if file.exists():
         shutil.copyfile(file, to)
 
@@ -155,13 +154,13 @@ def _retrieval(arguments: argparse.Namespace) -> int:
     )
     _keep(run)
     if measured.kind == "retrieval" and query_sets.has_spans(folder):
-        say("This set has gold spans as well: --spans measures how much of them is found.")
+        say("This set has gold spans too; measure them with --spans.")
     print_document(results, _result_lines, as_json=arguments.json)
     return 0
 
 
 def _chosen_measure(arguments: argparse.Namespace, folder: Path) -> Measure:
-    """Reads the set at once, so that a wrong folder is told before anything is indexed."""
+    """The measurement to run; reads the set now, so that a wrong folder fails at once."""
     modes = (arguments.mode,) if arguments.mode else MODES
     limit, k = arguments.limit, arguments.k
     if arguments.spans:
@@ -181,7 +180,7 @@ def _chosen_measure(arguments: argparse.Namespace, folder: Path) -> Measure:
 
 @contextmanager
 def _written_later(path: Path | None) -> Generator[TextIO | None]:
-    """The open file, so that one that cannot be written is told before the work."""
+    """The file, opened before the work, so that an unwritable one fails at once."""
     if path is None:
         yield None
         return
@@ -203,7 +202,7 @@ def _grounding(arguments: argparse.Namespace) -> int:
     began_at = time.monotonic()
     figures = grounding.evaluate(claims, app.make_claim_checker(), say)
     results = figures.to_json()
-    # Sets of claims often have files of the same name, in folders that say what they are.
+    # Sets of claims often have the same file name in folders that differ.
     path = file.resolve()
     run = stored_runs.run_of(
         figures,
@@ -252,7 +251,7 @@ def _answers(arguments: argparse.Namespace) -> int:
 
 
 def _answered(answer_set: AnswerSet, collection: str, settings: Settings) -> answers.AnswerFigures:
-    """The set asked of its own documents, or of the person's library if no window holds that."""
+    """Ask the set of its own documents, or of the person's library if no window has it open."""
     questions, documents = answer_set.questions, answer_set.documents
     if documents is None:
         with open_services() as services:
@@ -281,10 +280,10 @@ def _runs(arguments: argparse.Namespace) -> int:
 
 
 def _keep(run: dict[str, Any]) -> None:
-    """Store the run, through the window if that holds the library; say so when it can't be."""
+    """Store the run, through the window if it has the library open; say so on failure."""
     try:
         with tempfile.TemporaryDirectory(prefix="desktop-rag-eval-") as scratch:
-            # Too long for a request: the file is this user's own, as the library is.
+            # Too long for a request; the file belongs to this user, like the library.
             file = Path(scratch) / "run.json"
             file.write_text(json.dumps(run), encoding="utf-8")
             is_kept, _ = ask_running_app(find_home(), "eval_keep", {"file": str(file)})

@@ -1,6 +1,6 @@
-"""The verbs of the command line: parses, calls a service, prints. Progress goes to stderr.
+"""The verbs of the command line: parse, call a service, print. Progress goes to stderr.
 
-Exit codes: 0 done, 1 the world's fault (title and hint on stderr), 2 wrong use.
+Exit codes: 0 done, 1 an error with title and hint on stderr, 2 wrong usage.
 """
 
 import argparse
@@ -63,7 +63,7 @@ def _ask(arguments: argparse.Namespace) -> int:
         "assistant": arguments.assistant,
     }
     if arguments.attach and arguments.popup:
-        raise AppError("Nothing can be attached to a question in the window from here.",
+        raise AppError("Files cannot be attached to a question in the window from here.",
                        "Attach it in the window, or leave out --popup.")  # fmt: skip
     if arguments.attach:
         # The app that answers may run in another folder.
@@ -151,8 +151,8 @@ def _doctor(arguments: argparse.Namespace) -> int:
         except AppError as error:
             rows = [Finding("store", False, error.title, error.hint).to_json()]
             if arguments.repair and (kept := app.set_damaged_store_aside(find_home(), error)):
-                hint = f"It was moved to {kept}. Add your folders again; their files are as ever."
-                rows = [Finding("store", True, "A new library was begun.", hint).to_json()]
+                hint = f"The old one was moved to {kept}. Add your folders again."
+                rows = [Finding("store", True, "A new library was created.", hint).to_json()]
     print_document(rows, _doctor_lines, as_json=arguments.json)
     return 0 if all(row["ok"] for row in rows) else 1
 
@@ -222,29 +222,27 @@ def _parser() -> argparse.ArgumentParser:
     added.add_argument("question", type=_not_empty)
     added.add_argument("--collection", default="", help="ask this collection only")
     added.add_argument("--assistant", default="", help="ask the assistant of this name")
-    text = "a file or image to ask about, beside the library; may be repeated"
+    text = "a file or image to ask about, in addition to the library; may be repeated"
     added.add_argument("--attach", action="append", default=[], metavar="FILE", help=text)
     added.add_argument("--popup", action="store_true", help="put the question into the open window")
     _add_index(
         verb("index", _index, "Make folders and web pages searchable and wait until they are.")
     )
     _add_search(verb("search", _search, "List the passages that fit best."))
-    added = verb("status", _status, "Show the folders and how far they are.")
+    added = verb("status", _status, "Show the folders and the state of their files.")
     added.add_argument(
-        "--failed", action="store_true", help="list files that were not read, and why"
+        "--failed", action="store_true", help="list the files that were not read, with the reasons"
     )
-    added = verb("doctor", _doctor, "Check store, model, folders and endpoint.")
+    added = verb("doctor", _doctor, "Check the store, the model, the folders and the endpoint.")
     added.add_argument(
         "--repair", action="store_true", help="remove passages that belong to no document"
     )
-    added.add_argument(
-        "--examine", action="store_true", help="measure anew what the chat model takes and reads"
-    )
+    added.add_argument("--examine", action="store_true", help="examine the chat model again")
     text = "Index the demo library and answer a first question."
     added = added_verbs.add_parser("demo", help=text, description=text)
     added.set_defaults(run=_demo)
     added.add_argument("--terminal", action="store_true", help="without a window")
-    text = "List collections, and choose their models."
+    text = "List collections and choose their models."
     collection_verbs.add_collections(added_verbs.add_parser("collection", help=text))
     eval_verbs.add_evals(added_verbs.add_parser("eval", help="Measure quality."), _positive)
     return parser
@@ -253,11 +251,11 @@ def _parser() -> argparse.ArgumentParser:
 def _add_search(added: argparse.ArgumentParser) -> None:
     added.add_argument("query", type=_not_empty)
     added.add_argument("--mode", choices=_MODES, default="hybrid")
-    added.add_argument("-k", type=_positive, default=10, help="how many passages")
+    added.add_argument("-k", type=_positive, default=10, help="number of passages")
     added.add_argument("--collection", default="", help="search this collection only")
-    text = "list what comes nearest also when nothing seems to be about the query"
+    text = "list the nearest passages even when none seems relevant"
     added.add_argument("--nearest", action="store_true", help=text)
-    text = "with --json: an object of the passages and what the search made of the query"
+    text = "with --json: print an object with the passages and the notes of the search"
     added.add_argument("--notes", action="store_true", help=text)
     added.formatter_class = argparse.RawDescriptionHelpFormatter
     added.epilog = "In the query:\n" + "\n".join(f"  {line}" for line in syntax_lines())
@@ -266,13 +264,13 @@ def _add_search(added: argparse.ArgumentParser) -> None:
 def _add_index(added: argparse.ArgumentParser) -> None:
     added.add_argument("folder", nargs="+", help="a folder, a file, or the address of a web page")
     added.add_argument("--collection", default="", help="add them to this collection")
-    added.add_argument("--watch", action="store_true", help="stay and keep them up to date")
-    text = "leave these out, as in a .gitignore file; may be repeated"
+    added.add_argument("--watch", action="store_true", help="keep running and keep them up to date")
+    text = "leave out matching files, as in a .gitignore file; may be repeated"
     added.add_argument("--exclude", action="append", default=[], metavar="PATTERN", help=text)
-    text = "leave out what .gitignore files name"
+    text = "leave out files that .gitignore files name"
     added.add_argument("--gitignore", action="store_true", help=text)
     added.add_argument("--hidden", action="store_true", help="read hidden files too")
-    text = "of a sitemap, fetch so many pages at most"
+    text = "fetch at most this many pages of a sitemap"
     added.add_argument("--pages", type=_positive, default=100, help=text)
 
 

@@ -1,4 +1,4 @@
-"""What the verbs print: one JSON document, or lines for people. Pure."""
+"""The output of the verbs: one JSON document, or lines for people. Pure."""
 
 import re
 from collections.abc import Sequence
@@ -21,13 +21,13 @@ from desktop_rag.core.library_events import DocumentCounts
 _EXCERPT = 300
 _NOTHING_RELEVANT = "Nothing in your documents seems to be about this."
 _GONE = DocumentState.GONE
-# Excerpts are Markdown that shows document text literally; a terminal shows it so anyway.
+# Excerpts escape Markdown; a terminal shows plain text.
 _ESCAPE = re.compile(r"\\([\\`*_{}\[\]<>#|~])")
 
 
 @dataclass(frozen=True, slots=True)
 class IndexReport:
-    """What one run of `index` did. Times in seconds."""
+    """The result of one run of `index`. Times are in seconds."""
 
     documents: tuple[Document, ...]
     embedded_chunks: int
@@ -50,7 +50,7 @@ class IndexReport:
         }
 
     def lines(self) -> list[str]:
-        """The same for people."""
+        """The report for people."""
         report = self.to_json()
         total = (
             f"{report['searchable']:,} of {report['files']:,} files are searchable "
@@ -94,7 +94,7 @@ def _passages_json(passages: Sequence[Passage]) -> list[dict[str, Any]]:
 
 
 def notes_lines(found: dict[str, Any]) -> list[str]:
-    """What a search made of the query, and whether anything is about it, from its JSON."""
+    """The notes of a search, and a line when nothing is relevant, from its JSON."""
     lines = [found["notes"]["text"]] if found["notes"] else []
     if found["passages"] and not found["is_relevant"]:
         lines.append(_NOTHING_RELEVANT)
@@ -104,14 +104,14 @@ def notes_lines(found: dict[str, Any]) -> list[str]:
 def search_lines(found: dict[str, Any], *, shows_nearest: bool = False) -> list[str]:
     """Search results for people, from their JSON.
 
-    When nothing seems to be about the query, the passages are listed if `shows_nearest`.
+    When nothing seems relevant, the passages are listed only if `shows_nearest`.
     """
     lines = notes_lines(found)
     if not found["passages"]:
         return [*lines, "Nothing found."]
     if not found["is_relevant"]:
         if not shows_nearest:
-            return [*lines, "What comes nearest is listed with --nearest."]
+            return [*lines, "Use --nearest to list the nearest passages."]
         lines += ["", f"{NEAREST}:"]
     for p in found["passages"]:
         text = " ".join(p["text"].split())
@@ -123,8 +123,8 @@ def search_lines(found: dict[str, Any], *, shows_nearest: bool = False) -> list[
 def answer_json(message: Message) -> dict[str, Any]:
     """The document of `ask --json`.
 
-    It has `nearest` only when nothing seems to be about the question, `notes` only when the search
-    made something else of the question, and `is_own_knowledge` only when it rests on no document.
+    It has `nearest` only when nothing seems relevant, `notes` only when the search changed the
+    question, and `is_own_knowledge` only when the answer rests on no document.
     """
     document: dict[str, Any] = {
         "answer": message.text,
@@ -156,7 +156,7 @@ def _claim_json(claim: Claim, sources: Sequence[SourceRef]) -> dict[str, Any]:
 
 
 def _notes_json(notes: SearchNotes | None) -> dict[str, Any] | None:
-    """None when there is nothing to say."""
+    """The notes of a search as JSON; None when there are none."""
     if notes and (said := notes.in_words()):
         return notes.to_json() | {"text": said}
     return None
@@ -181,7 +181,7 @@ def answer_lines(answer: dict[str, Any]) -> list[str]:
 
 
 def _source_json(source: SourceRef) -> dict[str, Any]:
-    """With `query` only when the source is the result of one."""
+    """A source as JSON, with `query` only when it is the result of one."""
     query = {"query": source.query} if source.query else {}
     return {
         "n": source.n,
@@ -198,9 +198,9 @@ def status_json(
     collections: Sequence[Collection],
     unread: Sequence[Document] | None,
 ) -> dict[str, Any]:
-    """The document of `status --json`; `unread` (failed and skipped) is listed when asked for.
+    """The document of `status --json`; `unread` (failed and skipped) is listed on request.
 
-    A collection whose `model` is empty has that of the settings.
+    A collection with an empty `model` uses that of the settings.
     """
     document: dict[str, Any] = {
         "documents": _by_state([counts for _, counts in sources]),
@@ -263,7 +263,7 @@ def collection_lines(rows: Sequence[dict[str, Any]]) -> list[str]:
 
 
 def set_model_lines(report: dict[str, Any]) -> list[str]:
-    """What `collection set-model` did, for people, from its JSON."""
+    """The result of `collection set-model` for people, from its JSON."""
     done = f"{report['embedded_chunks']:,} passages embedded after {report['seconds']} s."
     waiting = report["documents"].get(DocumentState.SEARCHABLE_BY_WORDS.value, 0)
     return [*collection_lines([report]), done, *_unfinished(waiting)]
@@ -277,7 +277,9 @@ def _unfinished(documents: int) -> list[str]:
     if not documents:
         return []
     noun = "document is" if documents == 1 else "documents are"
-    return [f"{documents:,} {noun} found by words only so far. The next run goes on with the rest."]
+    return [
+        f"{documents:,} {noun} found by words only so far. The next run continues with the rest."
+    ]
 
 
 def _by_state(counts: Sequence[DocumentCounts]) -> dict[str, int]:
@@ -289,7 +291,7 @@ def _by_state(counts: Sequence[DocumentCounts]) -> dict[str, int]:
 
 
 def location(path: str, part: str, url: str) -> str:
-    """Where a document is: the address of a page, else the file and the way to a part of it."""
+    """The location of a document: the address of a page, or the file and the part of it."""
     return url or (f"{path}{HEADING_SEPARATOR}{part}" if part else path)
 
 

@@ -1,4 +1,4 @@
-"""What the verbs of the command line share: open services over the home, and printed output.
+"""Opens the services over the home, and prints output, for the verbs of the command line.
 
 Results go to stdout, progress and errors to stderr.
 """
@@ -16,8 +16,8 @@ from desktop_rag.core.paths import find_home
 
 T = TypeVar("T")
 
-# What a terminal would obey, or what turns the order of reading.
-_ORDERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+# Control characters, and marks that change the direction of text.
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _BOX = "\N{WHITE SQUARE}"
 
 
@@ -37,21 +37,21 @@ def open_services() -> Generator[app.Services]:
 
 
 def print_document(document: T, lines: Callable[[T], Sequence[str]], *, as_json: bool) -> None:
-    """One JSON document, or what `lines` makes of it for people."""
+    """Print one JSON document, or the `lines` made of it for people."""
     if as_json:
         text = json.dumps(document, ensure_ascii=False)
-        text = _ORDERS.sub(lambda order: f"\\u{ord(order[0]):04x}", text)
+        text = _CONTROLS.sub(lambda control: f"\\u{ord(control[0]):04x}", text)
     else:
-        text = _harmless("\n".join(lines(document)))
+        text = _printable("\n".join(lines(document)))
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
 
 
 def say(text: str) -> None:
-    """A line of progress, or of what went wrong."""
-    sys.stderr.write(_harmless(text) + "\n")
+    """Print a line of progress or an error."""
+    sys.stderr.write(_printable(text) + "\n")
 
 
-def _harmless(text: str) -> str:
-    """Text of documents, models and names, with what is no text as boxes."""
-    return _ORDERS.sub(_BOX, text.replace("\r\n", "\n"))
+def _printable(text: str) -> str:
+    """Text of documents, models and names, with control characters as boxes."""
+    return _CONTROLS.sub(_BOX, text.replace("\r\n", "\n"))

@@ -1,4 +1,4 @@
-"""The verbs that a process answers itself, or the running app answers for it, as JSON values.
+"""The verbs that this process or the running app answers, as JSON values.
 
 Any worker thread.
 """
@@ -19,7 +19,7 @@ from desktop_rag.ingest.library import Library
 
 
 def running_app_verbs() -> Mapping[str, app.Verb]:
-    """What the running app answers for these verbs; the arguments come from another process."""
+    """The handlers of these verbs in the running app; arguments come from another process."""
     return {
         "ask": lambda services, asked: ask(services.library, services.chat, **asked),
         "search": lambda services, asked: search(services.library, services.chat, **asked),
@@ -39,9 +39,9 @@ def ask(
 ) -> dict[str, Any]:
     """Ask in a new conversation, with files attached, and wait for the answer.
 
-    `collection` and `assistant` are names, "" for all and none. With `goes_on` it waits also for
-    what is found about the answer once it stands. AppError when it failed, or when one of the files
-    to `attach` can't be read.
+    `collection` and `assistant` are names, "" for all and none. With `goes_on` it also waits for
+    claim checks and follow-up questions. AppError when the answer failed, or when a file to
+    `attach` cannot be read.
     """
     message: Message | None = None
     collection_id = _collection_id(library, collection)
@@ -69,14 +69,14 @@ def search(
 ) -> dict[str, Any]:
     """The document of `search`. The arguments may come from another process."""
     if mode not in get_args(SearchMode) or type(limit) is not int or limit < 1:
-        raise AppError("This search makes no sense.", f"mode {mode}, {limit} passages")
+        raise AppError("This search is not valid.", f"mode {mode}, {limit} passages")
     collection_id = _collection_id(library, collection)
     found = chat.look_up(query, mode=mode, limit=limit, collection_id=collection_id)
     return output.search_json(found)
 
 
 def status(library: Library, *, failed: bool = False) -> dict[str, Any]:
-    """The document of `status --json`; with `failed` it lists what was not read, and why."""
+    """The document of `status --json`; with `failed` it lists unread files with reasons."""
     sources = [(source, library.counts(source.source_id)) for source in library.sources()]
     unread = library.documents() if failed else None
     return output.status_json(sources, library.collections(), unread)
@@ -85,7 +85,7 @@ def status(library: Library, *, failed: bool = False) -> dict[str, Any]:
 def _attached(library: Library, chat: Chat, names: Sequence[str]) -> list[Attachment]:
     if not names:
         return []
-    # It reads images with Qt, which a computer without a screen may not have whole.
+    # It reads images with Qt, which may be incomplete on a computer without a screen.
     from desktop_rag.ui.composer.attachment_reading import attach_file
 
     return [attach_file(library, chat, Path(name), Event()) for name in names]

@@ -1,4 +1,4 @@
-"""Reads sets of questions with the answers that are expected, if any. Any thread."""
+"""Reads sets of questions with their expected answers, if any. Any thread."""
 
 import json
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ _DOCUMENTS = "documents"
 
 @dataclass(frozen=True, slots=True)
 class AnswerQuestion:
-    """A question; each of `expected` is a right answer by itself."""
+    """A question; each of `expected` is a complete right answer."""
 
     question_id: str
     text: str
@@ -22,7 +22,7 @@ class AnswerQuestion:
 
 @dataclass(frozen=True, slots=True)
 class AnswerSet:
-    """Questions, and the folder of documents to ask; None stands for the person's own library."""
+    """Questions, and the folder of their documents; None means the person's own library."""
 
     name: str
     questions: tuple[AnswerQuestion, ...]

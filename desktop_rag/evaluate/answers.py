@@ -1,5 +1,6 @@
-"""Measures answers: what they cite, how far their sources back them, whether they say what is
-expected, how long they take and what they cost. Runs on the caller's thread.
+"""Measures answers: citations, support by sources, match with the expected answer, time and tokens.
+
+Runs on the caller's thread.
 """
 
 import re
@@ -26,10 +27,10 @@ _DIGITS = 4
 
 @dataclass(frozen=True, slots=True)
 class MeasuredAnswer:
-    """A question as it was answered. Times in seconds from the question on.
+    """A question with its answer. Times are in seconds from the question on.
 
-    `first_s` is when the first words came; `tokens` are those asked and answered as the endpoint
-    counted them, None where it doesn't. `judged` is a model's word on it, "" where it has none.
+    `first_s` is the time of the first words; `tokens` are those of prompt and answer as the
+    endpoint counts them, None when it does not. `judged` is the grade of a model, "" for none.
     """
 
     question: AnswerQuestion
@@ -42,26 +43,26 @@ class MeasuredAnswer:
 
     @property
     def supported(self) -> int:
-        """How many of its claims the sources support."""
+        """The number of claims that the sources support."""
         return sum(claim.verdict is Verdict.SUPPORTED for claim in self.claims)
 
     @property
     def is_cited(self) -> bool:
-        """Whether it cites anything."""
+        """True when the answer cites a source."""
         return any(source.is_cited for source in self.answer.sources)
 
     @property
     def f1(self) -> float:
-        """The best overlap in words with an expected answer."""
+        """The best token F1 with an expected answer."""
         return max((token_f1(self.answer.text, e) for e in self.question.expected), default=0.0)
 
     @property
     def contains(self) -> bool:
-        """Whether an expected answer stands in it, word for word."""
+        """True when the answer contains an expected one, word for word."""
         return any(contains(self.answer.text, expected) for expected in self.question.expected)
 
     def to_json(self) -> dict[str, Any]:
-        """What was found, so that two runs can be compared."""
+        """The row of this question, to compare two runs."""
         answer = self.answer
         row: dict[str, Any] = {
             "id": self.question.question_id,
@@ -97,11 +98,11 @@ class AnswerFigures:
 
     @property
     def kind(self) -> str:
-        """As it is stored."""
+        """The kind of the stored run."""
         return "answers"
 
     def to_json(self) -> dict[str, Any]:
-        """The keys of the command line; None where nothing tells."""
+        """The keys of the command line; None for unknown figures."""
         given = [a for a in self.answers if a.answer.state is MessageState.DONE]
         expected = [a for a in given if a.question.expected]
         judged = [a.judged for a in expected if a.judged]
@@ -133,7 +134,7 @@ class AnswerFigures:
         }
 
     def query_rows(self) -> list[dict[str, Any]]:
-        """An object a question."""
+        """One object for each question."""
         return [answer.to_json() for answer in self.answers]
 
 
@@ -144,7 +145,7 @@ def evaluate(
     *,
     collection_id: str = "",
 ) -> AnswerFigures:
-    """Ask the questions one after the other, each by itself; nothing of it is kept as a chat."""
+    """Ask the questions one by one, each without a history; no chat is stored."""
     answers: list[MeasuredAnswer] = []
     for number, question in enumerate(questions, 1):
         answers.append(_measured(question, chat, collection_id, say))
@@ -155,17 +156,14 @@ def evaluate(
 
 
 def token_f1(answer: str, expected: str) -> float:
-    """The harmonic mean of the shares of words that either has in common with the other.
-
-    As SQuAD scores answers (Rajpurkar et al., 2016), without leaving out words of any language.
-    """
+    """The token F1 of an answer, as in SQuAD (Rajpurkar et al., 2016), with no word left out."""
     said, wanted = Counter(_words(answer)), Counter(_words(expected))
     common = (said & wanted).total()
     return 2 * common / (said.total() + wanted.total()) if common else 0.0
 
 
 def contains(answer: str, expected: str) -> bool:
-    """Whether the words of the expected answer stand in the answer, in their order."""
+    """True when the answer contains the words of the expected one, in order."""
     said, wanted = _words(answer), _words(expected)
     starts = range(len(said) - len(wanted) + 1)
     return bool(wanted) and any(said[at : at + len(wanted)] == wanted for at in starts)

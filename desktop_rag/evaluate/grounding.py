@@ -1,4 +1,4 @@
-"""Measures the checker of claims on pairs of a source and a claim. Runs on the caller's thread."""
+"""Measures the claim checker on pairs of a source and a claim. Runs on the caller's thread."""
 
 import json
 import time
@@ -16,11 +16,11 @@ _TELL_EVERY = 500
 
 
 class Checker(Protocol):
-    """What checks a claim against sources, and from what support on it counts as supported."""
+    """Checks a claim against sources; claims count as supported from a threshold on."""
 
     @property
     def threshold(self) -> float:
-        """The one threshold for two answers."""
+        """The threshold that separates the two classes."""
         ...
 
     def check(self, claim: str, sources: Sequence[str]) -> CheckedClaim:
@@ -30,7 +30,7 @@ class Checker(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LabelledClaim:
-    """A claim, its source, and whether people say that the source supports it."""
+    """A claim, its source, and the label by people: supported or not."""
 
     claim_id: str
     source: str
@@ -40,14 +40,14 @@ class LabelledClaim:
 
 @dataclass(frozen=True, slots=True)
 class JudgedClaim:
-    """A claim as it was checked; `ms` is the time of the whole check."""
+    """A checked claim; `ms` is the time of the whole check."""
 
     labelled: LabelledClaim
     checked: CheckedClaim
     ms: float
 
     def to_json(self) -> dict[str, Any]:
-        """What was found, so that two runs can be compared."""
+        """The row of this claim, to compare two runs."""
         return {
             "id": self.labelled.claim_id,
             "label": "supported" if self.labelled.is_supported else "unsupported",
@@ -66,7 +66,7 @@ class GroundingFigures:
 
     @property
     def kind(self) -> str:
-        """As it is stored."""
+        """The kind of the stored run."""
         return "grounding"
 
     def to_json(self) -> dict[str, Any]:
@@ -83,12 +83,12 @@ class GroundingFigures:
         }
 
     def query_rows(self) -> list[dict[str, Any]]:
-        """An object a claim."""
+        """One object for each claim."""
         return [judged.to_json() for judged in self.claims]
 
 
 def load_claims(path: Path) -> list[LabelledClaim]:
-    """Read a file with a row {source, claim, label} a line; AppError naming the first bad line.
+    """Read a file of rows {source, claim, label}; AppError names the first bad line.
 
     The label is "supported" or "unsupported", and both must occur.
     """
@@ -108,7 +108,7 @@ def load_claims(path: Path) -> list[LabelledClaim]:
 def evaluate(
     claims: Sequence[LabelledClaim], checker: Checker, say: Callable[[str], None]
 ) -> GroundingFigures:
-    """Check every claim against its source, one after the other on this thread alone."""
+    """Check every claim against its source, one by one on this thread."""
     judged: list[JudgedClaim] = []
     for number, labelled in enumerate(claims, 1):
         began_at = time.perf_counter()

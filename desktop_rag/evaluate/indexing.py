@@ -1,4 +1,4 @@
-"""Makes a folder searchable before something is measured on it. Runs on the caller's thread."""
+"""Indexes a folder before a measurement. Runs on the caller's thread."""
 
 import time
 from collections.abc import Callable
@@ -18,7 +18,7 @@ _UNREAD = (DocumentState.FAILED, DocumentState.SKIPPED)
 
 @dataclass(frozen=True, slots=True)
 class IndexFigures:
-    """What indexing took: seconds in all and until words were searchable, and the passages."""
+    """The cost of indexing: seconds in total and until words were searchable, and the passages."""
 
     seconds: float
     words_seconds: float
@@ -34,7 +34,7 @@ class IndexFigures:
 
 
 def index_folder(library: Library, folder: Path, say: Say) -> IndexFigures:
-    """Add the folder to a library that was started, and wait until all of it is searchable.
+    """Add the folder to a started library, and wait until all of it is searchable.
 
     AppError when indexing stops, say because the disk is full. `say` hears how far it is.
     """

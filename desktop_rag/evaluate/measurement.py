@@ -18,7 +18,7 @@ MODES: tuple[SearchMode, ...] = ("hybrid", "lexical", "dense")
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A query with its passages, best first; `ms` is the time of the whole search call."""
+    """A query with its passages, best first; `ms` is the time of the search call."""
 
     query_id: str
     text: str
@@ -27,15 +27,15 @@ class Asked:
 
 
 class QueryFigures(Protocol):
-    """What is kept of one query."""
+    """The figures of one query."""
 
     @property
     def ms(self) -> float:
-        """The time of the whole search call."""
+        """The time of the search call in milliseconds."""
         ...
 
     def to_json(self) -> dict[str, Any]:
-        """What was found, so that two runs can be compared."""
+        """The row of this query, to compare two runs."""
         ...
 
 
@@ -44,7 +44,7 @@ Query_co = TypeVar("Query_co", bound=QueryFigures, covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class ModeFigures(ABC, Generic[Query_co]):
-    """The queries of one mode, each asked for so many passages."""
+    """The queries of one mode, each for the same number of passages."""
 
     mode: SearchMode
     passages: int
@@ -52,7 +52,7 @@ class ModeFigures(ABC, Generic[Query_co]):
 
     @abstractmethod
     def measures(self) -> dict[str, float]:
-        """The measures of this kind, over all queries, by their keys on the command line."""
+        """The measures over all queries, by their keys on the command line."""
 
     def to_json(self) -> dict[str, Any]:
         """The keys of the command line."""
@@ -64,32 +64,32 @@ class ModeFigures(ABC, Generic[Query_co]):
         }
 
     def query_rows(self) -> list[dict[str, Any]]:
-        """What was found for each query."""
+        """One object for each query."""
         return [{"mode": self.mode, **query.to_json()} for query in self.queries]
 
 
 @dataclass(frozen=True, slots=True)
 class Measurements:
-    """One measurement: its kind, the figures of each mode, and what indexing took."""
+    """One measurement: its kind, the figures of each mode, and the cost of indexing."""
 
     kind: str
     modes: tuple[ModeFigures[QueryFigures], ...]
     index: IndexFigures
 
     def to_json(self, index_bytes: int) -> list[dict[str, Any]]:
-        """An object a mode; `index_bytes` is the size of the library file once it was closed."""
+        """One object for each mode; `index_bytes` is the size of the closed library file."""
         index = {**self.index.to_json(), "index_bytes": index_bytes}
         return [{**figures.to_json(), **index} for figures in self.modes]
 
     def query_rows(self) -> list[dict[str, Any]]:
-        """An object a query and mode."""
+        """One object for each query and mode."""
         return [row for figures in self.modes for row in figures.query_rows()]
 
 
 def ask_each(
     queries: Sequence[tuple[str, str]], mode: SearchMode, chat: Chat, passages: int
 ) -> Iterator[Asked]:
-    """Ask (id, text) one after the other, each for so many passages."""
+    """Ask (id, text) one by one, each for the same number of passages."""
     for query_id, text in queries:
         began_at = time.perf_counter()
         found = chat.search(text, mode=mode, limit=passages)
@@ -98,7 +98,7 @@ def ask_each(
 
 
 def times_json(times_ms: Sequence[float]) -> dict[str, float]:
-    """The keys of the command line for the times of whole search calls."""
+    """The keys of the command line for the times of search calls."""
     return {
         "p50_ms": round(percentile(times_ms, 0.5), 2),
         "p95_ms": round(percentile(times_ms, 0.95), 2),
@@ -106,5 +106,5 @@ def times_json(times_ms: Sequence[float]) -> dict[str, float]:
 
 
 def mean(values: Sequence[float]) -> float:
-    """The mean; 0 of nothing."""
+    """The mean; 0 of no values."""
     return sum(values) / len(values) if values else 0.0

@@ -1,4 +1,4 @@
-"""Measures of ranking, as TREC defines them, and of telling one kind from another. Pure."""
+"""Measures of ranking, as TREC defines them, and of binary classification. Pure."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -37,7 +37,7 @@ def percentile(values: Sequence[float], share: float) -> float:
 
 
 def balanced_accuracy(told: Sequence[bool], labels: Sequence[bool]) -> float:
-    """The mean of the shares of either kind that is told right; both kinds must occur."""
+    """The mean of the recalls of both classes; both must occur."""
     shares: list[float] = []
     for kind in (True, False):
         of_kind = [said for said, label in zip(told, labels, strict=True) if label == kind]
@@ -46,7 +46,7 @@ def balanced_accuracy(told: Sequence[bool], labels: Sequence[bool]) -> float:
 
 
 def area_under_curve(scores: Sequence[float], labels: Sequence[bool]) -> float:
-    """How often one of the true kind has a higher score than one of the other; equals count half.
+    """The probability that a positive scores higher than a negative; ties count half.
 
     The area under the receiver operating characteristic, from the ranks (Mann and Whitney, 1947);
     both kinds must occur.

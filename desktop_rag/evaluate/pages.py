@@ -1,4 +1,4 @@
-"""Measures search by pages: is the page that holds the evidence among the first passages?
+"""Measures search by pages: the share of queries with the evidence page in the top passages.
 
 The files, PDFs say, are indexed as a person's would be. Runs on the caller's thread.
 """
@@ -21,7 +21,7 @@ _DEPTHS = (1, 5, 10)
 
 @dataclass(frozen=True, slots=True)
 class FoundPages:
-    """A passage by the file it is of (relative to the set) and its pages, first and last."""
+    """A passage by its file (relative to the set) and its first and last page."""
 
     file: str
     first: int | None
@@ -29,7 +29,7 @@ class FoundPages:
     score: float
 
     def holds(self, file: str, page: int) -> bool:
-        """Whether the passage stands on that page, wholly or in part."""
+        """True when the passage is on that page, in whole or in part."""
         if self.first is None or self.last is None:
             return False
         return self.file == file and self.first <= page <= self.last
@@ -37,7 +37,7 @@ class FoundPages:
 
 @dataclass(frozen=True, slots=True)
 class QueryPages:
-    """What was found for a query, best first."""
+    """The results of a query, best first."""
 
     query_id: str
     text: str
@@ -54,11 +54,11 @@ class QueryPages:
         return None
 
     def is_found(self, depth: int) -> bool:
-        """Whether an evidence page is among the first `depth` passages."""
+        """True when an evidence page is among the first `depth` passages."""
         return self.first_relevant is not None and self.first_relevant <= depth
 
     def to_json(self) -> dict[str, Any]:
-        """The passages by file and page, and where the first evidence stands."""
+        """The passages by file and page, and the rank of the first evidence."""
         found = [
             {"file": p.file, "page": p.first, "last_page": p.last, "score": round(p.score, 6)}
             for p in self.found
@@ -82,7 +82,7 @@ class PageResult(ModeFigures[QueryPages]):
         return mean([float(q.is_found(depth)) for q in self.queries])
 
     def measures(self) -> dict[str, float]:
-        """The shares by depth, up to the passages asked for."""
+        """The shares by depth, up to the requested number of passages."""
         depths = [depth for depth in _DEPTHS if depth <= self.passages]
         return {f"page@{depth}": round(self.share(depth), 4) for depth in depths}
 
@@ -114,7 +114,7 @@ def evaluate(
 
 
 def _pages(passage: Passage, files: Path, library: Library) -> FoundPages:
-    """The anchor tells the page a passage begins on; where it ends is asked for."""
+    """The pages of a passage: the first from its anchor, the last looked up."""
     first = passage.anchor.page
     last = first
     if first is not None and passage.end > passage.start:

@@ -1,4 +1,4 @@
-"""Reads sets of queries with what is known to answer them. Any thread."""
+"""Reads sets of queries with their known answers. Any thread."""
 
 import json
 from collections.abc import Generator, Sequence
@@ -23,7 +23,7 @@ class RetrievalSet:
 
 @dataclass(frozen=True, slots=True)
 class GoldSpan:
-    """The characters [start, end) of a file that answer a query, and how they read."""
+    """The characters [start, end) of a file that answer a query, and their text."""
 
     document: str
     start: int
@@ -50,7 +50,7 @@ class PageSet:
 
 
 def load_set(folder: Path, limit: int | None = None) -> RetrievalSet:
-    """Read corpus.jsonl, queries.jsonl and qrels.tsv; AppError when they are not such a set."""
+    """Read corpus.jsonl, queries.jsonl and qrels.tsv; AppError when they are no such set."""
     with _explaining(folder, "retrieval set", "corpus.jsonl, queries.jsonl and qrels.tsv"):
         corpus = tuple(_rows(folder / "corpus.jsonl"))
         relevant: dict[str, dict[str, int]] = {}
@@ -86,7 +86,7 @@ def load_page_set(folder: Path, limit: int | None = None) -> PageSet:
 
 
 def has_spans(folder: Path) -> bool:
-    """Whether the folder can be measured by gold spans too."""
+    """True when the folder can be measured by gold spans too."""
     return (folder / "spans.jsonl").is_file() and (folder / "documents").is_dir()
 
 
@@ -108,7 +108,7 @@ def _in_words(exc: Exception) -> str:
 
 
 def _queries(folder: Path, judged: dict[str, Any], limit: int | None) -> tuple[Query, ...]:
-    """The first queries of which something is known."""
+    """The first queries that have a known answer."""
     rows: Sequence[dict[str, Any]] = _rows(folder / "queries.jsonl")
     queries = [(str(row["_id"]), str(row["text"])) for row in rows]
     return tuple([query for query in queries if query[0] in judged][:limit])

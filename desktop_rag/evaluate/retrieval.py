@@ -19,14 +19,14 @@ from desktop_rag.ingest.library import Library
 
 __all__ = ["ModeResult", "RankedQuery", "evaluate", "load_set", "write_corpus"]
 
-# Several chunks of one document may stand before the next: look deep enough for ten documents.
+# Several chunks of one document may rank before the next: search deep enough for ten documents.
 PASSAGES = 50
 _SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True)
 class RankedQuery:
-    """What was found for a query: ids with the score of their best passage, best first."""
+    """The results of a query: ids with the score of their best passage, best first."""
 
     query_id: str
     text: str
@@ -77,7 +77,7 @@ class ModeResult(ModeFigures[RankedQuery]):
         return mean([reciprocal_rank(q.ids, q.relevant) for q in self.queries])
 
     def measures(self) -> dict[str, float]:
-        """Those of ranking."""
+        """The measures of ranking."""
         return {
             "ndcg@10": round(self.ndcg_at_10, 4),
             "recall@5": round(self.recall_at_5, 4),
@@ -119,7 +119,7 @@ def evaluate(
     def judged(asked: Asked) -> RankedQuery:
         best: dict[str, float] = {}
         for passage in asked.found:
-            # A text that stands in several documents is shown once and names the others.
+            # A text of several documents is shown once and names the others.
             for path in (passage.path, *(p for p in passage.also_in if p in ids)):
                 best.setdefault(ids[path], passage.score)
         relevant = retrieval_set.relevant[asked.query_id]

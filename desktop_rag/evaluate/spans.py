@@ -1,4 +1,4 @@
-"""Measures search by the characters that answer: how much of the gold text the passages hold.
+"""Measures search by characters: the share of the gold text that the passages contain.
 
 The documents are indexed as files, so the app's own chunker is measured too (after Smith and
 Troynikov, 2024, "Evaluating Chunking Strategies for Retrieval"). Runs on the caller's thread.
@@ -22,13 +22,13 @@ from desktop_rag.ingest.library import Library
 PASSAGES = 5
 
 Span = tuple[int, int]
-# Spans by the document they are of.
+# Spans by document.
 Spans = Mapping[str, Sequence[Span]]
 
 
 @dataclass(frozen=True, slots=True)
 class PlacedGold:
-    """The gold spans of a query in the extracted texts, and the characters without a place."""
+    """The gold spans of a query in the extracted texts, and the characters that were not found."""
 
     spans: Spans
     unplaced_spans: int = 0
@@ -36,13 +36,13 @@ class PlacedGold:
 
     @property
     def chars(self) -> int:
-        """All gold characters; what has no place counts, and cannot be found."""
+        """All gold characters, including those that were not found in the text."""
         return length(self.spans) + self.unplaced_chars
 
 
 @dataclass(frozen=True, slots=True)
 class QuerySpans:
-    """What was found for a query, and how many gold characters are in it."""
+    """The results of a query, and the gold characters in them."""
 
     query_id: str
     text: str
@@ -119,7 +119,7 @@ class SpanResult(ModeFigures[QuerySpans]):
         return sum(q.gold.unplaced_spans for q in self.queries)
 
     def measures(self) -> dict[str, float]:
-        """Shares of characters, and the gold spans without a place."""
+        """Shares of characters, and the gold spans that were not found."""
         return {
             f"span_recall@{self.passages}": round(self.recall, 4),
             f"span_precision@{self.passages}": round(self.precision, 4),
@@ -141,7 +141,7 @@ def evaluate(
     index = index_folder(library, span_set.documents, say)
     gold = _placed(span_set, library, chat)
     if unplaced := sum(g.unplaced_spans for g in gold.values()):
-        say(f"{unplaced} gold spans have no place in the extracted text and count as missed")
+        say(f"{unplaced} gold spans were not found in the extracted text and count as missed")
 
     def judged(asked: Asked) -> QuerySpans:
         return QuerySpans(asked.query_id, asked.text, gold[asked.query_id], asked.found, asked.ms)
@@ -159,7 +159,7 @@ def evaluate(
 
 
 def _placed(span_set: SpanSet, library: Library, chat: Chat) -> dict[str, PlacedGold]:
-    """The gold of each query: its offsets are those of the files, passages have the text's."""
+    """The gold spans of each query, mapped from offsets in files to offsets in texts."""
     texts = {
         str(d.path): chat.document_text(d.document_id)
         for d in library.documents()
@@ -182,7 +182,7 @@ def _placed(span_set: SpanSet, library: Library, chat: Chat) -> dict[str, Placed
 
 
 def place(gold: GoldSpan, text: str, file_chars: int) -> Span | None:
-    """Where a gold span stands in the extracted text of its file; None when nowhere.
+    """The position of a gold span in the extracted text of its file; None when it is absent.
 
     As it is written, else with other white space, else by alignment; of several places, the one
     nearest to where the file of `file_chars` characters has it.
@@ -215,12 +215,12 @@ def _file_text(path: Path) -> str:
 
 
 def length(spans: Spans) -> int:
-    """How many characters the spans hold, each counted once."""
+    """The number of characters in the spans, each counted once."""
     return sum(end - start for of in spans.values() for start, end in _union(of))
 
 
 def overlap(a: Spans, b: Spans) -> int:
-    """How many characters are in spans of both."""
+    """The number of characters in spans of both."""
     both = {name: [*a[name], *b[name]] for name in a.keys() & b.keys()}
     alone = ({name: spans[name] for name in both} for spans in (a, b))
     return sum(map(length, alone)) - length(both)

@@ -12,20 +12,20 @@ from typing import Any, Protocol
 from desktop_rag.core.settings import Settings
 from desktop_rag.store.contract.records import Evaluation, EvaluationStore
 
-# What of the settings search does not depend on.
+# Settings that do not affect search.
 _LEFT_OUT = ("endpoint", "other_endpoints", "helper", "appearance")
 
 
 class Measurement(Protocol):
-    """What was measured, and what was found for each query or claim."""
+    """A measurement with a row for each query or claim."""
 
     @property
     def kind(self) -> str:
-        """One word for its kind."""
+        """The kind, in one word."""
         ...
 
     def query_rows(self) -> list[dict[str, Any]]:
-        """An object for each."""
+        """One object for each query or claim."""
         ...
 
 
@@ -62,7 +62,7 @@ def keep(store: EvaluationStore, run: dict[str, Any]) -> None:
 
 
 def listed(store: EvaluationStore, evaluation_id: str = "") -> list[dict[str, Any]]:
-    """Every run without its queries, the newest first; or one with them, by its id.
+    """Every run without its queries, newest first; or one run with them, by its id.
 
     AppError when no run, or more than one, begins with the id.
     """

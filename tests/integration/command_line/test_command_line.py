@@ -139,7 +139,7 @@ def test_search_says_that_nothing_is_relevant_and_shows_the_nearest_on_request(
     off_topic = "Which chess opening did the grandmaster play?"
     refused = "Nothing in your documents seems to be about this.\n"
     assert run("search", off_topic).stdout == (
-        f"{refused}What comes nearest is listed with --nearest.\n"
+        f"{refused}Use --nearest to list the nearest passages.\n"
     )
     shown = run("search", off_topic, "--nearest", "-k", "1").stdout
     assert shown.startswith(f"{refused}\n{NEAREST}:\n 1. ")

@@ -91,7 +91,7 @@ def test_passages_come_after_what_the_search_understood() -> None:
 def test_passages_that_are_not_about_the_query_are_listed_on_request() -> None:
     found = search_json(SearchResult((PASSAGE,), None, is_relevant=False))
     nothing = "Nothing in your documents seems to be about this."
-    assert search_lines(found) == [nothing, "What comes nearest is listed with --nearest."]
+    assert search_lines(found) == [nothing, "Use --nearest to list the nearest passages."]
     assert search_lines(found, shows_nearest=True) == [nothing, "", f"{NEAREST}:", *LISTED]
 
 
@@ -120,7 +120,7 @@ def test_what_is_left_to_embed_is_said_after_a_change() -> None:
     report = collection_json(WORK, "old", counts) | {"embedded_chunks": 5, "seconds": 1.5}
     assert set_model_lines(report)[2:] == [
         "5 passages embedded after 1.5 s.",
-        "2 documents are found by words only so far. The next run goes on with the rest.",
+        "2 documents are found by words only so far. The next run continues.",
     ]
 
 
