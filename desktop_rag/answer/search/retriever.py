@@ -268,7 +268,7 @@ class Retriever:
         known = np.where(candidates.is_compared > 0, relevance, by_words)
         return dict(zip(candidates.ids, known.tolist(), strict=True))
 
-    def _scope(self, asked: Query, reach: Reach) -> tuple[Scope, "_Exact"]:
+    def _scope(self, asked: Query, reach: SearchScope) -> tuple[Scope, "_Exact"]:
         """The scope of a search, and the exact parts to check in the text of passages."""
         terms_of = self.reader.alternatives
         excluded = tuple(dict.fromkeys((*asked.excluded, *reach.limits.excluded)))

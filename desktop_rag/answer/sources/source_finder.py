@@ -74,7 +74,7 @@ class SourceFinder:
         order = dict.fromkeys(passage.document_id for passage in (*best, *every))
         return [firsts[document_id] for document_id in order][:most]
 
-    def every_file(self, query: Query, most: int, reach: Reach = EVERYTHING) -> list[Passage]:
+    def every_file(self, query: Query, most: int, reach: SearchScope = EVERYTHING) -> list[Passage]:
         """The first passage of each file that may be found, up to `most`, newest first."""
         return self._retriever.documents(query, most, reach)
 
@@ -82,7 +82,7 @@ class SourceFinder:
         """The first passage of each attached file, and of each document inside one."""
         return self._retriever.attached_documents(source_ids, most) if source_ids else []
 
-    def count_files(self, query: Query, most: int, reach: Reach = EVERYTHING) -> int:
+    def count_files(self, query: Query, most: int, reach: SearchScope = EVERYTHING) -> int:
         """The number of files that a query may find, up to `most`."""
         return len(self._retriever.documents(query, most, reach))
 
