@@ -239,6 +239,6 @@ def test_a_copied_folder_gives_each_joined_passage_once() -> None:
 
 
 def test_a_passage_is_as_relevant_as_the_best_that_repeats_it() -> None:
-    one, other = (passage("The lamp is lit.", document=name) for name in "de")
+    one, other = (passage("The lamp is lit.", document_id=name) for name in "de")
     [kept] = folded([replace(one, relevance=0.2), replace(other, relevance=0.9)])
     assert kept.relevance == 0.9
