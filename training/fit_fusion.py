@@ -176,7 +176,7 @@ def collect(
 def pool_of(
     retriever: Retriever, text: str, grades: dict[str, int], ids: dict[str, str]
 ) -> Question:
-    """What the app knows of the question before it fuses."""
+    """The information that the app has about the question before fusion."""
     question = SearchQuestion(text, lambda: retriever.reader.read(Query(text)))
     pool = retriever.candidate_search.gather(question, Scope())
     assert pool is not None, "the bundled model answers"

@@ -120,7 +120,7 @@ def test_what_is_left_to_embed_is_said_after_a_change() -> None:
     report = collection_json(WORK, "old", counts) | {"embedded_chunks": 5, "seconds": 1.5}
     assert set_model_lines(report)[2:] == [
         "5 passages embedded after 1.5 s.",
-        "2 documents are found by words only so far. The next run continues.",
+        "2 documents are found by words only so far. The next run continues with the rest.",
     ]
 
 

@@ -208,7 +208,7 @@ def test_other_languages(checker: ClaimChecker, source: str, claim: str, wrong: 
 def test_a_check_says_the_same_whatever_was_checked_before(
     checker: ClaimChecker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(checking, "_REMEMBERED_CHARACTERS", 20_000)
+    monkeypatch.setattr(checking, "_CACHED_CHARACTERS", 20_000)
     claim = "The lighthouse at Skagen was built in 1858."
     first = checker.check(claim, [LIGHTHOUSE, FERRY])
     # More than is remembered of sources.
