@@ -11,7 +11,7 @@ from tests.stories.conftest import Person
 
 FIRST = "When is the lamp of the lighthouse lit?"
 ALIKE = "At what time do they light the lamp of the lighthouse?"
-LINE = "Remembered: 1 earlier answer"
+LINE = "Guided by 1 earlier answer"
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def test_an_answer_is_remembered_shown_and_forgotten(asker: Person, server: Chat
     assert prompts_with_examples(server) == 1
     asker.clicks(LINE)
     asker.sees(FIRST)
-    asker.clicks("Forget")
+    asker.clicks("Delete")
     asker.sees("Deleted")
     asker.waits_until(lambda: asker.app.services.chat.memory.count() == 1)
     asker.clicks("Close")

@@ -29,7 +29,7 @@ def test_they_are_one_source_that_shows_the_quote_in_place(person: Person, tmp_p
     [source] = panel.sources
     assert len(source.text) > len(text) * 0.9
     assert text[source.start : source.end] == source.quote == ANSWER
-    person.clicks("Show source 1 in its document")
+    person.clicks("Show source 1 in the document")
     person.waits_until(lambda: ANSWER in marked(person))
 
 

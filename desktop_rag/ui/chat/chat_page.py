@@ -1,7 +1,4 @@
-"""The chat: conversations on the left, the open one in the middle, its sources on the right.
-
-Qt thread. The store and the network are reached through the bridge.
-"""
+"""The chat page: conversations, the open one, and its sources. Qt thread, through the bridge."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -54,8 +51,7 @@ _COMPOSER_PX = 780
 class ChatPage(QWidget):
     """Connects the conversation list, the messages, the composer and the sources.
 
-    `overview` has the collections and counts of the library, `models` the model choice, `prompts`
-    the saved prompts. `undo_offered` carries a Notice and the undo function, `notified` a Notice.
+    `undo_offered` carries a Notice and the undo function, `notified` a Notice.
     """
 
     undo_offered = Signal(object, object)
@@ -397,9 +393,7 @@ class ChatPage(QWidget):
         confirm_and_open(address, self)
 
     @Slot(object, int, int)
-    def _on_overview_loaded(
-        self, collections: list[Collection], source_count: int, document_count: int
-    ) -> None:
+    def _on_overview_loaded(self, collections: list[Collection], sources: int, files: int) -> None:
         self._composer.set_collections(collections)
         self._assistants.set_collections(collections)
-        self._empty.show_library(source_count, document_count)
+        self._empty.show_library(sources, files)

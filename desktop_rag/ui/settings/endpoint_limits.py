@@ -23,9 +23,10 @@ if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
 
 _NO_LIMIT = "No limit"
+_PER_MILLION = " per million tokens"
 _NOTE = (
-    "At a rate limit, a question waits up to 20 seconds before it fails with an explanation. Prices"
-    " are per million tokens, as listed by your provider, in any currency."
+    "At a rate limit, a question waits up to 20 seconds before it fails with an explanation. Enter"
+    " prices as listed by your provider, in any currency."
 )
 
 
@@ -42,9 +43,9 @@ class EndpointLimits(QWidget):
         self._job: Job | None = None
         self._requests = number_field(0, 100_000, 1, " requests per minute")
         self._tokens = number_field(0, 100_000_000, 1000, " tokens per minute")
-        self._price_in = money_field("Input: ", 100_000.0)
-        self._price_out = money_field("Output: ", 100_000.0)
-        self._spend = money_field("", 1_000_000.0)
+        self._price_in = money_field(100_000.0, _PER_MILLION)
+        self._price_out = money_field(100_000.0, _PER_MILLION)
+        self._spend = money_field(1_000_000.0)
         self._spent = note()
         named = {
             "Requests per minute": self._requests,
@@ -66,7 +67,8 @@ class EndpointLimits(QWidget):
         self._opened: list[QWidget] = [
             section.add_row("Rate limit", self._requests),
             section.add_row("", self._tokens),
-            section.add_row("Price per million tokens", self._price_in, self._price_out),
+            section.add_row("Input price", self._price_in),
+            section.add_row("Output price", self._price_out),
             section.add_row("Daily budget", self._spend, self._spent),
             *named.values(), explained, self._spent,
         ]  # fmt: skip

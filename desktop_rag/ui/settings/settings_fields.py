@@ -47,12 +47,12 @@ def number_field(minimum: int, maximum: int, step: int, unit: str) -> QSpinBox:
     return field
 
 
-def money_field(prefix: str, maximum: float) -> QDoubleSpinBox:
+def money_field(maximum: float, unit: str = "") -> QDoubleSpinBox:
     """A field for an amount of money that emits a change when editing is finished."""
     field = QDoubleSpinBox()
     field.setRange(0.0, maximum)
     field.setDecimals(2)
-    field.setPrefix(prefix)
+    field.setSuffix(unit)
     field.setGroupSeparatorShown(True)
     field.setKeyboardTracking(False)
     field.lineEdit().setTextMargins(_TEXT_MARGIN_PX, 0, 0, 0)

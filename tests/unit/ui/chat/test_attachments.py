@@ -41,7 +41,7 @@ def chips(room: Room) -> list[str]:
 
 def attach(room: Room, qtbot: QtBot, *paths: Path) -> None:
     composer(room).files_added.emit(list(paths))
-    qtbot.waitUntil(lambda: not any("reading" in chip for chip in chips(room)), timeout=_READING_MS)
+    qtbot.waitUntil(lambda: not any("Reading" in chip for chip in chips(room)), timeout=_READING_MS)
 
 
 def stored(room: Room) -> list[tuple[Attachment, ...]]:
@@ -73,7 +73,7 @@ def test_pasted_files_and_images_are_attached_and_text_is_inserted(
     for data in (text, files, picture, picture):
         field.insertFromMimeData(data)
     assert composer(room).text == "What is paid?"
-    qtbot.waitUntil(lambda: not any("reading" in chip for chip in chips(room)), timeout=_READING_MS)
+    qtbot.waitUntil(lambda: not any("Reading" in chip for chip in chips(room)), timeout=_READING_MS)
     names = [chip.partition(",")[0] for chip in chips(room)]
     assert sorted(names) == [
         "Attached: Pasted image 2.png", "Attached: Pasted image.png", "Attached: lease.txt",

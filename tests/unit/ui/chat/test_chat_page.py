@@ -131,9 +131,9 @@ def test_a_missing_source_is_an_error(
     ask(room, qtbot)
     room.file.unlink()
     with qtbot.waitSignal(bridge.posted) as posted:
-        click(room, qtbot, "Open source 1 at its place", 0)
+        click(room, qtbot, "Open source 1", 0)
     assert posted.args
-    assert "not there any more" in posted.args[0].title
+    assert "no longer exists" in posted.args[0].title
 
 
 def test_stop_keeps_what_has_arrived_and_it_can_be_asked_again(

@@ -59,7 +59,7 @@ def test_many_requests_need_a_confirmation(room: Room, server: ChatServer, qtbot
     box = question(room)
     assert box is not None
     assert box.textFormat() is Qt.TextFormat.PlainText
-    assert box.text().startswith("Ask 31 files?")
+    assert box.text().startswith("Ask 31 files one by one?")
     assert "test-model" in box.text()
     press(box, "Cancel")
     assert not any("Asked" in text for text in room.words())

@@ -78,8 +78,8 @@ def test_other_copies_of_the_text_are_named(panel: SourcesPanel, qtbot: QtBot) -
     copies = ("/old/<b>/a.md", "/x/copy/a.md", "/y/a.md")
     panel.show_sources([replace(FOUND, n=7, also_in=copies)])
     qtbot.waitUntil(lambda: set(cards(panel)) == {7})
-    [label] = [w for w in cards(panel)[7].findChildren(ElidedLabel) if "also" in w.full_text]
-    assert label.full_text == "also in <b>/a.md, copy/a.md and 1 more"
+    [label] = [w for w in cards(panel)[7].findChildren(ElidedLabel) if "Also" in w.full_text]
+    assert label.full_text == "Also in <b>/a.md, copy/a.md and 1 more"
     assert label.textFormat() is Qt.TextFormat.PlainText
     panel.resize(200, 400)
     assert "/y/a.md" in label.toolTip()
@@ -118,14 +118,14 @@ def test_the_quote_is_marked(panel: SourcesPanel, theme: Theme) -> None:
 
 def test_open_and_double_click_request_the_file(panel: SourcesPanel, qtbot: QtBot) -> None:
     with qtbot.waitSignal(panel.open_requested) as asked:
-        press(cards(panel)[2], "Open source 2 at its place")
+        press(cards(panel)[2], "Open source 2")
     assert asked.args == [CITED]
     with qtbot.waitSignal(panel.open_requested):
         qtbot.mouseDClick(cards(panel)[2], Qt.MouseButton.LeftButton)
 
 
 def test_copy_gives_the_whole_passage(panel: SourcesPanel) -> None:
-    press(cards(panel)[2], "Copy the passage of source 2")
+    press(cards(panel)[2], "Copy source 2")
     assert QGuiApplication.clipboard().text() == PASSAGE
 
 

@@ -134,7 +134,7 @@ def test_unrelated_evidence_is_not_shown(
     panel.show_claims((replace(WRONG, checked=checked),), (SOURCE,))
     panel.show_claim(0)
     assert (marked_text(panel, "Evidence").toPlainText() != NOTHING) is is_shown
-    assert any(text.startswith("Source 1 says") for text in texts(panel)) is is_shown
+    assert any(text.startswith("Source 1 (") for text in texts(panel)) is is_shown
     view = button(panel, "Show in document")
     assert view.isVisibleTo(panel) is is_shown
 
@@ -208,11 +208,11 @@ UNKNOWN = Claim(0, 9, unchecked("Not yet."))
         ((UNKNOWN,), "", ""),
         ((RIGHT, RIGHT), "Supported by the sources", "success"),
         ((RIGHT, UNKNOWN), "Supported by the sources", "success"),
-        ((RIGHT, MISSING, PARTLY), "1 of 3 sentences is backed by the sources", "warning"),
-        ((RIGHT, RIGHT, MISSING), "2 of 3 sentences are backed by the sources", "warning"),
-        ((MISSING,), "No sentence is backed by the sources", "warning"),
-        ((MISSING, PARTLY), "No sentence is fully backed by the sources", "warning"),
-        ((WRONG, MISSING), "One sentence contradicts the sources", "danger"),
+        ((RIGHT, MISSING, PARTLY), "1 of 3 sentences is supported by the sources", "warning"),
+        ((RIGHT, RIGHT, MISSING), "2 of 3 sentences are supported by the sources", "warning"),
+        ((MISSING,), "No sentence is supported by the sources", "warning"),
+        ((MISSING, PARTLY), "No sentence is fully supported by the sources", "warning"),
+        ((WRONG, MISSING), "1 sentence contradicts the sources", "danger"),
         ((WRONG, WRONG), "2 sentences contradict the sources", "danger"),
     ],
 )

@@ -127,7 +127,7 @@ def test_every_field_can_be_edited(window: QWidget, qtbot: QtBot) -> None:
     button(dialog, "Use separate search settings").click()
     field(dialog, QSpinBox, "Passages per answer").setValue(3)
     field(dialog, QSpinBox, "Total length").setValue(1200)
-    field(dialog, QRadioButton, "Sources of later questions: both").click()
+    field(dialog, QRadioButton, "Follow-up questions: Both").click()
     with qtbot.waitSignal(dialog.submitted) as told:
         button(dialog, "Save").click()
     retrieval = RetrievalSettings(3, 1200, 0.5, LaterSources.BOTH)
@@ -154,7 +154,7 @@ def test_it_needs_a_name_and_valid_filters(window: QWidget) -> None:
 def test_separate_search_settings_are_shown_on_request(window: QWidget) -> None:
     dialog = form(Assistant("p", "Plain"), window)
     own = field(dialog, QSpinBox, "Passages per answer")
-    box = next(b for b in dialog.findChildren(QCheckBox) if "finding" in b.text())
+    box = next(b for b in dialog.findChildren(QCheckBox) if "search settings" in b.text())
     assert not own.isVisibleTo(dialog)
     box.click()
     assert own.isVisibleTo(dialog)
@@ -166,7 +166,7 @@ def test_separate_search_settings_are_shown_on_request(window: QWidget) -> None:
 def test_missing_models_and_collections_are_kept_until_changed(window: QWidget) -> None:
     gone = replace(FULL, base_url="http://gone:1/v1", collection_ids=("l", "x"))
     dialog = form(gone, window)
-    assert field(dialog, QComboBox, "Model").currentText() == "tiny · no longer set up"
+    assert field(dialog, QComboBox, "Model").currentText() == "tiny · not available"
     boxes = field(dialog, QListWidget, "Collections")
     assert boxes.item(2).text() == "Removed collection"
     assert dialog.assistant == gone
@@ -209,7 +209,7 @@ def test_without_assistants_an_introduction_is_shown(
 def test_an_assistant_is_edited(
     listing: AssistantsDialog, actions: AssistantActions, window: QWidget, qtbot: QtBot
 ) -> None:
-    assert "The model of the chat · all documents · only PDF files" in texts(listing)
+    assert "Same model as the chat · all documents · only PDF files" in texts(listing)
     view = listing.findChildren(QListView)[0]
     qtbot.keyClick(view, Qt.Key.Key_Down)
     qtbot.keyClick(view, Qt.Key.Key_Return)

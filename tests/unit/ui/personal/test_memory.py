@@ -70,9 +70,9 @@ def test_the_button_is_visible_only_for_answers_with_examples(theme: Theme, qtbo
     line = item.findChildren(PastAnswersButton)[0]
     assert not line.isVisible()
     item.show_turn(Turn(replace(message, remembered=(past("a"),))))
-    assert button(item, "Remembered: 1 earlier answer").isVisible()
+    assert button(item, "Guided by 1 earlier answer").isVisible()
     with qtbot.waitSignal(item.past_answers_requested):
-        button(item, "Remembered: 1 earlier answer").click()
+        button(item, "Guided by 1 earlier answer").click()
 
 
 def test_the_dialog_shows_each_earlier_answer(dialog: PastAnswersDialog) -> None:
@@ -87,12 +87,18 @@ def test_the_dialog_shows_each_earlier_answer(dialog: PastAnswersDialog) -> None
 def test_an_answer_is_deleted_and_restored(
     dialog: PastAnswersDialog, chat: Chat, qtbot: QtBot
 ) -> None:
-    forget = [b for b in dialog.findChildren(type(button(dialog, "Close"))) if b.text() == "Forget"]
-    assert [b.isVisible() for b in forget] == [True, True, False]
-    forget[0].click()
+    delete_buttons = [
+        b for b in dialog.findChildren(type(button(dialog, "Close"))) if b.text() == "Delete"
+    ]
+    assert [b.isVisible() for b in delete_buttons] == [True, True, False]
+    delete_buttons[0].click()
     assert texts(dialog).count("Deleted") == 2
     qtbot.waitUntil(lambda: chat.memory.recall(["a", "b"]) == [interaction("b")])
-    undo = [b for b in dialog.findChildren(type(forget[0])) if b.text() == "Undo" and b.isVisible()]
+    undo = [
+        b
+        for b in dialog.findChildren(type(delete_buttons[0]))
+        if b.text() == "Undo" and b.isVisible()
+    ]
     assert len(undo) == 1
     undo[0].click()
     qtbot.waitUntil(lambda: chat.memory.count() == 2)
@@ -133,7 +139,7 @@ def test_everything_is_deleted_after_confirmation(
         button(field, "Delete all…").click()
         box = [b for b in field.findChildren(QMessageBox) if b.isVisible()][-1]
         assert box.textFormat() is Qt.TextFormat.PlainText
-        assert box.text().startswith("Forget 2 remembered answers?")
+        assert box.text().startswith("Delete 2 remembered answers?")
         next(b for b in box.buttons() if b.text().replace("&", "") == words).click()
         qtbot.waitUntil(lambda left=left: f"{left} answers remembered" in texts(field))
         assert chat.memory.count() == left

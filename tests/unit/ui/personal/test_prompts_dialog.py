@@ -118,7 +118,7 @@ def test_built_in_prompts_are_restored(dialog: PromptsDialog, chat: Chat, qtbot:
 def test_the_folder_is_opened(
     dialog: PromptsDialog, chat: Chat, desktop: Desktop, qtbot: QtBot
 ) -> None:
-    button(dialog, "Open the folder").click()
+    button(dialog, "Open folder").click()
     qtbot.waitUntil(lambda: desktop.opened == [str(chat.prompts.folder)])
 
 

@@ -99,7 +99,7 @@ def test_an_invalid_address_is_shown_in_place_and_not_applied(
     [
         ("http://127.0.0.1:8080/v1", "Nothing leaves it"),
         ("https://api.example.com/v1", "are sent to api.example.com."),
-        ("http://192.168.1.7:1234/v1", "are sent to 192.168.1.7:1234, and not encrypted."),
+        ("http://192.168.1.7:1234/v1", "are sent to 192.168.1.7:1234 without encryption."),
     ],
 )
 def test_privacy_note(base_url: str, words: str) -> None:
@@ -221,7 +221,7 @@ def test_a_typed_key_is_used_by_the_test_and_not_stored_in_settings(
     told: list[EndpointSettings] = []
     form.changed.connect(told.append)
     form.show_endpoint(server.endpoint())
-    key = field(form, QLineEdit, "Key")
+    key = field(form, QLineEdit, "API key")
     qtbot.keyClicks(key, CANARY)
     button(form, "Test").click()
     qtbot.waitUntil(lambda: any("answered after" in text for text in texts(form)))
@@ -238,7 +238,7 @@ def test_measuring_shows_its_result(
     server.dialect = Dialect(context_tokens=5000, refuses_system="System role not supported")
     assert not button(form, "Measure").isEnabled()
     form.show_endpoint(server.endpoint())
-    qtbot.keyClicks(field(form, QLineEdit, "Key"), CANARY)
+    qtbot.keyClicks(field(form, QLineEdit, "API key"), CANARY)
     button(form, "Measure").click()
     assert any("Measuring" in text for text in texts(form))
     assert not button(form, "Measuring…").isEnabled()
@@ -284,7 +284,7 @@ def test_limits_are_hidden_until_requested(
     assert not requests.isVisible()
     button(form, "Set limits and prices").click()
     assert requests.isVisible()
-    assert requests.text() == "requests: no limit"
+    assert requests.text() == "No request limit"
     requests.setValue(20)
     field(form, QDoubleSpinBox, "Price per million input tokens").setValue(2.5)
     field(form, QDoubleSpinBox, "Daily budget").setValue(1.0)
@@ -294,7 +294,7 @@ def test_limits_are_hidden_until_requested(
         now.requests_per_minute, now.tokens_per_minute, now.price_in, now.price_out,
         now.spend_per_day,
     )  # fmt: skip
-    qtbot.waitUntil(lambda: "Today so far: 0.00" in texts(form))
+    qtbot.waitUntil(lambda: "Spent today: 0.00" in texts(form))
     form.show_endpoint(EndpointSettings())
     assert not requests.isVisible()
     form.show_endpoint(now)

@@ -73,7 +73,7 @@ def address(form: ModelsForm) -> QLineEdit:
 
 
 def test_the_endpoint_in_use_is_shown_first(form: ModelsForm) -> None:
-    assert listed(form) == ["api.example.com", "Desk · answers"]
+    assert listed(form) == ["api.example.com", "Desk · in use"]
     assert address(form).text() == HERE.base_url
     assert field(form, QLineEdit, "Name").text() == "Desk"
     assert not button(form, "Use for answers").isVisible()
@@ -101,7 +101,7 @@ def test_another_endpoint_is_shown_edited_and_used(
     assert told[-1] == replace(TWO, other_endpoints=(cloud,))
     button(form, "Use for answers").click()
     assert told[-1] == Settings(endpoint=cloud, other_endpoints=(HERE,))
-    assert listed(form) == ["Cloud · answers", "Desk"]
+    assert listed(form) == ["Cloud · in use", "Desk"]
 
 
 def test_an_added_endpoint_is_used_only_on_request(
@@ -141,12 +141,12 @@ def test_the_helper_model_is_chosen(
         chat.models.test_endpoint(server.endpoint())
         form.show_settings(replace(TWO, other_endpoints=(server.endpoint(),)))
         host = server.endpoint().label
-        assert listed(form, "Helper endpoint") == ["The model that answers", host, "Desk"]
+        assert listed(form, "Helper endpoint") == ["Same as for answers", host, "Desk"]
         choose(form, host, "Helper endpoint")
         assert any("No model chosen yet" in text for text in texts(form))
         qtbot.waitUntil(lambda: listed(form, "Helper model") == ["tiny", "test-model"])
         choose(form, "tiny", "Helper model")
         assert told[-1].helper == HelperSettings(server.base_url, "tiny")
-    choose(form, "The model that answers", "Helper endpoint")
+    choose(form, "Same as for answers", "Helper endpoint")
     assert told[-1].helper == HelperSettings()
     assert not field(form, QComboBox, "Helper model").isVisible()

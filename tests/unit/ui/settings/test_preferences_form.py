@@ -43,7 +43,7 @@ def test_a_listed_value_is_chosen(form: PreferencesForm, qtbot: QtBot) -> None:
 
 def test_the_length_is_chosen(form: PreferencesForm, qtbot: QtBot) -> None:
     with qtbot.waitSignal(form.changed) as told:
-        button(form, "Length of answers: detailed").click()
+        button(form, "Length of answers: Detailed").click()
     assert told.args == [PreferenceSettings(length=AnswerLength.DETAILED)]
 
 
@@ -52,6 +52,6 @@ def test_shown_settings_emit_nothing(form: PreferencesForm, qtbot: QtBot) -> Non
         form.show_preferences(PreferenceSettings("<b>Latin", AnswerLength.BRIEF, "like a pirate"))
     assert line(form, "Language of answers").text() == "<b>Latin"
     assert line(form, "Tone of answers").text() == "like a pirate"
-    assert button(form, "Length of answers: brief").isChecked()
+    assert button(form, "Length of answers: Brief").isChecked()
     form.show_preferences(PreferenceSettings())
     assert line(form, "Language of answers").text() == "Same as the question"

@@ -58,23 +58,23 @@ def page(
 
 def test_the_theme_changes_at_once_and_back(page: SettingsPage, applied: Applied) -> None:
     assert not button(page, "Undo").isVisible()
-    button(page, "Colours: Dark").click()
+    button(page, "Theme: Dark").click()
     assert [settings.appearance.scheme for settings in applied] == ["dark"]
     button(page, "Undo").click()
     assert applied[-1] == Settings()
-    assert button(page, "Colours: Like the system").isChecked()
+    assert button(page, "Theme: Same as system").isChecked()
     assert not button(page, "Undo").isVisible()
 
 
 def test_the_sources_of_follow_up_questions_are_chosen(
     page: SettingsPage, applied: Applied
 ) -> None:
-    assert button(page, "Sources of later questions: search anew").isChecked()
-    button(page, "Sources of later questions: both").click()
+    assert button(page, "Follow-up questions: Search again").isChecked()
+    button(page, "Follow-up questions: Both").click()
     assert [s.retrieval.later_sources for s in applied] == [LaterSources.BOTH]
     button(page, "Undo").click()
     assert applied[-1] == Settings()
-    assert button(page, "Sources of later questions: search anew").isChecked()
+    assert button(page, "Follow-up questions: Search again").isChecked()
 
 
 def test_options_for_answers_are_chosen(page: SettingsPage, applied: Applied) -> None:
@@ -112,7 +112,7 @@ def test_fine_grained_search_is_a_switch_with_its_cost(
 ) -> None:
     switch = button(page, "Also search parts of long passages")
     assert switch.isChecked()
-    assert any("twice as long" in text and "on disk" in text for text in texts(page))
+    assert any("twice as long" in text and "disk space" in text for text in texts(page))
     switch.click()
     assert [settings.index.makes_windows for settings in applied] == [False]
     button(page, "Undo").click()
@@ -150,7 +150,7 @@ def test_settings_changed_elsewhere_are_shown_and_not_applied(
 ) -> None:
     settings = replace(Settings(), appearance=AppearanceSettings("light"))
     page.show_settings(settings)
-    assert button(page, "Colours: Light").isChecked()
+    assert button(page, "Theme: Light").isChecked()
     assert page.settings == settings
     assert applied == []
 
@@ -160,7 +160,7 @@ def test_the_wheel_changes_only_the_focused_field(
     page: SettingsPage, applied: Applied, has_focus: bool
 ) -> None:
     number = field(page, QSpinBox, "Passages per answer")
-    (number if has_focus else button(page, "Colours: Dark")).setFocus()
+    (number if has_focus else button(page, "Theme: Dark")).setFocus()
     place, down = QPointF(5, 5), QPoint(0, -120)
     buttons, keys = Qt.MouseButton.NoButton, Qt.KeyboardModifier.NoModifier
     phase = Qt.ScrollPhase.NoScrollPhase

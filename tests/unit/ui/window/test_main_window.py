@@ -160,7 +160,7 @@ def test_settings_are_saved_in_order_with_the_newest_last(
 ) -> None:
     opened.may_save.clear()
     page = opened.window.settings_page
-    for words in ("Colours: Dark", "Colours: Light", "Colours: Dark"):
+    for words in ("Theme: Dark", "Theme: Light", "Theme: Dark"):
         buttons = page.findChildren(QAbstractButton)
         next(b for b in buttons if b.accessibleName() == words).click()
     assert theme.is_dark
@@ -182,7 +182,7 @@ def test_an_error_while_saving_settings_is_shown(
         window = MainWindow(bridge, library, chat, theme, Settings(), home, save, ["PDF", "Word"])
         qtbot.addWidget(window)
         buttons = window.settings_page.findChildren(QAbstractButton)
-        next(b for b in buttons if b.accessibleName() == "Colours: Dark").click()
+        next(b for b in buttons if b.accessibleName() == "Theme: Dark").click()
         qtbot.waitUntil(lambda: bool(window.notices.notices))
         assert window.notices.notices[0].title == "The settings cannot be saved."
         bridge.close()
