@@ -303,9 +303,8 @@ class WindowApp:
         assert isinstance(qt, QApplication), "the application is made first"
         self.services = build_services(home, times=times)
         settings = self.services.settings
-        self.bridge = Bridge()
-        theme = Theme(qt, resources_dir(), settings.appearance.scheme)
         library, chat = self.services.library, self.services.chat
+        self.bridge, theme = Bridge(), Theme(qt, resources_dir(), settings.appearance.scheme)
         self.window = MainWindow(
             self.bridge, library, chat, theme, settings, home, self._save_settings, kinds_read()
         )

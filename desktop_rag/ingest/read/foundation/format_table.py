@@ -127,7 +127,7 @@ FORMATS = (
         signature=Signature(mimetypes=("application/epub+zip",)),
     ),
     Format(
-        "picture", "pictures", _suffixes(".png .jpg .jpeg .tif .tiff .bmp .webp .gif"), "page",
+        "picture", "images", _suffixes(".png .jpg .jpeg .tif .tiff .bmp .webp .gif"), "page",
         f"{_READ}.pdf.image_ocr:read", extra="ocr",
         signature=Signature(
             start=re.compile(_PICTURE_START, re.DOTALL), weak_start=re.compile(rb"BM|GIF8")
