@@ -42,7 +42,7 @@ def certificate_error() -> ssl.SSLCertVerificationError:
         (httpcore2.WriteTimeout(), "7 seconds", "Retry"),
         (httpcore2.ProxyError("407 Login"), "proxy", "407 Login"),
         (httpcore2.ReadError(OSError("reset")), "closed the connection", "Retry"),
-        (StreamError(Fault.FAILED, "Slow down", "429"), "wait", "Slow down"),
+        (StreamError(Fault.FAILED, "Slow down", "429"), "busy", "Slow down"),
         (StreamError(Fault.FAILED, "maximum context length is 9"), "too long", "8192"),
     ],
 )
