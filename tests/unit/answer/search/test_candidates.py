@@ -12,10 +12,12 @@ from tests.unit.answer.search.test_retriever import Letters, retriever_of
 def test_a_passage_without_a_vector_is_as_near_as_the_farthest(engine: Engine) -> None:
     put(engine, "a.txt", "The lamp is lit at dusk.", "Zebras buzz, fizz and jazz by the lamp.")
     vectors = engine.models.vectors(Letters.name, Letters.dimensions)
-    rows = vectors.missing(10)
+    rows = engine.chunks.without_vectors(vectors.model_id, 10)
     vectors.add([row[0] for row in rows], Letters().embed_passages([row[2] for row in rows]))
     put(engine, "b.txt", "The lamp was read just now.")
-    retriever = retriever_of(engine, AnsweringIndex(Letters(), vectors))
+    retriever = retriever_of(
+        engine, AnsweringIndex(Letters(), engine.models.search(vectors.model_id))
+    )
     query = Query("When is the lamp lit?")
     question = SearchQuestion(query.text, lambda: retriever.reader.read(query))
     found = retriever.candidate_search.gather(question, EVERYWHERE)
