@@ -78,13 +78,13 @@ def measure(scratch: Path, documents: Path, answers: int) -> list[Bar]:
         services = app.build_services(home)
         try:
             services.library.start(watch=False)
-            services.library.add_source(documents)
-            while not services.library.wait_until_quiet(10.0):
+            services.library.sources.add(documents)
+            while not services.library.indexing.wait_until_idle(10.0):
                 pass
             services.chat.apply(replace(Settings(), endpoint=server.endpoint()))
             texts = [
                 services.chat.document_text(d.document_id)
-                for d in services.library.documents()
+                for d in services.library.documents.all()
                 if d.chunk_count
             ]
             for _ in range(answers):

@@ -49,16 +49,16 @@ def main() -> int:
             library = services.library
             _write(path, paragraphs)
             library.start(watch=False)
-            library.add_source(folder)
+            library.sources.add(folder)
             _settle(library)
-            print(f"first time: {library.embedded_chunks} passages embedded")
+            print(f"first time: {library.indexing.embedded_chunks} passages embedded")
             for name, edit in _EDITS.items():
-                before = library.embedded_chunks
+                before = library.indexing.embedded_chunks
                 paragraphs = edit(paragraphs)
                 _write(path, paragraphs)
-                library.rescan()
+                library.sources.rescan()
                 _settle(library)
-                embedded = library.embedded_chunks - before
+                embedded = library.indexing.embedded_chunks - before
                 worst = max(worst, embedded)
                 print(f"one paragraph {name}: {embedded} passages embedded (bar: {_MOST_EMBEDDED})")
         finally:
@@ -78,7 +78,7 @@ def _write(path: Path, paragraphs: Sequence[str]) -> None:
 
 
 def _settle(library: Library) -> None:
-    if not library.wait_until_quiet(_QUIET_S):
+    if not library.indexing.wait_until_idle(_QUIET_S):
         raise SystemExit("indexing did not come to an end")
 
 

@@ -124,14 +124,14 @@ class Run:
         """The rows of the files below a folder, without their parts."""
         return [
             document
-            for document in self.library.documents()
+            for document in self.library.documents.all()
             if not document.parent_id and document.path.is_relative_to(root)
         ]
 
     def text(self, document: Document) -> str:
         """The text of a file with that of all its parts."""
-        parts = (d for d in self.library.documents() if d.parent_id == document.document_id)
-        return "\n".join(self.library.text(d.document_id) for d in (document, *parts))
+        parts = (d for d in self.library.documents.all() if d.parent_id == document.document_id)
+        return "\n".join(self.library.documents.text(d.document_id) for d in (document, *parts))
 
 
 def index(home: Home, roots: Iterable[Path]) -> Run:
@@ -146,9 +146,9 @@ def index(home: Home, roots: Iterable[Path]) -> Run:
     sampler.start()
     began_at = time.monotonic()
     for root in roots:
-        run.library.add_source(root)
+        run.library.sources.add(root)
     run.library.start(watch=False)
-    is_quiet = run.library.wait_until_quiet(_TIMEOUT_S)
+    is_quiet = run.library.indexing.wait_until_idle(_TIMEOUT_S)
     run.seconds = time.monotonic() - began_at
     is_done.set()
     sampler.join()
@@ -163,7 +163,7 @@ def sample(run: Run, is_done: threading.Event) -> None:
     before = time.monotonic()
     while not is_done.wait(_SAMPLE_S):
         now = time.monotonic()
-        name = run.library.progress().current_file
+        name = run.library.indexing.progress().current_file
         run.seconds_of[name] = run.seconds_of.get(name, 0.0) + now - before
         before = now
         for child in parent.children():
@@ -196,8 +196,9 @@ class Report:
         final = sum(document.state in FINAL for document in files)
         empty = [
             document.path.name
-            for document in run.library.documents()
-            if document.state in FOUND and not run.library.text(document.document_id).strip()
+            for document in run.library.documents.all()
+            if document.state in FOUND
+            and not run.library.documents.text(document.document_id).strip()
         ]
         self.say("files", f"{len(files):,} of {on_disk:,} on the disk")
         share = final / max(on_disk, 1)
@@ -294,9 +295,9 @@ class Report:
 
 def pages_of(library: Library, document: Document) -> dict[int, Page]:
     """Each page (from 1), joined from its overlapping chunks."""
-    text = library.text(document.document_id)
+    text = library.documents.text(document.document_id)
     spans: dict[int, list[tuple[int, int]]] = defaultdict(list)
-    for chunk in library.chunks(document.document_id):
+    for chunk in library.documents.chunks(document.document_id):
         if chunk.anchor.page is not None:
             spans[chunk.anchor.page].append((chunk.start, chunk.end))
     pages: dict[int, Page] = {}

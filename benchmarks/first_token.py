@@ -74,8 +74,8 @@ def measure(home: Home, folder: Path, server: ChatServer, answers: int) -> list[
     qt = QApplication(sys.argv[:1])
     opened = WindowApp(home, {})
     opened.open()
-    opened.services.library.add_source(folder)
-    assert opened.services.library.wait_until_quiet(_WAIT_S)
+    opened.services.library.sources.add(folder)
+    assert opened.services.library.indexing.wait_until_idle(_WAIT_S)
     # The endpoint is examined once, on first use; that is not measured.
     opened.services.chat.models.examine(server.endpoint())
     page = opened.window.chat_page

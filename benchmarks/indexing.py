@@ -73,11 +73,11 @@ def index(folder: Path, home: Home) -> tuple[dict[str, float], list[str]]:
     services = app.build_services(home)
     try:
         began_at = time.monotonic()
-        services.library.add_source(folder)
+        services.library.sources.add(folder)
         services.library.start()
-        services.library.wait_until_quiet()
+        services.library.indexing.wait_until_idle()
         seconds = time.monotonic() - began_at
-        words_s = services.library.words_done_at - began_at
+        words_s = services.library.indexing.searchable_at - began_at
         with database_of(services.engine).read() as connection:
             rows = connection.execute("SELECT DISTINCT context, text FROM chunks").fetchall()
     finally:

@@ -58,7 +58,7 @@ def reconcile(scratch: Path, count: int) -> dict[str, float]:
     folder = scratch / "documents"
     write_tree(folder, count)
     services = build_services(Home(scratch / "home"))
-    remember(services, services.library.add_source(folder))
+    remember(services, services.library.sources.add(folder))
     services.close()
     walk(folder)
     walks_s: list[float] = []
@@ -70,7 +70,7 @@ def reconcile(scratch: Path, count: int) -> dict[str, float]:
         try:
             for ratios, ask in (
                 (restarts, partial(library.start, watch=False)),
-                (scans, library.rescan),
+                (scans, library.sources.rescan),
             ):
                 walks_s.append(timed(partial(walk, folder)))
                 ratios.append(timed(partial(look, library, ask, count)) / walks_s[-1])
@@ -102,7 +102,7 @@ def remember(services: Services, source: Source) -> None:
         for folder in os.scandir(source.path)
         for entry in os.scandir(folder)
     ]
-    services.documents.apply_changes(source.source_id, rows, {}, [])
+    services.engine.documents.apply_changes(source.source_id, rows, {}, [])
 
 
 def row_of(path: Path, source_id: str) -> Document:
@@ -167,22 +167,22 @@ def move(scratch: Path) -> dict[str, float]:
     services = build_services(Home(scratch / "home"))
     try:
         library = services.library
-        library.add_source(folder)
+        library.sources.add(folder)
         library.start()
-        assert library.wait_until_quiet(_WAIT_S)
-        embedded = library.embedded_chunks
+        assert library.indexing.wait_until_idle(_WAIT_S)
+        embedded = library.indexing.embedded_chunks
         (folder / "before").rename(folder / "after")
         began_at = time.perf_counter()
-        library.rescan()
-        assert library.wait_until_quiet(_WAIT_S)
+        library.sources.rescan()
+        assert library.indexing.wait_until_idle(_WAIT_S)
         moved_s = time.perf_counter() - began_at
-        paths = {d.path.parent.name for d in library.documents()}
+        paths = {d.path.parent.name for d in library.documents.all()}
         assert paths == {"after"}, paths
         return {
             "moved_files": _MOVED,
             "move_s": round(moved_s, 2),
             "embedded_before_the_move": embedded,
-            "embedded_after_the_move": library.embedded_chunks - embedded,
+            "embedded_after_the_move": library.indexing.embedded_chunks - embedded,
         }
     finally:
         services.close()

@@ -82,7 +82,7 @@ def measure(home: Home, documents: Path, seconds: float) -> dict[str, float | in
     opened = WindowApp(home, {})
     opened.open()
     opened.bridge.run(
-        opened.window, lambda: opened.services.library.add_source(documents), lambda _: None
+        opened.window, lambda: opened.services.library.sources.add(documents), lambda _: None
     )
     late_ms: list[float] = []
     counts = {"answers": 0, "indexing": 0}
@@ -93,7 +93,7 @@ def measure(home: Home, documents: Path, seconds: float) -> dict[str, float | in
         now = time.perf_counter()
         late_ms.append(max(0.0, 1000 * (now - due_at)))
         due_at = now + _TICK_MS / 1000
-        counts["indexing"] += opened.services.library.progress().stage is not Stage.IDLE
+        counts["indexing"] += opened.services.library.indexing.progress().stage is not Stage.IDLE
 
     def ask() -> None:
         if not opened.window.chat_page.is_answering:

@@ -114,19 +114,19 @@ def _while_indexing(
     _write_files(folder)
     library = services.library
     sys.setswitchinterval(_SWITCH_S)
-    if all(source.path != folder for source in library.sources()):
-        library.add_source(folder)
+    if all(source.path != folder for source in library.sources.all()):
+        library.sources.add(folder)
     library.start(watch=False)
     times_ms: list[float] = []
     ends_at = time.monotonic() + _INDEXING_S
     while time.monotonic() < ends_at:
-        if library.progress().stage in (Stage.READING, Stage.EMBEDDING, Stage.REFINING):
+        if library.indexing.progress().stage in (Stage.READING, Stage.EMBEDDING, Stage.REFINING):
             question = questions[len(times_ms) % len(questions)]
             times_ms += _times_ms(lambda _, q=question: services.chat.search(q), 1)
             time.sleep(_PAUSE_S)
-        elif library.wait_until_quiet(0.05) and times_ms:
+        elif library.indexing.wait_until_idle(0.05) and times_ms:
             break
-    return times_ms, library.embedded_chunks
+    return times_ms, library.indexing.embedded_chunks
 
 
 def _write_files(folder: Path) -> None:

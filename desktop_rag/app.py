@@ -35,6 +35,7 @@ from desktop_rag.core.library_events import Notice
 from desktop_rag.core.log import start_logging
 from desktop_rag.core.paths import Home, resources_dir
 from desktop_rag.core.settings import IndexSettings, Settings, load_settings, save_settings
+from desktop_rag.evaluate.stored_runs import StoredRuns
 from desktop_rag.ingest.embedding.embedder_registry import EmbedderRegistry
 from desktop_rag.ingest.library import Library
 from desktop_rag.ingest.parsing.parser_process import ParserProcess
@@ -50,7 +51,6 @@ from desktop_rag.models.endpoints.client.profile_book import ProfileBook
 from desktop_rag.models.endpoints.client.rate_limits import Allowances
 from desktop_rag.models.endpoints.keys import KeyStore
 from desktop_rag.models.gate import ModelGate
-from desktop_rag.store.contract.documents import DocumentStore
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.opening import library_bytes, open_engine, set_damaged_aside
 
@@ -66,7 +66,10 @@ _SWITCH_S = 0.001
 
 @dataclass(frozen=True)
 class Services:
-    """The two faces over one open store. `notices` tell what went wrong on the way up."""
+    """The two faces over one open store, and the evaluation runs in it.
+
+    `notices` say what went wrong during the start. `engine` is for the composition root alone.
+    """
 
     home: Home
     settings: Settings
@@ -74,13 +77,9 @@ class Services:
     library: Library
     chat: Chat
     retriever: Retriever
+    evaluation_runs: StoredRuns
     notices: tuple[Notice, ...]
     settings_notices: tuple[Notice, ...]
-
-    @property
-    def documents(self) -> DocumentStore:
-        """The rows of the library's documents."""
-        return self.engine.documents
 
     def close(self) -> None:
         """Stop indexing, give up connections, then close the store."""
@@ -109,21 +108,7 @@ def build_services(home: Home, *, times: WatchTimes | None = None) -> Services:
         dense = _make_dense(engine, settings.index, keys)
         library = _make_library(home, settings.index, stores, dense, gate, times)
         library.apply(settings)
-
-        def answering() -> list[AnsweringIndex]:
-            return [
-                AnsweringIndex(
-                    a.index.embedder,
-                    engine.models.search(a.index.vectors.model_id),
-                    a.collection_ids,
-                )
-                for a in dense.answering()
-            ]
-
-        fusion = FusionModel.load(resources_dir() / "retrieval" / "fusion.toml")
-        retriever = Retriever(
-            engine.lexical, answering, gate, FilenameMatcher(engine.names), fusion
-        )
+        retriever = _make_retriever(engine, dense, gate)
         # Answers without an endpoint look at sentences one by one: too many to send away.
         embedder = None if is_address(settings.index.model_folder) else dense.embedder
         personal = _make_personal(home, engine, library, dense)
@@ -137,13 +122,36 @@ def build_services(home: Home, *, times: WatchTimes | None = None) -> Services:
         engine.close()
         raise
     return Services(
-        home, settings, engine, library, chat, retriever, (*notices, *faults), tuple(notices)
+        home,
+        settings,
+        engine,
+        library,
+        chat,
+        retriever,
+        StoredRuns(engine.evaluations),
+        (*notices, *faults),
+        tuple(notices),
     )
 
 
 def make_claim_checker() -> ClaimChecker:
     """What holds the claims of answers against their sources; it needs no store."""
     return ClaimChecker()
+
+
+def _make_retriever(engine: Engine, dense: EmbedderRegistry, gate: ModelGate) -> Retriever:
+    def answering() -> list[AnsweringIndex]:
+        return [
+            AnsweringIndex(
+                a.index.embedder,
+                engine.models.search(a.index.vectors.model_id),
+                a.collection_ids,
+            )
+            for a in dense.answering()
+        ]
+
+    fusion = FusionModel.load(resources_dir() / "retrieval" / "fusion.toml")
+    return Retriever(engine.lexical, answering, gate, FilenameMatcher(engine.names), fusion)
 
 
 def _make_models(home: Home, settings: Settings, keys: KeyStore) -> ChatModels:
@@ -174,9 +182,9 @@ def _make_dense(engine: Engine, settings: IndexSettings, keys: KeyStore) -> Embe
 
 def _make_searchable(library: Library, rewrites: Path) -> None:
     """The folder of the person's own answers is a source from the first of them on."""
-    if all(source.path != rewrites for source in library.sources()):
-        collection = library.find_or_add_collection(COLLECTION)
-        library.add_source(rewrites, collection.collection_id)
+    if all(source.path != rewrites for source in library.sources.all()):
+        collection = library.collections.find_or_add(COLLECTION)
+        library.sources.add(rewrites, collection.collection_id)
 
 
 def _make_library(
@@ -230,15 +238,15 @@ def add_demo(library: Library) -> str:
     """
     demo = resources_dir() / "demo"
     folder = demo / "documents"
-    sources = library.sources()
-    own = {c.collection_id for c in library.collections() if c.name == DEMO_COLLECTION}
+    sources = library.sources.all()
+    own = {c.collection_id for c in library.collections.all() if c.name == DEMO_COLLECTION}
     for source in sources:
         is_demo = source.collection_id in own and source.path.parts[-2:] == folder.parts[-2:]
         if is_demo and source.path != folder:
-            library.remove_source(source.source_id)
+            library.sources.remove(source.source_id)
     if all(source.path != folder for source in sources):
-        collection = library.find_or_add_collection(DEMO_COLLECTION)
-        library.add_source(folder, collection.collection_id)
+        collection = library.collections.find_or_add(DEMO_COLLECTION)
+        library.sources.add(folder, collection.collection_id)
     questions = (demo / "questions.toml").read_text(encoding="utf-8")
     return str(tomllib.loads(questions)["first_question"])
 
@@ -340,7 +348,7 @@ class WindowApp:
 
         def prepare() -> str:
             question = add_demo(library)
-            library.wait_until_words(_DEMO_S)
+            library.indexing.wait_until_searchable(_DEMO_S)
             return question
 
         self.bridge.run(self.window, prepare, self.window.ask)

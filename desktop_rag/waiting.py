@@ -16,7 +16,7 @@ class Waiting:
 
     with Waiting(library, say) as waiting:
         library.start()
-        waiting.until_quiet()
+        waiting.until_idle()
     """
 
     def __init__(
@@ -42,28 +42,28 @@ class Waiting:
     ) -> None:
         self._unsubscribe()
 
-    def until_quiet(self) -> None:
+    def until_idle(self) -> None:
         """Wait until nothing is left to do; AppError when indexing stopped, on a full disk say."""
-        while not self._library.wait_until_quiet(self._report_s):
-            if self._library.holds_for_battery:
+        while not self._library.indexing.wait_until_idle(self._report_s):
+            if self._library.indexing.is_paused_for_battery:
                 # Whoever calls this waits for it.
-                self._library.resume()
+                self._library.indexing.resume()
             self.tell()
-            self._say(_how_far(self._library.progress()))
+            self._say(_how_far(self._library.indexing.progress()))
         self.tell()
 
     def tell(self) -> None:
-        """Say what has come since; AppError as in `until_quiet`."""
+        """Say what has come since; AppError as in `until_idle`."""
         while self._heard:
             notice = self._heard.popleft()
             self._say(f"{notice.title} {notice.hint}".strip())
-        if self._stop and self._library.is_paused:
+        if self._stop and self._library.indexing.is_paused:
             raise AppError(self._stop.title, self._stop.hint)
 
     def _listen(self, event: LibraryEvent) -> None:
         if not isinstance(event, Notice):
             return
-        if self._library.is_paused and not self._library.holds_for_battery:
+        if self._library.indexing.is_paused and not self._library.indexing.is_paused_for_battery:
             # Nobody but an error pauses here, and nobody could resume.
             self._stop = event
         else:

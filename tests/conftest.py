@@ -19,7 +19,9 @@ from desktop_rag.models.embedding import embedder_opener
 from desktop_rag.models.embedding.onnx_embedder import OnnxEmbedder
 
 DEMO = Path(__file__).parent.parent / "resources" / "demo"
-FAST_TIMES = WatchTimes(quiet_s=0.05, storm_s=0.5, looks=RecheckTimes(missing_s=0.05, settle_s=0.0))
+FAST_TIMES = WatchTimes(
+    quiet_s=0.05, storm_s=0.5, recheck=RecheckTimes(missing_s=0.05, settle_s=0.0)
+)
 SHARED = Path(__file__).parents[2] / "shared"
 BUNDLED = resources_dir() / "models" / app.BUNDLED_MODEL
 

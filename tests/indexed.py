@@ -10,9 +10,9 @@ _WAIT_S = 30
 
 def index(services: Services, folder: Path) -> Services:
     """Add the folder and wait until everything is indexed; returns the services."""
-    services.library.add_source(folder)
+    services.library.sources.add(folder)
     services.library.start(watch=False)
-    assert services.library.wait_until_quiet(_WAIT_S)
+    assert services.library.indexing.wait_until_idle(_WAIT_S)
     return services
 
 

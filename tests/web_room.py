@@ -11,7 +11,7 @@ from desktop_rag.core.library_events import ChangeSummary, Notice
 from desktop_rag.core.parsed import ChunkSettings
 from desktop_rag.core.paths import Home
 from desktop_rag.core.text import rough_token_counts
-from desktop_rag.ingest.background.listeners import Listeners
+from desktop_rag.ingest.background.pipeline_callbacks import PipelineCallbacks
 from desktop_rag.ingest.background.progress import ProgressMeter
 from desktop_rag.ingest.chunking.document_chunker import DocumentChunker
 from desktop_rag.ingest.indexing.indexer import Indexer
@@ -55,9 +55,9 @@ class Room:
         self.indexer = Indexer(
             self.documents, ParserProcess(), DocumentChunker(rough_token_counts, 256),
             lambda _: ChunkSettings(), ProgressMeter(has_embedder=False),
-            changed=lambda _: None, went_idle=lambda: None, stopped=self.heard.stopped.append,
+            changed=lambda _: None, became_idle=lambda: None, failed=self.heard.stopped.append,
         )  # fmt: skip
-        listeners = Listeners(
+        callbacks = PipelineCallbacks(
             self.heard.changed.extend,
             lambda _, summary: self.heard.scanned.append(summary),
             lambda _, is_online: self.heard.reached.append(is_online),
@@ -65,7 +65,7 @@ class Room:
             self.heard.stopped.append,
         )
         self.links = LinkRefresher(
-            self.documents, self.sources, self.web_pages, self.indexer, listeners,
+            self.documents, self.sources, self.web_pages, self.indexer, callbacks,
             folder=self.pages, web=access, clock=lambda: self.now,
         )  # fmt: skip
 

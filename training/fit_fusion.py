@@ -153,9 +153,9 @@ def collect(
     services = app.build_services(Home(scratch / "homes" / name.replace("/", "_")))
     try:
         services.library.start(watch=False)
-        if not services.library.sources():
-            services.library.add_source(folder)
-        while not services.library.wait_until_quiet(10.0):
+        if not services.library.sources.all():
+            services.library.sources.add(folder)
+        while not services.library.indexing.wait_until_idle(10.0):
             pass
         relevant = asked[name].relevant
         own = [

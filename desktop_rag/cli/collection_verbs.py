@@ -63,14 +63,14 @@ def _set_model(arguments: argparse.Namespace) -> int:
     began_at = time.monotonic()
     with open_services() as services, Waiting(services.library, say) as waiting:
         library = services.library
-        chosen = library.find_collection(arguments.name)
+        chosen = library.collections.find(arguments.name)
         if is_address(model):
             say(EMBEDDED_ELSEWHERE)
-        library.set_embedder(chosen.collection_id, model)
+        library.collections.set_embedder(chosen.collection_id, model)
         library.start(watch=False)
-        waiting.until_quiet()
-        report = _row(services, library.find_collection(arguments.name)) | {
-            "embedded_chunks": library.embedded_chunks,
+        waiting.until_idle()
+        report = _row(services, library.collections.find(arguments.name)) | {
+            "embedded_chunks": library.indexing.embedded_chunks,
             "seconds": round(time.monotonic() - began_at, 2),
         }
     print_document(report, output.set_model_lines, as_json=arguments.json)
@@ -91,14 +91,12 @@ def _spec(model: str) -> str:
 
 
 def _listed(services: app.Services) -> list[dict[str, Any]]:
-    return [_row(services, collection) for collection in services.library.collections()]
+    return [_row(services, collection) for collection in services.library.collections.all()]
 
 
 def _row(services: app.Services, collection: Collection) -> dict[str, Any]:
     library = services.library
-    sources = [s for s in library.sources() if s.collection_id == collection.collection_id]
-    answering = services.engine.models.answering().get(collection.collection_id)
-    # Without the hash of its weights.
-    name = answering.name.partition("@")[0] if answering else ""
-    counts = [library.counts(source.source_id) for source in sources]
-    return output.collection_json(collection, name, counts)
+    sources = [s for s in library.sources.all() if s.collection_id == collection.collection_id]
+    model = library.collections.answering_model(collection.collection_id)
+    counts = [library.documents.counts(source.source_id) for source in sources]
+    return output.collection_json(collection, model, counts)

@@ -43,7 +43,7 @@ def _run_in_terminal(home: Home) -> int:
         with Waiting(services.library, say) as waiting:
             services.library.start(watch=False)
             question = app.add_demo(services.library)
-            waiting.until_quiet()
+            waiting.until_idle()
         answer = verbs.ask(services.library, services.chat, question)
     finally:
         services.close()

@@ -67,16 +67,18 @@ def _check_settings(services: Services) -> Finding:
 
 
 def _check_store(services: Services, *, repair: bool) -> Finding:
-    documents = services.documents
-    removed = documents.purge_orphans() if repair else 0
-    if orphans := documents.count_orphans():
-        return Finding("store", False, f"{orphans:,} passages belong to no document.",
+    found = services.library.documents.check(repair=repair)
+    if found.orphans:
+        return Finding("store", False, f"{found.orphans:,} passages belong to no document.",
                        "Run: desktop-rag doctor --repair")  # fmt: skip
-    if wrong := documents.count_inconsistent():
-        return Finding("store", False, f"{wrong:,} documents do not agree with their passages.",
+    if found.inconsistent:
+        title = f"{found.inconsistent:,} documents do not agree with their passages."
+        return Finding("store", False, title,
                        "Remove their folders from the library and add them again.")  # fmt: skip
-    done = f" {removed:,} passages that belonged to no document were removed." if removed else ""
-    return Finding("store", True, f"Documents and passages agree.{done}")
+    title = "Documents and passages agree."
+    if found.removed:
+        title += f" {found.removed:,} passages that belonged to no document were removed."
+    return Finding("store", True, title)
 
 
 def _check_model(settings: Settings) -> str:
@@ -85,14 +87,14 @@ def _check_model(settings: Settings) -> str:
 
 def _check_folders(services: Services) -> list[Finding]:
     findings: list[Finding] = []
-    for source in services.library.sources():
+    for source in services.library.sources.all():
         if not source.path.exists() or source.state is SourceState.OFFLINE:
             findings.append(
                 Finding("folder", False, f"{source.path} cannot be reached.",
                         "Its documents stay searchable; connect the drive, or remove the folder.")
             )  # fmt: skip
             continue
-        counts = services.library.counts(source.source_id)
+        counts = services.library.documents.counts(source.source_id)
         findings.append(Finding("folder", True, f"{source.path}: {counts.total:,} files."))
     return findings or [Finding("folder", True, "No folders have been added yet.")]
 

@@ -85,9 +85,7 @@ def add_evals(parser: argparse.ArgumentParser, positive: Callable[[str], int]) -
 def running_app_verbs() -> Mapping[str, app.Verb]:
     """The handlers of these verbs in the running app."""
     return {
-        "eval_runs": lambda services, asked: stored_runs.listed(
-            services.engine.evaluations, str(asked["id"])
-        ),
+        "eval_runs": lambda services, asked: services.evaluation_runs.listed(str(asked["id"])),
         "eval_keep": lambda services, asked: _keep_file(services, Path(str(asked["file"]))),
     }
 
@@ -255,7 +253,7 @@ def _answered(answer_set: AnswerSet, collection: str, settings: Settings) -> ans
     questions, documents = answer_set.questions, answer_set.documents
     if documents is None:
         with open_services() as services:
-            found = services.library.find_collection(collection) if collection else None
+            found = services.library.collections.find(collection) if collection else None
             collection_id = found.collection_id if found else ""
             return answers.evaluate(questions, services.chat, say, collection_id=collection_id)
 
@@ -274,7 +272,7 @@ def _runs(arguments: argparse.Namespace) -> int:
     is_answered, found = ask_running_app(find_home(), "eval_runs", {"id": arguments.id})
     if not is_answered:
         with open_services() as services:
-            found = stored_runs.listed(services.engine.evaluations, arguments.id)
+            found = services.evaluation_runs.listed(arguments.id)
     print_document(found, _run_lines, as_json=arguments.json)
     return 0
 
@@ -289,7 +287,7 @@ def _keep(run: dict[str, Any]) -> None:
             is_kept, _ = ask_running_app(find_home(), "eval_keep", {"file": str(file)})
         if not is_kept:
             with open_services() as services:
-                stored_runs.keep(services.engine.evaluations, run)
+                services.evaluation_runs.add(run)
     except AppError as error:
         say(f"This run was not stored. {error.title} {error.hint}")
     else:
@@ -301,7 +299,7 @@ def _keep_file(services: app.Services, path: Path) -> None:
         run = json.loads(path.read_bytes())
     except (OSError, ValueError) as exc:
         raise AppError("The run could not be read.", str(exc)) from exc
-    stored_runs.keep(services.engine.evaluations, run)
+    services.evaluation_runs.add(run)
 
 
 # --- lines for people --------------------------------------------------------------------------

@@ -123,17 +123,17 @@ def _index(arguments: argparse.Namespace) -> int:
         library = services.library
         collection_id = ""
         if arguments.collection:
-            collection_id = library.find_or_add_collection(arguments.collection).collection_id
-        known = [s for s in library.sources() if collection_id in ("", s.collection_id)]
+            collection_id = library.collections.find_or_add(arguments.collection).collection_id
+        known = [s for s in library.sources.all() if collection_id in ("", s.collection_id)]
         for folder in folders:
             if all(source.path != folder for source in known):
-                library.add_source(folder, collection_id, _rules(arguments))
+                library.sources.add(folder, collection_id, _rules(arguments))
         if urls and all(source.links is None or source.links.urls != urls for source in known):
-            library.add_links(WebLinks(urls, arguments.pages), collection_id)
+            library.sources.add_links(WebLinks(urls, arguments.pages), collection_id)
         library.subscribe(lambda event: _tell_scan(library, event))
         with Waiting(library, say) as waiting:
             library.start(watch=arguments.watch)
-            waiting.until_quiet()
+            waiting.until_idle()
             _report_index(services, folders, urls, began_at, as_json=arguments.json)
             while arguments.watch:
                 time.sleep(_WATCH_S)
@@ -166,7 +166,7 @@ def _rules(arguments: argparse.Namespace) -> SourceRules:
 
 def _tell_scan(library: Library, event: LibraryEvent) -> None:
     if isinstance(event, SourceScanned):
-        names = [s.name for s in library.sources() if s.source_id == event.source_id]
+        names = [s.name for s in library.sources.all() if s.source_id == event.source_id]
         say(f"{names[0] if names else 'removed'}: {event.summary.label()}")
 
 
@@ -181,15 +181,15 @@ def _report_index(
     library = services.library
     wanted = {
         source.source_id
-        for source in library.sources()
+        for source in library.sources.all()
         if source.path in folders or (source.links and set(urls) & set(source.links.urls))
     }
-    documents = [d for d in library.documents() if d.source_id in wanted]
+    documents = [d for d in library.documents.all() if d.source_id in wanted]
     report = output.IndexReport(
         documents=tuple(documents),
-        embedded_chunks=library.embedded_chunks,
+        embedded_chunks=library.indexing.embedded_chunks,
         seconds=time.monotonic() - began_at,
-        words_seconds=max(0.0, library.words_done_at - began_at),
+        words_seconds=max(0.0, library.indexing.searchable_at - began_at),
     )
     print_document(report.to_json(), lambda _: report.lines(), as_json=as_json)
 

@@ -77,9 +77,11 @@ def search(
 
 def status(library: Library, *, failed: bool = False) -> dict[str, Any]:
     """The document of `status --json`; with `failed` it lists unread files with reasons."""
-    sources = [(source, library.counts(source.source_id)) for source in library.sources()]
-    unread = library.documents() if failed else None
-    return output.status_json(sources, library.collections(), unread)
+    sources = [
+        (source, library.documents.counts(source.source_id)) for source in library.sources.all()
+    ]
+    unread = library.documents.all() if failed else None
+    return output.status_json(sources, library.collections.all(), unread)
 
 
 def _attached(library: Library, chat: Chat, names: Sequence[str]) -> list[Attachment]:
@@ -92,4 +94,4 @@ def _attached(library: Library, chat: Chat, names: Sequence[str]) -> list[Attach
 
 
 def _collection_id(library: Library, name: str) -> str:
-    return library.find_collection(name).collection_id if name else ""
+    return library.collections.find(name).collection_id if name else ""

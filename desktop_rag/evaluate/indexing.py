@@ -40,12 +40,14 @@ def index_folder(library: Library, folder: Path, say: Say) -> IndexFigures:
     """
     with Waiting(library, say, report_s=_REPORT_S) as waiting:
         began_at = time.monotonic()
-        library.add_source(folder)
-        waiting.until_quiet()
+        library.sources.add(folder)
+        waiting.until_idle()
         seconds = time.monotonic() - began_at
-    documents = library.documents()
+    documents = library.documents.all()
     figures = IndexFigures(
-        seconds, max(0.0, library.words_done_at - began_at), sum(d.chunk_count for d in documents)
+        seconds,
+        max(0.0, library.indexing.searchable_at - began_at),
+        sum(d.chunk_count for d in documents),
     )
     say(f"{figures.passages:,} passages of {len(documents):,} documents in {seconds:.1f} s")
     if unread := [d for d in documents if d.state in _UNREAD]:

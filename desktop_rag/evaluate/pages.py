@@ -118,6 +118,8 @@ def _pages(passage: Passage, files: Path, library: Library) -> FoundPages:
     first = passage.anchor.page
     last = first
     if first is not None and passage.end > passage.start:
-        last = library.place(passage.document_id, passage.end - 1, passage.end).page or first
+        last = (
+            library.documents.place(passage.document_id, passage.end - 1, passage.end).page or first
+        )
     file = Path(passage.path).relative_to(files).as_posix()
     return FoundPages(file, first, last, passage.score)

@@ -162,7 +162,7 @@ def _placed(span_set: SpanSet, library: Library, chat: Chat) -> dict[str, Placed
     """The gold spans of each query, mapped from offsets in files to offsets in texts."""
     texts = {
         str(d.path): chat.document_text(d.document_id)
-        for d in library.documents()
+        for d in library.documents.all()
         if d.chunk_count and not d.parent_id
     }
     lengths = {name: len(_file_text(Path(name))) for name in texts}

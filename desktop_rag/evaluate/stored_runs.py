@@ -29,6 +29,27 @@ class Measurement(Protocol):
         ...
 
 
+class StoredRuns:
+    """The evaluation runs in a library."""
+
+    def __init__(self, store: EvaluationStore) -> None:
+        self._store = store
+
+    def add(self, run: dict[str, Any]) -> None:
+        """Store a run made by `run_of`."""
+        self._store.add(Evaluation.from_json(run))
+
+    def listed(self, evaluation_id: str = "") -> list[dict[str, Any]]:
+        """Every run without its queries, the newest first; or one with them, by its id.
+
+        AppError when no run, or more than one, begins with the id.
+        """
+        if evaluation_id:
+            return [self._store.get(evaluation_id).to_json()]
+        runs = [evaluation.to_json() for evaluation in self._store.all()]
+        return [{key: run[key] for key in run if key != "queries"} for run in runs]
+
+
 def run_of(
     measured: Measurement,
     name: str,
@@ -54,22 +75,6 @@ def run_of(
         results=results,
         queries=measured.query_rows(),
     ).to_json()
-
-
-def keep(store: EvaluationStore, run: dict[str, Any]) -> None:
-    """Store a run made by `run_of`."""
-    store.add(Evaluation.from_json(run))
-
-
-def listed(store: EvaluationStore, evaluation_id: str = "") -> list[dict[str, Any]]:
-    """Every run without its queries, newest first; or one run with them, by its id.
-
-    AppError when no run, or more than one, begins with the id.
-    """
-    if evaluation_id:
-        return [store.get(evaluation_id).to_json()]
-    runs = [evaluation.to_json() for evaluation in store.all()]
-    return [{key: run[key] for key in run if key != "queries"} for run in runs]
 
 
 def _version() -> str:

@@ -221,9 +221,9 @@ def test_an_answer_that_no_database_takes_is_kept_all_the_same(
     services: Services, tmp_path: Path
 ) -> None:
     (tmp_path / "lamp.md").write_text("The lamp is lit at dusk.")
-    services.library.add_source(tmp_path / "lamp.md")
+    services.library.sources.add(tmp_path / "lamp.md")
     services.library.start(watch=False)
-    assert services.library.wait_until_quiet(30)
+    assert services.library.indexing.wait_until_idle(30)
     odd = event(reasoning_content="\ud83d\0") + event(content="At dusk \udc00\0[1].")
     with HostileServer(answer(odd)) as server:
         services.chat.apply(Settings(endpoint=server.endpoint()))

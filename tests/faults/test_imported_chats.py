@@ -218,9 +218,9 @@ def write(folder: Path, content: bytes) -> Path:
 
 def test_a_chat_goes_out_and_comes_back(services: Services, tmp_path: Path) -> None:
     (tmp_path / "lamp.md").write_text("The lamp is lit at dusk.")
-    services.library.add_source(tmp_path / "lamp.md")
+    services.library.sources.add(tmp_path / "lamp.md")
     services.library.start(watch=False)
-    assert services.library.wait_until_quiet(30)
+    assert services.library.indexing.wait_until_idle(30)
     history = services.chat.history
     told = ask(services, f"When is the lamp lit? {EVIL}")
     history.set_feedback(told.message_id, Feedback.LIKED)
@@ -250,10 +250,10 @@ def test_sources_that_are_not_here_are_only_shown(services: Services, tmp_path: 
 
 def test_a_document_of_ours_is_where_the_library_says(services: Services, tmp_path: Path) -> None:
     (tmp_path / "lamp.md").write_text("The lamp is lit at dusk.")
-    services.library.add_source(tmp_path / "lamp.md")
+    services.library.sources.add(tmp_path / "lamp.md")
     services.library.start(watch=False)
-    assert services.library.wait_until_quiet(30)
-    [document] = services.library.documents()
+    assert services.library.indexing.wait_until_idle(30)
+    [document] = services.library.documents.all()
     content = with_source(document_id=document.document_id, path="/bin/sh", url="http://a.example")
     copy = services.chat.history.import_file(write(tmp_path, content))
     [source] = services.chat.history.messages(copy.conversation_id)[1].sources

@@ -120,13 +120,13 @@ def tried(services: app.Services, folder: Path, trap: socket.socket) -> Trial:
     (folder / "secret").mkdir()
     named = " ".join(document.lantern for document in documents)
     (folder / "secret" / "all.md").write_text(f"All have the {CANARY} colour: {named}.")
-    poisoned = services.library.add_collection("Poisoned").collection_id
-    services.library.add_source(folder / "poisoned", poisoned)
-    services.library.add_source(
-        folder / "secret", services.library.add_collection("Secret").collection_id
+    poisoned = services.library.collections.add("Poisoned").collection_id
+    services.library.sources.add(folder / "poisoned", poisoned)
+    services.library.sources.add(
+        folder / "secret", services.library.collections.add("Secret").collection_id
     )
     services.library.start(watch=False)
-    assert services.library.wait_until_quiet(50)
+    assert services.library.indexing.wait_until_idle(50)
     with ObeyingServer() as server:
         settings = Settings(endpoint=server.endpoint())
         save_settings(services.home.settings, settings)
@@ -151,7 +151,12 @@ def state_of(services: app.Services) -> str:
     library = services.library
     files = sorted(path.name for path in services.home.root.rglob("*.toml*"))
     return repr(
-        (services.home.settings.read_text("utf-8"), library.sources(), library.collections(), files)
+        (
+            services.home.settings.read_text("utf-8"),
+            library.sources.all(),
+            library.collections.all(),
+            files,
+        )
     )
 
 

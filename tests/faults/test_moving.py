@@ -36,35 +36,35 @@ def write(folder: Path, *names: str) -> None:
 
 
 def quiet(services: Services) -> None:
-    assert services.library.wait_until_quiet(QUIET_S)
+    assert services.library.indexing.wait_until_idle(QUIET_S)
 
 
 def look(services: Services) -> ChangeSummary:
     """Compare everything with the disk; the scan result of the first source."""
-    services.library.rescan()
+    services.library.sources.rescan()
     quiet(services)
-    return services.library.last_scans[services.library.sources()[0].source_id]
+    return services.library.sources.last_scans[services.library.sources.all()[0].source_id]
 
 
 def start(services: Services, *folders: Path) -> None:
     for folder in folders:
-        services.library.add_source(folder)
+        services.library.sources.add(folder)
     services.library.start(watch=False)
     quiet(services)
 
 
 def ids(services: Services) -> dict[str, str]:
-    return {d.document_id: str(d.path) for d in services.library.documents()}
+    return {d.document_id: str(d.path) for d in services.library.documents.all()}
 
 
 def test_w05_a_renamed_folder_is_not_embedded_again(services: Services, folder: Path) -> None:
     write(folder / "before", *(f"{n}.md" for n in range(30)))
     start(services, folder)
-    known, embedded = set(ids(services)), services.library.embedded_chunks
+    known, embedded = set(ids(services)), services.library.indexing.embedded_chunks
     (folder / "before").rename(folder / "after")
     assert look(services).moved == 30
     assert set(ids(services)) == known
-    assert services.library.embedded_chunks == embedded
+    assert services.library.indexing.embedded_chunks == embedded
     [passage] = services.chat.search("lamp 7.md", mode="lexical", limit=1)
     assert Path(passage.path) == folder / "after" / "7.md"
 
@@ -78,12 +78,14 @@ def test_w05_a_file_moved_to_another_source_stays_the_document(
     start(services, folder, other)
     known = ids(services)
     (folder / "a.md").rename(other / "moved.md")
-    services.library.rescan(services.library.sources()[1].source_id)
+    services.library.sources.rescan(services.library.sources.all()[1].source_id)
     quiet(services)
     look(services)
     moved = {i: path.replace("papers/a.md", "other/moved.md") for i, path in known.items()}
     assert ids(services) == moved
-    [document] = services.library.documents(source_id=services.library.sources()[0].source_id)
+    [document] = services.library.documents.all(
+        source_id=services.library.sources.all()[0].source_id
+    )
     assert document.path == folder / "b.md"
 
 
@@ -92,12 +94,12 @@ def test_w05_a_file_moved_across_file_systems_stays_the_document(
 ) -> None:
     write(folder, "a.md", "b.md")
     start(services, folder)
-    known, embedded = set(ids(services)), services.library.embedded_chunks
+    known, embedded = set(ids(services)), services.library.indexing.embedded_chunks
     shutil.copyfile(folder / "a.md", folder / "copied.md")
     (folder / "a.md").unlink()
     assert look(services) == ChangeSummary(moved=1, unchanged=1)
     assert set(ids(services)) == known
-    assert services.library.embedded_chunks == embedded
+    assert services.library.indexing.embedded_chunks == embedded
 
 
 def test_w05_another_file_of_the_same_size_is_no_move(services: Services, folder: Path) -> None:
@@ -114,18 +116,18 @@ def test_a_look_at_one_file_counts_the_others_as_unchanged(
     services: Services, folder: Path
 ) -> None:
     write(folder, "a.md", "b.md", "c.md")
-    services.library.add_source(folder)
+    services.library.sources.add(folder)
     services.library.start()
     quiet(services)
     is_read = heard(services.library, "d.md", DocumentState.SEARCHABLE)
     write(folder, "d.md")
     assert is_read()
-    [summary] = services.library.last_scans.values()
+    [summary] = services.library.sources.last_scans.values()
     assert summary.label() == "+1, ~0, −0, 3 unchanged"
 
 
 def gone(services: Services) -> list[Document]:
-    return services.library.documents(state=DocumentState.GONE)
+    return services.library.documents.all(state=DocumentState.GONE)
 
 
 def test_w06_files_gone_in_great_number_are_hidden_and_come_back(
@@ -134,7 +136,7 @@ def test_w06_files_gone_in_great_number_are_hidden_and_come_back(
     write(folder, "kept.md")
     write(folder / "many", *(f"{n}.md" for n in range(20)))
     start(services, folder)
-    embedded = services.library.embedded_chunks
+    embedded = services.library.indexing.embedded_chunks
     (folder / "many").rename(folder.parent / "many")
     assert look(services).gone == 20
     assert len(gone(services)) == 20
@@ -143,10 +145,10 @@ def test_w06_files_gone_in_great_number_are_hidden_and_come_back(
     assert {Path(passage.path).name for passage in found} == {"kept.md"}
     (folder.parent / "many").rename(folder / "many")
     assert look(services).added == 20
-    states = {d.state for d in services.library.documents()}
+    states = {d.state for d in services.library.documents.all()}
     assert states == {DocumentState.SEARCHABLE}
-    assert services.library.embedded_chunks == embedded
-    assert {d.reason for d in services.library.documents()} == {""}
+    assert services.library.indexing.embedded_chunks == embedded
+    assert {d.reason for d in services.library.documents.all()} == {""}
 
 
 def test_w06_a_few_deleted_files_are_removed(services: Services, folder: Path) -> None:
@@ -155,7 +157,7 @@ def test_w06_a_few_deleted_files_are_removed(services: Services, folder: Path) -
     for number in range(7):
         (folder / f"{number}.md").unlink()
     look(services)
-    assert [d.path.name for d in services.library.documents()] == ["7.md"]
+    assert [d.path.name for d in services.library.documents.all()] == ["7.md"]
 
 
 def test_w07_a_copy_of_a_drive_that_was_pulled_moves_nothing(
@@ -171,12 +173,12 @@ def test_w07_a_copy_of_a_drive_that_was_pulled_moves_nothing(
     look(services)
     assert {i: path for i, path in ids(services).items() if i in known} == known
     assert len(ids(services)) == 3
-    states = {source.path.name: source.state for source in services.library.sources()}
+    states = {source.path.name: source.state for source in services.library.sources.all()}
     assert states["drive"] is SourceState.OFFLINE
     (tmp_path / "pulled").rename(drive)
-    assert services.library.embedded_chunks == 2
+    assert services.library.indexing.embedded_chunks == 2
     look(services)
-    assert {d.state for d in services.library.documents()} == {DocumentState.SEARCHABLE}
+    assert {d.state for d in services.library.documents.all()} == {DocumentState.SEARCHABLE}
 
 
 def test_rules_that_leave_out_most_files_remove_them_at_once(
@@ -185,13 +187,13 @@ def test_rules_that_leave_out_most_files_remove_them_at_once(
     write(folder, "kept.md")
     write(folder / "drafts", *(f"{n}.md" for n in range(20)))
     start(services, folder)
-    [source] = services.library.sources()
-    services.library.set_rules(source.source_id, SourceRules(excluded=("drafts/",)))
+    [source] = services.library.sources.all()
+    services.library.sources.set_rules(source.source_id, SourceRules(excluded=("drafts/",)))
     quiet(services)
-    assert [d.path.name for d in services.library.documents()] == ["kept.md"]
-    services.library.set_rules(source.source_id, SourceRules())
+    assert [d.path.name for d in services.library.documents.all()] == ["kept.md"]
+    services.library.sources.set_rules(source.source_id, SourceRules())
     quiet(services)
-    assert len(services.library.documents()) == 21
+    assert len(services.library.documents.all()) == 21
 
 
 @pytest.mark.parametrize("name", ["ü" * 120 + ".md", "a\nb.md", "\u202ecod.md", "CON.md", "a .md"])
@@ -220,7 +222,7 @@ def heard(library: Library, name: str, state: DocumentState) -> Callable[[], boo
 
 def test_a_gitignore_file_that_changes_is_heeded(services: Services, folder: Path) -> None:
     write(folder, "a.md", "b.md")
-    services.library.add_source(folder, rules=SourceRules(uses_gitignore=True))
+    services.library.sources.add(folder, rules=SourceRules(uses_gitignore=True))
     services.library.start()
     quiet(services)
     is_gone = heard(services.library, "a.md", DocumentState.GONE)
@@ -266,12 +268,12 @@ def test_w09_a_file_replaced_while_it_is_read_is_read_again(
     library = Library(
         stores, None, ModelGate(), lambda: Meddler(meddle), rules=rules, times=FAST_TIMES
     )
-    library.add_source(folder)
+    library.sources.add(folder)
     is_read = heard(library, "a.md", DocumentState.SEARCHABLE_BY_WORDS)
     try:
         library.start()
         assert is_read()
-        [document] = library.documents()
-        assert library.text(document.document_id).strip() == (folder / "a.md").read_text()
+        [document] = library.documents.all()
+        assert library.documents.text(document.document_id).strip() == (folder / "a.md").read_text()
     finally:
         library.close()

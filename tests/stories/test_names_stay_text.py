@@ -60,8 +60,8 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def indexed(person: Person, folder: Path) -> Person:
-    collection = person.app.services.library.add_collection(WORSE)
-    person.app.services.library.add_source(folder, collection.collection_id)
+    collection = person.app.services.library.collections.add(WORSE)
+    person.app.services.library.sources.add(folder, collection.collection_id)
     person.presses("Ctrl+2")
     person.sees("4 files: 3 searchable, 1 failed")
     return person
@@ -158,7 +158,7 @@ def test_the_dialogs_of_the_library(indexed: Person, button: str) -> None:
 
 def test_the_text_of_a_document(indexed: Person) -> None:
     table = indexed.window.findChildren(DocumentsTable)[0]
-    for document in indexed.app.services.library.documents():
+    for document in indexed.app.services.library.documents.all():
         table.view_requested.emit(document)
     indexed.waits_until(lambda: {"text", "window title"} <= kinds_that_show(MARK))
     shows("label", "text", "window title", "row")

@@ -203,3 +203,15 @@ def test_every_local_link_in_a_document_leads_to_a_file() -> None:
         if not (document.parent / target).exists()
     ]
     assert missing == []
+
+
+def test_only_the_composition_root_uses_the_engine_of_the_services() -> None:
+    """Everyone else goes through a face. Tests and benchmarks may look inside."""
+    users = {
+        shown(path)
+        for path in modules()
+        if shown(path).startswith(("desktop_rag/", "training/"))
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Attribute) and node.attr == "engine"
+    }
+    assert users == {"desktop_rag/app.py"}

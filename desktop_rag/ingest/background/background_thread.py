@@ -13,9 +13,9 @@ class BackgroundThread:
     """Runs `work` again and again while `has_work()` and `may_work()` say so.
 
     `condition` guards what those two look at; they are called with it held and must not wait for
-    the lock of another one that could wait for this one. `rested` hears, unlocked, that
-    nothing is left. When `work` raises, the thread holds as if paused and `stopped` hears why: an
-    AppError as it is, our own bug as one, after it was logged. `set_paused(False)` goes on.
+    a lock whose owner may be waiting for this one. `became_idle` is called without it when
+    nothing is left. When `work` raises, the thread pauses and calls `failed` with the AppError;
+    for a bug, which is logged, with an AppError that says so. `set_paused(False)` resumes.
     """
 
     def __init__(
@@ -24,17 +24,17 @@ class BackgroundThread:
         work: Callable[[], None],
         *,
         has_work: Callable[[], bool],
-        stopped: Callable[[AppError], None],
+        failed: Callable[[AppError], None],
         may_work: Callable[[], bool] = lambda: True,
-        rested: Callable[[], None] = lambda: None,
+        became_idle: Callable[[], None] = lambda: None,
     ) -> None:
         self.condition = threading.Condition()
         self.closing = threading.Event()
         self._work = work
         self._has_work = has_work
         self._may_work = may_work
-        self._rested = rested
-        self._stopped = stopped
+        self._became_idle = became_idle
+        self._failed = failed
         self._is_paused = False
         self._is_busy = False
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
@@ -92,7 +92,7 @@ class BackgroundThread:
             self._is_busy = False
             is_done = not self._has_work()
         if is_done:
-            self._rested()
+            self._became_idle()
         with self.condition:
             self.condition.wait_for(
                 lambda: (
@@ -105,4 +105,4 @@ class BackgroundThread:
 
     def _hold(self, error: AppError) -> None:
         self.set_paused(True)
-        self._stopped(error)
+        self._failed(error)

@@ -25,7 +25,7 @@ class IndexingPauses:
         self._by_person = False
         self._by_battery = False
         self._is_overruled = False
-        self._heeds_battery = False
+        self._pauses_on_battery = False
 
     @property
     def is_paused(self) -> bool:
@@ -50,13 +50,13 @@ class IndexingPauses:
             self._by_person = self._by_battery = False
         self._apply(False)
 
-    def heed_battery(self, heeds_battery: bool) -> None:
-        """Whether to hold on battery, from the next check on."""
-        self._heeds_battery = heeds_battery
+    def set_pauses_on_battery(self, is_wanted: bool) -> None:
+        """Pause on battery, or don't, from the next check on."""
+        self._pauses_on_battery = is_wanted
 
     def check_battery(self) -> bool:
         """Look at the power supply; True if that held indexing or let it go on."""
-        is_drained = self._heeds_battery and self._is_on_battery()
+        is_drained = self._pauses_on_battery and self._is_on_battery()
         with self._lock:
             self._is_overruled = self._is_overruled and is_drained
             holds = is_drained and not self._is_overruled

@@ -39,16 +39,16 @@ class ProgressMeter:
 
     @property
     def is_running(self) -> bool:
-        """A run has begun that `rest` has not ended."""
+        """A run has begun that `end_run` has not ended."""
         return self._progress.stage is not Stage.IDLE
 
-    def rest(self, files: int) -> None:
+    def end_run(self, files: int) -> None:
         """The run is over: all of the library's files are done. The next one starts anew."""
         with self._lock:
             self._progress = IndexProgress(files_total=files, files_read=files)
 
     def set_stage(self, stage: Stage) -> None:
-        """Enter a stage of a run; `rest` ends it."""
+        """Enter a stage of a run; `end_run` ends it."""
         with self._lock:
             if stage is self._progress.stage:
                 return

@@ -31,12 +31,12 @@ class Rechunker:
         is_held: Callable[[], bool],
         embed: Callable[[Sequence[Chunk], Collection], bool],
         changed: Callable[[Sequence[Document]], None],
-        stopped: Callable[[AppError], None],
+        failed: Callable[[AppError], None],
     ) -> None:
         """`embed` computes missing vectors for chunks of a collection; False if it was interrupted.
 
         While `is_held`, because a model does not respond, pending work does not count as busy.
-        `changed` receives documents with new chunks, `stopped` the reason when the store fails.
+        `changed` receives documents with new chunks, `failed` the error when the store fails.
         """
         self._documents = documents
         self._cutter = cutter
@@ -47,7 +47,7 @@ class Rechunker:
         self._is_due = True
         self._background = BackgroundThread(
             "recut", self._work, has_work=lambda: self._is_due and not is_held(),
-            may_work=may_run, stopped=stopped,
+            may_work=may_run, failed=failed,
         )  # fmt: skip
 
     def start(self) -> None:

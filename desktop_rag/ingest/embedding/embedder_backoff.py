@@ -25,12 +25,12 @@ class EmbedderBackoff:
 
     def __init__(
         self,
-        told: Callable[[Notice], None],
+        notify: Callable[[Notice], None],
         wake: Callable[[], None],
         *,
         first_s: float = _FIRST_S,
     ) -> None:
-        self._told = told
+        self._notify = notify
         self._wake = wake
         self._first_s = first_s
         self._lock = threading.Lock()
@@ -49,7 +49,7 @@ class EmbedderBackoff:
             alarm.cancel()
             alarm.join()
 
-    def resting(self) -> frozenset[str]:
+    def active(self) -> frozenset[str]:
         """The specs of the models to leave alone now."""
         now = time.monotonic()
         with self._lock:
@@ -66,7 +66,7 @@ class EmbedderBackoff:
         # Not the hint: a server may repeat in its message what it was sent, the text of a document.
         log.info("embedding rests: %s", error.title)
         if is_news:
-            self._told(Notice(error.title, f"{error.hint} {_MEANWHILE}".strip()))
+            self._notify(Notice(error.title, f"{error.hint} {_MEANWHILE}".strip()))
 
     def note_failure(self, spec: str, error: AppError) -> None:
         """This model can't be used at all: told once, until `end`, as when one is chosen anew."""
@@ -75,7 +75,7 @@ class EmbedderBackoff:
             self._failed[spec] = error.title
         if is_news:
             log.info("no model: %s", error.title)
-            self._told(Notice(error.title, error.hint))
+            self._notify(Notice(error.title, error.hint))
 
     def note_success(self, spec: str) -> None:
         """This model works: its next rest is a short one."""

@@ -126,6 +126,11 @@ class EmbedderRegistry:
                 group[1].append(collection.collection_id)
         return _assigned(groups.values(), len(collections))
 
+    def answering_model(self, collection_id: str) -> str:
+        """The name of the model that answers for a collection, without its hash; "" for none."""
+        row = self._answering.get(collection_id)
+        return row.name.partition("@")[0] if row else ""
+
     def answering_for(self, collection: domain.Collection) -> DenseIndex | None:
         """The model that answers now for a collection."""
         return self._answering_index(collection)

@@ -4,10 +4,12 @@ The queue is the store itself (chunks without a vector), so nothing is lost by a
 content is embedded once. Each model embeds for its own collections, one model after the other.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
+from desktop_rag.core.domain import Collection
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import Notice, Stage
+from desktop_rag.core.parsed import Chunk
 from desktop_rag.ingest.background.background_thread import BackgroundThread
 from desktop_rag.ingest.background.progress import ProgressMeter
 from desktop_rag.ingest.embedding.chunk_embedder import ChunkEmbedder
@@ -28,33 +30,33 @@ class EmbeddingQueue:
 
     def __init__(
         self,
-        dense: EmbedderRegistry,
+        embedders: EmbedderRegistry,
         gate: ModelGate,
         meter: ProgressMeter,
         *,
         may_run: Callable[[], bool],
         changed: Callable[[list[str]], None],
-        rested: Callable[[], None],
-        told: Callable[[Notice], None],
-        stopped: Callable[[AppError], None],
+        became_idle: Callable[[], None],
+        notify: Callable[[Notice], None],
+        failed: Callable[[AppError], None],
     ) -> None:
-        """`may_run` says whether reading leaves room; `changed` gets ids of documents that became
-        searchable by meaning, or are no longer; `rested` hears that nothing is left at all, `told`
-        which model can't be used, `stopped` why the store refused. All on this thread.
+        """`may_run` is true while no file is being read. On this thread `changed` is called with
+        ids of documents that became searchable by meaning or no longer are, `became_idle` when
+        nothing is left, `notify` when a model can't be used, and `failed` on a store's error.
         """
-        self._dense = dense
-        self._chunks = dense.chunks
+        self._embedders = embedders
+        self._chunks = embedders.chunks
         self._gate = gate
         self._makes_windows = True
         self._meter = meter
         self._changed = changed
         self._is_due = True
-        self._rests = EmbedderBackoff(told, self.wake)
+        self._backoff = EmbedderBackoff(notify, self.wake)
         # (model, collections) whose documents were looked at: nothing new lacks vectors unseen.
         self._opened: set[tuple[int, tuple[str, ...] | None]] = set()
         self._background = BackgroundThread(
             "embedding", self._work, has_work=lambda: self._is_due, may_work=may_run,
-            stopped=stopped, rested=rested,
+            failed=failed, became_idle=became_idle,
         )  # fmt: skip
 
     def start(self) -> None:
@@ -63,7 +65,7 @@ class EmbeddingQueue:
 
     def close(self) -> None:
         """Stop after the batch under way; the rest is found again at the next start."""
-        self._rests.close()
+        self._backoff.close()
         self._background.close()
 
     def wake(self) -> None:
@@ -74,27 +76,36 @@ class EmbeddingQueue:
 
     def set_paused(self, is_paused: bool) -> None:
         """Hold after the batch in work, or go on, with models that did not answer too."""
-        if not is_paused and self._rests.resting():
-            self._rests.end()
+        if not is_paused and self._backoff.active():
+            self._backoff.end()
             self.wake()
         self._background.set_paused(is_paused)
 
-    def make_windows(self, is_wanted: bool) -> None:
+    def set_makes_windows(self, is_wanted: bool) -> None:
         """Whether passages also have the vectors of their windows; unwanted ones are dropped."""
         if is_wanted is not self._makes_windows:
             self._makes_windows = is_wanted
             self.wake()
 
-    def choose_anew(self) -> None:
+    def reset(self) -> None:
         """Another model was chosen for a collection: its documents are to be embedded with it."""
-        self._rests.end()
+        self._backoff.end()
         with self._background.condition:
             self._opened.clear()
         self.wake()
 
-    def leave_alone(self, spec: str, error: EmbedderFaultError) -> None:
-        """This model did not answer when something else wanted vectors."""
-        self._rests.begin(spec, error)
+    def embed_chunks(
+        self, chunks: Sequence[Chunk], collection: Collection, may_go_on: Callable[[], bool]
+    ) -> bool:
+        """Make the vectors that chunks lack, on the caller's thread; False when it had to stop."""
+        index = self._embedders.answering_for(collection)
+        if index is None:
+            return True
+        try:
+            return ChunkEmbedder(index, self._gate, self._meter).embed_chunks(chunks, may_go_on)
+        except EmbedderFaultError as error:
+            self._backoff.begin(index.spec, error)
+            return False
 
     @property
     def is_idle(self) -> bool:
@@ -102,9 +113,9 @@ class EmbeddingQueue:
         return self._background.is_idle
 
     @property
-    def has_rests(self) -> bool:
+    def is_backing_off(self) -> bool:
         """Whether a model is left alone for a while."""
-        return bool(self._rests.resting())
+        return bool(self._backoff.active())
 
     def _work(self) -> None:
         self._is_due = False
@@ -116,7 +127,7 @@ class EmbeddingQueue:
 
     def _embed_all(self) -> bool:
         """Embed what has no vector; False when it had to stop before the end."""
-        wanted, failures = self._dense.wanted(self._rests.resting())
+        wanted, failures = self._embedders.wanted(self._backoff.active())
         for spec, error in failures.items():
             self._note(spec, error)
         self._count(wanted)
@@ -124,20 +135,20 @@ class EmbeddingQueue:
         for stage in (self._embed, last):
             for assigned in wanted:
                 spec = assigned.index.spec
-                if spec in self._rests.resting():
+                if spec in self._backoff.active():
                     continue
                 try:
                     if not stage(assigned):
                         return False
                 except EmbedderFaultError as error:
-                    self._rests.begin(spec, error)
+                    self._backoff.begin(spec, error)
         return True
 
     def _note(self, spec: str, error: AppError) -> None:
         if isinstance(error, EmbedderFaultError):
-            self._rests.begin(spec, error)
-        elif error is not self._dense.fault:  # that one was told at the start
-            self._rests.note_failure(spec, error)
+            self._backoff.begin(spec, error)
+        elif error is not self._embedders.fault:  # that one was told at the start
+            self._backoff.note_failure(spec, error)
 
     def _count(self, wanted: list[Assigned]) -> None:
         total = missing = 0
@@ -166,10 +177,10 @@ class EmbeddingQueue:
                 if not self._background.may_go_on():
                     return False
                 embedder.embed(page[start : start + _WRITE], self._background.may_go_on)
-                self._rests.note_success(assigned.index.spec)
+                self._backoff.note_success(assigned.index.spec)
                 self._changed(self._chunks.finish_documents(model_id, ids))
         self._changed(self._chunks.finish_documents(model_id, ids))
-        self._dense.complete(assigned)
+        self._embedders.complete(assigned)
         return True
 
     def _refine(self, assigned: Assigned) -> bool:

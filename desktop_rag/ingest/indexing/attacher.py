@@ -35,19 +35,19 @@ class Attacher:
         make_parser: Callable[[], ParserProcess],
         cutter: DocumentChunker,
         *,
-        home: Callable[[], Collection],
+        collection: Callable[[], Collection],
         stored: Callable[[], None],
     ) -> None:
-        """`make_parser` makes the process that reads, once the first file is attached.
+        """`make_parser` makes the parser process when the first file is attached.
 
-        `home` gives the collection by whose settings they are cut and embedded; `stored` hears
-        that there are passages without vectors.
+        Files are chunked and embedded with the settings of `collection`; `stored` is called when
+        there are passages without vectors.
         """
         self._documents = documents
         self._sources = sources
         self._make_parser = make_parser
         self._cutter = cutter
-        self._home = home
+        self._collection = collection
         self._stored = stored
         self._parser: ParserProcess | None = None
         self._reading = threading.Lock()
@@ -83,14 +83,14 @@ class Attacher:
         parsed = self._parse(path, cancel)
         if cancel.is_set():
             raise Cancelled
-        home = self._home()
-        source = self._sources.add_attached(path, home.collection_id)
+        collection = self._collection()
+        source = self._sources.add_attached(path, collection.collection_id)
         self._source_ids.add(source.source_id)
         waiting = Document(
             uuid.uuid4().hex, source.source_id, path, parsed.title, parsed.format, stat, digest,
             DocumentState.WAITING, indexed_at=time.time(), readers=READERS,
         )  # fmt: skip
-        outcome = indexing_outcome_of(waiting, parsed, self._cutter, home.chunking)
+        outcome = indexing_outcome_of(waiting, parsed, self._cutter, collection.chunking)
         self._documents.apply_changes(source.source_id, [waiting], {}, [])
         self._documents.settle([outcome])
         self._stored()

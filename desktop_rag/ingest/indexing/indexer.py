@@ -70,12 +70,12 @@ class Indexer:
         meter: ProgressMeter,
         *,
         changed: Callable[[Sequence[Document]], None],
-        went_idle: Callable[[], None],
-        stopped: Callable[[AppError], None],
+        became_idle: Callable[[], None],
+        failed: Callable[[AppError], None],
     ) -> None:
-        """`chunking_of` says how documents of a source are cut. `changed` hears every stored batch
-        and what is being read, `went_idle` that nothing waits any more, `stopped` why reading is
-        held; all on the indexer's thread.
+        """`chunking_of` gives the chunk settings of a source. On the indexer's thread `changed` is
+        called with every stored batch and with documents being read, `became_idle` when nothing
+        waits any more, and `failed` with the error that pauses reading.
         """
         self._documents = documents
         self._parser = parser
@@ -87,8 +87,8 @@ class Indexer:
         self._queue: dict[str, None] = {}
         self._taken: dict[str, None] = {}
         self._background = BackgroundThread(
-            "indexer", self._work, has_work=lambda: bool(self._queue), rested=went_idle,
-            stopped=stopped,
+            "indexer", self._work, has_work=lambda: bool(self._queue), became_idle=became_idle,
+            failed=failed,
         )  # fmt: skip
 
     def start(self) -> None:

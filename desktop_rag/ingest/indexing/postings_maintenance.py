@@ -14,9 +14,9 @@ class PostingsMaintenance:
         self,
         upkeep: Upkeep,
         may_run: Callable[[], bool],
-        stopped: Callable[[AppError], None],
+        failed: Callable[[AppError], None],
     ) -> None:
-        """`may_run` says whether all else is done; `stopped` hears why the store refused."""
+        """`may_run` is true when all other work is done; `failed` gets the store's error."""
         self._upkeep = upkeep
         self._is_due = True
         self._background = BackgroundThread(
@@ -24,7 +24,7 @@ class PostingsMaintenance:
             self._work,
             has_work=lambda: self._is_due,
             may_work=may_run,
-            stopped=stopped,
+            failed=failed,
         )
 
     def start(self) -> None:

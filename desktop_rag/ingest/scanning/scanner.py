@@ -15,7 +15,7 @@ from desktop_rag.core.domain import Document, DocumentState, Source
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import ChangeSummary
 from desktop_rag.ingest.background.background_thread import BackgroundThread
-from desktop_rag.ingest.background.listeners import Listeners
+from desktop_rag.ingest.background.pipeline_callbacks import PipelineCallbacks
 from desktop_rag.ingest.indexing.indexer import Indexer
 from desktop_rag.ingest.scanning.change_confirmation import ChangeConfirmation, ConfirmedChanges
 from desktop_rag.ingest.scanning.ignore import IgnoreRules
@@ -48,7 +48,7 @@ class Scanner:
         sources: SourceStore,
         indexer: Indexer,
         rules: IgnoreRules,
-        listeners: Listeners,
+        callbacks: PipelineCallbacks,
         times: RecheckTimes,
     ) -> None:
         self._documents = documents
@@ -58,16 +58,16 @@ class Scanner:
         self._times = times
         self._looks = RecheckSchedule(self._look_again)
         self._confirmation = ChangeConfirmation(self._looks.expect, times)
-        self._changed = listeners.documents
-        self._scanned = listeners.scanned
-        self._reached = listeners.reached
+        self._changed = callbacks.documents_changed
+        self._scanned = callbacks.source_scanned
+        self._reached = callbacks.source_reached
         self._queue: dict[str, tuple[Source, Parts]] = {}
         self._background = BackgroundThread(
             "library-scan",
             self._work,
             has_work=lambda: bool(self._queue),
-            stopped=listeners.stopped,
-            rested=listeners.rested,
+            failed=callbacks.failed,
+            became_idle=callbacks.became_idle,
         )
         self._moves = Moves(documents, sources, self._background.closing)
 

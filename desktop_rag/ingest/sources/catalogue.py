@@ -30,20 +30,6 @@ class Catalogue:
         """All collections, the oldest first."""
         return self._store.collections()
 
-    def find_collection(self, name: str) -> Collection:
-        """The collection of this name; AppError with the names there are when there is none."""
-        found = self.collections()
-        for collection in found:
-            if collection.name.casefold() == name.strip().casefold():
-                return collection
-        names = ", ".join(f"“{c.name}”" for c in found) or "none yet"
-        raise AppError(f"There is no collection “{name}”.", f"Collections: {names}.")
-
-    def find_or_add_collection(self, name: str) -> Collection:
-        """The collection of this name, made if there is none."""
-        known = {c.name.casefold(): c for c in self.collections()}
-        return known.get(name.strip().casefold()) or self._store.add_collection(name)
-
     def chunking_of(self, source_id: str) -> ChunkSettings:
         """How the documents of a source are cut."""
         chunking = {c.collection_id: c.chunking for c in self.collections()}

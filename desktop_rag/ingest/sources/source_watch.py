@@ -26,12 +26,12 @@ class SourceWatch:
         catalogue: Catalogue,
         *,
         state_changed: Callable[[Source, bool], None],
-        told: Callable[[Notice], None],
+        notify: Callable[[Notice], None],
     ) -> None:
         """`state_changed(source, is_or_was_offline)` after every change of state."""
         self._catalogue = catalogue
         self._state_changed = state_changed
-        self._told = told
+        self._notify = notify
         self._polled: set[Path] = set()
         self._look_at: LookAt | None = None
         self._watcher: FolderWatcher | None = None
@@ -61,7 +61,7 @@ class SourceWatch:
         if self._watcher:
             self._watcher.unwatch(path)
 
-    def reached(self, source: Source, is_online: bool) -> None:
+    def set_reached(self, source: Source, is_online: bool) -> None:
         """A look at the source succeeded, or could not be taken."""
         if not is_online:
             self._set_state(source, SourceState.OFFLINE)
@@ -87,7 +87,7 @@ class SourceWatch:
         self._polled.add(root)
         for source in self._sources_at(root):
             self._set_state(source, SourceState.POLLED)
-        self._told(Notice(f"{root.name} is looked at once a minute.", reason))
+        self._notify(Notice(f"{root.name} is looked at once a minute.", reason))
 
     def _sources_at(self, root: Path) -> list[Source]:
         """Called by the watcher, which no failing store may end: the next scan makes up for it."""

@@ -20,8 +20,8 @@ _SLEPT_S = 60.0
 class WatchTimes:
     """Quiet before a hand-over and the longest wait for it; how often a root is looked at for
     having come or gone; between polls; and between whole rescans that make up for lost events,
-    of roots that tell of events and of polled ones. `looks` are the times of the scanner's second
-    looks.
+    of roots that tell of events and of polled ones. `recheck` are the times of the scanner's
+    rechecks.
     """
 
     quiet_s: float = 1.5
@@ -30,7 +30,7 @@ class WatchTimes:
     poll_s: float = 60.0
     rescan_s: float = 3600.0
     polled_rescan_s: float = 600.0
-    looks: RecheckTimes = field(default_factory=RecheckTimes)
+    recheck: RecheckTimes = field(default_factory=RecheckTimes)
 
 
 @dataclass(slots=True)

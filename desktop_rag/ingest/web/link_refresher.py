@@ -12,7 +12,7 @@ from desktop_rag.core.domain import DocumentState, Source
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import Notice
 from desktop_rag.ingest.background.background_thread import BackgroundThread
-from desktop_rag.ingest.background.listeners import Listeners
+from desktop_rag.ingest.background.pipeline_callbacks import PipelineCallbacks
 from desktop_rag.ingest.background.ticker import Ticker
 from desktop_rag.ingest.indexing.indexer import Indexer
 from desktop_rag.ingest.web.page_files import drop_folders_but, stat_of
@@ -39,7 +39,7 @@ class LinkRefresher:
         sources: SourceStore,
         pages: WebPageStore,
         indexer: Indexer,
-        listeners: Listeners,
+        callbacks: PipelineCallbacks,
         *,
         folder: Path,
         web: WebAccess | None = None,
@@ -50,8 +50,8 @@ class LinkRefresher:
         self._sources = sources
         self._pages = pages
         self._indexer = indexer
-        self._stores = Stores(documents, pages, indexer, listeners.documents)
-        self._listeners = listeners
+        self._stores = Stores(documents, pages, indexer, callbacks.documents_changed)
+        self._callbacks = callbacks
         self._folder = folder
         self._web = web or WebAccess()
         self._clock = clock
@@ -63,7 +63,7 @@ class LinkRefresher:
         self._reported_missed: dict[str, frozenset[str]] = {}
         self._background = BackgroundThread(
             "web-links", self._work, has_work=lambda: bool(self._queue) or self._is_sweep_due,
-            stopped=listeners.stopped, rested=listeners.rested,
+            failed=callbacks.failed, became_idle=callbacks.became_idle,
         )  # fmt: skip
         self._ticker = Ticker("web-schedule", _CHECK_S, self.check_schedule)
 
@@ -188,17 +188,17 @@ class LinkRefresher:
             "links: +%d ~%d -%d unchanged %d, of these not reached %d",
             summary.added, summary.changed, summary.gone, summary.unchanged, len(findings.missed),
         )  # fmt: skip
-        self._listeners.reached(source, not is_offline)
-        self._listeners.scanned(source, summary)
+        self._callbacks.source_reached(source, not is_offline)
+        self._callbacks.source_scanned(source, summary)
         if is_offline:
             return
         if is_truncated and not source.refreshed_at:
-            self._listeners.told(_truncated_notice(source))
+            self._callbacks.notify(_truncated_notice(source))
         before = self._reported_missed.get(source.source_id, frozenset())
         missed = frozenset(findings.missed)
         self._reported_missed[source.source_id] = missed
         if missed - before:
-            self._listeners.told(_missed_notice(findings.missed))
+            self._callbacks.notify(_missed_notice(findings.missed))
 
     def _sweep(self) -> None:
         """Delete files without a source, and queue pages that are still to be read."""

@@ -32,7 +32,7 @@ class LibraryOverview(QObject):
         library = self._library
         self._bridge.run(
             self,
-            lambda: (library.collections(), library.sources(), library.counts()),
+            lambda: (library.collections.all(), library.sources.all(), library.documents.counts()),
             self._on_read,
         )
 

@@ -24,7 +24,7 @@ def attach_file(library: "Library", chat: "Chat", path: Path, cancel: Event) -> 
         Cancelled: soon after `cancel` is set.
     """
     if not is_image_name(path.name):
-        return library.attach(path, cancel=cancel)
+        return library.documents.attach(path, cancel=cancel)
     image = read_image(path)
     return chat.attachments.keep_image(path.name, image, _text_in(library, path, cancel))
 
@@ -43,6 +43,6 @@ def attach_image(
 def _text_in(library: "Library", path: Path, cancel: Event) -> Attachment | None:
     """The text in an image; None if it has none or text recognition is not installed."""
     try:
-        return library.attach(path, cancel=cancel)
+        return library.documents.attach(path, cancel=cancel)
     except AppError:
         return None

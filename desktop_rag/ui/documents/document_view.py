@@ -185,7 +185,9 @@ class DocumentView(QWidget):
     def _load(self) -> _Read:
         library, document_id = self._library, self._place.document_id
         return _Read(
-            library.document(document_id), library.text(document_id), library.chunks(document_id)
+            library.documents.get(document_id),
+            library.documents.text(document_id),
+            library.documents.chunks(document_id),
         )
 
     def _on_loaded(self, read: _Read) -> None:
@@ -264,7 +266,9 @@ class DocumentView(QWidget):
         self._page_state.setText("Loading the page…")
         self._job = self._bridge.run(
             self,
-            lambda: library.page_view(document_id, start, end, _PICTURE_PX, cancel=cancel),
+            lambda: library.documents.page_view(
+                document_id, start, end, _PICTURE_PX, cancel=cancel
+            ),
             self._on_drawn,
             self._on_not_drawn,
         )

@@ -103,7 +103,10 @@ class FolderDialog(QDialog):
         library, path, rules = self._library, self._path, self._rules.rules
         self._preview.show_counting()
         self._job = self._bridge.run(
-            self, lambda: library.preview(path, rules, cancel=cancel), self._show, self._fail
+            self,
+            lambda: library.sources.preview(path, rules, cancel=cancel),
+            self._show,
+            self._fail,
         )
 
     def _show(self, preview: FolderPreview) -> None:

@@ -72,9 +72,9 @@ class LibraryFeed(QObject):
         library = self._library
 
         def read() -> _Snapshot:
-            sources = library.sources()
-            table = make_table(library.documents(), _roots(sources))
-            return _Snapshot(sources, library.collections(), table, library.progress())
+            sources = library.sources.all()
+            table = make_table(library.documents.all(), _roots(sources))
+            return _Snapshot(sources, library.collections.all(), table, library.indexing.progress())
 
         self._bridge.run(self, read, self._on_loaded)
 
@@ -105,7 +105,7 @@ class LibraryFeed(QObject):
             # An older result must not replace a newer one.
             self._job.cancel()
         self._job = self._bridge.run(
-            self, lambda: (library.sources(), library.collections()), self._on_sources_read
+            self, lambda: (library.sources.all(), library.collections.all()), self._on_sources_read
         )
 
     def exclude_source(self, source_id: str) -> None:

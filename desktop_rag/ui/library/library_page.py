@@ -173,19 +173,19 @@ class LibraryPage(QWidget):
         self._content.setVisible(bool(sources))
         self._empty.setVisible(not sources)
         self._actions.set_collections(collections)
-        for source_id, summary in self._library.last_scans.items():
+        for source_id, summary in self._library.sources.last_scans.items():
             self._list.show_changes(source_id, summary)
         for button in self._buttons:
             button.setVisible(bool(sources))
 
     @Slot(object)
     def _show_progress(self, progress: IndexProgress) -> None:
-        self._strip.set_held_for_battery(self._library.holds_for_battery)
+        self._strip.set_held_for_battery(self._library.indexing.is_paused_for_battery)
         self._strip.set_progress(progress)
         self._show_paused()
 
     def _show_paused(self) -> None:
-        is_paused = self._library.is_paused
+        is_paused = self._library.indexing.is_paused
         words = "Resume" if is_paused else "Pause"
         if self._pause.text() != words:
             self._pause.setText(words)
@@ -201,19 +201,19 @@ class LibraryPage(QWidget):
 
     @Slot()
     def _on_pause_clicked(self) -> None:
-        if self._library.is_paused:
-            self._library.resume()
+        if self._library.indexing.is_paused:
+            self._library.indexing.resume()
         else:
-            self._library.pause()
-        self._show_progress(self._library.progress())
+            self._library.indexing.pause()
+        self._show_progress(self._library.indexing.progress())
 
     @Slot()
     def _on_rescan_clicked(self) -> None:
-        self._bridge.run(self, self._library.rescan)
+        self._bridge.run(self, self._library.sources.rescan)
 
     @Slot(str)
     def _on_source_rescan_requested(self, source_id: str) -> None:
-        self._bridge.run(self, lambda: self._library.rescan(source_id))
+        self._bridge.run(self, lambda: self._library.sources.rescan(source_id))
 
     @Slot(str)
     def _on_options_requested(self, source_id: str) -> None:
@@ -232,7 +232,10 @@ class LibraryPage(QWidget):
 
         self._feed.exclude_source(source_id)
         self._bridge.run(
-            self, lambda: self._library.remove_source(source_id), self._on_source_removed, on_failed
+            self,
+            lambda: self._library.sources.remove(source_id),
+            self._on_source_removed,
+            on_failed,
         )
 
     def _on_source_removed(self, _nothing: None) -> None:
@@ -271,7 +274,7 @@ class LibraryPage(QWidget):
 
     @Slot()
     def _on_retry_requested(self) -> None:
-        self._bridge.run(self, self._library.retry_failed)
+        self._bridge.run(self, self._library.documents.retry_failed)
 
     # --- drag and drop ---------------------------------------------------------------------------
 

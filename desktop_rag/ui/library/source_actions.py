@@ -68,7 +68,7 @@ class SourceActions(QObject):
         def add(collection: str, links: WebLinks) -> None:
             self._bridge.run(
                 dialog,
-                lambda: library.add_links(links, _id_of(library, collection)),
+                lambda: library.sources.add_links(links, _id_of(library, collection)),
                 finish,
                 dialog.show_error,
             )
@@ -94,7 +94,7 @@ class SourceActions(QObject):
         library, source_id = self._library, source.source_id
 
         def save(_collection: str, rules: SourceRules) -> None:
-            self._run(lambda: library.set_rules(source_id, rules))
+            self._run(lambda: library.sources.set_rules(source_id, rules))
 
         dialog.submitted.connect(save)
         _show(dialog)
@@ -118,7 +118,7 @@ class SourceActions(QObject):
         dialog = FolderDialog(self._bridge, library, folder, self._collections, None, self._page)
 
         def save(collection: str, rules: SourceRules) -> None:
-            self._run(lambda: library.add_source(folder, _id_of(library, collection), rules))
+            self._run(lambda: library.sources.add(folder, _id_of(library, collection), rules))
 
         dialog.submitted.connect(save)
         _show(dialog)
@@ -129,16 +129,16 @@ class SourceActions(QObject):
         before = next((c for c in self._collections if c.collection_id == collection_id), None)
 
         def save() -> None:
-            library.rename_collection(collection_id, collection.name)
-            library.set_chunking(collection_id, collection.chunking)
+            library.collections.rename(collection_id, collection.name)
+            library.collections.set_chunking(collection_id, collection.chunking)
             if before is None or before.embedder != collection.embedder:
-                library.set_embedder(collection_id, collection.embedder)
+                library.collections.set_embedder(collection_id, collection.embedder)
 
         self._run(save)
 
     @Slot(str)
     def _on_collection_removed(self, collection_id: str) -> None:
-        self._run(lambda: self._library.remove_collection(collection_id))
+        self._run(lambda: self._library.collections.remove(collection_id))
 
     def _run(self, work: Callable[[], object]) -> None:
         self._bridge.run(self, work, lambda _: self.changed.emit())
@@ -169,7 +169,7 @@ def _only_folder(paths: Sequence[Path]) -> Path | None:
 
 def _id_of(library: "Library", collection: str) -> str:
     """The id of the named collection, created if missing; "" for the default one."""
-    return library.find_or_add_collection(collection).collection_id if collection else ""
+    return library.collections.find_or_add(collection).collection_id if collection else ""
 
 
 def _add_each(library: "Library", paths: Iterable[Path]) -> list[AppError]:
@@ -177,7 +177,7 @@ def _add_each(library: "Library", paths: Iterable[Path]) -> list[AppError]:
     errors: list[AppError] = []
     for path in paths:
         try:
-            library.add_source(path)
+            library.sources.add(path)
         except AppError as error:
             errors.append(error)
     return errors

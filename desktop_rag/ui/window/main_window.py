@@ -83,7 +83,7 @@ class MainWindow(QMainWindow):
         self._build()
         self._connect()
         self._add_shortcuts()
-        self._strip.show_progress(library.progress())
+        self._strip.show_progress(library.indexing.progress())
         self.chat_page.refresh()
         self.chat_page.focus_composer()
 

@@ -104,7 +104,7 @@ def test_turns_without_sources_are_enough(indexed: Services, server: ChatServer)
 
 
 def test_only_the_chosen_collection_is_searched(indexed: Services) -> None:
-    empty = indexed.library.find_or_add_collection("Empty")
+    empty = indexed.library.collections.find_or_add("Empty")
     setup = indexed.chat.set_up(collection_id=empty.collection_id)
     events = indexed.chat.answer([said(Role.USER, FIRST)], setup, cancel=threading.Event())
     assert answer_of(list(events)).sources == ()

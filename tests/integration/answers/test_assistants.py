@@ -33,10 +33,10 @@ def indexed(services: Services, tmp_path: Path) -> Services:
         folder.mkdir()
         for title, text in papers.items():
             (folder / title).write_text(text)
-        collection = services.library.add_collection(name)
-        services.library.add_source(folder, collection.collection_id)
+        collection = services.library.collections.add(name)
+        services.library.sources.add(folder, collection.collection_id)
     services.library.start(watch=False)
-    assert services.library.wait_until_quiet(30)
+    assert services.library.indexing.wait_until_idle(30)
     return services
 
 
@@ -59,7 +59,7 @@ def made(services: Services, **fields: object) -> Assistant:
 
 
 def collection(services: Services, name: str) -> str:
-    return services.library.find_collection(name).collection_id
+    return services.library.collections.find(name).collection_id
 
 
 def names(message: Message) -> set[str]:
@@ -294,12 +294,12 @@ def test_collections_that_are_gone_are_told_and_never_widened_to_all(
     sea, land, _ = (collection(indexed, name) for name in PAPERS)
     assistant = made(indexed, collection_ids=(sea, land))
     where = {"assistant_id": assistant.assistant_id}
-    indexed.library.remove_collection(land)
+    indexed.library.collections.remove(land)
     message = ask(indexed, QUESTION, **where)
     assert names(message) == {"lamp.md"}
     assert message.notes is not None
     assert message.notes.hints == ("1 of the collections of “Keeper” is gone.",)
-    indexed.library.remove_collection(sea)
+    indexed.library.collections.remove(sea)
     refused = ask(indexed, QUESTION, **where)
     assert refused.state is MessageState.FAILED
     assert refused.error_title == "The collections of “Keeper” are gone."

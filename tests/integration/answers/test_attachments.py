@@ -28,9 +28,9 @@ def library(services: Services, tmp_path: Path) -> Services:
     folder = tmp_path / "papers"
     folder.mkdir()
     (folder / "lamp.md").write_text("# Lamp\n\nThe lamp is lit at dusk. The lens is cleaned.")
-    services.library.add_source(folder)
+    services.library.sources.add(folder)
     services.library.start(watch=False)
-    assert services.library.wait_until_quiet(30)
+    assert services.library.indexing.wait_until_idle(30)
     return services
 
 
@@ -46,7 +46,7 @@ def use(services: Services, endpoint: EndpointSettings) -> None:
 
 
 def attach(services: Services, path: Path) -> Attachment:
-    return services.library.attach(path, cancel=threading.Event())
+    return services.library.documents.attach(path, cancel=threading.Event())
 
 
 def lease(services: Services, folder: Path) -> Attachment:
@@ -65,19 +65,19 @@ def test_without_an_endpoint_its_sentences_are_quoted_and_found_again(
     [cited] = [source for source in answer.sources if source.is_cited]
     text = library.chat.document_text(cited.document_id)
     assert text[cited.start : cited.end] == cited.quote
-    assert library.library.document(cited.document_id)
-    assert library.library.chunks(cited.document_id)
+    assert library.library.documents.get(cited.document_id)
+    assert library.library.documents.chunks(cited.document_id)
 
 
 def test_only_its_own_chat_finds_it(library: Services, tmp_path: Path) -> None:
     attached = lease(library, tmp_path)
-    assert library.library.wait_until_quiet(30)
-    row = library.library.document(attached.document_id)
+    assert library.library.indexing.wait_until_idle(30)
+    row = library.library.documents.get(attached.document_id)
     assert row
     assert row.state is DocumentState.SEARCHABLE
     assert not any("tenant" in p.text for p in library.chat.search("tenant pounds dogs"))
-    assert [d.path.name for d in library.library.documents()] == ["lamp.md"]
-    assert [s.path.name for s in library.library.sources()] == ["papers"]
+    assert [d.path.name for d in library.library.documents.all()] == ["lamp.md"]
+    assert [s.path.name for s in library.library.sources.all()] == ["papers"]
     other = ask(library, "How many pounds does the tenant pay?")
     assert "840" not in other.text
     assert ask(library, "How many pounds does the tenant pay?", attached).sources
@@ -209,7 +209,7 @@ def test_it_can_be_cancelled(services: Services, tmp_path: Path) -> None:
     cancel = threading.Event()
     cancel.set()
     with pytest.raises(Cancelled):
-        services.library.attach(tmp_path / "lease.txt", cancel=cancel)
+        services.library.documents.attach(tmp_path / "lease.txt", cancel=cancel)
     assert services.engine.sources.attached_ids() == frozenset()
 
 
@@ -332,9 +332,9 @@ def test_of_an_imported_chat_only_the_names_of_attachments_are_known(
 def test_a_search_while_a_file_is_attached_counts_and_names_no_more(
     library: Services, tmp_path: Path
 ) -> None:
-    before = library.library.counts().total
+    before = library.library.documents.counts().total
     lease(library, tmp_path)
-    assert library.library.counts().total == before
+    assert library.library.documents.counts().total == before
     assert library.chat.search("file:lease tenant") == []
 
 

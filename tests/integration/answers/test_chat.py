@@ -132,7 +132,7 @@ def test_nothing_about_the_question_is_said_and_the_nearest_kept_apart(
 
 
 def test_one_collection_alone_is_named_as_such(far_off: Services) -> None:
-    [collection] = far_off.library.collections()
+    [collection] = far_off.library.collections.all()
     message = answer_of(ask(far_off, collection_id=collection.collection_id))
     assert message.text == NOTHING_RELEVANT_HERE
 
@@ -159,8 +159,8 @@ def test_copies_are_one_source_that_says_where_they_are(indexed: Services, tmp_p
     copies = tmp_path / "copies"
     copies.mkdir()
     (copies / "old lamp.md").write_bytes((tmp_path / "papers" / "lamp.md").read_bytes())
-    indexed.library.add_source(copies)
-    assert indexed.library.wait_until_quiet(30)
+    indexed.library.sources.add(copies)
+    assert indexed.library.indexing.wait_until_idle(30)
     lamp, ferry = answer_of(ask(indexed)).sources
     assert {lamp.path, *lamp.also_in} == {
         str(tmp_path / "papers" / "lamp.md"), str(copies / "old lamp.md"),
@@ -176,11 +176,11 @@ def test_an_empty_question_is_refused(services: Services) -> None:
 
 
 def test_a_retry_searches_what_was_asked_answer_of(indexed: Services, tmp_path: Path) -> None:
-    other = indexed.library.add_collection("Other")
+    other = indexed.library.collections.add("Other")
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "lamp.md").write_text("# Lamp\n\nAnother lamp is lit at noon.")
-    indexed.library.add_source(tmp_path / "other", other.collection_id)
-    assert indexed.library.wait_until_quiet(30)
+    indexed.library.sources.add(tmp_path / "other", other.collection_id)
+    assert indexed.library.indexing.wait_until_idle(30)
     first = answer_of(ask(indexed))
     second = answer_of(ask(indexed, conversation_id=first.conversation_id,
                       collection_id=other.collection_id))  # fmt: skip
@@ -229,10 +229,10 @@ def test_text_outside_the_chosen_collection_never_leaves(
     secret = tmp_path / "secret"
     secret.mkdir()
     (secret / "lamp.md").write_text("# Lamp\n\nThe lamp is lit at dusk: canary-4711.")
-    other = indexed.library.add_collection("Secret")
-    indexed.library.add_source(secret, other.collection_id)
-    assert indexed.library.wait_until_quiet(30)
-    first = indexed.library.collections()[0]
+    other = indexed.library.collections.add("Secret")
+    indexed.library.sources.add(secret, other.collection_id)
+    assert indexed.library.indexing.wait_until_idle(30)
+    first = indexed.library.collections.all()[0]
     ask(indexed, collection_id=first.collection_id)
     assert "canary" not in json.dumps(server.chats)
     ask(indexed)
@@ -345,7 +345,7 @@ def test_a_rewritten_answer_is_found_and_cited_by_later_questions(indexed: Servi
     path = indexed.chat.history.rewrite(given, "The lamp is lit at seven, says the Ottoline log.")
     assert path.is_relative_to(indexed.home.rewrites)
     assert indexed.chat.history.messages(conversation.conversation_id)[1].is_rewritten
-    assert indexed.library.wait_until_quiet(30)
+    assert indexed.library.indexing.wait_until_idle(30)
     again = answer_of(ask(indexed, "What does the Ottoline log say of the lamp?"))
     own = [s for s in again.sources if s.path == str(path)]
     assert [s.title for s in own if s.is_cited] == [f"Your answer: {QUESTION}"]
@@ -358,8 +358,8 @@ def test_a_model_that_reads_less_than_thought_gets_less_and_answers(
     for n in range(8):
         text = f"# Lamp {n}\n\nThe lamp is lit at dusk number {n}." + " It shines far out." * 90
         (tmp_path / "papers" / f"lamp{n}.md").write_text(text)
-    indexed.library.rescan()
-    assert indexed.library.wait_until_quiet(30)
+    indexed.library.sources.rescan()
+    assert indexed.library.indexing.wait_until_idle(30)
     server.dialect = Dialect(context_tokens=900, counts_usage=False)
     message = answer_of(ask(indexed))
     assert message.state is MessageState.DONE

@@ -26,9 +26,9 @@ def server(services: Services, tmp_path: Path) -> Iterator[ChatServer]:
     folder = tmp_path / "papers"
     folder.mkdir()
     (folder / "lamp.md").write_text("The lamp of the lighthouse is lit at dusk by the keeper.")
-    services.library.add_source(folder)
+    services.library.sources.add(folder)
     services.library.start(watch=False)
-    assert services.library.wait_until_quiet(30)
+    assert services.library.indexing.wait_until_idle(30)
     with ChatServer(ANSWER) as running:
         services.chat.apply(Settings(endpoint=running.endpoint(), answers=ONLY_CHECKS))
         yield running

@@ -22,9 +22,9 @@ def make(services: app.Services, folder: Path, names: Sequence[str]) -> None:
     folder.mkdir()
     for name in names:
         (folder / f"{name}.md").write_text(TEXTS[name], encoding="utf-8")
-    services.library.add_source(folder)
+    services.library.sources.add(folder)
     services.library.start(watch=False)
-    assert services.library.wait_until_quiet(60)
+    assert services.library.indexing.wait_until_idle(60)
 
 
 @pytest.mark.parametrize("count", [2, 3, 4, 6, 7])

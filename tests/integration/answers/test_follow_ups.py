@@ -167,9 +167,9 @@ def test_a_heading_that_looks_like_a_filter_breaks_nothing(
         "Painting the tower", "Painting the tower file:lamp"
     )
     (folder / "manual.md").write_text(text)
-    services.library.add_source(folder)
+    services.library.sources.add(folder)
     services.library.start(watch=False)
-    assert services.library.wait_until_quiet(30)
+    assert services.library.indexing.wait_until_idle(30)
     for change in gone_on(services, ask(services, QUESTION)):
         assert not any(":" in question for question in change.message.follow_ups)
 

@@ -29,9 +29,9 @@ def notes(services: Services, tmp_path: Path) -> Services:
     folder.mkdir()
     (folder / "keeper.md").write_text(NOTE)
     (folder / "ferry.md").write_text(OTHER)
-    services.library.add_source(folder)
+    services.library.sources.add(folder)
     services.library.start()
-    assert services.library.wait_until_quiet(30)
+    assert services.library.indexing.wait_until_idle(30)
     return services
 
 
@@ -48,12 +48,12 @@ def test_the_front_matter_is_never_a_source(notes: Services) -> None:
 
 
 def test_the_front_matter_says_title_date_and_tags(notes: Services) -> None:
-    note = next(d for d in notes.library.documents() if d.path.name == "keeper.md")
+    note = next(d for d in notes.library.documents.all() if d.path.name == "keeper.md")
     assert (note.title, note.dated) == ("Notes of the keeper", "2019-03-04")
     assert note.tags == ("lighthouse", "project/lamp")
-    [chunk] = notes.library.chunks(note.document_id)
+    [chunk] = notes.library.documents.chunks(note.document_id)
     assert (chunk.anchor.line, chunk.anchor.heading) == (11, "The lamp")
-    assert notes.library.text(note.document_id).startswith("# The lamp")
+    assert notes.library.documents.text(note.document_id).startswith("# The lamp")
 
 
 @pytest.mark.parametrize("written", ["tag:lighthouse", "tag:project", "before:2020"])

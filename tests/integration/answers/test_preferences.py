@@ -17,9 +17,9 @@ def test_they_are_told_to_the_model_and_not_to_excerpts(services: Services, tmp_
     folder.mkdir()
     (folder / "lamp.md").write_text("The lamp is lit at dusk by the keeper.")
     (folder / "keeper.md").write_text("The keeper who lights the lamp is Ada.")
-    services.library.add_source(folder)
+    services.library.sources.add(folder)
     services.library.start(watch=False)
-    assert services.library.wait_until_quiet(30)
+    assert services.library.indexing.wait_until_idle(30)
     services.chat.apply(replace(Settings(), preferences=WISHED))
     assert ask(services, "When is the lamp lit?").text.startswith("The lamp is lit at dusk")
     with ChatServer("Arr: bei Dämmerung [1].") as server:

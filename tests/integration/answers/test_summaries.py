@@ -84,12 +84,12 @@ def test_each_document_of_a_folder_is_summarised(indexed: Services, folder: Path
 
 
 def test_a_document_that_vanishes_meanwhile_is_left_out(indexed: Services, folder: Path) -> None:
-    [source] = indexed.library.sources()
+    [source] = indexed.library.sources.all()
     events = []
     for event in indexed.chat.ask(summary_of_folder(folder / "inside"), cancel=threading.Event()):
         events.append(event)
         if isinstance(event, FileAsked) and event.done == 1:
-            indexed.library.remove_source(source.source_id)
+            indexed.library.sources.remove(source.source_id)
     message = answer_of(events)
     assert message.state is MessageState.DONE
     assert message.text.count("**") == 2, "one had been read"

@@ -94,13 +94,13 @@ def test_a_table_that_is_attached_is_asked_too(
     services: Services, folder: Path, tmp_path: Path
 ) -> None:
     tickets = (folder / "tickets.csv").rename(tmp_path / "tickets.csv")
-    services.library.add_source(folder)
+    services.library.sources.add(folder)
     services.library.start(watch=False)
-    assert services.library.wait_until_quiet(30)
+    assert services.library.indexing.wait_until_idle(30)
     with ChatServer() as server:
         services.chat.apply(replace(Settings(), endpoint=server.endpoint()))
         server.answer_to = Model(f"```sql\n{QUERY};\n```")
-        attached = services.library.attach(tickets, cancel=threading.Event())
+        attached = services.library.documents.attach(tickets, cancel=threading.Event())
         message = ask(services, QUESTION, attached)
         assert queries_of(message) == [QUERY]
         assert f"\n{TOTAL}\n" in server.chats[-1]["messages"][-1]["content"]
@@ -141,9 +141,9 @@ def test_what_cells_and_names_say_is_data(services: Services, tmp_path: Path) ->
     folder.mkdir()
     rows = "".join(f"ferry {n},{order} {n},{n}\n" for n in range(30))
     (folder / "tickets.csv").write_text(f"Ferry,{order},Pounds\n{rows}")
-    services.library.add_source(folder)
+    services.library.sources.add(folder)
     services.library.start(watch=False)
-    assert services.library.wait_until_quiet(30)
+    assert services.library.indexing.wait_until_idle(30)
     with ChatServer() as server:
         services.chat.apply(replace(Settings(), endpoint=server.endpoint()))
         server.answer_to = model = Model("SELECT nothing FROM tickets", QUERY)
@@ -266,8 +266,8 @@ def test_a_file_that_changed_is_asked_as_it_is_now(
     (folder / "tickets.csv").write_text(
         "Day,Line of the ferry,Pounds\n2026-01-01,ferry east,40\n2026-01-02,ferry west,2\n"
     )
-    indexed.library.rescan()
-    assert indexed.library.wait_until_quiet(30)
+    indexed.library.sources.rescan()
+    assert indexed.library.indexing.wait_until_idle(30)
     again = ask(indexed, QUESTION)
     assert again.sources[0].text.endswith("\npounds\n42")
     [kept] = [m for m in indexed.chat.history.messages(first.conversation_id) if m.sources]

@@ -126,7 +126,7 @@ def test_an_endpoint_of_the_settings_that_is_away_is_told(home: Home, folder: Pa
 
 
 def test_the_window_lists_and_does_not_change(services: Services, home: Home) -> None:
-    services.library.add_collection("Work")
+    services.library.collections.add("Work")
     handlers = {name: partial(verb, services) for name, verb in running_app_verbs().items()}
     server = AppServer(home, handlers)
     try:
@@ -134,6 +134,6 @@ def test_the_window_lists_and_does_not_change(services: Services, home: Home) ->
         refused = run("collection", "set-model", "Work", "--default")
     finally:
         server.close()
-    assert [row["name"] for row in listed] == [c.name for c in services.library.collections()]
+    assert [row["name"] for row in listed] == [c.name for c in services.library.collections.all()]
     assert refused.returncode == 1
     assert "window is open" in refused.stderr

@@ -134,9 +134,9 @@ def test_the_question_says_what_it_waits_for_and_which_limit_ended_it(
 ) -> None:
     folder = tmp_path_factory.mktemp("papers")
     (folder / "lamp.md").write_text("# Lamp\n\nThe lamp is lit at dusk. The lens is cleaned.")
-    services.library.add_source(folder)
+    services.library.sources.add(folder)
     services.library.start(watch=False)
-    assert services.library.wait_until_quiet(30)
+    assert services.library.indexing.wait_until_idle(30)
     question = "When is the lamp lit?"
     services.chat.apply(replace(Settings(), endpoint=server.endpoint()))
     server.mode, server.status, server.misbehaves_times = "status", 503, 1

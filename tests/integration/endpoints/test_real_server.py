@@ -79,9 +79,9 @@ def test_it_is_examined(server: LlamaServer) -> None:
 
 def test_an_answer_streams_from_it(server: LlamaServer, services: Services, tmp_path: Path) -> None:
     (tmp_path / "lamp.md").write_text("The lamp is lit at dusk by its keeper.")
-    services.library.add_source(tmp_path / "lamp.md")
+    services.library.sources.add(tmp_path / "lamp.md")
     services.library.start(watch=False)
-    assert services.library.wait_until_quiet(30)
+    assert services.library.indexing.wait_until_idle(30)
     services.chat.models.save_key(server.base_url, KEY)
     services.chat.apply(Settings(endpoint=endpoint(server)))
     events = events_of(services, "When is the lamp lit?")
@@ -95,9 +95,9 @@ def test_an_answer_streams_from_it(server: LlamaServer, services: Services, tmp_
 
 def test_a_stop_frees_its_slot(endless: LlamaServer, services: Services, tmp_path: Path) -> None:
     (tmp_path / "lamp.md").write_text("The lamp is lit at dusk by its keeper.")
-    services.library.add_source(tmp_path / "lamp.md")
+    services.library.sources.add(tmp_path / "lamp.md")
     services.library.start(watch=False)
-    assert services.library.wait_until_quiet(30)
+    assert services.library.indexing.wait_until_idle(30)
     services.chat.apply(Settings(endpoint=endpoint(endless)))
     cancel = threading.Event()
     heard = 0

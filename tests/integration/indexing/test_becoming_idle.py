@@ -19,9 +19,9 @@ def test_a_library_without_news_comes_to_rest_at_every_start(tmp_path: Path) -> 
         services = build_services(home)
         try:
             if start == 0:
-                services.library.add_source(folder)
+                services.library.sources.add(folder)
             services.library.start(watch=False)
-            assert services.library.wait_until_quiet(_ENOUGH_S)
+            assert services.library.indexing.wait_until_idle(_ENOUGH_S)
         finally:
             services.close()
 
@@ -35,9 +35,9 @@ def test_a_model_that_does_not_answer_holds_nobody_up(home: Home, tmp_path: Path
     save_settings(home.settings, Settings(index=index))
     services = build_services(home)
     try:
-        services.library.add_source(folder)
+        services.library.sources.add(folder)
         services.library.start(watch=False)
-        assert services.library.wait_until_quiet(_ENOUGH_S)
-        assert services.library.documents()[0].state is DocumentState.SEARCHABLE_BY_WORDS
+        assert services.library.indexing.wait_until_idle(_ENOUGH_S)
+        assert services.library.documents.all()[0].state is DocumentState.SEARCHABLE_BY_WORDS
     finally:
         services.close()

@@ -38,12 +38,12 @@ def windows(services: Services) -> tuple[int, int]:
 
 
 def rest(services: Services) -> None:
-    assert services.library.wait_until_quiet(60)
+    assert services.library.indexing.wait_until_idle(60)
 
 
 def test_the_third_stage_is_told_and_comes_to_an_end(services: Services, folder: Path) -> None:
     services.library.apply(COARSE)
-    services.library.add_source(folder)
+    services.library.sources.add(folder)
     services.library.start(watch=False)
     rest(services)
     told: list[Stage] = []
@@ -58,11 +58,11 @@ def test_the_third_stage_is_told_and_comes_to_an_end(services: Services, folder:
     services.library.subscribe(listen)
     services.library.apply(FINE)
     assert is_over.wait(60), told
-    assert services.library.progress().files_total == FILES
+    assert services.library.indexing.progress().files_total == FILES
 
 
 def test_switched_off_in_the_middle_nothing_is_left_of_it(services: Services, folder: Path) -> None:
-    services.library.add_source(folder)
+    services.library.sources.add(folder)
     refining: list[Stage] = []
 
     def listen(event: LibraryEvent) -> None:
@@ -82,7 +82,7 @@ def test_what_an_earlier_run_made_is_dropped_at_the_next_start(
     build_services: Callable[[], Services], home: Home, folder: Path
 ) -> None:
     first = build_services()
-    first.library.add_source(folder)
+    first.library.sources.add(folder)
     first.library.start(watch=False)
     rest(first)
     total, _ = windows(first)
@@ -92,4 +92,4 @@ def test_what_an_earlier_run_made_is_dropped_at_the_next_start(
     again.library.start(watch=False)
     rest(again)
     assert windows(again) == (total, total)
-    assert again.library.embedded_chunks == 0
+    assert again.library.indexing.embedded_chunks == 0

@@ -30,10 +30,10 @@ def folder(tmp_path: Path) -> Path:
 
 
 def start(services: Services, folder: Path) -> None:
-    if all(source.path != folder for source in services.library.sources()):
-        services.library.add_source(folder)
+    if all(source.path != folder for source in services.library.sources.all()):
+        services.library.sources.add(folder)
     services.library.start()
-    assert services.library.wait_until_quiet(30)
+    assert services.library.indexing.wait_until_idle(30)
 
 
 def titles(services: Services, query: str) -> list[str]:
@@ -41,7 +41,7 @@ def titles(services: Services, query: str) -> list[str]:
 
 
 def states(services: Services) -> dict[str, DocumentState]:
-    return {d.path.name: d.state for d in services.library.documents()}
+    return {d.path.name: d.state for d in services.library.documents.all()}
 
 
 def wait_for(services: Services, name: str, state: DocumentState) -> Callable[[], None]:
@@ -79,10 +79,10 @@ def test_a_folder_becomes_searchable_and_bad_files_stop_nothing(
         "photo.xyz": DocumentState.SKIPPED,
         "broken.pdf": DocumentState.FAILED,
     }
-    reasons = {d.path.name: d.reason for d in services.library.documents()}
+    reasons = {d.path.name: d.reason for d in services.library.documents.all()}
     assert all(reasons[name] for name in ("empty.txt", "photo.xyz", "broken.pdf"))
     assert titles(services, "who trims the wick")[0] == "Lamp"
-    assert services.library.progress().stage is Stage.IDLE
+    assert services.library.indexing.progress().stage is Stage.IDLE
 
 
 def test_changes_on_disk_are_followed(services: Services, folder: Path) -> None:
@@ -108,12 +108,12 @@ def test_a_moved_file_is_not_embedded_again(services: Services, folder: Path) ->
     path = folder / "note.md"
     path.write_text("# Note\n\nThe ferry leaves at noon.")
     start(services, folder)
-    embedded = services.library.embedded_chunks
+    embedded = services.library.indexing.embedded_chunks
     wait = wait_for(services, "moved.md", DocumentState.SEARCHABLE)
     (folder / "below").mkdir()
     path.rename(folder / "below" / "moved.md")
     wait()
-    assert services.library.embedded_chunks == embedded
+    assert services.library.indexing.embedded_chunks == embedded
     [passage] = services.chat.search("ferry")
     assert passage.path == str(folder / "below" / "moved.md")
 
@@ -125,23 +125,23 @@ def test_an_unchanged_folder_embeds_nothing_the_second_time(
         (folder / f"{number}.md").write_text(f"# Note {number}\n\nText number {number}.")
     first = build_services()
     start(first, folder)
-    assert first.library.embedded_chunks == 5
+    assert first.library.indexing.embedded_chunks == 5
     first.close()
     second = build_services()
     start(second, folder)
-    assert second.library.embedded_chunks == 0
-    assert second.library.counts().by_state == {DocumentState.SEARCHABLE: 5}
+    assert second.library.indexing.embedded_chunks == 0
+    assert second.library.documents.counts().by_state == {DocumentState.SEARCHABLE: 5}
 
 
 def test_an_edit_embeds_only_what_changed(services: Services, folder: Path) -> None:
     path = folder / "book.md"
     path.write_text("".join(f"# Part {n}\n\nText of part {n}.\n\n" for n in range(20)))
     start(services, folder)
-    before = services.library.embedded_chunks
+    before = services.library.indexing.embedded_chunks
     wait = wait_for(services, "book.md", DocumentState.SEARCHABLE)
     path.write_text(path.read_text().replace("Text of part 7.", "Quite another text."))
     wait()
-    assert services.library.embedded_chunks - before == 1
+    assert services.library.indexing.embedded_chunks - before == 1
 
 
 def test_a_folder_that_vanishes_is_offline_and_stays_searchable(
@@ -150,22 +150,22 @@ def test_a_folder_that_vanishes_is_offline_and_stays_searchable(
     (folder / "note.md").write_text("# Note\n\nThe ferry leaves at noon.")
     start(services, folder)
     folder.rename(folder.with_name("unplugged"))
-    services.library.rescan()
-    assert services.library.wait_until_quiet(20)
-    assert services.library.sources()[0].state is SourceState.OFFLINE
+    services.library.sources.rescan()
+    assert services.library.indexing.wait_until_idle(20)
+    assert services.library.sources.all()[0].state is SourceState.OFFLINE
     assert titles(services, "ferry") == ["Note"]
     folder.with_name("unplugged").rename(folder)
-    services.library.rescan()
-    assert services.library.wait_until_quiet(20)
-    assert services.library.sources()[0].state is SourceState.WATCHED
-    assert services.library.embedded_chunks == 1
+    services.library.sources.rescan()
+    assert services.library.indexing.wait_until_idle(20)
+    assert services.library.sources.all()[0].state is SourceState.WATCHED
+    assert services.library.indexing.embedded_chunks == 1
 
 
 def test_removing_a_folder_forgets_it(services: Services, folder: Path) -> None:
     (folder / "note.md").write_text("# Note\n\nThe ferry leaves at noon.")
     start(services, folder)
-    services.library.remove_source(services.library.sources()[0].source_id)
-    assert services.library.documents() == []
+    services.library.sources.remove(services.library.sources.all()[0].source_id)
+    assert services.library.documents.all() == []
     assert services.chat.search("ferry") == []
     assert (folder / "note.md").exists()
 
@@ -173,24 +173,24 @@ def test_removing_a_folder_forgets_it(services: Services, folder: Path) -> None:
 def test_what_is_in_the_library_already_is_refused(services: Services, folder: Path) -> None:
     below = folder / "below"
     below.mkdir()
-    services.library.add_source(below)
+    services.library.sources.add(below)
     for path in (below, below / "deeper", folder, folder / "missing"):
         if path.name == "deeper":
             path.mkdir()
         with pytest.raises(AppError):
-            services.library.add_source(path)
+            services.library.sources.add(path)
 
 
 def test_pause_holds_and_resume_goes_on(services: Services, folder: Path) -> None:
     (folder / "note.md").write_text("# Note\n\nThe ferry leaves at noon.")
-    services.library.pause()
-    services.library.add_source(folder)
+    services.library.indexing.pause()
+    services.library.sources.add(folder)
     services.library.start()
-    assert not services.library.wait_until_quiet(1.0)
-    assert services.library.progress().stage is Stage.PAUSED
+    assert not services.library.indexing.wait_until_idle(1.0)
+    assert services.library.indexing.progress().stage is Stage.PAUSED
     assert services.chat.search("ferry") == []
-    services.library.resume()
-    assert services.library.wait_until_quiet(20)
+    services.library.indexing.resume()
+    assert services.library.indexing.wait_until_idle(20)
     assert titles(services, "ferry") == ["Note"]
 
 
@@ -201,8 +201,8 @@ def test_failed_files_are_read_again_on_request(services: Services, folder: Path
     assert states(services)["report.pdf"] is DocumentState.FAILED
     report = DEMO / "documents" / "records" / "lantern-survey-2025.pdf"
     path.write_bytes(report.read_bytes())
-    assert services.library.retry_failed() == 1
-    assert services.library.wait_until_quiet(20)
+    assert services.library.documents.retry_failed() == 1
+    assert services.library.indexing.wait_until_idle(20)
     assert states(services)["report.pdf"] is DocumentState.SEARCHABLE
 
 
@@ -227,10 +227,10 @@ def test_killed_in_the_middle_it_goes_on_where_it_was(
     child.stderr.close()
     services = build_services()
     start(services, folder)
-    assert services.library.counts().by_state == {DocumentState.SEARCHABLE: 60}
-    chunks = sum(d.chunk_count for d in services.library.documents())
-    assert 0 < services.library.embedded_chunks < chunks
-    assert services.documents.count_orphans() == 0
+    assert services.library.documents.counts().by_state == {DocumentState.SEARCHABLE: 60}
+    chunks = sum(d.chunk_count for d in services.library.documents.all())
+    assert 0 < services.library.indexing.embedded_chunks < chunks
+    assert services.engine.documents.count_orphans() == 0
 
 
 def test_what_could_not_be_stored_waits_and_is_read_at_resume(
@@ -239,22 +239,22 @@ def test_what_could_not_be_stored_waits_and_is_read_at_resume(
     (folder / "note.md").write_text("# Note\n\nThe ferry leaves at noon.")
     held = threading.Event()
     services.library.subscribe(lambda e: held.set() if isinstance(e, Notice) else None)
-    settle = services.documents.settle
+    settle = services.engine.documents.settle
 
     def full(outcomes: Sequence[IndexingOutcome]) -> list[Document]:
-        monkeypatch.setattr(services.documents, "settle", settle)
+        monkeypatch.setattr(services.engine.documents, "settle", settle)
         raise AppError("A change could not be saved.", "Check that the disk has free space.")
 
-    monkeypatch.setattr(services.documents, "settle", full)
-    services.library.add_source(folder)
+    monkeypatch.setattr(services.engine.documents, "settle", full)
+    services.library.sources.add(folder)
     services.library.start()
     assert held.wait(20)
-    assert services.library.is_paused
+    assert services.library.indexing.is_paused
     assert states(services)["note.md"] is DocumentState.WAITING
-    services.library.resume()
-    assert services.library.wait_until_quiet(20)
+    services.library.indexing.resume()
+    assert services.library.indexing.wait_until_idle(20)
     assert titles(services, "ferry") == ["Note"]
-    assert services.documents.count_inconsistent() == 0
+    assert services.engine.documents.count_inconsistent() == 0
 
 
 def test_a_drive_pulled_while_its_files_wait_loses_nothing(
@@ -263,20 +263,20 @@ def test_a_drive_pulled_while_its_files_wait_loses_nothing(
     for number in range(30):
         (folder / f"{number}.md").write_text(f"# Note {number}\n\nThe ferry leaves at noon.")
     start(services, folder)
-    services.library.pause()
+    services.library.indexing.pause()
     for path in folder.iterdir():
         path.write_text(path.read_text() + " And at dusk.")
-    services.library.rescan()
-    services.library.resume()
+    services.library.sources.rescan()
+    services.library.indexing.resume()
     folder.rename(folder.with_name("unplugged"))
-    services.library.rescan()
-    assert services.library.wait_until_quiet(30)
-    assert DocumentState.FAILED not in services.library.counts().by_state
+    services.library.sources.rescan()
+    assert services.library.indexing.wait_until_idle(30)
+    assert DocumentState.FAILED not in services.library.documents.counts().by_state
     assert len(services.chat.search("ferry", limit=40)) == 30
     folder.with_name("unplugged").rename(folder)
-    services.library.rescan()
-    assert services.library.wait_until_quiet(30)
-    assert services.library.counts().by_state == {DocumentState.SEARCHABLE: 30}
+    services.library.sources.rescan()
+    assert services.library.indexing.wait_until_idle(30)
+    assert services.library.documents.counts().by_state == {DocumentState.SEARCHABLE: 30}
     assert len(services.chat.search("dusk", mode="lexical", limit=40)) == 30
 
 
@@ -288,8 +288,8 @@ def test_a_file_that_may_be_read_again_is_read_again(services: Services, folder:
     start(services, folder)
     assert states(services)["note.md"] is DocumentState.FAILED
     path.chmod(0o600)
-    services.library.rescan()
-    assert services.library.wait_until_quiet(20)
+    services.library.sources.rescan()
+    assert services.library.indexing.wait_until_idle(20)
     assert states(services)["note.md"] is DocumentState.SEARCHABLE
 
 
@@ -297,15 +297,15 @@ def test_what_waited_and_changed_meanwhile_stands_once(build_services: Build, fo
     for number in range(5):
         (folder / f"{number}.md").write_text(f"# Note {number}\n\nThe ferry leaves at noon.")
     first = build_services()
-    first.library.pause()
-    first.library.add_source(folder)
+    first.library.indexing.pause()
+    first.library.sources.add(folder)
     first.library.start()
-    first.library.resume()
+    first.library.indexing.resume()
     first.close()
     (folder / "0.md").write_text("# Note 0\n\nThe ferry leaves at dusk.")
     second = build_services()
     start(second, folder)
-    assert second.documents.count_inconsistent() == 0
+    assert second.engine.documents.count_inconsistent() == 0
     assert len(second.chat.search("ferry", limit=40)) == 5
 
 
@@ -316,7 +316,7 @@ def test_vectors_of_old_text_are_dropped(services: Services, folder: Path) -> No
     wait = wait_for(services, "note.md", DocumentState.SEARCHABLE)
     path.write_text("# Note\n\nThe ferry leaves at dusk.")
     wait()
-    assert services.library.wait_until_quiet(20)
+    assert services.library.indexing.wait_until_idle(20)
     with database_of(services.engine).read() as con:
         assert con.execute("SELECT count(*) FROM vectors_1").fetchall() == [(1,)]
 
@@ -329,6 +329,6 @@ def test_every_file_is_read_once(services: Services, folder: Path) -> None:
         lambda e: most.append(e.progress.files_total) if isinstance(e, ProgressChanged) else None
     )
     start(services, folder)
-    services.library.rescan()
-    assert services.library.wait_until_quiet(30)
+    services.library.sources.rescan()
+    assert services.library.indexing.wait_until_idle(30)
     assert max(most) == 100

@@ -51,24 +51,24 @@ def server() -> Iterator[EmbeddingServer]:
 
 def add(services: Services, folders: dict[str, Path]) -> None:
     for name, folder in folders.items():
-        collection = services.library.find_or_add_collection(name)
-        services.library.add_source(folder, collection.collection_id)
+        collection = services.library.collections.find_or_add(name)
+        services.library.sources.add(folder, collection.collection_id)
     start(services)
 
 
 def start(services: Services) -> None:
     services.library.start(watch=False)
-    assert services.library.wait_until_quiet(60)
+    assert services.library.indexing.wait_until_idle(60)
 
 
 def collection(services: Services, name: str) -> Collection:
-    return services.library.find_collection(name)
+    return services.library.collections.find(name)
 
 
 def answering(services: Services) -> dict[str, str]:
     """Collection → name of the model whose vectors answer for it."""
     rows = services.engine.models.answering()
-    names = {c.collection_id: c.name for c in services.library.collections()}
+    names = {c.collection_id: c.name for c in services.library.collections.all()}
     return {names[i]: row.name.partition("@")[0] for i, row in rows.items()}
 
 
@@ -109,21 +109,21 @@ def test_one_collection_is_embedded_with_another_model_behind_the_old_one(
 ) -> None:
     add(services, folders)
     bills = collection(services, "bills").collection_id
-    before = services.library.embedded_chunks
-    services.library.pause()
-    services.library.set_embedder(bills, str(other_model))
+    before = services.library.indexing.embedded_chunks
+    services.library.indexing.pause()
+    services.library.collections.set_embedder(bills, str(other_model))
     # Nothing of the new model is ready: the old one answers.
     assert "bills" in dense(services, "coal for the harbour", bills)
     assert answering(services)["bills"] == "all-MiniLM-L6-v2"
-    services.library.resume()
-    assert services.library.wait_until_quiet(60)
+    services.library.indexing.resume()
+    assert services.library.indexing.wait_until_idle(60)
     assert answering(services) == {"letters": "all-MiniLM-L6-v2", "bills": "another"}
     assert vectors(services) == {
         "all-MiniLM-L6-v2": {"letters", "Shared"},
         "another": {"bills", "Shared"},
     }
-    assert services.library.embedded_chunks > before
-    states = {document.state for document in services.library.documents()}
+    assert services.library.indexing.embedded_chunks > before
+    states = {document.state for document in services.library.documents.all()}
     assert states == {DocumentState.SEARCHABLE}
     assert "bills" in dense(services, "coal for the harbour", bills)
     titles = dense(services, "letter of a lighthouse keeper") + dense(services, "paid for coal")
@@ -137,8 +137,8 @@ def test_search_finds_both_collections_while_one_is_half_embedded(
     add(first, folders)
     found = dense(first, "paid for coal and ropes")
     bills = collection(first, "bills").collection_id
-    first.library.pause()
-    first.library.set_embedder(bills, str(other_model))
+    first.library.indexing.pause()
+    first.library.collections.set_embedder(bills, str(other_model))
     first.close()
     again = build_services()  # nothing runs before its start
     assert dense(again, "paid for coal and ropes") == found
@@ -149,7 +149,7 @@ def test_search_finds_both_collections_while_one_is_half_embedded(
     third = build_services()
     assert "bills" in dense(third, "paid for coal and ropes")
     start(third)
-    assert third.library.embedded_chunks == 0
+    assert third.library.indexing.embedded_chunks == 0
     assert vectors(third)["another"] == {"bills", "Shared"}
 
 
@@ -159,10 +159,10 @@ def test_a_model_that_nobody_uses_any_more_is_forgotten(
     first = build_services()
     add(first, folders)
     bills = collection(first, "bills").collection_id
-    first.library.set_embedder(bills, str(other_model))
-    assert first.library.wait_until_quiet(60)
-    first.library.set_embedder(bills, "")
-    assert first.library.wait_until_quiet(60)
+    first.library.collections.set_embedder(bills, str(other_model))
+    assert first.library.indexing.wait_until_idle(60)
+    first.library.collections.set_embedder(bills, "")
+    assert first.library.indexing.wait_until_idle(60)
     assert answering(first)["bills"] == "all-MiniLM-L6-v2"
     assert vectors(first)["another"] == set()
     first.close()
@@ -176,9 +176,9 @@ def test_a_folder_without_a_model_is_refused_and_nothing_changes(
     add(services, folders)
     bills = collection(services, "bills")
     with pytest.raises(AppError, match="cannot be used"):
-        services.library.set_embedder(bills.collection_id, str(tmp_path))
+        services.library.collections.set_embedder(bills.collection_id, str(tmp_path))
     assert collection(services, "bills") == bills
-    assert services.library.wait_until_quiet(60)
+    assert services.library.indexing.wait_until_idle(60)
 
 
 def test_a_model_that_is_gone_leaves_words_and_a_notice(
@@ -187,8 +187,8 @@ def test_a_model_that_is_gone_leaves_words_and_a_notice(
     first = build_services()
     add(first, folders)
     bills = collection(first, "bills").collection_id
-    first.library.set_embedder(bills, str(other_model))
-    assert first.library.wait_until_quiet(60)
+    first.library.collections.set_embedder(bills, str(other_model))
+    assert first.library.indexing.wait_until_idle(60)
     first.close()
     shutil.move(other_model, other_model.with_name("elsewhere"))
     again = build_services()
@@ -205,7 +205,7 @@ def test_a_model_that_is_gone_leaves_words_and_a_notice(
     shutil.move(other_model.with_name("elsewhere"), other_model)
     third = build_services()
     start(third)
-    assert third.library.embedded_chunks == 0
+    assert third.library.indexing.embedded_chunks == 0
     assert "bills" in dense(third, "paid for coal")
 
 
@@ -214,8 +214,8 @@ def test_an_endpoint_embeds_one_collection_and_is_asked_for_nothing_else(
 ) -> None:
     add(services, folders)
     bills = collection(services, "bills").collection_id
-    services.library.set_embedder(bills, server.address)
-    assert services.library.wait_until_quiet(60)
+    services.library.collections.set_embedder(bills, server.address)
+    assert services.library.indexing.wait_until_idle(60)
     assert answering(services)["bills"] == "tiny-embed"
     assert "bills" in dense(services, "harbour paid bill coal ropes", bills)
     assert not any("lighthouse" in text for text in server.embedded)
@@ -235,10 +235,10 @@ def test_an_endpoint_whose_key_is_stored_later_can_be_chosen_then(
     add(services, folders)
     bills = collection(services, "bills").collection_id
     with pytest.raises(AppError, match="requires a key"):
-        services.library.set_embedder(bills, server.address)
+        services.library.collections.set_embedder(bills, server.address)
     monkeypatch.setenv("DESKTOP_RAG_API_KEY", "sk-right")
-    services.library.set_embedder(bills, server.address)
-    assert services.library.wait_until_quiet(60)
+    services.library.collections.set_embedder(bills, server.address)
+    assert services.library.indexing.wait_until_idle(60)
     assert answering(services)["bills"] == "tiny-embed"
 
 
@@ -248,24 +248,24 @@ def test_while_the_endpoint_is_away_words_are_searched_and_embedding_waits(
     add(services, folders)
     notices = heard(services)
     bills = collection(services, "bills").collection_id
-    services.library.set_embedder(bills, server.address)
-    assert services.library.wait_until_quiet(60)
+    services.library.collections.set_embedder(bills, server.address)
+    assert services.library.indexing.wait_until_idle(60)
     server.mode = "close"
     (folders["bills"] / "new.md").write_text("# New\n\nA bill for whale oil.\n")
-    services.library.rescan()
-    assert services.library.wait_until_quiet(60)
-    [new] = [d for d in services.library.documents() if d.title == "New"]
+    services.library.sources.rescan()
+    assert services.library.indexing.wait_until_idle(60)
+    [new] = [d for d in services.library.documents.all() if d.title == "New"]
     assert new.state is DocumentState.SEARCHABLE_BY_WORDS
     assert len(notices) == 1
     assert "closed the connection" in notices[0].title
-    assert not services.library.is_paused
+    assert not services.library.indexing.is_paused
     asked = len(server.requests)
     assert services.chat.search("whale oil", collection_id=bills)[0].title == "New"
     assert len(server.requests) <= asked + 1
     server.mode = "answer"
-    services.library.resume()
-    assert services.library.wait_until_quiet(60)
-    [new] = [d for d in services.library.documents() if d.title == "New"]
+    services.library.indexing.resume()
+    assert services.library.indexing.wait_until_idle(60)
+    [new] = [d for d in services.library.documents.all() if d.title == "New"]
     assert new.state is DocumentState.SEARCHABLE
 
 
@@ -275,8 +275,8 @@ def test_an_endpoint_with_vectors_of_another_length_gets_a_table_of_its_own(
     first = build_services()
     add(first, folders)
     bills = collection(first, "bills").collection_id
-    first.library.set_embedder(bills, server.address)
-    assert first.library.wait_until_quiet(60)
+    first.library.collections.set_embedder(bills, server.address)
+    assert first.library.indexing.wait_until_idle(60)
     first.close()
     server.dimensions = 48
     again = build_services()

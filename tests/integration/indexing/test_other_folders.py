@@ -25,10 +25,10 @@ def folders(services: Services, tmp_path: Path) -> Services:
         folder = tmp_path / name
         folder.mkdir()
         (folder / f"{name}.md").write_text(text)
-        collection = services.library.add_collection(name.title())
-        services.library.add_source(folder, collection.collection_id)
+        collection = services.library.collections.add(name.title())
+        services.library.sources.add(folder, collection.collection_id)
     services.library.start(watch=False)
-    assert services.library.wait_until_quiet(30)
+    assert services.library.indexing.wait_until_idle(30)
     return services
 
 
@@ -60,7 +60,7 @@ def test_a_collection_keeps_the_others_out_in_later_questions_too(
     retrieval = RetrievalSettings(later_sources=kind)
     settings = replace(Settings(), endpoint=server.endpoint(), retrieval=retrieval)
     folders.chat.apply(settings)
-    [chosen] = [c for c in folders.library.collections() if c.name == "Harbour"]
+    [chosen] = [c for c in folders.library.collections.all() if c.name == "Harbour"]
     where = {"collection_id": chosen.collection_id}
     first = ask(folders, QUESTION, **where)
     ask(folders, "Who painted it?", conversation_id=first.conversation_id, **where)
@@ -75,7 +75,7 @@ def test_earlier_sources_of_another_collection_are_left_out(
     folders.chat.apply(replace(Settings(), retrieval=RetrievalSettings(later_sources=kind)))
     first = ask(folders, QUESTION)
     assert any(CANARY in source.text for source in first.sources)
-    [chosen] = [c for c in folders.library.collections() if c.name == "Harbour"]
+    [chosen] = [c for c in folders.library.collections.all() if c.name == "Harbour"]
     later = ask(
         folders, "Who painted it?",
         conversation_id=first.conversation_id, collection_id=chosen.collection_id,

@@ -28,10 +28,10 @@ def folder(tmp_path: Path) -> Path:
 
 
 def start(services: Services, folder: Path) -> None:
-    if not services.library.sources():
-        services.library.add_source(folder)
+    if not services.library.sources.all():
+        services.library.sources.add(folder)
     services.library.start(watch=False)
-    assert services.library.wait_until_quiet(60)
+    assert services.library.indexing.wait_until_idle(60)
 
 
 def dense(services: Services) -> list[str]:
@@ -61,13 +61,13 @@ def test_another_way_of_cutting_is_applied_without_reading_again(
 ) -> None:
     start(services, folder)
     library = services.library
-    [before] = library.documents()
+    [before] = library.documents.all()
     (folder / "letters.md").unlink()
-    collection_id = library.collections()[0].collection_id
-    library.set_chunking(collection_id, ChunkSettings("words"))
-    assert library.wait_until_quiet(60)
-    [after] = library.documents()
-    chunks = library.chunks(after.document_id)
+    collection_id = library.collections.all()[0].collection_id
+    library.collections.set_chunking(collection_id, ChunkSettings("words"))
+    assert library.indexing.wait_until_idle(60)
+    [after] = library.documents.all()
+    chunks = library.documents.chunks(after.document_id)
     assert after.document_id == before.document_id
     assert after.state is DocumentState.SEARCHABLE
     assert after.chunk_count == len(chunks) != before.chunk_count
@@ -78,12 +78,12 @@ def test_another_way_of_cutting_is_applied_without_reading_again(
 def test_a_second_start_cuts_nothing_anew(build_services: Build, folder: Path) -> None:
     first = build_services()
     start(first, folder)
-    embedded = first.library.embedded_chunks
+    embedded = first.library.indexing.embedded_chunks
     first.close()
     again = build_services()
     start(again, folder)
     assert embedded > 0
-    assert again.library.embedded_chunks == 0
+    assert again.library.indexing.embedded_chunks == 0
 
 
 def test_documents_with_terms_of_an_older_kind_are_cut_anew_in_their_language(
@@ -93,13 +93,13 @@ def test_documents_with_terms_of_an_older_kind_are_cut_anew_in_their_language(
     (folder / "letters.md").write_text(german, "utf-8")
     first = build_services()
     start(first, folder)
-    [before] = first.library.documents()
+    [before] = first.library.documents.all()
     database = database_of(first.engine)
     database.write(lambda con: con.execute("UPDATE documents SET chunking = 'older'"))
     first.close()
     again = build_services()
     start(again, folder)
-    assert again.library.documents() == [before]
+    assert again.library.documents.all() == [before]
     assert before.language == "de"
     # One stem in German, two in any other language.
     assert again.chat.search("Haus", mode="lexical")
@@ -130,11 +130,11 @@ def test_places_and_quotes_are_found_in_a_document_that_was_read(
     services: Services, folder: Path
 ) -> None:
     start(services, folder)
-    [document] = services.library.documents()
+    [document] = services.library.documents.all()
     quote = "In year 42 the KEEPER of lighthouse 42\nwrote a letter"
-    span = services.library.locate(document.document_id, quote)
+    span = services.library.documents.locate(document.document_id, quote)
     assert span is not None
-    text = services.library.text(document.document_id)
+    text = services.library.documents.text(document.document_id)
     assert text[slice(*span)].startswith("In year 42 the keeper of lighthouse 42 wrote")
-    anchor = services.library.place(document.document_id, *span)
+    anchor = services.library.documents.place(document.document_id, *span)
     assert (anchor.heading, anchor.line) == ("Letters", 2 * 42 + 3)

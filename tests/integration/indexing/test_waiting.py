@@ -25,24 +25,24 @@ def folder(tmp_path: Path) -> Path:
 
 def test_how_far_it_is_is_told(services: Services, folder: Path) -> None:
     said: list[str] = []
-    services.library.add_source(folder)
+    services.library.sources.add(folder)
     with Waiting(services.library, said.append, report_s=_TOLD_S) as waiting:
         services.library.start(watch=False)
-        waiting.until_quiet()
+        waiting.until_idle()
     assert any("of 1 files" in line and "passages" in line for line in said)
-    assert services.library.counts().total == 1
+    assert services.library.documents.counts().total == 1
 
 
 def test_a_notice_is_said_once(services: Services, folder: Path) -> None:
     said: list[str] = []
-    services.library.add_source(folder)
-    [collection] = services.library.collections()
+    services.library.sources.add(folder)
+    [collection] = services.library.collections.all()
     with EmbeddingServer() as server:
-        services.library.set_embedder(collection.collection_id, server.address)
+        services.library.collections.set_embedder(collection.collection_id, server.address)
         server.mode = "close"
         with Waiting(services.library, said.append) as waiting:
             services.library.start(watch=False)
-            waiting.until_quiet()
+            waiting.until_idle()
             waiting.tell()
     assert len([line for line in said if "closed the connection" in line]) == 1
 
@@ -53,11 +53,11 @@ def test_when_indexing_stops_the_wait_is_over_with_the_reason(
     def full(outcomes: Sequence[IndexingOutcome]) -> list[Document]:
         raise AppError("A change could not be saved.", "Check that the disk has free space.")
 
-    monkeypatch.setattr(services.documents, "settle", full)
+    monkeypatch.setattr(services.engine.documents, "settle", full)
     said: list[str] = []
-    services.library.add_source(folder)
+    services.library.sources.add(folder)
     with Waiting(services.library, said.append) as waiting:
         services.library.start(watch=False)
         with pytest.raises(AppError, match=r"could not be saved\..* free space\."):
-            waiting.until_quiet()
+            waiting.until_idle()
     assert not any("could not be saved" in line for line in said)

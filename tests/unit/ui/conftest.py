@@ -75,8 +75,8 @@ def room(theme: Theme, bridge: Bridge, qtbot: QtBot, tmp_path: Path) -> Iterator
     with opened_store(tmp_path / "home") as database:
         library, chat = make_library(database, tmp_path / "home"), make_chat(database, None)
         library.start()
-        library.add_source(documents)
-        assert library.wait_until_quiet(30)
+        library.sources.add(documents)
+        assert library.indexing.wait_until_idle(30)
         page = ChatPage(bridge, library, chat, theme)
         qtbot.addWidget(page)
         page.resize(1200, 700)

@@ -24,7 +24,7 @@ def computer() -> Computer:
 @pytest.fixture
 def pauses(computer: Computer) -> IndexingPauses:
     made = IndexingPauses(computer.told.append, computer.is_on_battery)
-    made.heed_battery(True)
+    made.set_pauses_on_battery(True)
     return made
 
 
@@ -46,7 +46,7 @@ def test_indexing_holds_on_battery_and_goes_on_when_plugged_in(
 def test_the_battery_is_not_heeded_unless_asked_to(
     computer: Computer, pauses: IndexingPauses
 ) -> None:
-    pauses.heed_battery(False)
+    pauses.set_pauses_on_battery(False)
     computer.on_battery = True
     assert not pauses.check_battery()
     assert computer.told == []
@@ -55,7 +55,7 @@ def test_the_battery_is_not_heeded_unless_asked_to(
 def test_switching_it_off_lets_indexing_go_on(computer: Computer, pauses: IndexingPauses) -> None:
     computer.on_battery = True
     pauses.check_battery()
-    pauses.heed_battery(False)
+    pauses.set_pauses_on_battery(False)
     pauses.check_battery()
     assert computer.told == [True, False]
 

@@ -26,7 +26,7 @@ def test_rest_ends_the_run() -> None:
     meter.add_files(1)
     meter.set_stage(Stage.READING)
     meter.finish_file()
-    meter.rest(7)
+    meter.end_run(7)
     assert meter.snapshot() == IndexProgress(files_total=7, files_read=7)
     meter.add_files(2)
     assert (meter.snapshot().files_read, meter.snapshot().files_total) == (0, 2)

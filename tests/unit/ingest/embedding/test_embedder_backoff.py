@@ -37,9 +37,9 @@ def room() -> Iterator[Room]:
 
 def test_a_rest_ends_by_itself_and_wakes_whoever_embeds(room: Room) -> None:
     room.rests.begin("a", AWAY)
-    assert room.rests.resting() == {"a"}
+    assert room.rests.active() == {"a"}
     assert room.woken.wait(5)
-    assert room.rests.resting() == set()
+    assert room.rests.active() == set()
 
 
 def test_the_person_is_told_once_until_it_works_again(room: Room) -> None:
@@ -56,13 +56,13 @@ def test_a_server_that_asks_for_a_longer_rest_gets_it(room: Room) -> None:
     room.rests.begin("a", EmbedderFaultError("Busy.", wait_s=3600))
     room.rests.begin("b", AWAY)
     assert room.woken.wait(5)
-    assert room.rests.resting() == {"a"}
+    assert room.rests.active() == {"a"}
 
 
 def test_the_person_may_end_all_rests(room: Room) -> None:
     room.rests.begin("a", EmbedderFaultError("Busy.", wait_s=3600))
     room.rests.end()
-    assert room.rests.resting() == set()
+    assert room.rests.active() == set()
 
 
 def test_after_closing_nobody_is_woken(room: Room) -> None:
@@ -75,7 +75,7 @@ def test_a_model_that_cannot_be_used_is_told_once(room: Room) -> None:
     for _ in range(2):
         room.rests.note_failure("a", AppError("It is gone.", "Choose another."))
     assert len(room.titles) == 1
-    assert room.rests.resting() == set()
+    assert room.rests.active() == set()
 
 
 def test_what_a_server_says_may_hold_a_text_and_stays_out_of_the_log(

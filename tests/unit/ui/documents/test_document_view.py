@@ -35,9 +35,9 @@ def library(store: Database, tmp_path: Path) -> Iterator[Library]:
     (folder / "lamp.md").write_text(FRONT_MATTER + TEXT)
     (folder / "report.pdf").write_bytes(make_pdf(PAGES))
     (folder / "nothing.txt").write_text("")
-    made.add_source(folder)
+    made.sources.add(folder)
     made.start(watch=False)
-    assert made.wait_until_quiet(30)
+    assert made.indexing.wait_until_idle(30)
     yield made
     made.close()
 
@@ -50,8 +50,8 @@ def show(
     qtbot.addWidget(parent)
 
     def open_view(name: str, quote: str = "") -> DocumentView:
-        ids = {d.path.name: d.document_id for d in library.documents()}
-        text = library.text(ids[name])
+        ids = {d.path.name: d.document_id for d in library.documents.all()}
+        text = library.documents.text(ids[name])
         start = text.find(quote) if quote else 0
         end = start + len(quote) if quote else 0
         view = DocumentView(bridge, library, theme, DocumentSpan(ids[name], start, end), parent)

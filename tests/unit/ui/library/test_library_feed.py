@@ -21,7 +21,7 @@ from tests.unit.ui.rooms import in_state, make_document
 def source_id(library: Library, tmp_path: Path) -> str:
     folder = tmp_path / "papers"
     folder.mkdir()
-    return library.add_source(folder).source_id
+    return library.sources.add(folder).source_id
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def test_sources_that_changed_while_loading_are_read_again(
     qtbot.waitUntil(lambda: len(counts) == 2)
     single = tmp_path / "single.md"
     single.touch()
-    library.add_source(single)
+    library.sources.add(single)
     feed.handle_event(SourcesChanged(()))
     qtbot.waitUntil(lambda: counts == [1, 1, 2])
 

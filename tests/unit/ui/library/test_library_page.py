@@ -138,7 +138,7 @@ def test_dropped_folders_and_files_are_added_and_never_moved(
     assert event.dropAction() is Qt.DropAction.CopyAction
     assert not page.property("dropping")
     qtbot.waitUntil(lambda: says(page, str(folder)) and says(page, str(single)))
-    assert {source.path for source in library.sources()} == {folder, single}
+    assert {source.path for source in library.sources.all()} == {folder, single}
 
 
 def test_an_error_while_adding_is_shown_and_the_rest_is_added(
@@ -152,7 +152,7 @@ def test_an_error_while_adding_is_shown_and_the_rest_is_added(
 
 
 def test_removing_a_source(page: LibraryPage, library: Library, folder: Path, qtbot: QtBot) -> None:
-    source = library.add_source(folder)
+    source = library.sources.add(folder)
     late = make_document("late.md", source_id=source.source_id)
     qtbot.waitUntil(lambda: says(page, str(folder)))
     button(page, "Remove papers from the library").click()
@@ -166,7 +166,7 @@ def test_removing_a_source(page: LibraryPage, library: Library, folder: Path, qt
 def test_shows_the_initial_state_and_changes_during_loading(
     library: Library, store: Database, bridge: Bridge, theme: Theme, folder: Path, qtbot: QtBot
 ) -> None:
-    source = library.add_source(folder)
+    source = library.sources.add(folder)
     known = make_document("known.md", source_id=source.source_id)
     DocumentStore(store).apply_changes(known.source_id, [known], {}, [])
     page = LibraryPage(bridge, library, theme, ["PDF", "Word"])
@@ -180,7 +180,7 @@ def test_shows_the_initial_state_and_changes_during_loading(
 def test_documents_change_in_batches(
     page: LibraryPage, library: Library, folder: Path, qtbot: QtBot
 ) -> None:
-    source_id = library.add_source(folder).source_id
+    source_id = library.sources.add(folder).source_id
     qtbot.waitUntil(lambda: says(page, str(folder)))
     model = field(page, QTableView, "Files").model()
     told: list[object] = []
@@ -195,21 +195,21 @@ def test_documents_change_in_batches(
 def test_progress_and_pause(
     page: LibraryPage, library: Library, folder: Path, qtbot: QtBot
 ) -> None:
-    library.add_source(folder)
+    library.sources.add(folder)
     qtbot.waitUntil(lambda: says(page, str(folder)))
     page.on_library_event(ProgressChanged(IndexProgress(Stage.READING, 9, 4, fraction=0.4375)))
     assert says(page, "43.7%")
     button(page, "Pause").click()
-    assert library.is_paused
+    assert library.indexing.is_paused
     button(page, "Resume").click()
-    assert not library.is_paused
+    assert not library.indexing.is_paused
     assert button(page, "Pause").isVisible()
 
 
 def test_buttons_reach_the_library(
     page: LibraryPage, library: Library, store: Database, folder: Path, qtbot: QtBot
 ) -> None:
-    source_id = library.add_source(folder).source_id
+    source_id = library.sources.add(folder).source_id
     failed = make_document("f.md", DocumentState.FAILED, source_id=source_id, reason="Odd.")
     DocumentStore(store).apply_changes(failed.source_id, [failed], {}, [])
     page.on_library_event(DocumentsChanged((failed,)))
@@ -219,14 +219,14 @@ def test_buttons_reach_the_library(
     button(page, "Check for changes").click()
     button(page, "Check papers for changes").click()
     button(page, "Retry failed").click()
-    qtbot.waitUntil(lambda: library.counts().of(DocumentState.WAITING) == 1)
+    qtbot.waitUntil(lambda: library.documents.counts().of(DocumentState.WAITING) == 1)
     qtbot.waitUntil(lambda: rows(page) == [])
 
 
 def test_several_files_are_added_at_once(
     page: LibraryPage, library: Library, folder: Path, qtbot: QtBot
 ) -> None:
-    library.add_source(folder / "lamp.md")
+    library.sources.add(folder / "lamp.md")
     qtbot.waitUntil(lambda: button(page, "Add files…").isVisible())
     button(page, "Add files…").click()
     dialog = page.findChild(QFileDialog)
@@ -240,7 +240,7 @@ def test_several_files_are_added_at_once(
 def test_opens_files_and_folders_and_starts_no_program_that_was_skipped(
     page: LibraryPage, library: Library, folder: Path, qtbot: QtBot
 ) -> None:
-    source_id = library.add_source(folder).source_id
+    source_id = library.sources.add(folder).source_id
     good = replace(make_document("g"), source_id=source_id, path=folder / "lamp.md")
     odd = replace(good, document_id="o", path=folder / "setup.exe", state=DocumentState.SKIPPED)
     qtbot.waitUntil(lambda: says(page, str(folder)))
@@ -259,7 +259,7 @@ def test_opens_files_and_folders_and_starts_no_program_that_was_skipped(
 def test_every_button_has_a_name_and_fits_a_small_window(
     page: LibraryPage, library: Library, folder: Path, qtbot: QtBot
 ) -> None:
-    library.add_source(folder)
+    library.sources.add(folder)
     qtbot.waitUntil(lambda: says(page, str(folder)))
     # Fields and tables contain buttons of Qt's own.
     ours = [b for b in page.findChildren(QAbstractButton) if type(b).__module__.startswith("desk")]
@@ -272,7 +272,7 @@ def test_every_button_has_a_name_and_fits_a_small_window(
 def test_the_tab_key_goes_from_top_to_bottom(
     page: LibraryPage, library: Library, folder: Path, qtbot: QtBot
 ) -> None:
-    library.add_source(folder)
+    library.sources.add(folder)
     qtbot.waitUntil(lambda: says(page, str(folder)))
     qtbot.waitActive(page)
     button(page, "Pause").setFocus()

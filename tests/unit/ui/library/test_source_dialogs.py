@@ -53,7 +53,7 @@ def says(dialog: QWidget, text: str) -> bool:
 def folder_dialog(
     bridge: Bridge, library: Library, folder: Path, parent: QWidget, qtbot: QtBot
 ) -> FolderDialog:
-    dialog = FolderDialog(bridge, library, folder, library.collections(), None, parent)
+    dialog = FolderDialog(bridge, library, folder, library.collections.all(), None, parent)
     dialog.open()
     qtbot.waitUntil(lambda: says(dialog, "2 files to index"))
     return dialog
@@ -118,16 +118,16 @@ def test_an_invalid_address_is_shown_in_the_dialog_and_nothing_typed_is_lost(
     qtbot.waitUntil(lambda: says(dialog, "can't be fetched"))
     assert addresses.toPlainText() == "ftp://a.example/"
     assert button(dialog, "Add links").isEnabled()
-    assert library.sources() == []
+    assert library.sources.all() == []
 
 
 @pytest.fixture
 def arrange(library: Library, parent: QWidget) -> Callable[[], CollectionsDialog]:
-    library.add_collection("Work")
-    library.add_collection("Home")
+    library.collections.add("Work")
+    library.collections.add("Home")
 
     def make() -> CollectionsDialog:
-        dialog = CollectionsDialog(library.collections(), parent)
+        dialog = CollectionsDialog(library.collections.all(), parent)
         dialog.open()
         return dialog
 
@@ -154,9 +154,9 @@ def test_a_collection_gets_a_name_and_a_chunk_method(
 def test_a_collection_gets_a_model_of_its_own(
     bridge: Bridge, library: Library, parent: QWidget, qtbot: QtBot
 ) -> None:
-    library.add_collection("Work")
+    library.collections.add("Work")
     choice = SourceActions(bridge, library, parent)
-    choice.set_collections(library.collections())
+    choice.set_collections(library.collections.all())
     choice.edit_collections()
     dialog = parent.findChild(CollectionsDialog)
     assert isinstance(dialog, CollectionsDialog)
@@ -164,7 +164,7 @@ def test_a_collection_gets_a_model_of_its_own(
     assert says(dialog, "embedded again in the background")
     with qtbot.waitSignal(choice.changed):
         button(dialog, "Save").click()
-    [collection] = library.collections()
+    [collection] = library.collections.all()
     assert collection.embedder == "http://127.0.0.1:9/v1#tiny"
 
 
@@ -189,4 +189,4 @@ def test_a_collection_is_removed_after_confirmation(
     button(dialog, "Remove…").click()
     with qtbot.waitSignal(dialog.removed) as told:
         button(dialog, "Remove").click()
-    assert told.args == [library.collections()[0].collection_id]
+    assert told.args == [library.collections.all()[0].collection_id]

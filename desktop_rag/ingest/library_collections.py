@@ -1,0 +1,74 @@
+"""The collections of the library. Any worker thread."""
+
+from desktop_rag.core.domain import Collection
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.parsed import ChunkSettings
+from desktop_rag.ingest.library_sources import LibrarySources
+from desktop_rag.ingest.pipeline import Pipeline
+from desktop_rag.store.contract.sources import SourceStore
+
+
+class LibraryCollections:
+    """Collections with their settings for chunking and embedding: `library.collections`."""
+
+    def __init__(self, store: SourceStore, sources: LibrarySources, pipeline: Pipeline) -> None:
+        self._store = store
+        self._sources = sources
+        self._pipeline = pipeline
+
+    def all(self) -> list[Collection]:
+        """All collections, the oldest first."""
+        return self._store.collections()
+
+    def find(self, name: str) -> Collection:
+        """The collection of this name; AppError with the existing names when there is none."""
+        collections = self.all()
+        found = _named(collections, name)
+        if found is None:
+            names = ", ".join(f"“{c.name}”" for c in collections) or "none yet"
+            raise AppError(f"There is no collection “{name}”.", f"Collections: {names}.")
+        return found
+
+    def find_or_add(self, name: str) -> Collection:
+        """The collection of this name, added if there is none."""
+        return _named(self.all(), name) or self.add(name)
+
+    def add(self, name: str) -> Collection:
+        """A new collection; AppError when the name is empty or taken."""
+        return self._store.add_collection(name)
+
+    def rename(self, collection_id: str, name: str) -> Collection:
+        """Give it another name; AppError when that is empty or taken."""
+        return self._store.rename_collection(collection_id, name)
+
+    def remove(self, collection_id: str) -> None:
+        """Remove the collection and its sources; files are not touched."""
+        for source in [s for s in self._sources.all() if s.collection_id == collection_id]:
+            self._sources.remove(source.source_id)
+        self._store.remove_collection(collection_id)
+
+    def set_chunking(self, collection_id: str, chunking: ChunkSettings) -> None:
+        """Chunk its documents again in the background; the old chunks answer until then."""
+        self._store.set_chunking(collection_id, chunking)
+        self._pipeline.rechunker.request()
+
+    def set_embedder(self, collection_id: str, embedder: str) -> None:
+        """Embed its documents with another model in the background; the old vectors answer until
+        then. AppError when the model can't be used.
+        """
+        registry, embedding = self._pipeline.embedders, self._pipeline.embedding
+        if registry and embedder:
+            registry.check(embedder)
+        self._store.set_embedder(collection_id, embedder)
+        if embedding:
+            embedding.reset()
+
+    def answering_model(self, collection_id: str) -> str:
+        """The model whose vectors are searched now, without its hash; "" when there is none."""
+        registry = self._pipeline.embedders
+        return registry.answering_model(collection_id) if registry else ""
+
+
+def _named(collections: list[Collection], name: str) -> Collection | None:
+    wanted = name.strip().casefold()
+    return next((c for c in collections if c.name.casefold() == wanted), None)

@@ -1,0 +1,147 @@
+"""The documents of the library: rows, texts, exact places, page pictures. Any worker thread."""
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from desktop_rag.core.anchors import Anchor, PageView
+from desktop_rag.core.attachment import Attachment
+from desktop_rag.core.domain import Document, DocumentState, SourceState
+from desktop_rag.core.library_events import DocumentCounts
+from desktop_rag.core.parsed import Chunk
+from desktop_rag.core.places import Places, places_from_json
+from desktop_rag.core.quote_alignment import locate
+from desktop_rag.ingest.indexing.attacher import Attacher
+from desktop_rag.ingest.parsing.page_renderer import PageRenderer
+from desktop_rag.ingest.pipeline import Pipeline
+from desktop_rag.ingest.sources.catalogue import Catalogue
+from desktop_rag.store.contract.documents import DocumentStore
+
+_LONGEST_QUOTE_CHARS = 4000
+
+
+@dataclass(frozen=True, slots=True)
+class StoreCheck:
+    """Chunks without a document, removed and still there; documents that disagree with theirs."""
+
+    removed: int
+    orphans: int
+    inconsistent: int
+
+
+class LibraryDocuments:
+    """Reads what the library has of each document: `library.documents`."""
+
+    def __init__(
+        self,
+        store: DocumentStore,
+        catalogue: Catalogue,
+        pipeline: Pipeline,
+        pages: PageRenderer,
+        attacher: Attacher,
+        *,
+        changed: Callable[[Sequence[Document]], None],
+    ) -> None:
+        self._store = store
+        self._catalogue = catalogue
+        self._pipeline = pipeline
+        self._pages = pages
+        self._attacher = attacher
+        self._changed = changed
+
+    def all(self, *, source_id: str = "", state: DocumentState | None = None) -> list[Document]:
+        """Documents, of one source or in one state if given, by path."""
+        found = [self._current(document) for document in self._store.documents(source_id)]
+        return [d for d in found if state in (None, d.state)]
+
+    def get(self, document_id: str) -> Document | None:
+        """The row of a document; None when it does not exist (any more)."""
+        return next((self._current(d) for d in self._store.get([document_id])), None)
+
+    def listed(self, documents: Sequence[Document]) -> list[Document]:
+        """Of these rows those that `all` lists, with their current state."""
+        return [self._current(d) for d in documents if not self._attacher.has(d)]
+
+    def counts(self, source_id: str = "") -> DocumentCounts:
+        """The numbers of files and web pages in each state."""
+        total: dict[DocumentState, int] = {}
+        for source in self._catalogue.sources():
+            if source_id not in ("", source.source_id):
+                continue
+            counts = self._store.counts(source.source_id)
+            for stored, count in counts.by_state.items():
+                state = self._state(source.source_id, stored)
+                total[state] = total.get(state, 0) + count
+        return DocumentCounts(total)
+
+    # --- content ---------------------------------------------------------------------------
+
+    def text(self, document_id: str) -> str:
+        """The whole extracted text; empty when there is none."""
+        return self._store.text(document_id) or ""
+
+    def chunks(self, document_id: str) -> list[Chunk]:
+        """The chunks of a document in reading order."""
+        return self._store.chunks(document_id)
+
+    def place(self, document_id: str, start: int, end: int) -> Anchor:
+        """The exact place of the text [start, end)."""
+        marks, headings, _ = places_from_json(self._store.content(document_id)[1])
+        return Places(marks, headings).anchor(start, end)
+
+    def locate(self, document_id: str, quote: str) -> tuple[int, int] | None:
+        """The span of a quoted sentence in the text, by alignment; None without clear support."""
+        return locate(quote, self.text(document_id))
+
+    def page_view(
+        self, document_id: str, start: int, end: int, width_px: int, *, cancel: threading.Event
+    ) -> PageView | None:
+        """A picture of the page where a span begins, with the span marked; None without pages.
+
+        AppError when the page can't be drawn, Cancelled soon after `cancel` is set.
+        """
+        document = self.get(document_id)
+        if document is None or document.part:
+            return None
+        page = self.place(document_id, start, end).page
+        if page is None:
+            return None
+        quote = self.text(document_id)[start : min(end, start + _LONGEST_QUOTE_CHARS)]
+        return self._pages.draw(document.path, page, quote, width_px, cancel=cancel)
+
+    # --- reading ---------------------------------------------------------------------------
+
+    def attach(self, path: Path, *, cancel: threading.Event) -> Attachment:
+        """Read a file for a chat; its text is stored and searched by that chat only.
+
+        AppError with the reason when it has no readable text, Cancelled soon after `cancel` is
+        set.
+        """
+        return self._attacher.attach(path, cancel=cancel)
+
+    def retry_failed(self) -> int:
+        """Read failed files again, and fetch failed pages; returns the number of files."""
+        failed = self._store.documents(state=DocumentState.FAILED)
+        to_fetch = {d.source_id for d in failed if d.url}
+        waiting = self._store.requeue_failed()
+        self._pipeline.indexer.submit(d.document_id for d in waiting)
+        for source in self._catalogue.sources():
+            if source.source_id in to_fetch:
+                self._pipeline.scans.request(source)
+        self._changed(waiting)
+        return len(waiting)
+
+    def check(self, *, repair: bool) -> StoreCheck:
+        """Check that documents and chunks agree; `repair` removes orphaned chunks first."""
+        removed = self._store.purge_orphans() if repair else 0
+        orphans = self._store.count_orphans()
+        return StoreCheck(removed, orphans, self._store.count_inconsistent())
+
+    def _current(self, document: Document) -> Document:
+        return replace(document, state=self._state(document.source_id, document.state))
+
+    def _state(self, source_id: str, stored: DocumentState) -> DocumentState:
+        """The stored state, or OFFLINE while the source can't be reached."""
+        is_offline = self._catalogue.state(source_id) is SourceState.OFFLINE
+        return DocumentState.OFFLINE if is_offline else stored

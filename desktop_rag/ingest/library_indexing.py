@@ -1,0 +1,144 @@
+"""Progress, pauses and completion of indexing. Any thread; owns one that publishes progress."""
+
+import itertools
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.library_events import IndexProgress, LibraryEvent, ProgressChanged, Stage
+from desktop_rag.ingest.background.indexing_pauses import IndexingPauses
+from desktop_rag.ingest.background.ticker import Ticker
+from desktop_rag.ingest.pipeline import Pipeline
+from desktop_rag.store.contract.documents import DocumentStore
+
+log = logging.getLogger(__name__)
+
+_PROGRESS_S = 0.2
+# Ticks of the progress thread between two checks of the power supply.
+_BATTERY_TICKS = 75
+
+
+class LibraryIndexing:
+    """Reports and pauses the background work of the library: `library.indexing`."""
+
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        documents: DocumentStore,
+        *,
+        publish: Callable[[LibraryEvent], None],
+    ) -> None:
+        self._pipeline = pipeline
+        self._documents = documents
+        self._publish = publish
+        self._pauses = IndexingPauses(pipeline.set_paused)
+        self._ticker = Ticker("progress", _PROGRESS_S, self._tick)
+        self._ticks = itertools.count()
+        self._ticked = threading.Condition()
+        self._closing = threading.Event()
+        self._published: IndexProgress | None = None
+        self._is_count_stale = True
+
+    def start(self) -> None:
+        """Begin to publish progress."""
+        self._ticker.start()
+
+    def stop_waiting(self) -> None:
+        """Release everyone who waits for indexing, for good."""
+        self._closing.set()
+        with self._ticked:
+            self._ticked.notify_all()
+
+    def close(self) -> None:
+        """Publish nothing more. Idempotent."""
+        self._ticker.close()
+
+    # --- progress --------------------------------------------------------------------------
+
+    def progress(self) -> IndexProgress:
+        """The current stage and figures. Cheap."""
+        progress = self._pipeline.meter.snapshot()
+        if self.is_paused and not self._pipeline.is_idle:
+            return replace(progress, stage=Stage.PAUSED)
+        if progress.stage is Stage.IDLE and not self._pipeline.scans.is_idle:
+            return replace(progress, stage=Stage.SCANNING)
+        return progress
+
+    @property
+    def searchable_at(self) -> float:
+        """The monotonic time when the last waiting file had been read. Cheap."""
+        return self._pipeline.searchable_at
+
+    @property
+    def embedded_chunks(self) -> int:
+        """Passages embedded since the app started. Cheap."""
+        return self._pipeline.meter.embedded_ever
+
+    def note_changed_documents(self) -> None:
+        """Count the files again once indexing is idle."""
+        self._is_count_stale = True
+
+    # --- pauses ----------------------------------------------------------------------------
+
+    @property
+    def is_paused(self) -> bool:
+        """True while indexing is paused. Cheap."""
+        return self._pauses.is_paused
+
+    @property
+    def is_paused_for_battery(self) -> bool:
+        """True while indexing is paused only because the computer runs on battery. Cheap."""
+        return self._pauses.is_for_battery
+
+    def pause(self) -> None:
+        """Pause indexing after the current file or batch. Cheap."""
+        self._pauses.pause()
+        self._publish(ProgressChanged(self.progress()))
+
+    def resume(self) -> None:
+        """Resume indexing. Cheap."""
+        self._pauses.resume()
+        self._publish(ProgressChanged(self.progress()))
+
+    def set_pauses_on_battery(self, is_wanted: bool) -> None:
+        """Pause while the computer runs on battery, or don't."""
+        self._pauses.set_pauses_on_battery(is_wanted)
+
+    # --- completion ------------------------------------------------------------------------
+
+    def wait_until_idle(self, timeout_s: float | None = None) -> bool:
+        """Wait until nothing is left to do; False after the timeout."""
+        return self._wait(lambda: self._pipeline.is_idle, timeout_s)
+
+    def wait_until_searchable(self, timeout_s: float | None = None) -> bool:
+        """Wait until every known file is searchable by words; False after the timeout."""
+        return self._wait(lambda: self._pipeline.is_searchable, timeout_s)
+
+    def _wait(self, is_done: Callable[[], bool], timeout_s: float | None) -> bool:
+        with self._ticked:
+            return self._ticked.wait_for(lambda: is_done() or self._closing.is_set(), timeout_s)
+
+    # --- on the progress thread --------------------------------------------------------------
+
+    def _tick(self) -> None:
+        """Publish new progress, and wake those who wait."""
+        if next(self._ticks) % _BATTERY_TICKS == 0:
+            self._pauses.check_battery()
+        if self._pipeline.is_idle and (self._is_count_stale or self._pipeline.meter.is_running):
+            self._is_count_stale = False
+            self._end_run()
+        progress = self.progress()
+        if progress != self._published:
+            self._publish(ProgressChanged(progress))
+            self._published = progress
+        with self._ticked:
+            self._ticked.notify_all()
+
+    def _end_run(self) -> None:
+        try:
+            self._pipeline.meter.end_run(self._documents.counts().total)
+        except AppError as error:
+            log.info("the files were not counted: %s", error.title)
+            self._pipeline.meter.end_run(0)

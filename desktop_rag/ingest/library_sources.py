@@ -1,0 +1,101 @@
+"""The sources of the library: folders, files and web links. Any worker thread."""
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+from desktop_rag.core.domain import Source, SourceRules, WebLinks
+from desktop_rag.core.library_events import (
+    ChangeSummary,
+    FolderPreview,
+    LibraryEvent,
+    SourceScanned,
+    SourcesChanged,
+)
+from desktop_rag.ingest.scanning.ignore import IgnoreRules
+from desktop_rag.ingest.scanning.preview import preview
+from desktop_rag.ingest.sources.catalogue import Catalogue
+from desktop_rag.ingest.sources.source_scans import SourceScans
+from desktop_rag.ingest.sources.source_watch import SourceWatch
+from desktop_rag.store.contract.sources import SourceStore
+
+
+class LibrarySources:
+    """Adds, removes and rescans sources: `library.sources`."""
+
+    def __init__(
+        self,
+        store: SourceStore,
+        catalogue: Catalogue,
+        watch: SourceWatch,
+        scans: SourceScans,
+        rules: IgnoreRules,
+        *,
+        publish: Callable[[LibraryEvent], None],
+    ) -> None:
+        self._store = store
+        self._catalogue = catalogue
+        self._watch = watch
+        self._scans = scans
+        self._rules = rules
+        self._publish = publish
+        self._last_scans: dict[str, ChangeSummary] = {}
+
+    def all(self) -> list[Source]:
+        """All sources, the oldest first, with their current state."""
+        return self._catalogue.sources()
+
+    @property
+    def last_scans(self) -> dict[str, ChangeSummary]:
+        """The result of the last scan of each source, by its id. Cheap."""
+        return dict(self._last_scans)
+
+    def preview(self, path: Path, rules: SourceRules, *, cancel: threading.Event) -> FolderPreview:
+        """The files that adding a folder would index; reads none. Stops early when cancelled."""
+        return preview(path, self._rules.of(rules), cancel)
+
+    def add(self, path: Path, collection_id: str = "", rules: SourceRules | None = None) -> Source:
+        """Index a folder or file from now on; AppError when it can't be added."""
+        return self._begin(self._catalogue.add(path, collection_id, rules))
+
+    def add_links(self, links: WebLinks, collection_id: str = "") -> Source:
+        """Index web pages from now on; AppError when all of them are in the collection already."""
+        return self._begin(self._catalogue.add_links(links, collection_id))
+
+    def set_rules(self, source_id: str, rules: SourceRules) -> None:
+        """Change the rules that exclude files of a folder, and rescan it."""
+        self._store.set_rules(source_id, rules)
+        self.publish_changed()
+        self.rescan(source_id)
+
+    def remove(self, source_id: str) -> None:
+        """Remove the source and its documents from the library; its files are not touched."""
+        sources = self.all()
+        removed = {source.path for source in sources if source.source_id == source_id}
+        kept = {source.path for source in sources if source.source_id != source_id}
+        for path in removed - kept:
+            self._watch.unwatch(path)
+        self._scans.forget(source_id)
+        self.publish_changed()
+
+    def rescan(self, source_id: str = "") -> None:
+        """Compare a source (or all) with the disk, or the web, now."""
+        for source in self.all():
+            if source_id in ("", source.source_id):
+                self._watch.watch(source)
+                self._scans.request(source)
+
+    def note_scan(self, source: Source, summary: ChangeSummary) -> None:
+        """Remember the result of a scan and publish it."""
+        self._last_scans[source.source_id] = summary
+        self._publish(SourceScanned(source.source_id, summary))
+
+    def publish_changed(self) -> None:
+        """Publish the current sources."""
+        self._publish(SourcesChanged(tuple(self.all())))
+
+    def _begin(self, source: Source) -> Source:
+        self._watch.watch(source)
+        self._scans.request(source)
+        self.publish_changed()
+        return source

@@ -1,0 +1,32 @@
+"""Scans of sources, of the disk or of the web. Any thread; the scans run on their own threads."""
+
+from pathlib import Path
+
+from desktop_rag.core.domain import Source
+from desktop_rag.ingest.scanning.scanner import Scanner
+from desktop_rag.ingest.web.link_refresher import LinkRefresher
+
+
+class SourceScans:
+    """Sends each source to the scanner of the disk or to the fetcher of web links."""
+
+    def __init__(self, scanner: Scanner, links: LinkRefresher) -> None:
+        self._scanner = scanner
+        self._links = links
+
+    def request(self, source: Source, places: frozenset[Path] | None = None) -> None:
+        """Compare a source, or only these places of it, with the disk or the web."""
+        if source.links is not None:
+            self._links.request(source)
+        else:
+            self._scanner.request(source, places)
+
+    def forget(self, source_id: str) -> None:
+        """Remove a source and all its documents from the store."""
+        self._scanner.forget(source_id)
+        self._links.forget(source_id)
+
+    @property
+    def is_idle(self) -> bool:
+        """True when no scan is due or running."""
+        return self._scanner.is_idle and self._links.is_idle
