@@ -45,12 +45,12 @@ from desktop_rag.ingest.read.foundation.format_names import is_readable_name
 from desktop_rag.ingest.read.foundation.format_table import kinds_read
 from desktop_rag.ingest.scanning.ignore import IgnoreRules
 from desktop_rag.ingest.watching.watcher import WatchTimes
+from desktop_rag.models.answer_priority import AnswerPriority
 from desktop_rag.models.embedding.embedder_opener import EmbedderOpener
 from desktop_rag.models.embedding.remote_embedder import is_address
 from desktop_rag.models.endpoints.client.profile_book import ProfileBook
 from desktop_rag.models.endpoints.client.rate_limits import Allowances
 from desktop_rag.models.endpoints.keys import KeyStore
-from desktop_rag.models.gate import ModelGate
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.opening import library_bytes, open_engine, set_damaged_aside
 
@@ -100,15 +100,15 @@ def build_services(home: Home, *, times: WatchTimes | None = None) -> Services:
     settings, notices = load_settings(home.settings)
     engine = open_engine(home, settings)
     try:
-        gate = ModelGate()
+        priority = AnswerPriority()
         stores = LibraryStores(
             engine.documents, engine.sources, engine.web_pages, engine.upkeep, home.pages
         )
         keys = KeyStore()
         dense = _make_dense(engine, settings.index, keys)
-        library = _make_library(home, settings.index, stores, dense, gate, times)
+        library = _make_library(home, settings.index, stores, dense, priority, times)
         library.apply(settings)
-        retriever = _make_retriever(engine, dense, gate)
+        retriever = _make_retriever(engine, dense, priority)
         # Answers without an endpoint look at sentences one by one: too many to send away.
         embedder = None if is_address(settings.index.model_folder) else dense.embedder
         personal = _make_personal(home, engine, library, dense)
@@ -139,7 +139,7 @@ def make_claim_checker() -> ClaimChecker:
     return ClaimChecker()
 
 
-def _make_retriever(engine: Engine, dense: EmbedderRegistry, gate: ModelGate) -> Retriever:
+def _make_retriever(engine: Engine, dense: EmbedderRegistry, priority: AnswerPriority) -> Retriever:
     def answering() -> list[AnsweringIndex]:
         return [
             AnsweringIndex(
@@ -151,7 +151,7 @@ def _make_retriever(engine: Engine, dense: EmbedderRegistry, gate: ModelGate) ->
         ]
 
     fusion = FusionModel.load(resources_dir() / "retrieval" / "fusion.toml")
-    return Retriever(engine.lexical, answering, gate, FilenameMatcher(engine.names), fusion)
+    return Retriever(engine.lexical, answering, priority, FilenameMatcher(engine.names), fusion)
 
 
 def _make_models(home: Home, settings: Settings, keys: KeyStore) -> ChatModels:
@@ -192,14 +192,14 @@ def _make_library(
     settings: IndexSettings,
     stores: LibraryStores,
     dense: EmbedderRegistry,
-    gate: ModelGate,
+    priority: AnswerPriority,
     times: WatchTimes | None,
 ) -> Library:
     max_bytes = settings.max_file_mb * _MEGABYTE
     return Library(
         stores,
         dense,
-        gate,
+        priority,
         partial(
             ParserProcess, limits=Limits(file_bytes=max_bytes), uses_ocr=settings.reads_pictures
         ),

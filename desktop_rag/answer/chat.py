@@ -45,7 +45,7 @@ from desktop_rag.core.query import Query, parse_query, strip_invalid_characters
 from desktop_rag.core.question import SearchScope, Setup
 from desktop_rag.core.settings import Settings
 from desktop_rag.core.text import words
-from desktop_rag.models.gate import ModelGate
+from desktop_rag.models.answer_priority import AnswerPriority
 from desktop_rag.models.ports import Embedder
 from desktop_rag.store.contract.engine import Engine
 
@@ -90,7 +90,7 @@ class Chat:
         )
         self.grader = AnswerGrader(check, models)
         self._settings = models.settings
-        self._answers = ModelGate()
+        self._answers = AnswerPriority()
         self._stopping = Event()
         self._post_answer = PostAnswerJobs(
             conversations, FollowUps(self._finder, documents), check, models.helper, self._answers
@@ -297,13 +297,13 @@ class Chat:
     def _answer(
         self, request: AnswerRequest, cancel: Event
     ) -> Generator[AnswerEvent, None, FinishedAnswer]:
-        with self._answers.question():
+        with self._answers.answering():
             return (yield from self._answering.answer(request, cancel))
 
     def _answer_and_store(
         self, request: AnswerRequest, cancel: Event, *, again_to: Message | None = None
     ) -> Iterator[AnswerEvent]:
-        with self._answers.question():
+        with self._answers.answering():
             finished = yield from self._answer(request, cancel)
             done = finished.message
             # The answer of now: since the start, a former one may have been put back.

@@ -25,7 +25,7 @@ from desktop_rag.ingest.scanning.ignore import IgnoreRules
 from desktop_rag.ingest.sources.catalogue import Catalogue
 from desktop_rag.ingest.sources.source_watch import SourceWatch
 from desktop_rag.ingest.watching.watcher import WatchTimes
-from desktop_rag.models.gate import ModelGate
+from desktop_rag.models.answer_priority import AnswerPriority
 
 
 class Library:
@@ -38,7 +38,7 @@ class Library:
         self,
         stores: LibraryStores,
         embedders: EmbedderRegistry | None,
-        gate: ModelGate,
+        priority: AnswerPriority,
         make_parser: Callable[[], ParserProcess],
         *,
         rules: IgnoreRules,
@@ -57,7 +57,7 @@ class Library:
         catalogue = Catalogue(stores.sources, stores.pages)
         self._watch = SourceWatch(catalogue, state_changed=self._on_state_changed, notify=publish)
         self._pipeline = pipeline = Pipeline(
-            stores, catalogue, embedders, gate, make_parser(), rules=rules,
+            stores, catalogue, embedders, priority, make_parser(), rules=rules,
             recheck_times=self._times.recheck,
             callbacks=PipelineCallbacks(
                 documents_changed=self._on_documents_changed,

@@ -28,7 +28,7 @@ from desktop_rag.ingest.scanning.scanner import Scanner
 from desktop_rag.ingest.sources.catalogue import Catalogue
 from desktop_rag.ingest.sources.source_scans import SourceScans
 from desktop_rag.ingest.web.link_refresher import LinkRefresher
-from desktop_rag.models.gate import ModelGate
+from desktop_rag.models.answer_priority import AnswerPriority
 from desktop_rag.models.ports import Embedder
 from desktop_rag.store.contract.documents import DocumentStore
 from desktop_rag.store.contract.search import Upkeep
@@ -68,7 +68,7 @@ class Pipeline:
         stores: LibraryStores,
         catalogue: Catalogue,
         embedders: EmbedderRegistry | None,
-        gate: ModelGate,
+        priority: AnswerPriority,
         parser: ParserProcess,
         *,
         rules: IgnoreRules,
@@ -98,7 +98,7 @@ class Pipeline:
             folder=stores.pages,
         )  # fmt: skip
         self.scans = SourceScans(scanner, links)
-        self.embedding = self._make_embedding(embedders, gate) if embedders else None
+        self.embedding = self._make_embedding(embedders, priority) if embedders else None
         self.rechunker = Rechunker(
             documents, self.chunker, catalogue.collections, may_run=self._may_rechunk,
             is_held=self._is_backing_off, embed=self._embed_chunks,
@@ -110,9 +110,11 @@ class Pipeline:
         parts = (scanner, links, self.indexer, self.rechunker, self._maintenance)
         self._parts: list[_Part] = [*parts, *([self.embedding] if self.embedding else [])]
 
-    def _make_embedding(self, embedders: EmbedderRegistry, gate: ModelGate) -> EmbeddingQueue:
+    def _make_embedding(
+        self, embedders: EmbedderRegistry, priority: AnswerPriority
+    ) -> EmbeddingQueue:
         return EmbeddingQueue(
-            embedders, gate, self.meter,
+            embedders, priority, self.meter,
             may_run=lambda: self.indexer.is_idle, changed=self._on_embedded,
             became_idle=self._on_idle, notify=self._callbacks.notify,
             failed=self._callbacks.failed,

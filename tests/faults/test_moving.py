@@ -16,7 +16,7 @@ from desktop_rag.ingest.library import Library
 from desktop_rag.ingest.parsing.parser_process import ParserProcess
 from desktop_rag.ingest.pipeline import LibraryStores
 from desktop_rag.ingest.scanning.ignore import IgnoreRules
-from desktop_rag.models.gate import ModelGate
+from desktop_rag.models.answer_priority import AnswerPriority
 from tests.conftest import FAST_TIMES
 
 QUIET_S = 30.0
@@ -266,7 +266,7 @@ def test_w09_a_file_replaced_while_it_is_read_is_read_again(
     )
     rules = IgnoreRules(lambda name: name.endswith(".md"), 1 << 20)
     library = Library(
-        stores, None, ModelGate(), lambda: Meddler(meddle), rules=rules, times=FAST_TIMES
+        stores, None, AnswerPriority(), lambda: Meddler(meddle), rules=rules, times=FAST_TIMES
     )
     library.sources.add(folder)
     is_read = heard(library, "a.md", DocumentState.SEARCHABLE_BY_WORDS)

@@ -10,7 +10,7 @@ import pytest
 
 from desktop_rag.ingest.scanning.disk_walk import RootOffline
 from desktop_rag.ingest.scanning.reconcile import rescan
-from desktop_rag.ingest.watching.changes import Change, ChangeKind, PendingChanges
+from desktop_rag.ingest.watching.changes import PendingChanges
 from desktop_rag.ingest.watching.debounce import WatchTimes
 from desktop_rag.ingest.watching.watcher import REMOTE_REASON, FolderWatcher
 from tests.follower import RULES, Follower, watching, write_docs
@@ -47,7 +47,7 @@ def test_w03_a_burst_of_two_thousand_files(
 def test_w03_fifty_thousand_events_become_one_look_at_the_whole(tmp_path: Path) -> None:
     pending = PendingChanges(tmp_path, quiet_s=1.5, storm_s=10.0)
     for number in range(50_000):
-        pending.add(Change(tmp_path / f"{number}.md", ChangeKind.CREATED), now_s=0.0)
+        pending.add(tmp_path / f"{number}.md", now_s=0.0)
     assert pending.due_at_s == 1.5
     assert pending.take() == {tmp_path}
     assert pending.take() == frozenset()

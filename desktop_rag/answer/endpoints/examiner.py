@@ -11,7 +11,7 @@ from contextlib import closing
 from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.model_profile import ExaminationChanged, ModelProfile
 from desktop_rag.core.settings import EndpointSettings
-from desktop_rag.models.endpoints.client.answer_priority import AnswerPriority
+from desktop_rag.models.answer_priority import AnswerPriority
 from desktop_rag.models.endpoints.client.endpoint_requests import EndpointRequests
 from desktop_rag.models.endpoints.client.profile_book import ProfileBook
 from desktop_rag.models.endpoints.client.rate_limits import Allowances

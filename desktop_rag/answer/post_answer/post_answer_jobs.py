@@ -20,7 +20,7 @@ from desktop_rag.core.conversation import AnswerChanged, Message, MessageState
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.question import Setup
 from desktop_rag.core.settings import Settings
-from desktop_rag.models.gate import ModelGate
+from desktop_rag.models.answer_priority import AnswerPriority
 from desktop_rag.models.ports import ChatModel
 from desktop_rag.store.contract.records import ConversationStore
 
@@ -58,7 +58,7 @@ class PostAnswerJobs:
         follow_ups: FollowUps,
         check: CheckClaim,
         helper: Callable[[Settings], ChatModel | None],
-        answers: ModelGate,
+        answers: AnswerPriority,
     ) -> None:
         """`helper` gives the background model of some settings; `answers` is closed while an answer
         is under way.
@@ -150,9 +150,9 @@ class PostAnswerJobs:
     def _when_free(self, job: Callable[[Event], T], cancel: Event) -> T | None:
         """The result of a job that no answer interrupted; None when every try was interrupted."""
         for _ in range(_TRIES):
-            while self._answers.is_closed and not cancel.is_set():
+            while self._answers.is_answering and not cancel.is_set():
                 self._answers.wait(_WAIT_S)
-            yielding = CancelWhen(cancel, lambda: self._answers.is_closed)
+            yielding = CancelWhen(cancel, lambda: self._answers.is_answering)
             found = job(yielding)
             if not yielding.is_set():
                 return found

@@ -12,7 +12,7 @@ from desktop_rag.answer.search.fusion import Scores, with_windows
 from desktop_rag.answer.search.question_terms import SearchQuestion
 from desktop_rag.answer.search.run_in_parallel import run_in_parallel
 from desktop_rag.answer.search.similarity_calibration import SimilarityCalibration, rescaled
-from desktop_rag.models.gate import ModelGate
+from desktop_rag.models.answer_priority import AnswerPriority
 from desktop_rag.models.ports import Embedder, EmbedderFaultError
 from desktop_rag.store.contract.scope import Scope
 from desktop_rag.store.contract.search import LexicalStore, Weights
@@ -86,13 +86,13 @@ class CandidateSearch:
         self,
         lexical: LexicalStore,
         answering: Callable[[], Sequence[AnsweringIndex]],
-        gate: ModelGate,
+        priority: AnswerPriority,
         names: FilenameMatcher,
     ) -> None:
         """`answering` gives the embedders that can answer now, with their vectors."""
         self._lexical = lexical
         self._answering = answering
-        self._gate = gate
+        self._priority = priority
         self._names = names
         self._calibration = SimilarityCalibration()
 
@@ -147,7 +147,7 @@ class CandidateSearch:
             if scope.within(index.collection_ids).collection_ids == ():
                 continue
             try:
-                with self._gate.question():
+                with self._priority.answering():
                     vector = index.embedder.embed_query(text)
                     unrelated = self._calibration.unrelated(index.embedder)
             except EmbedderFaultError as error:

@@ -28,7 +28,7 @@ from desktop_rag.core.domain import Passage, SearchMode
 from desktop_rag.core.query import Query
 from desktop_rag.core.question import EVERYTHING, SearchScope
 from desktop_rag.core.terms import holds_phrase
-from desktop_rag.models.gate import ModelGate
+from desktop_rag.models.answer_priority import AnswerPriority
 from desktop_rag.store.contract.scope import Scope
 from desktop_rag.store.contract.search import LexicalStore
 
@@ -67,14 +67,14 @@ class Retriever:
         self,
         lexical: LexicalStore,
         answering: Callable[[], Sequence[AnsweringIndex]],
-        gate: ModelGate,
+        priority: AnswerPriority,
         names: FilenameMatcher,
         fusion: FusionModel,
     ) -> None:
         """`answering` gives the embedders that can answer now, with their vectors."""
         self.lexical = lexical
-        self.candidate_search = CandidateSearch(lexical, answering, gate, names)
-        self._gate = gate
+        self.candidate_search = CandidateSearch(lexical, answering, priority, names)
+        self._priority = priority
         self._fusion = fusion
         self.reader = QuestionReader(lexical)
 
@@ -92,7 +92,7 @@ class Retriever:
         `lexical_weight` shifts the balance of hybrid search; see `FusionModel.lexical_weight`.
         """
         # Background work would slow down every step, not only the embedding.
-        with self._gate.question():
+        with self._priority.answering():
             return self._search(query, mode, limit, reach, lexical_weight)
 
     def best_of(
@@ -106,7 +106,7 @@ class Retriever:
     ) -> RetrievalResult:
         """The best passages of one document, as `search` finds them."""
         only = replace(reach, document_ids=(document_id,))
-        with self._gate.question():
+        with self._priority.answering():
             return self._search(query, "hybrid", limit, only, lexical_weight)
 
     def count_files(self, chunk_ids: Sequence[int], others: Collection[str]) -> int:
@@ -118,7 +118,7 @@ class Retriever:
     ) -> RetrievalResult:
         """The best passages of files attached to a chat, as `search` finds them."""
         only = SearchScope(attached=source_ids)
-        with self._gate.question():
+        with self._priority.answering():
             return self._search(query, "hybrid", limit, only, lexical_weight)
 
     def documents(self, query: Query, limit: int, reach: SearchScope = EVERYTHING) -> list[Passage]:

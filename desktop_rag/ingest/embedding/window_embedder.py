@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from desktop_rag.ingest.embedding.batch_size import BatchSize
 from desktop_rag.ingest.embedding.windows import windows
-from desktop_rag.models.gate import ModelGate
+from desktop_rag.models.answer_priority import AnswerPriority
 from desktop_rag.models.ports import Embedder
 from desktop_rag.store.contract.vectors import VectorStore
 
@@ -18,10 +18,10 @@ _QUESTION_S = 5.0
 class WindowEmbedder:
     """The embedder with the table of windows its vectors go to."""
 
-    def __init__(self, vectors: VectorStore, embedder: Embedder, gate: ModelGate) -> None:
+    def __init__(self, vectors: VectorStore, embedder: Embedder, priority: AnswerPriority) -> None:
         self._vectors = vectors
         self._embedder = embedder
-        self._gate = gate
+        self._priority = priority
         self._batch_size = BatchSize()
 
     def embed(self, rows: Sequence[tuple[str, str]], may_go_on: Callable[[], bool]) -> bool:
@@ -46,7 +46,7 @@ class WindowEmbedder:
         order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
         start = 0
         while start < len(order):
-            self._gate.wait(_QUESTION_S)
+            self._priority.wait(_QUESTION_S)
             if not may_go_on():
                 return None
             batch = order[start : start + self._batch_size.now]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from desktop_rag.ingest.scanning.recheck_schedule import RecheckTimes
-from desktop_rag.ingest.watching.changes import Change, PendingChanges
+from desktop_rag.ingest.watching.changes import PendingChanges
 
 # The wall clock ran on by so much more than our wait: the computer slept.
 _SLEPT_S = 60.0
@@ -88,14 +88,14 @@ class Debouncer:
         with self._condition:
             self._roots.pop(root, None)
 
-    def note(self, root: Path, change: Change) -> None:
+    def note(self, root: Path, path: Path, *, is_folder: bool) -> None:
         """Something changed. Quick, from any thread; ignored if the root was removed."""
         with self._condition:
             waiting = self._roots.get(root)
             if waiting is None:
                 return
             is_first = waiting.pending.due_at_s is None
-            waiting.pending.add(change, time.monotonic())
+            waiting.pending.add(path, time.monotonic(), is_folder=is_folder)
             if is_first:
                 self._condition.notify_all()
 

@@ -34,7 +34,6 @@ from watchdog.observers.polling import PollingObserverVFS
 
 from desktop_rag.ingest.scanning.gitignore import GITIGNORE
 from desktop_rag.ingest.scanning.ignore import IgnoreRules
-from desktop_rag.ingest.watching.changes import Change, ChangeKind
 from desktop_rag.ingest.watching.debounce import Debouncer, WatchTimes
 from desktop_rag.ingest.watching.mounts import identity, is_remote
 
@@ -65,9 +64,6 @@ _EVENTS: list[type[FileSystemEvent]] = [
     FileModifiedEvent,
     FileMovedEvent,
 ]
-# Elsewhere than on Linux "created" is also said of files that were there before.
-_CREATED = ChangeKind.CREATED if sys.platform == "linux" else ChangeKind.MODIFIED
-_KINDS = {"created": _CREATED, "deleted": ChangeKind.DELETED, "moved": ChangeKind.DELETED}
 _LIMITS = {errno.ENOSPC, errno.EMFILE, errno.ENFILE, errno.ENOMEM}
 LIMIT_REASON = "The system cannot watch any more folders for changes."
 REMOTE_REASON = "Network folders do not tell when something changes."
@@ -154,15 +150,15 @@ class FolderWatcher:
 
     # --- on watchdog's threads; the scheduling lock must not be waited for -----------------------
 
-    def _on_event(self, root: Path, path: Path, kind: ChangeKind, is_folder: bool) -> None:
+    def _on_event(self, root: Path, path: Path, is_folder: bool) -> None:
         entry = self._roots.get(root)
         if entry is None:
             return
         if entry.rules.uses_gitignore and path.name == GITIGNORE:
-            # It may leave out other files than before.
-            path, kind, is_folder = path.parent, ChangeKind.MODIFIED, True
+            # It may exclude other files than before.
+            path, is_folder = path.parent, True
         if not entry.rules.hides(root, path):
-            self._debouncer.note(root, Change(path, kind, is_folder))
+            self._debouncer.note(root, path, is_folder=is_folder)
 
     def _on_events_lost(self) -> None:
         for root in list(self._roots.values()):
@@ -282,9 +278,7 @@ def _entries(folder: str | None) -> Iterator[os.DirEntry[str]]:
 class _Handler(FileSystemEventHandler):
     """Passes a root's events on, with paths as the root was given."""
 
-    def __init__(
-        self, root: _Root, on_event: Callable[[Path, Path, ChangeKind, bool], None]
-    ) -> None:
+    def __init__(self, root: _Root, on_event: Callable[[Path, Path, bool], None]) -> None:
         self._root = root.path
         self._real = str(root.real)
         self._on_event = on_event
@@ -293,16 +287,15 @@ class _Handler(FileSystemEventHandler):
         """Runs on an observer's thread. Synthetic events only repeat what their folder's says."""
         if event.is_synthetic:
             return
-        kind = _KINDS.get(event.event_type, ChangeKind.MODIFIED)
-        self._pass(event.src_path, kind, event.is_directory)
-        self._pass(event.dest_path, ChangeKind.MODIFIED, event.is_directory)
+        self._pass(event.src_path, event.is_directory)
+        self._pass(event.dest_path, event.is_directory)
 
-    def _pass(self, location: bytes | str, kind: ChangeKind, is_folder: bool) -> None:
+    def _pass(self, location: bytes | str, is_folder: bool) -> None:
         text = os.fsdecode(location)
         below = text.removeprefix(self._real)
         if text == self._real or (below != text and below.startswith(os.sep)):
             path = self._root / below.lstrip(os.sep)
-            self._on_event(self._root, path, kind, is_folder)
+            self._on_event(self._root, path, is_folder)
 
 
 if sys.platform == "linux":

@@ -17,9 +17,9 @@ from typing import Any, TypeVar
 
 from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.model_profile import LengthField, ModelProfile, Thinking
+from desktop_rag.models.answer_priority import AnswerPriority
 from desktop_rag.models.endpoint_address import is_near, normalise_base_url
 from desktop_rag.models.endpoints import context_probe
-from desktop_rag.models.endpoints.client.answer_priority import AnswerPriority
 from desktop_rag.models.endpoints.client.chat_stream import Usage
 from desktop_rag.models.endpoints.client.endpoint_faults import (
     EndpointFaultError,
@@ -70,9 +70,9 @@ class _ExamAnswer:
 class Examination:
     """One examination of one model; `run` it once."""
 
-    def __init__(self, requests: EndpointRequests, precedence: AnswerPriority) -> None:
+    def __init__(self, requests: EndpointRequests, priority: AnswerPriority) -> None:
         self._requests = requests
-        self._precedence = precedence
+        self._priority = priority
         self._profile = ModelProfile()
         self._tokens_a_word = 1.0
 
@@ -191,7 +191,7 @@ class Examination:
 
     @property
     def _cancel(self) -> Event:
-        return self._precedence.giving_way
+        return self._priority.must_yield
 
     def _usage_option(self) -> dict[str, Any]:
         return {"stream_options": {"include_usage": True}} if self._profile.counts_usage else {}
@@ -215,7 +215,7 @@ class Examination:
         """Call while no answer is under way; retried after an interruption or a short wait."""
         tries_left = _TRIES
         while True:
-            self._precedence.wait()
+            self._priority.wait()
             try:
                 return call()
             except Cancelled:
@@ -225,7 +225,7 @@ class Examination:
                 pause_s = _PAUSE_S if exc.wait_s is None else exc.wait_s
                 if not tries_left or not exc.is_passing or pause_s > _LONGEST_PAUSE_S:
                     raise
-            self._precedence.pause(pause_s)
+            self._priority.sleep(pause_s)
 
     def _ask(self, messages: list[dict[str, Any]], max_tokens: int, **more: object) -> _ExamAnswer:
         """An answer of limited length; finds out the name of the field that limits it."""

@@ -9,7 +9,7 @@ import pytest
 
 from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.model_profile import LengthField, ModelProfile, Thinking
-from desktop_rag.models.endpoints.client.answer_priority import AnswerPriority
+from desktop_rag.models.answer_priority import AnswerPriority
 from desktop_rag.models.endpoints.client.endpoint_requests import EndpointRequests
 from desktop_rag.models.endpoints.examination import Examination
 from tests.servers.chat_server import ChatServer, Mode
@@ -23,9 +23,9 @@ def server() -> Iterator[ChatServer]:
         yield server
 
 
-def examined(server: ChatServer, precedence: AnswerPriority | None = None) -> ModelProfile:
+def examined(server: ChatServer, priority: AnswerPriority | None = None) -> ModelProfile:
     with closing(EndpointRequests(server.endpoint())) as requests:
-        return Examination(requests, precedence or AnswerPriority()).run()
+        return Examination(requests, priority or AnswerPriority()).run()
 
 
 def test_a_model_that_takes_everything(server: ChatServer) -> None:
@@ -134,13 +134,13 @@ def test_a_server_that_asks_to_wait_is_asked_again(server: ChatServer) -> None:
 
 
 def test_an_answer_goes_first_and_the_examination_goes_on_after_it(server: ChatServer) -> None:
-    precedence = AnswerPriority()
+    priority = AnswerPriority()
     server.mode = "silence"
     found: list[ModelProfile] = []
-    thread = threading.Thread(target=lambda: found.append(examined(server, precedence)))
+    thread = threading.Thread(target=lambda: found.append(examined(server, priority)))
     thread.start()
     assert server.has_asked.wait(10)
-    with precedence.answering():
+    with priority.answering():
         assert server.has_lost_client.wait(10)
         server.mode = "answer"
         assert len(server.chats) == 1
@@ -149,10 +149,10 @@ def test_an_answer_goes_first_and_the_examination_goes_on_after_it(server: ChatS
 
 
 def test_the_end_of_the_app_ends_the_examination(server: ChatServer) -> None:
-    precedence = AnswerPriority()
+    priority = AnswerPriority()
     server.mode = "silence"
-    stopper = threading.Thread(target=lambda: (server.has_asked.wait(10), precedence.stop()))
+    stopper = threading.Thread(target=lambda: (server.has_asked.wait(10), priority.stop()))
     stopper.start()
     with pytest.raises(Cancelled):
-        examined(server, precedence)
+        examined(server, priority)
     stopper.join()

@@ -18,8 +18,8 @@ from desktop_rag.app import Services
 from desktop_rag.core.conversation import AnswerDone, MessageState, TextDelta
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.settings import EndpointSettings, Settings
+from desktop_rag.models.answer_priority import AnswerPriority
 from desktop_rag.models.embedding.remote_embedder import RemoteEmbedder
-from desktop_rag.models.endpoints.client.answer_priority import AnswerPriority
 from desktop_rag.models.endpoints.client.chat_client import ChatClient
 from desktop_rag.models.endpoints.client.endpoint_requests import EndpointRequests
 from desktop_rag.models.endpoints.endpoint_check import list_models, probe_endpoint

@@ -30,8 +30,8 @@ from desktop_rag.ingest.parsing.parser_process import ParserProcess
 from desktop_rag.ingest.pipeline import LibraryStores
 from desktop_rag.ingest.read.foundation.format_names import is_readable_name
 from desktop_rag.ingest.scanning.ignore import IgnoreRules
+from desktop_rag.models.answer_priority import AnswerPriority
 from desktop_rag.models.endpoints.keys import KeyStore
-from desktop_rag.models.gate import ModelGate
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.documents.document_store import DocumentStore
 from desktop_rag.store.duckdb.documents.source_store import SourceStore
@@ -91,7 +91,7 @@ def make_library(database: Database, root: Path) -> Library:
         PostingsMerge(database),
         root / "pages",
     )
-    return Library(stores, None, ModelGate(), ParserProcess, rules=rules, times=FAST_TIMES)
+    return Library(stores, None, AnswerPriority(), ParserProcess, rules=rules, times=FAST_TIMES)
 
 
 def make_chat(database: Database, keyring: KeyringBackend | None) -> Chat:
@@ -105,7 +105,7 @@ def make_chat(database: Database, keyring: KeyringBackend | None) -> Chat:
     fusion = FusionModel.load(resources_dir() / "retrieval" / "fusion.toml")
     engine, home = engine_over(database), database.path.parent
     names = FilenameMatcher(engine.names)
-    retriever = Retriever(engine.lexical, list, ModelGate(), names, fusion)
+    retriever = Retriever(engine.lexical, list, AnswerPriority(), names, fusion)
     return Chat(
         engine,
         retriever=retriever,

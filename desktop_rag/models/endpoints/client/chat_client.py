@@ -11,7 +11,7 @@ from desktop_rag.core.errors import Cancelled
 from desktop_rag.core.model_profile import LEAST_RATIO, MOST_RATIO, ModelProfile, Thinking
 from desktop_rag.core.settings import ASSUMED_CONTEXT_TOKENS, EndpointSettings
 from desktop_rag.core.text import rough_token_counts
-from desktop_rag.models.endpoints.client.answer_priority import AnswerPriority
+from desktop_rag.models.answer_priority import AnswerPriority
 from desktop_rag.models.endpoints.client.chat_stream import DONE, LAST, ThinkingSplitter
 from desktop_rag.models.endpoints.client.endpoint_errors import mapping_endpoint_errors
 from desktop_rag.models.endpoints.client.endpoint_faults import (
@@ -59,13 +59,13 @@ class ChatClient:
         endpoint: EndpointSettings,
         key: str = "",
         profiles: ProfileBook | None = None,
-        precedence: AnswerPriority | None = None,
+        priority: AnswerPriority | None = None,
         allowances: Allowances | None = None,
     ) -> None:
         self._endpoint = endpoint
         self._key = key
         self._profiles = profiles or ProfileBook()
-        self._precedence = precedence or AnswerPriority()
+        self._priority = priority or AnswerPriority()
         self._requests = EndpointRequests(endpoint, key, allowances)
 
     def __repr__(self) -> str:
@@ -109,7 +109,7 @@ class ChatClient:
         Raises:
             AppError: for any fault of the endpoint or the network, also in mid-stream.
         """
-        with self._precedence.answering():
+        with self._priority.answering():
             yield from self._stream(turns, cancel)
 
     def _stream(self, turns: Sequence[ChatTurn], cancel: Event) -> Generator[Delta]:

@@ -2,14 +2,14 @@ import threading
 import time
 
 from desktop_rag.answer.endpoints.helper_job import CancelWhen
-from desktop_rag.models.gate import ModelGate
+from desktop_rag.models.answer_priority import AnswerPriority
 
 
 def test_a_job_that_was_cut_stays_cut() -> None:
-    gate = ModelGate()
-    gives_way = CancelWhen(threading.Event(), lambda: gate.is_closed)
+    priority = AnswerPriority()
+    gives_way = CancelWhen(threading.Event(), lambda: priority.is_answering)
     assert not gives_way.is_set()
-    with gate.question():
+    with priority.answering():
         assert gives_way.is_set()
     assert gives_way.is_set(), "half a text must not count as whole"
 

@@ -11,7 +11,7 @@ from desktop_rag.answer.search.fusion import IRRELEVANT_BELOW, FusionModel
 from desktop_rag.answer.search.retriever import RetrievalResult, Retriever
 from desktop_rag.core.paths import resources_dir
 from desktop_rag.core.query import parse_query
-from desktop_rag.models.gate import ModelGate
+from desktop_rag.models.answer_priority import AnswerPriority
 from desktop_rag.models.ports import Vectors
 from desktop_rag.store.contract.engine import Engine
 from tests.stored_rows import put
@@ -44,7 +44,7 @@ class Letters:
 def retriever_of(engine: Engine, *answering: AnsweringIndex) -> Retriever:
     fusion = FusionModel.load(resources_dir() / "retrieval" / "fusion.toml")
     names = FilenameMatcher(engine.names)
-    return Retriever(engine.lexical, lambda: answering, ModelGate(), names, fusion)
+    return Retriever(engine.lexical, lambda: answering, AnswerPriority(), names, fusion)
 
 
 def with_vectors(engine: Engine) -> Retriever:

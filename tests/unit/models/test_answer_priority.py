@@ -1,18 +1,18 @@
 import threading
 
-from desktop_rag.models.gate import ModelGate
+from desktop_rag.models.answer_priority import AnswerPriority
 
 
 def test_background_work_waits_for_the_last_question() -> None:
-    gate, passed = ModelGate(), threading.Event()
+    priority, passed = AnswerPriority(), threading.Event()
 
     def work() -> None:
-        gate.wait(20)
+        priority.wait(20)
         passed.set()
 
     worker = threading.Thread(target=work)
-    with gate.question():
-        with gate.question():
+    with priority.answering():
+        with priority.answering():
             worker.start()
         assert not passed.wait(0.1)
     assert passed.wait(20)
@@ -20,6 +20,6 @@ def test_background_work_waits_for_the_last_question() -> None:
 
 
 def test_it_does_not_wait_for_ever() -> None:
-    gate = ModelGate()
-    with gate.question():
-        gate.wait(0.01)
+    priority = AnswerPriority()
+    with priority.answering():
+        priority.wait(0.01)
