@@ -1,7 +1,7 @@
-"""One window, one store: a second start, or a verb of the command line, asks the running app.
+"""The local socket of the running app, for a second start and for the command line.
 
-Requests and answers are JSON over a local socket that only this user can open; no pickle. The
-verbs are a fixed set that reads, or brings the window up; none changes anything.
+Only one process can open the store, so the others send their verb to it. Requests and responses
+are JSON, never pickle, and only this user can connect. The verbs are a fixed set.
 """
 
 import json
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 Handler = Callable[[dict[str, Any]], Any]
 
 _MAX_REQUEST_BYTES = 64 * 1024
-# What a socket of this kind can be called at most is 104 bytes on macOS, 108 on Linux.
+# The limit for the path of a Unix socket is 104 bytes on macOS, 108 on Linux.
 _LONGEST_ADDRESS = 100
 _MAX_ANSWER_BYTES = 64 * 1024 * 1024
 _HANDSHAKE_S = 5.0
@@ -33,10 +33,10 @@ _TOKEN_BYTES = 32
 
 
 class AppServer:
-    """Answers the verbs of other processes while the window is open. Handlers run on threads."""
+    """Answers requests of other processes while the window is open. Handlers run on threads."""
 
     def __init__(self, home: Home, handlers: Mapping[str, Handler]) -> None:
-        """Take over the address of a dead app and listen; AppError when that is not possible."""
+        """Listen, replacing the socket that a crashed app left; AppError when that fails."""
         self._handlers = dict(handlers)
         self._token = secrets.token_bytes(_TOKEN_BYTES)
         self.address = _address(home)
@@ -52,10 +52,10 @@ class AppServer:
         self._thread.start()
 
     def close(self) -> None:
-        """Stop listening; answers under way are still sent."""
+        """Stop listening; pending responses are still sent."""
         self._is_closed = True
         try:
-            # The thread waits in accept: a connection of our own wakes it.
+            # A connection wakes the thread, which waits in accept.
             Client(self.address).close()
         except OSError as exc:
             log.info("the listener had ended: %s", exc)
@@ -87,18 +87,18 @@ class AppServer:
             try:
                 connection.send_bytes(json.dumps(answer).encode())
             except OSError as exc:
-                log.info("nobody waited for the answer: %s", exc)
+                log.info("a response could not be sent: %s", exc)
 
     def _receive(self, connection: Connection) -> dict[str, Any]:
         challenge = secrets.token_bytes(_TOKEN_BYTES)
         connection.send_bytes(challenge)
         if not connection.poll(_HANDSHAKE_S):
-            raise ValueError("silence")
+            raise ValueError("timeout")
         proof = connection.recv_bytes(_TOKEN_BYTES)
         if not compare_digest(proof, digest(self._token, challenge, "sha256")):
             raise ValueError("wrong token")
         if not connection.poll(_HANDSHAKE_S):
-            raise ValueError("silence")
+            raise ValueError("timeout")
         request = json.loads(connection.recv_bytes(_MAX_REQUEST_BYTES))
         if not isinstance(request, dict) or not isinstance(request.get("arguments"), dict):
             raise ValueError("not a request")
@@ -118,9 +118,9 @@ class AppServer:
 def ask_running_app(
     home: Home, verb: str, arguments: dict[str, Any], *, handshake_s: float = _HANDSHAKE_S
 ) -> tuple[bool, Any]:
-    """(True, result) of the verb in the running app, or (False, None) when none runs.
+    """(True, result) of the verb in the running app; (False, None) when no app is running.
 
-    AppError when the app refused or failed, or took no notice for `handshake_s`.
+    AppError when the app refused or failed, or did not accept within `handshake_s`.
     """
     request = json.dumps({"verb": verb, "arguments": arguments}).encode()
     if len(request) > _MAX_REQUEST_BYTES:
@@ -129,7 +129,7 @@ def ask_running_app(
         token = _token_path(home).read_bytes()
         with Client(_address(home)) as connection:
             if not connection.poll(handshake_s):
-                raise ValueError("silence")
+                raise ValueError("timeout")
             challenge = connection.recv_bytes(_TOKEN_BYTES)
             connection.send_bytes(digest(token, challenge, "sha256"))
             connection.send_bytes(request)
@@ -151,7 +151,7 @@ def _address(home: Home) -> str:
         return rf"\\.\pipe\desktop-rag-{name}"
     if len(os.fsencode(home.socket)) <= _LONGEST_ADDRESS:
         return str(home.socket)
-    # The token, not the place, proves who asks.
+    # A public folder is safe: the token proves who connects.
     return str(Path(tempfile.gettempdir()) / f"desktop-rag-{os.getuid()}-{name}.sock")
 
 
@@ -160,7 +160,7 @@ def _token_path(home: Home) -> Path:
 
 
 def _write_token(home: Home, token: bytes) -> None:
-    """Readable by this user only; it proves that a request comes from them."""
+    """Write the secret that proves that a request comes from this user, who alone can read it."""
     path = _token_path(home)
     path.unlink(missing_ok=True)
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

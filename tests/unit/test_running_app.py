@@ -2,6 +2,7 @@ import stat
 import sys
 import threading
 from collections.abc import Iterator
+from hmac import digest
 from multiprocessing.connection import Client, Connection, Listener
 
 import pytest
@@ -62,6 +63,15 @@ def test_garbage_is_ignored(server: AppServer, home: Home, garbage: bytes) -> No
         with pytest.raises((EOFError, ConnectionError)):
             _say(connection, garbage)
     assert ask_running_app(home, "echo", {}) == (True, {})
+
+
+@pytest.mark.parametrize("token", [b"", b"x" * 32])
+def test_a_request_with_another_token_is_not_answered(server: AppServer, token: bytes) -> None:
+    with Client(server.address) as connection:
+        challenge = connection.recv_bytes()
+        connection.send_bytes(digest(token, challenge, "sha256"))
+        with pytest.raises((EOFError, ConnectionError)):
+            _say(connection, b'{"verb": "echo", "arguments": {}}')
 
 
 def test_a_silent_client_blocks_nobody(server: AppServer, home: Home) -> None:

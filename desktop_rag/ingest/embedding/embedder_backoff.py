@@ -1,7 +1,7 @@
-"""Which models are left alone for a while because they did not answer. Any thread; cheap.
+"""Exponential backoff for embedding models that did not answer. Any thread; cheap.
 
-Each rest is twice as long as the one before, so that an endpoint that is away for long is asked a
-few times an hour. The person is told once.
+Each delay is twice as long as the one before, up to a limit, so that an endpoint that is down for
+long gets a few requests an hour. The person is notified once.
 """
 
 import logging
@@ -21,7 +21,7 @@ _MEANWHILE = "Words are searched meanwhile. Embedding goes on by itself once it 
 
 
 class EmbedderBackoff:
-    """Keeps the time for each model, and wakes whoever embeds when one may be asked again."""
+    """The time of the next attempt for each model; calls `wake` when a delay has passed."""
 
     def __init__(
         self,
@@ -29,47 +29,49 @@ class EmbedderBackoff:
         wake: Callable[[], None],
         *,
         first_s: float = _FIRST_S,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._notify = notify
         self._wake = wake
         self._first_s = first_s
+        self._clock = clock
         self._lock = threading.Lock()
         self._until: dict[str, float] = {}
-        self._lasted_s: dict[str, float] = {}
+        self._delays_s: dict[str, float] = {}
         self._failed: dict[str, str] = {}
-        self._alarm: threading.Timer | None = None
+        self._timer: threading.Timer | None = None
         self._is_closed = False
 
     def close(self) -> None:
-        """Wake nobody any more."""
+        """Call `wake` no more."""
         with self._lock:
             self._is_closed = True
-            alarm, self._alarm = self._alarm, None
-        if alarm is not None:
-            alarm.cancel()
-            alarm.join()
+            timer, self._timer = self._timer, None
+        if timer is not None:
+            timer.cancel()
+            timer.join()
 
     def active(self) -> frozenset[str]:
-        """The specs of the models to leave alone now."""
-        now = time.monotonic()
+        """The specs of the models that are not to be asked now."""
+        now = self._clock()
         with self._lock:
             return frozenset(spec for spec, until in self._until.items() if until > now)
 
     def begin(self, spec: str, error: EmbedderFaultError) -> None:
-        """This model can't embed now: leave it alone."""
+        """A request to this model failed: delay the next one."""
         with self._lock:
-            is_news = spec not in self._lasted_s
-            lasts_s = min(2 * self._lasted_s.get(spec, self._first_s / 2), _LONGEST_S)
-            self._lasted_s[spec] = lasts_s
-            self._until[spec] = time.monotonic() + max(lasts_s, error.wait_s or 0.0)
-            self._set_alarm()
-        # Not the hint: a server may repeat in its message what it was sent, the text of a document.
-        log.info("embedding rests: %s", error.title)
+            is_news = spec not in self._delays_s
+            delay_s = min(2 * self._delays_s.get(spec, self._first_s / 2), _LONGEST_S)
+            self._delays_s[spec] = delay_s
+            self._until[spec] = self._clock() + max(delay_s, error.wait_s or 0.0)
+            self._set_timer()
+        # Without the hint: a server may repeat the text of a document in its message.
+        log.info("embedding is delayed: %s", error.title)
         if is_news:
             self._notify(Notice(error.title, f"{error.hint} {_MEANWHILE}".strip()))
 
     def note_failure(self, spec: str, error: AppError) -> None:
-        """This model can't be used at all: told once, until `end`, as when one is chosen anew."""
+        """This model can't be used at all. The person is notified once until `reset`."""
         with self._lock:
             is_news = self._failed.get(spec) != error.title
             self._failed[spec] = error.title
@@ -78,31 +80,31 @@ class EmbedderBackoff:
             self._notify(Notice(error.title, error.hint))
 
     def note_success(self, spec: str) -> None:
-        """This model works: its next rest is a short one."""
+        """This model works: its next delay is a short one again."""
         with self._lock:
-            for kept in (self._until, self._lasted_s, self._failed):
+            for kept in (self._until, self._delays_s, self._failed):
                 kept.pop(spec, None)
 
-    def end(self) -> None:
-        """Every model may be asked again now, and is told of again if it still can't be used."""
+    def reset(self) -> None:
+        """Forget all delays and failures: every model may be asked now."""
         with self._lock:
-            for kept in (self._until, self._lasted_s, self._failed):
+            for kept in (self._until, self._delays_s, self._failed):
                 kept.clear()
 
-    def _set_alarm(self) -> None:
-        if self._alarm is not None:
-            self._alarm.cancel()
+    def _set_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
         if self._is_closed or not self._until:
             return
-        wait_s = min(self._until.values()) - time.monotonic()
-        self._alarm = threading.Timer(max(wait_s, 0.0), self._ring)
-        self._alarm.name, self._alarm.daemon = "embedding-rest", True
-        self._alarm.start()
+        wait_s = min(self._until.values()) - self._clock()
+        self._timer = threading.Timer(max(wait_s, 0.0), self._on_timer)
+        self._timer.name, self._timer.daemon = "embedding-backoff", True
+        self._timer.start()
 
-    def _ring(self) -> None:
-        now = time.monotonic()
+    def _on_timer(self) -> None:
+        now = self._clock()
         with self._lock:
             self._until = {spec: until for spec, until in self._until.items() if until > now}
             if self._until:
-                self._set_alarm()
+                self._set_timer()
         self._wake()

@@ -77,7 +77,7 @@ class EmbeddingQueue:
     def set_paused(self, is_paused: bool) -> None:
         """Hold after the batch in work, or go on, with models that did not answer too."""
         if not is_paused and self._backoff.active():
-            self._backoff.end()
+            self._backoff.reset()
             self.wake()
         self._background.set_paused(is_paused)
 
@@ -89,7 +89,7 @@ class EmbeddingQueue:
 
     def reset(self) -> None:
         """Another model was chosen for a collection: its documents are to be embedded with it."""
-        self._backoff.end()
+        self._backoff.reset()
         with self._background.condition:
             self._opened.clear()
         self.wake()
