@@ -1,7 +1,7 @@
 """The composition root: builds everything in order and shuts it down in reverse order.
 
-The only place that sees all rooms. `build_services` makes what every way in needs; the window
-adds its own on top (`run_window`).
+The only module that imports every room. `build_services` builds what each entry point needs;
+`run_window` adds the window.
 """
 
 import gc
@@ -109,7 +109,7 @@ def build_services(home: Home, *, times: WatchTimes | None = None) -> Services:
         library = _make_library(home, settings.index, stores, dense, priority, times)
         library.apply(settings)
         retriever = _make_retriever(engine, dense, priority)
-        # Answers without an endpoint look at sentences one by one: too many to send away.
+        # Extractive answers embed sentence by sentence: too many requests for an endpoint.
         embedder = None if is_address(settings.index.model_folder) else dense.embedder
         personal = _make_personal(home, engine, library, dense)
         chat = Chat(
@@ -135,7 +135,7 @@ def build_services(home: Home, *, times: WatchTimes | None = None) -> Services:
 
 
 def make_claim_checker() -> ClaimChecker:
-    """What holds the claims of answers against their sources; it needs no store."""
+    """The checker of claims against their sources; it needs no store."""
     return ClaimChecker()
 
 
@@ -181,7 +181,7 @@ def _make_dense(engine: Engine, settings: IndexSettings, keys: KeyStore) -> Embe
 
 
 def _make_searchable(library: Library, rewrites: Path) -> None:
-    """The folder of the person's own answers is a source from the first of them on."""
+    """Add the folder of the person's rewrites as a source, once."""
     if all(source.path != rewrites for source in library.sources.all()):
         collection = library.collections.find_or_add(COLLECTION)
         library.sources.add(rewrites, collection.collection_id)
@@ -209,7 +209,7 @@ def _make_library(
 
 
 def set_damaged_store_aside(home: Home, error: AppError) -> Path | None:
-    """Where the library file was moved, or None: the error was not about damage."""
+    """Move a damaged library file aside; returns its new path, or None for any other error."""
     settings, _ = load_settings(home.settings)
     return set_damaged_aside(home, settings, error)
 
@@ -233,8 +233,8 @@ def embedder_opener(keys: KeyStore) -> EmbedderOpener:
 def add_demo(library: Library) -> str:
     """Add the demo library as a collection of its own, once; returns its first question.
 
-    One that another copy of the app added goes: the same documents would be found twice, or at a
-    place where they are no more.
+    A demo that another copy of the app added is removed: its documents would be found twice, or
+    no longer exist.
     """
     demo = resources_dir() / "demo"
     folder = demo / "documents"
@@ -274,7 +274,7 @@ def run_window(home: Home, verbs: Mapping[str, Verb], *, starts_demo: bool = Fal
         return 1
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda _number, _frame: qt.quit())
-    # Python hears of a signal only when it runs, which it may not do in an idle window.
+    # Python handles a signal only while it runs bytecode, which an idle window does not.
     heartbeat = QTimer()
     heartbeat.timeout.connect(lambda: None)
     heartbeat.start(_HEARTBEAT_MS)
@@ -299,7 +299,7 @@ class WindowApp:
         *,
         times: WatchTimes | None = None,
     ) -> None:
-        """AppError when the store can't be opened, say because another window holds it."""
+        """AppError when the store can't be opened, as when another window has it open."""
         from PySide6.QtWidgets import QApplication
 
         from desktop_rag.running_app import AppServer
@@ -335,7 +335,7 @@ class WindowApp:
 
     def open(self) -> None:
         """Show the window and start the library behind it."""
-        # The window waits this long at most for its turn while background threads compute.
+        # The longest time the window waits for the interpreter while background threads compute.
         sys.setswitchinterval(_SWITCH_S)
         for notice in self.services.notices:
             self.bridge.post(notice)
@@ -354,12 +354,12 @@ class WindowApp:
         self.bridge.run(self.window, prepare, self.window.ask)
 
     def shut_down(self) -> None:
-        """Undo the constructor, last things first. What is unfinished is taken up next time."""
+        """Close everything in reverse order; unfinished work is resumed at the next start."""
         if self._server:
             self._server.close()
         for unsubscribe in self._unsubscribe:
             unsubscribe()
-        # First what the bridge's work may be waiting for, then the bridge, then the rest.
+        # First the services that jobs of the bridge may be waiting for, then the bridge.
         self.services.chat.stop()
         self.services.library.close()
         self.bridge.close()
@@ -372,8 +372,8 @@ class WindowApp:
         self.services.chat.history.purge_deleted()
         self.services.chat.assistants.purge_deleted()
         self.services.chat.warm_up()
-        # What is loaded by now stays for good. A full collection would walk all of it, holding
-        # up the window for a tenth of a second each time.
+        # These objects live until the end. A full collection would traverse them all and freeze
+        # the window for a tenth of a second each time.
         gc.freeze()
         self.services.library.start()
 
@@ -399,7 +399,7 @@ class WindowApp:
         bug: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Our own mistake: written to the log and shown, never swallowed."""
+        """Log an unexpected exception and show a notice."""
         log.critical("bug: %s", "".join(traceback.format_exception(kind, bug, trace)))
         self._previous_hook(kind, bug or kind(), trace)
         self.bridge.post(

@@ -1,4 +1,4 @@
-"""Waits for a library to come to rest and tells how far it is. Runs on the thread that waits."""
+"""Waits until indexing is done and reports progress. Runs on the thread that waits."""
 
 from collections import deque
 from collections.abc import Callable
@@ -12,7 +12,7 @@ _REPORT_S = 1.0
 
 
 class Waiting:
-    """Whoever waits without a window: what the library wants people to know is said here.
+    """Prints notices and progress while a command waits for the library.
 
     with Waiting(library, say) as waiting:
         library.start()
@@ -22,11 +22,11 @@ class Waiting:
     def __init__(
         self, library: Library, say: Callable[[str], None], *, report_s: float = _REPORT_S
     ) -> None:
-        """`say` gets lines: notices, and how far it is every `report_s` seconds."""
+        """`say` is called with lines: notices, and the progress every `report_s` seconds."""
         self._library = library
         self._say = say
         self._report_s = report_s
-        self._heard: deque[Notice] = deque()
+        self._notices: deque[Notice] = deque()
         self._stop: Notice | None = None
         self._unsubscribe = lambda: None
 
@@ -43,19 +43,19 @@ class Waiting:
         self._unsubscribe()
 
     def until_idle(self) -> None:
-        """Wait until nothing is left to do; AppError when indexing stopped, on a full disk say."""
+        """Wait until nothing is left to do; AppError when indexing failed, as on a full disk."""
         while not self._library.indexing.wait_until_idle(self._report_s):
             if self._library.indexing.is_paused_for_battery:
-                # Whoever calls this waits for it.
+                # The person is waiting for the result.
                 self._library.indexing.resume()
             self.tell()
-            self._say(_how_far(self._library.indexing.progress()))
+            self._say(_progress_line(self._library.indexing.progress()))
         self.tell()
 
     def tell(self) -> None:
-        """Say what has come since; AppError as in `until_idle`."""
-        while self._heard:
-            notice = self._heard.popleft()
+        """Say the notices that arrived since; AppError as in `until_idle`."""
+        while self._notices:
+            notice = self._notices.popleft()
             self._say(f"{notice.title} {notice.hint}".strip())
         if self._stop and self._library.indexing.is_paused:
             raise AppError(self._stop.title, self._stop.hint)
@@ -64,13 +64,13 @@ class Waiting:
         if not isinstance(event, Notice):
             return
         if self._library.indexing.is_paused and not self._library.indexing.is_paused_for_battery:
-            # Nobody but an error pauses here, and nobody could resume.
+            # Only an error pauses indexing here, and nobody could resume it.
             self._stop = event
         else:
-            self._heard.append(event)
+            self._notices.append(event)
 
 
-def _how_far(progress: IndexProgress) -> str:
+def _progress_line(progress: IndexProgress) -> str:
     left = "" if progress.seconds_left is None else f", about {progress.seconds_left:.0f} s left"
     files = f"{progress.files_read:,} of {progress.files_total:,} files"
     passages = f"{progress.chunks_embedded:,} of {progress.chunks_total:,} passages"

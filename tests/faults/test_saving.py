@@ -27,7 +27,7 @@ class Desk:
         self.removed: list[str] = []
         self.looks = RecheckSchedule(lambda _, places: self.look(places), clock=lambda: self.now_s)
         self.confirmation = ChangeConfirmation(
-            self.looks.expect,
+            self.looks.add,
             RecheckTimes(),
             clock=lambda: self.now_s,
             wall_clock=lambda: self.now_s,
@@ -40,7 +40,7 @@ class Desk:
     def look(self, places: frozenset[Path] | None = None) -> None:
         store = list(self.known.values())
         changes = rescan(self.root, RULES, store, threading.Event(), places)
-        confirmed = self.confirmation.judge(SOURCE, changes, store, places)
+        confirmed = self.confirmation.confirm(SOURCE, changes, store, places)
         changes = confirmed.changes
         for file in (*changes.vanished, *changes.left_out):
             del self.known[file.location]

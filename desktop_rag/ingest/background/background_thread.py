@@ -10,12 +10,12 @@ log = logging.getLogger(__name__)
 
 
 class BackgroundThread:
-    """Runs `work` again and again while `has_work()` and `may_work()` say so.
+    """Calls `work` in a loop while `has_work()` and `may_work()` are true.
 
-    `condition` guards what those two look at; they are called with it held and must not wait for
-    a lock whose owner may be waiting for this one. `became_idle` is called without it when
-    nothing is left. When `work` raises, the thread pauses and calls `failed` with the AppError;
-    for a bug, which is logged, with an AppError that says so. `set_paused(False)` resumes.
+    `condition` guards the state that those two read; both are called with it held and must not
+    wait for a lock whose owner may be waiting for this one. `became_idle` is called without it
+    when nothing is left. When `work` raises, the thread pauses and calls `failed` with the
+    AppError; for a bug, which is logged, with one that says so. `set_paused(False)` resumes.
     """
 
     def __init__(
@@ -51,24 +51,24 @@ class BackgroundThread:
             self._thread.join()
 
     def wake(self) -> None:
-        """Look again whether there is work."""
+        """Check again for work."""
         with self.condition:
             self.condition.notify_all()
 
     def set_paused(self, is_paused: bool) -> None:
-        """Hold when the work under way next asks `may_go_on`, or go on."""
+        """Pause when the current work next calls `may_go_on`, or resume."""
         with self.condition:
             self._is_paused = is_paused
             self.condition.notify_all()
 
     def may_go_on(self) -> bool:
-        """For `work` to ask between two pieces: not paused, not closing, still allowed."""
+        """Called by `work` between two pieces: True unless paused, closing or no longer allowed."""
         with self.condition:
             return not self.closing.is_set() and not self._is_paused and self._may_work()
 
     @property
     def is_idle(self) -> bool:
-        """Nothing is left to do and nothing is being done."""
+        """True when nothing is left to do and nothing is being done."""
         with self.condition:
             return not self._is_busy and not self._has_work()
 
@@ -79,10 +79,10 @@ class BackgroundThread:
             except Cancelled:
                 log.info("cancelled")
             except AppError as error:
-                self._hold(error)
+                self._pause_for(error)
             except Exception:
                 log.exception("a bug stopped background work")
-                self._hold(
+                self._pause_for(
                     AppError("An error in the app interrupted indexing.",
                              "The log file has the details.")
                 )  # fmt: skip
@@ -103,6 +103,6 @@ class BackgroundThread:
             self._is_busy = not self.closing.is_set()
             return self._is_busy
 
-    def _hold(self, error: AppError) -> None:
+    def _pause_for(self, error: AppError) -> None:
         self.set_paused(True)
         self._failed(error)

@@ -26,7 +26,7 @@ class ProgressMeter:
         self._stage_began_at = time.monotonic()
 
     def snapshot(self) -> IndexProgress:
-        """Where the run stands now."""
+        """The current figures."""
         with self._lock:
             return replace(
                 self._progress, fraction=self._fraction(), seconds_left=self._seconds_left()
@@ -43,7 +43,7 @@ class ProgressMeter:
         return self._progress.stage is not Stage.IDLE
 
     def end_run(self, files: int) -> None:
-        """The run is over: all of the library's files are done. The next one starts anew."""
+        """End the run: all files of the library are done. The next run starts at zero."""
         with self._lock:
             self._progress = IndexProgress(files_total=files, files_read=files)
 
@@ -82,13 +82,13 @@ class ProgressMeter:
             )
 
     def put_back(self, count: int) -> None:
-        """So many files that were counted as read are not stored and wait again."""
+        """This number of files was counted as read but not stored, and waits again."""
         with self._lock:
             read = max(0, self._progress.files_read - count)
             self._progress = replace(self._progress, files_read=read)
 
     def set_chunks(self, total: int, embedded: int) -> None:
-        """How many distinct passages there are and how many of them have vectors."""
+        """Set the number of distinct passages and of those with vectors."""
         with self._lock:
             self._progress = replace(self._progress, chunks_total=total, chunks_embedded=embedded)
             self._embedded_before = min(self._embedded_before, embedded)

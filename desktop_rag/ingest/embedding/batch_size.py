@@ -1,4 +1,4 @@
-"""How many texts are embedded at once. Each thread that embeds has its own."""
+"""The batch size of embedding, adapted to the computer. One for each thread that embeds."""
 
 import time
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from desktop_rag.models.ports import Embedder
 
-# A batch under way has the cores that a question wants.
+# A question has to wait for the cores until the current batch is done.
 _LONG_S = 0.08
 _SHORT_S = 0.03
 _FIRST = 8
@@ -16,9 +16,9 @@ _MOST = 32
 
 
 class BatchSize:
-    """Follows what the computer and the texts make of it: `now` falls when a batch takes long.
+    """`now` falls when batches take long on this computer, and rises when they are quick.
 
-    Measured is the processor time of the thread, so that waiting for a server counts nothing.
+    Measured in processor time of the thread, so that waiting for a server does not count.
     """
 
     def __init__(self) -> None:
@@ -32,7 +32,7 @@ class BatchSize:
         return vectors
 
     def took(self, seconds: float) -> None:
-        """A batch of this size took so long."""
+        """Adapt to the duration of a batch of this size."""
         if seconds > _LONG_S:
             self.now = max(1, self.now // 2)
         elif seconds < _SHORT_S:

@@ -1,4 +1,5 @@
-"""Which model embeds and which one answers for each collection. Any worker thread.
+"""The embedding models of the collections: the chosen one and the one that answers. Any worker
+thread.
 
 A collection has the model chosen for it, else that of the settings. Until all its passages have
 vectors of that model, those of the model before answer; the store remembers which one that is.
@@ -40,7 +41,7 @@ class Assigned:
 
 
 class EmbedderRegistry:
-    """Opens models when they are first needed, and knows what each is needed for."""
+    """Opens models when they are first needed, and assigns them to collections."""
 
     def __init__(
         self,
@@ -79,30 +80,30 @@ class EmbedderRegistry:
             self.fault = error
 
     def close(self) -> None:
-        """Give up connections; what is being embedded ends soon."""
+        """Close connections; requests under way end soon."""
         former = [index.embedder for index in self._former.values() if index]
         for embedder in (*self._embedders.values(), *former, *self._retired):
             embedder.close()
 
     def set_threads(self, threads: int) -> None:
-        """How many cores to use; 0 is every one."""
+        """Set the number of threads; 0 uses every core."""
         self._threads = threads
         for embedder in list(self._embedders.values()):
             embedder.set_threads(threads)
 
     # --- who is for what -------------------------------------------------------------------------
 
-    def wanted(self, resting: Collection[str]) -> tuple[list[Assigned], dict[str, AppError]]:
-        """The models that are to embed, and why others can't by their spec. Loads what is new.
+    def wanted(self, skipped: Collection[str]) -> tuple[list[Assigned], dict[str, AppError]]:
+        """The models that are to embed, and the errors of others by their spec. Loads new models.
 
-        Those `resting` are left out.
+        The specs in `skipped` are left out.
         """
         groups: dict[int, tuple[DenseIndex, list[str]]] = {}
         failures: dict[str, AppError] = {}
         collections = self._collections()
         for collection in collections:
             spec = collection.embedder or self._default
-            if spec in resting or spec in failures:
+            if spec in skipped or spec in failures:
                 continue
             try:
                 index = self._wanted_index(spec)
@@ -184,7 +185,7 @@ class EmbedderRegistry:
                 return former
         spec = collection.embedder or self._default
         if spec not in self._wanted and is_address(spec):
-            # Asking it is left to the background: somebody waits for an answer.
+            # An endpoint is contacted in the background only: here a person waits for an answer.
             return None
         try:
             return self._wanted_index(spec)
@@ -236,7 +237,7 @@ class EmbedderRegistry:
                 self._retire(index)
 
     def _retire(self, index: DenseIndex) -> None:
-        """Let go of a model that nobody needs any more. A question may still be asking it."""
+        """Remove a model that no collection needs any more. A search may still be using it."""
         if index.embedder is self.embedder:
             return
         with self._lock:

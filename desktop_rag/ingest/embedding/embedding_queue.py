@@ -52,7 +52,7 @@ class EmbeddingQueue:
         self._changed = changed
         self._is_due = True
         self._backoff = EmbedderBackoff(notify, self.wake)
-        # (model, collections) whose documents were looked at: nothing new lacks vectors unseen.
+        # (model, collections) whose documents were checked for missing vectors.
         self._opened: set[tuple[int, tuple[str, ...] | None]] = set()
         self._background = BackgroundThread(
             "embedding", self._work, has_work=lambda: self._is_due, may_work=may_run,
@@ -75,20 +75,20 @@ class EmbeddingQueue:
         self._background.wake()
 
     def set_paused(self, is_paused: bool) -> None:
-        """Hold after the batch in work, or go on, with models that did not answer too."""
+        """Pause after the current batch, or resume, also with models that did not answer."""
         if not is_paused and self._backoff.active():
             self._backoff.reset()
             self.wake()
         self._background.set_paused(is_paused)
 
     def set_makes_windows(self, is_wanted: bool) -> None:
-        """Whether passages also have the vectors of their windows; unwanted ones are dropped."""
+        """Embed the windows of passages too, or drop their vectors."""
         if is_wanted is not self._makes_windows:
             self._makes_windows = is_wanted
             self.wake()
 
     def reset(self) -> None:
-        """Another model was chosen for a collection: its documents are to be embedded with it."""
+        """Another model was chosen for a collection: check all documents, without delays."""
         self._backoff.reset()
         with self._background.condition:
             self._opened.clear()
@@ -109,12 +109,12 @@ class EmbeddingQueue:
 
     @property
     def is_idle(self) -> bool:
-        """Nothing is known to be left to embed now."""
+        """True when nothing is known to be left to embed now."""
         return self._background.is_idle
 
     @property
     def is_backing_off(self) -> bool:
-        """Whether a model is left alone for a while."""
+        """True while a model is not asked because it did not answer."""
         return bool(self._backoff.active())
 
     def _work(self) -> None:
@@ -147,7 +147,7 @@ class EmbeddingQueue:
     def _note(self, spec: str, error: AppError) -> None:
         if isinstance(error, EmbedderFaultError):
             self._backoff.begin(spec, error)
-        elif error is not self._embedders.fault:  # that one was told at the start
+        elif error is not self._embedders.fault:  # already shown at the start
             self._backoff.note_failure(spec, error)
 
     def _count(self, wanted: list[Assigned]) -> None:
@@ -160,7 +160,7 @@ class EmbeddingQueue:
         self._meter.set_chunks(total, total - missing)
 
     def _open(self, assigned: Assigned) -> None:
-        """Once for each model of a collection: documents that it has not embedded are so called."""
+        """Once for each model of a collection: mark the documents that it has not embedded."""
         key = assigned.index.vectors.model_id, assigned.collection_ids
         if key not in self._opened:
             self._opened.add(key)

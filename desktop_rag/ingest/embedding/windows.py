@@ -1,6 +1,6 @@
-"""Cuts passages into windows, a few sentences each, that are compared with questions one by one.
+"""Splits passages into windows of a few sentences, which are compared with questions one by one.
 
-A passage of many sentences is about all of them a little; a question is often about one. Pure.
+The vector of a long passage blurs its sentences; a question is often about one of them. Pure.
 """
 
 import re
@@ -8,13 +8,13 @@ import re
 from desktop_rag.core.text import sentences
 
 _WORDS = 60
-# Scripts without spaces: about two signs make a word.
-_SIGN = re.compile(
+# Scripts without spaces: about two characters make a word.
+_UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
 )
-_SIGNS_A_WORD = 2
-# A table row or a formula has few spaces and is long all the same.
-_CHARS_A_WORD = 8
+_CHARACTERS_PER_WORD = 2
+# A table row or a formula is long with few spaces.
+_CHARS_PER_WORD = 8
 
 
 def windows(text: str) -> list[tuple[int, int]]:
@@ -33,5 +33,5 @@ def windows(text: str) -> list[tuple[int, int]]:
 
 
 def _words(sentence: str) -> int:
-    signs = len(_SIGN.findall(sentence)) // _SIGNS_A_WORD
-    return max(1, len(sentence.split()), signs, len(sentence) // _CHARS_A_WORD)
+    unspaced = len(_UNSPACED.findall(sentence)) // _CHARACTERS_PER_WORD
+    return max(1, len(sentence.split()), unspaced, len(sentence) // _CHARS_PER_WORD)

@@ -1,8 +1,8 @@
-"""Files that a person attaches to a chat: read at once, kept apart from the library.
+"""Files attached to a chat: read immediately, kept apart from the library.
 
-The text is kept as a document of a source of its own, which no folder, list or search of the
-library knows; the file itself is neither copied nor watched. Any worker thread; one file is read at
-a time, in a parser process of its own, so that nobody waits behind a folder that is being indexed.
+The text is stored as a document of a source of its own, which no list or search of the library
+shows; the file itself is neither copied nor watched. Any worker thread; one file is read at
+a time, in a parser process of its own, so that no attachment waits for a folder being indexed.
 """
 
 import threading
@@ -22,11 +22,11 @@ from desktop_rag.ingest.parsing.parser_process import ParserProcess
 from desktop_rag.store.contract.documents import DocumentStore, IndexingOutcome
 from desktop_rag.store.contract.sources import SourceStore
 
-_LOOK_S = 0.05
+_POLL_S = 0.05
 
 
 class Attacher:
-    """Reads attached files and stores what they say."""
+    """Reads attached files and stores their text."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class Attacher:
                 self._parser = None
 
     def has(self, document: Document) -> bool:
-        """Whether the document was attached to a chat. Cheap."""
+        """True when the document was attached to a chat. Cheap."""
         return document.source_id in self._source_ids
 
     def attach(self, path: Path, *, cancel: threading.Event) -> Attachment:
@@ -79,7 +79,7 @@ class Attacher:
             stat, digest = stat_of(path), hash_of(path)
         except OSError as exc:
             raise AppError("The file can't be opened.", exc.strerror or str(exc)) from exc
-        cancel = _Either(cancel, self._closing)
+        cancel = _AnyOf(cancel, self._closing)
         parsed = self._parse(path, cancel)
         if cancel.is_set():
             raise Cancelled
@@ -97,7 +97,7 @@ class Attacher:
         return _attachment(source.source_id, outcome)
 
     def _parse(self, path: Path, cancel: threading.Event) -> ParsedDocument:
-        while not self._reading.acquire(timeout=_LOOK_S):
+        while not self._reading.acquire(timeout=_POLL_S):
             if cancel.is_set():
                 raise Cancelled
         try:
@@ -109,8 +109,8 @@ class Attacher:
             self._reading.release()
 
 
-class _Either(threading.Event):
-    """Set once one of two events is; only to be looked at."""
+class _AnyOf(threading.Event):
+    """Set once one of two events is; `wait` is not supported."""
 
     def __init__(self, one: threading.Event, other: threading.Event) -> None:
         super().__init__()

@@ -1,7 +1,7 @@
 """Makes waiting files searchable by words: read, chunk, store. Owns one named thread.
 
-The queue holds ids only: what a document is and where it stands is read from the store when its
-turn comes, because it may have been moved or deleted meanwhile. One transaction holds a few
+The queue holds ids only: the row of a document is read from the store when its turn comes,
+because it may have been moved or deleted meanwhile. One transaction holds a few
 documents: a commit waits for the disk, and thousands of small files would spend their time there.
 """
 
@@ -28,9 +28,9 @@ from desktop_rag.store.contract.documents import DocumentStore, IndexingOutcome
 
 log = logging.getLogger(__name__)
 
-# Raised when the readers make more of files than before: what older ones read is read again.
+# Increased when the readers improve: files that older ones read are then read again.
 READERS = 3
-_TELL_S = 0.5
+_REPORT_S = 0.5
 _BATCH_DOCUMENTS = 32
 _BATCH_CHUNKS = 400
 _BATCH_S = 1.0
@@ -82,7 +82,7 @@ class Indexer:
         self._cutter = cutter
         self._chunking_of = chunking_of
         self._meter = meter
-        self._told_at = 0.0
+        self._reported_at = 0.0
         self._changed = changed
         self._queue: dict[str, None] = {}
         self._taken: dict[str, None] = {}
@@ -96,7 +96,7 @@ class Indexer:
         self._background.start()
 
     def close(self) -> None:
-        """Stop at once; what was not stored yet still waits in the store."""
+        """Stop now; documents not stored yet are still waiting in the store."""
         self._background.close()
         self._parser.close()
 
@@ -122,12 +122,12 @@ class Indexer:
             self._meter.add_files(-len(removed))
 
     def set_paused(self, is_paused: bool) -> None:
-        """Hold after the file in work, or go on."""
+        """Pause after the current file, or resume."""
         self._background.set_paused(is_paused)
 
     @property
     def is_idle(self) -> bool:
-        """Nothing waits and nothing is in work."""
+        """True when nothing waits and nothing is being read."""
         return self._background.is_idle
 
     def _work(self) -> None:
@@ -144,7 +144,7 @@ class Indexer:
                 if not self._background.may_go_on():
                     break
                 self._meter.start_file(document.path.name)
-                self._tell_reading(document)
+                self._report_reading(document)
                 if outcome := self._outcome(document):
                     batch.add(outcome)
                 self._meter.finish_file()
@@ -154,11 +154,11 @@ class Indexer:
         self._flush(batch)
         self._put_back()
 
-    def _tell_reading(self, document: Document) -> None:
-        """Say which file is in work, but not of each of thousands of small ones."""
+    def _report_reading(self, document: Document) -> None:
+        """Report the file being read, but not each of thousands of small ones."""
         now = time.monotonic()
-        if now - self._told_at > _TELL_S:
-            self._told_at = now
+        if now - self._reported_at > _REPORT_S:
+            self._reported_at = now
             self._changed([replace(document, state=DocumentState.READING)])
 
     def _take(self) -> list[Document]:
@@ -185,14 +185,14 @@ class Indexer:
                 self._meter.finish_file()
 
     def _put_back(self) -> None:
-        """What was taken and not stored waits again, before the others."""
+        """Queue documents again that were taken but not stored, before the others."""
         with self._background.condition:
             self._meter.put_back(len(self._taken))
             self._queue = {**self._taken, **self._queue}
             self._taken = {}
 
     def _outcome(self, document: Document) -> IndexingOutcome | None:
-        """What reading the document came to; None when it is to wait for the next scan."""
+        """The outcome of reading a document; None when the next scan decides."""
         try:
             outcome = self._read(document)
             return replace(outcome, taken_stat=document.stat) if outcome else None
@@ -227,8 +227,7 @@ class Indexer:
         except ParseFailed as failed:
             return _refused(current, failed)
         if stat_of(document.path) != stat:
-            # Still being written: what was read may be half a file. The next look at the folder
-            # finds it changed.
+            # Still being written: half a file may have been read. The next scan finds it changed.
             del self._taken[document.document_id]
             return None
         chunking = self._chunking_of(current.source_id)
@@ -267,14 +266,14 @@ def stat_of(path: Path) -> FileStat:
     return FileStat(found.st_size, found.st_mtime_ns, found.st_ino)
 
 
-def _open_at_once(path: str, flags: int) -> int:
-    """Open without waiting: a pipe in the place of a file would never be ready."""
+def _open_nonblocking(path: str, flags: int) -> int:
+    """Open without blocking: opening a named pipe would wait for a writer."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def hash_of(path: Path) -> str:
-    """What tells the content of a file; OSError when it can't be read, or is no file any more."""
-    with open(path, "rb", opener=_open_at_once) as file:
+    """The hash of a file's content; OSError when it can't be read or is no longer a file."""
+    with open(path, "rb", opener=_open_nonblocking) as file:
         if not S_ISREG(os.fstat(file.fileno()).st_mode):
             raise OSError(errno.EINVAL, "not a regular file")
         return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()

@@ -1,4 +1,4 @@
-"""Keeps the index fast while nothing else is to be done. Owns one named thread."""
+"""Merges postings while the library is idle, to keep search fast. Owns one named thread."""
 
 from collections.abc import Callable
 
@@ -8,7 +8,7 @@ from desktop_rag.store.contract.search import Upkeep
 
 
 class PostingsMaintenance:
-    """Lets the store tidy up once enough has changed."""
+    """Runs the upkeep of the store once enough has changed."""
 
     def __init__(
         self,
@@ -32,22 +32,22 @@ class PostingsMaintenance:
         self._background.start()
 
     def close(self) -> None:
-        """Wait for the work under way, which is not stored by halves."""
+        """Wait for the current run, which is one transaction."""
         self._background.close()
 
     def set_paused(self, is_paused: bool) -> None:
-        """Begin nothing new, or go on."""
+        """Begin no new run, or resume."""
         self._background.set_paused(is_paused)
 
     def request(self) -> None:
-        """All else is at rest: what was stored or removed may be tidied."""
+        """All other work is done: run the upkeep if it is due."""
         with self._background.condition:
             self._is_due = True
         self._background.wake()
 
     @property
     def is_idle(self) -> bool:
-        """Nothing is known to be left to tidy."""
+        """True when no upkeep is known to be due."""
         return self._background.is_idle
 
     def _work(self) -> None:

@@ -1,4 +1,4 @@
-"""What is really on disk below a source. Runs on whichever worker thread asks."""
+"""Walks the files of a source on disk. Runs on the calling worker thread."""
 
 import os
 import stat
@@ -22,7 +22,7 @@ _HAS_CLOUD_FILES = sys.platform in {"win32", "darwin"}
 _FOLDS_NAMES = sys.platform in {"win32", "darwin"}
 
 
-class RootOffline(AppError):  # noqa: N818  a state of the source, told like an error
+class RootOffline(AppError):  # noqa: N818  a state of the source, raised like an error
     """The source is missing, unreadable or suddenly empty. Nothing of it counts as deleted."""
 
     def __init__(self, root: Path) -> None:
@@ -57,7 +57,7 @@ class FoundFile(NamedTuple):
 
     @property
     def stat(self) -> FileStat:
-        """What tells this state of the file from another one."""
+        """Size, time and inode: different for another state of the file."""
         return FileStat(self.size_bytes, self.mtime_ns, self.inode)
 
 
@@ -70,7 +70,7 @@ def scan(
 ) -> Iterator[FoundFile]:
     """Yield the visible files below the root (or at and below its parts), each once.
 
-    `left_out(location, reason)` hears of each file and folder that is passed over without a word.
+    `left_out(location, reason)` is called for each file and folder that is excluded silently.
 
     The root is a folder or a single file. Links to folders are not followed, nor links to
     visible files inside the root: what they lead to is found under its own name. A link to a
@@ -90,7 +90,7 @@ def scan(
 
 
 def is_covered(location: str, places: AbstractSet[str]) -> bool:
-    """Whether the location or a folder it lies in is one of the places."""
+    """True when the location or one of its parent folders is one of the places."""
     while places:
         if location in places:
             return True
@@ -131,7 +131,7 @@ class _Walk:
             yield from self._walk()
 
     def part(self, path: Path) -> Iterator[FoundFile]:
-        """What is at and below one path inside the root; nothing if it is invisible or gone."""
+        """The files at and below one path inside the root; none if it is invisible or gone."""
         if not self._is_direct(path) or (_FOLDS_NAMES and not _is_listed(path)):
             return
         if self._rules.hides(self._root, path):
@@ -145,7 +145,7 @@ class _Walk:
             if not _is_text(place.name):
                 path = self._root / place
                 break
-        found = self._look(str(path), path.name)
+        found = self._examine(str(path), path.name)
         if found is not None:
             yield found
         yield from self._walk()
@@ -172,7 +172,7 @@ class _Walk:
         return (status.st_dev, status.st_ino)
 
     def _is_direct(self, path: Path) -> bool:
-        """Whether no folder on the way from the root to the path is a link."""
+        """True when no folder on the way from the root to the path is a link."""
         if not path.is_relative_to(self._root):
             return False
         return path.parent.resolve() == self._real_root / path.parent.relative_to(self._root)
@@ -190,13 +190,13 @@ class _Walk:
                     raise RootOffline(self._root) from exc
                 yield _unreadable(folder, exc)
                 continue
-            look = self._look
+            examine = self._examine
             for entry in entries:
-                found = look(entry.path, entry.name, entry)
+                found = examine(entry.path, entry.name, entry)
                 if found is not None:
                     yield found
 
-    def _look(
+    def _examine(
         self, location: str, name: str, entry: "os.DirEntry[str] | None" = None
     ) -> FoundFile | None:
         if self._is_cancelled():
@@ -276,7 +276,7 @@ class _Walk:
 
 
 def _is_listed(path: Path) -> bool:
-    """Whether its folder lists it by this very name."""
+    """True when its folder lists it by exactly this name."""
     try:
         with os.scandir(path.parent) as listing:
             return any(entry.name == path.name for entry in listing)
@@ -285,7 +285,7 @@ def _is_listed(path: Path) -> bool:
 
 
 def _is_text(name: str) -> bool:
-    """Whether the store can hold the name: bytes that are no text become lone surrogates."""
+    """True when the store can hold the name: undecodable bytes become lone surrogates."""
     try:
         name.encode()
     except UnicodeEncodeError:

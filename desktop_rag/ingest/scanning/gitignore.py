@@ -1,4 +1,4 @@
-"""What the .gitignore files of a folder tree leave out. Runs on the thread of the scan."""
+"""The rules of the .gitignore files in a folder tree. Runs on the thread of the scan."""
 
 import logging
 import os
@@ -20,7 +20,7 @@ class GitIgnores:
         self._specs: dict[str, Patterns | None] = {}
 
     def reason(self, location: str, *, is_folder: bool) -> str:
-        """Why a path below the root is left out; empty if it isn't. The nearest file decides."""
+        """The reason for excluding a path below the root, or "". The nearest file decides."""
         folder = os.path.dirname(location)  # noqa: PTH120  once for each of 50,000 files
         suffix = "/" if is_folder else ""
         while True:

@@ -1,4 +1,4 @@
-"""Which files of a source are looked at. Pure rules; the scan and the watcher ask them on their
+"""Rules that include or exclude files of a source. Pure; used by the scan and the watcher on their
 own threads.
 
 A file is *invisible* (it is as if it weren't there), or *skipped* with a reason that is shown, or
@@ -56,7 +56,7 @@ _MACOS_PLACEHOLDER = 0x40000000
 
 @dataclass(frozen=True, slots=True)
 class IgnoreRules:
-    """What is left out of a source: of every one, until `of` adds the rules of one.
+    """The rules for excluding files, for all sources until `of` adds those of one.
 
     `is_readable` says of a file's name whether it can be read. `home` is the app's own folder,
     absolute: watching it would make the app read what it writes.
@@ -81,7 +81,7 @@ class IgnoreRules:
         )
 
     def is_invisible(self, name: str) -> bool:
-        """Whether a file or folder of this name is left out without a word."""
+        """True when a file or folder of this name is excluded silently."""
         return bool(self.invisible_reason(name))
 
     def invisible_reason(self, name: str) -> str:
@@ -109,7 +109,7 @@ class IgnoreRules:
         return _PATTERN if is_excluded else ""
 
     def hides(self, root: Path, path: Path) -> bool:
-        """Whether a path below the root is invisible, or lies in a folder that is.
+        """True when a path below the root is invisible, or lies in a folder that is.
 
         The root itself was chosen by the person and may have any name.
         """
@@ -132,7 +132,7 @@ class IgnoreRules:
 
 
 def is_only_in_cloud(attributes: int, flags: int) -> bool:
-    """Whether a file's content is not on this computer and reading it would fetch it.
+    """True when a file's content is in the cloud and reading it would download it.
 
     `attributes` is `st_file_attributes` of Windows, `flags` is `st_flags` of macOS; 0 elsewhere.
     """

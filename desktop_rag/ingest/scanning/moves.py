@@ -30,7 +30,7 @@ class Moves:
         self._cancel = cancel
 
     def find(self, source: Source, changes: Changes) -> Changes:
-        """The changes with new files that are known ones told as moved. Raises Cancelled.
+        """The changes, with new files that are known ones as moved. Raises Cancelled.
 
         Only files of the size and suffix of a lost one are opened.
         """
@@ -86,7 +86,7 @@ def _digest(path: Path) -> str | None:
 
 
 def _is_reached(root: Path) -> bool:
-    """Whether a folder is there and holds something: an empty one may be a place to mount."""
+    """True for a folder with content: an empty one may be a mount point."""
     try:
         with os.scandir(root) as entries:
             return next(entries, None) is not None

@@ -33,7 +33,7 @@ class Patterns:
                 self._patterns.insert(0, (pattern.include, pattern.regex))
 
     def leaves_out(self, path: str) -> bool | None:
-        """Whether the last pattern that names the path leaves it out; None if none names it.
+        """True when the last pattern that matches the path excludes it; None if none matches.
 
         The path is relative, with slashes; that of a folder ends in one.
         """

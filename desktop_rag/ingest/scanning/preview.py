@@ -1,4 +1,4 @@
-"""What adding a folder would mean: counted without opening a file. Any worker thread."""
+"""Counts the files that adding a folder would index, opening none. Any worker thread."""
 
 import os
 from collections import Counter

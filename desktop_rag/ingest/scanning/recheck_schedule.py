@@ -1,7 +1,7 @@
-"""Which places of a source have to be looked at once more, and when. Any thread.
+"""Schedules second scans of places in a source. Any thread.
 
-An editor may delete a file and write it anew, and a file may still be growing: neither is believed
-before a second look.
+An editor may delete a file and write it again, and a file may still be growing: neither is stored
+before a second scan.
 """
 
 import threading
@@ -17,7 +17,7 @@ _TICK_S = 0.5
 
 @dataclass(frozen=True, slots=True)
 class RecheckTimes:
-    """How long a file must be missing, and unchanged, to be believed; how long gone ones stay.
+    """Times before a missing file is removed, a changed file is read, and a gone one is dropped.
 
     When more than `many_share` of a source's files (and more than `many_files`) vanish at once,
     they are kept for `keep_gone_s`, in case that was a mistake.
@@ -31,31 +31,31 @@ class RecheckTimes:
 
 
 class RecheckSchedule:
-    """Places waiting for their second look, by source."""
+    """Places waiting for their second scan, by source."""
 
     def __init__(
         self,
-        look: Callable[[str, frozenset[Path]], None],
+        scan: Callable[[str, frozenset[Path]], None],
         tick_s: float = _TICK_S,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`look(source_id, places)` is called, on a thread of its own, when their time has come."""
-        self._look = look
+        """`scan(source_id, places)` is called on a thread of its own when places are due."""
+        self._scan = scan
         self._clock = clock
         self._lock = threading.Lock()
         self._due: dict[str, dict[Path, float]] = {}
-        self._ticker = Ticker("second-looks", tick_s, self.check)
+        self._ticker = Ticker("rechecks", tick_s, self.check)
 
     def start(self) -> None:
-        """Begin to look after the time."""
+        """Begin to check the schedule."""
         self._ticker.start()
 
     def close(self) -> None:
-        """Stop; the next start looks at everything anyway."""
+        """Stop; the next start scans everything anyway."""
         self._ticker.close()
 
-    def expect(self, source_id: str, place: Path, in_s: float) -> None:
-        """Look at the place again after so many seconds, or when that is due already."""
+    def add(self, source_id: str, place: Path, in_s: float) -> None:
+        """Scan the place again in `in_s` seconds, or earlier if that is scheduled already."""
         now = self._clock()
         with self._lock:
             places = self._due.setdefault(source_id, {})
@@ -69,12 +69,12 @@ class RecheckSchedule:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing waits."""
+        """True when nothing waits."""
         with self._lock:
             return not self._due
 
     def check(self) -> None:
-        """Hand over what is due."""
+        """Hand over the places that are due."""
         now = self._clock()
         with self._lock:
             due = {
@@ -83,15 +83,15 @@ class RecheckSchedule:
             }
         for source_id, places in due.items():
             if places:
-                # Before it is struck off, so that nobody sees nothing to do in between.
-                self._look(source_id, places)
-                self._strike_off(source_id, places, now)
+                # Before it is removed, so that nobody sees an idle scanner in between.
+                self._scan(source_id, places)
+                self._remove(source_id, places, now)
 
-    def _strike_off(self, source_id: str, places: frozenset[Path], now: float) -> None:
+    def _remove(self, source_id: str, places: frozenset[Path], now: float) -> None:
         with self._lock:
             waiting = self._due.get(source_id, {})
             for place in places:
-                if waiting.get(place, now) <= now:  # not expected once more meanwhile
+                if waiting.get(place, now) <= now:  # not scheduled again meanwhile
                     waiting.pop(place, None)
             if not waiting:
                 self._due.pop(source_id, None)

@@ -1,7 +1,6 @@
-"""How the disk differs from what the store knows.
+"""Compares the files on disk with those in the store.
 
-`reconcile` is pure; `rescan` scans the disk first, on whichever worker thread asks. The scan is
-the truth: events only say when and where to look.
+`reconcile` is pure; `rescan` scans the disk first, on the calling worker thread.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -33,7 +32,7 @@ class KnownFile(NamedTuple):
 
     @property
     def stat(self) -> FileStat:
-        """What tells this state of the file from another one."""
+        """Size, time and inode: different for another state of the file."""
         return FileStat(self.size_bytes, self.mtime_ns, self.inode)
 
 
@@ -47,7 +46,7 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """How the disk differs from the store. A file in `new` or `changed` may have a skip reason.
+    """The differences between disk and store. A file in `new` or `changed` may have a skip reason.
 
     `moved` files have the same content at a new place. `returned` had been gone and are as they
     were. `left_out` are still there, but no longer to be read. `unreadable` could not be looked
@@ -71,9 +70,9 @@ def rescan(
     cancel: Event,
     parts: frozenset[Path] | None = None,
 ) -> Changes:
-    """What changed below the root, or only at and below the given parts of it.
+    """The changes below the root, or only at and below the given parts of it.
 
-    `known` is all that the store knows of the source. Raises RootOffline, Cancelled.
+    `known` are all files of the source in the store. Raises RootOffline, Cancelled.
     """
     left_out: set[str] = set()
 
@@ -192,12 +191,12 @@ def _is_read(known: KnownFile | None) -> bool:
 
 
 def is_as_it_was(before: KnownFile, now: FoundFile) -> bool:
-    """Whether a file is read, or skipped, as before."""
+    """True when a file is read, or skipped, as before."""
     return before.skip_reason == now.reason and is_same(before, now)
 
 
 def is_same(before: KnownFile, now: FoundFile) -> bool:
-    """Whether nothing tells two states of a file apart. An inode of 0 is unknown."""
+    """True when two states of a file are equal. An inode of 0 is unknown."""
     return (
         before.mtime_ns == now.mtime_ns
         and before.size_bytes == now.size_bytes
@@ -206,7 +205,7 @@ def is_same(before: KnownFile, now: FoundFile) -> bool:
 
 
 def _moves(new: list[FoundFile], vanished: list[KnownFile]) -> list[Match]:
-    """Pairs with the same inode, size and time. Another suffix is another format: read anew."""
+    """Pairs with the same inode, size and time. Another suffix is another format: read again."""
     sources: dict[tuple[FileStat, str], list[KnownFile]] = {}
     for known in vanished:
         if known.inode and not known.skip_reason:
@@ -228,9 +227,9 @@ def _suffix(location: str) -> str:
 def _related(
     found: Iterable[FoundFile], inside: Iterable[KnownFile], known: Iterable[KnownFile]
 ) -> frozenset[Path]:
-    """Where else the files that were looked at may lie, by what the store knows.
+    """Other places of the scanned files, as the store knows them.
 
-    The two halves of a move may be told of at different times: taken one by one they would be a
+    The two events of a move may arrive at different times: handled one by one they would be a
     new file and a vanished one. And of the names of one file only one is read.
     """
     here = {file.location for file in inside}

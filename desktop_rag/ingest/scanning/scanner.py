@@ -1,6 +1,6 @@
 """Compares sources with the disk and stores what changed. Owns one named thread.
 
-The scan is the truth, events only say where to look; the scan at the start takes the same path.
+A scan decides what changed; events only say where to scan. The scan at the start is the same.
 """
 
 import logging
@@ -35,12 +35,12 @@ from desktop_rag.store.contract.sources import SourceStore
 log = logging.getLogger(__name__)
 
 Parts = frozenset[Path] | None
-# From so many places on, a look at the whole source is cheaper.
+# Above this number a scan of the whole source is cheaper.
 _MOST_PLACES = 5_000
 
 
 class Scanner:
-    """A queue of places to look at, the thread that looks, and the rows it writes."""
+    """A queue of places to scan, the thread that scans them, and the rows it writes."""
 
     def __init__(
         self,
@@ -56,8 +56,8 @@ class Scanner:
         self._indexer = indexer
         self._rules = rules
         self._times = times
-        self._looks = RecheckSchedule(self._look_again)
-        self._confirmation = ChangeConfirmation(self._looks.expect, times)
+        self._rechecks = RecheckSchedule(self._recheck)
+        self._confirmation = ChangeConfirmation(self._rechecks.add, times)
         self._changed = callbacks.documents_changed
         self._scanned = callbacks.source_scanned
         self._reached = callbacks.source_reached
@@ -72,17 +72,17 @@ class Scanner:
         self._moves = Moves(documents, sources, self._background.closing)
 
     def start(self) -> None:
-        """Begin to look at what was requested."""
+        """Begin to scan."""
         self._background.start()
-        self._looks.start()
+        self._rechecks.start()
 
     def close(self) -> None:
-        """Stop the scan under way; what it had not stored is found again at the next start."""
-        self._looks.close()
+        """Stop the current scan; changes not stored yet are found again at the next start."""
+        self._rechecks.close()
         self._background.close()
 
     def request(self, source: Source, parts: Parts = None) -> None:
-        """Look at the whole source, or only at and below the given places of it."""
+        """Scan the whole source, or only at and below these places."""
         with self._background.condition:
             _, before = self._queue.get(source.source_id, (source, frozenset[Path]()))
             merged = None if parts is None or before is None else before.union(parts)
@@ -93,7 +93,7 @@ class Scanner:
         """Remove the source and its documents from the store; its files are not touched."""
         with self._background.condition:
             self._queue.pop(source_id, None)
-        self._looks.forget(source_id)
+        self._rechecks.forget(source_id)
         self._confirmation.forget(source_id)
         gone = self._documents.documents(source_id)
         self._indexer.withdraw([d.document_id for d in gone])
@@ -101,13 +101,13 @@ class Scanner:
         self._changed([replace(d, state=DocumentState.GONE) for d in gone])
 
     def set_paused(self, is_paused: bool) -> None:
-        """Hold after the scan under way, or go on."""
+        """Pause after the current scan, or resume."""
         self._background.set_paused(is_paused)
 
     @property
     def is_idle(self) -> bool:
-        """No look is due or under way, not even a second one."""
-        return self._background.is_idle and self._looks.is_empty
+        """True when no scan or recheck is due or running."""
+        return self._background.is_idle and self._rechecks.is_empty
 
     def _work(self) -> None:
         with self._background.condition:
@@ -126,7 +126,7 @@ class Scanner:
         changes = rescan(source.path, rules, known, self._background.closing, parts)
         self._reached(source, True)
         changes = self._moves.find(source, changes)
-        confirmed = self._confirmation.judge(source.source_id, changes, known, parts)
+        confirmed = self._confirmation.confirm(source.source_id, changes, known, parts)
         self._apply(source, known, confirmed)
         if parts is None:
             # Also those that an earlier run, or a drive that was pulled, left waiting.
@@ -162,19 +162,19 @@ class Scanner:
         self._indexer.submit(d.document_id for d in stored if d.state is DocumentState.WAITING)
         self._changed([*(replace(d, state=DocumentState.GONE, gone_at=0.0) for d in rows), *stored])
 
-    def _look_again(self, source_id: str, places: frozenset[Path]) -> None:
-        """Called when a second look is due; a store that fails is left for the next scan."""
+    def _recheck(self, source_id: str, places: frozenset[Path]) -> None:
+        """Called when a recheck is due; if the store fails, the next scan makes up for it."""
         try:
             source = next((s for s in self._sources.sources() if s.source_id == source_id), None)
         except AppError as error:
-            log.info("a second look was not taken: %s", error.title)
+            log.info("a recheck failed: %s", error.title)
             return
         if source is not None:
             self.request(source, places if len(places) <= _MOST_PLACES else None)
 
 
 def _unread(changes: Changes, known: Iterable[KnownFile]) -> list[FoundFile]:
-    """What could not be looked at and was not known before."""
+    """Unreadable files that were not known before."""
     if not changes.unreadable:
         return []
     locations = {file.location for file in known}
@@ -182,7 +182,7 @@ def _unread(changes: Changes, known: Iterable[KnownFile]) -> list[FoundFile]:
 
 
 def _summary(confirmed: ConfirmedChanges, known: Iterable[KnownFile]) -> ChangeSummary:
-    """What was found; also after a look at a few places all other files count as unchanged."""
+    """The numbers of a scan; files outside the scanned places count as unchanged."""
     changes = confirmed.changes
     before = {file.document_id for file in known if not file.gone_at}
     before.difference_update(m.known.document_id for m in (*changes.changed, *changes.moved))

@@ -1,4 +1,4 @@
-"""Collections and sources with their state of now. Any worker thread."""
+"""Collections and sources with their current state. Any worker thread."""
 
 import threading
 from dataclasses import replace
@@ -14,9 +14,9 @@ DEFAULT_COLLECTION = "My documents"
 
 
 class Catalogue:
-    """What the person chose, checked before it is stored.
+    """Sources and collections, checked before they are stored.
 
-    Whether a source can be reached is not stored: it is found out anew each time the app runs.
+    The state of a source is not stored: it is determined each time the app runs.
     """
 
     def __init__(self, store: SourceStore, pages: Path) -> None:
@@ -31,13 +31,13 @@ class Catalogue:
         return self._store.collections()
 
     def chunking_of(self, source_id: str) -> ChunkSettings:
-        """How the documents of a source are cut."""
+        """The chunk settings for the documents of a source."""
         chunking = {c.collection_id: c.chunking for c in self.collections()}
         source = self.source(source_id)
         return chunking.get(source.collection_id if source else "", ChunkSettings())
 
     def sources(self) -> list[Source]:
-        """All sources, the oldest first, with their state of now."""
+        """All sources, the oldest first, with their current state."""
         with self._lock:
             states = dict(self._states)
         return [
@@ -46,23 +46,23 @@ class Catalogue:
         ]
 
     def source(self, source_id: str) -> Source | None:
-        """One source; None when it is not known (any more)."""
+        """One source; None when it does not exist (any more)."""
         return next((s for s in self.sources() if s.source_id == source_id), None)
 
     def state(self, source_id: str) -> SourceState:
-        """The state of a source now. Cheap."""
+        """The current state of a source. Cheap."""
         with self._lock:
             return self._states.get(source_id, SourceState.WATCHED)
 
     def set_state(self, source_id: str, state: SourceState) -> bool:
-        """Note whether a source can be reached; True if that is news."""
+        """Set the state of a source; True if it was another one."""
         with self._lock:
-            is_news = self._states.get(source_id, SourceState.WATCHED) is not state
+            is_changed = self._states.get(source_id, SourceState.WATCHED) is not state
             self._states[source_id] = state
-            return is_news
+            return is_changed
 
     def add(self, path: Path, collection_id: str, rules: SourceRules | None) -> Source:
-        """Record a folder or file; AppError when it is missing or in the collection already."""
+        """Record a folder or file; AppError when it is missing, or is in the collection already."""
         path = path.expanduser().resolve()
         if not path.exists():
             raise AppError(f"{path.name} does not exist.", f"Nothing was found at {path}.")
@@ -71,7 +71,7 @@ class Catalogue:
         return self._store.add_source(path, collection_id, rules)
 
     def add_links(self, links: WebLinks, collection_id: str) -> Source:
-        """Record web links; AppError for one that is no address, or when all are known already."""
+        """Record web links; AppError for an invalid address, or when all are there already."""
         links = replace(links, urls=parse_links("\n".join(links.urls)))
         collection_id = collection_id or self.default_collection().collection_id
         known = {
@@ -87,7 +87,7 @@ class Catalogue:
         return self._store.add_links(replace(links, urls=fresh), self._pages, collection_id)
 
     def default_collection(self) -> Collection:
-        """The oldest collection, made if there is none yet."""
+        """The oldest collection, added if there is none yet."""
         return self._store.default_collection(DEFAULT_COLLECTION)
 
     def _refuse_overlap(self, path: Path, collection_id: str) -> None:

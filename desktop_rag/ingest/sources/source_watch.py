@@ -1,6 +1,6 @@
-"""Watches sources and knows which can be reached.
+"""Watches sources and tracks which can be reached.
 
-Called by the watcher's thread and those of the pipeline; tells on the same threads.
+Called on the threads of the watcher and of the pipeline; calls back on the same threads.
 """
 
 import logging
@@ -14,12 +14,12 @@ from desktop_rag.ingest.scanning.ignore import IgnoreRules
 from desktop_rag.ingest.sources.catalogue import Catalogue
 from desktop_rag.ingest.watching.watcher import FolderWatcher, WatchTimes
 
-LookAt = Callable[[Source, frozenset[Path] | None], None]
+RequestScan = Callable[[Source, frozenset[Path] | None], None]
 log = logging.getLogger(__name__)
 
 
 class SourceWatch:
-    """The folder watcher, told of sources instead of paths."""
+    """The folder watcher in terms of sources instead of paths."""
 
     def __init__(
         self,
@@ -33,26 +33,28 @@ class SourceWatch:
         self._state_changed = state_changed
         self._notify = notify
         self._polled: set[Path] = set()
-        self._look_at: LookAt | None = None
+        self._request_scan: RequestScan | None = None
         self._watcher: FolderWatcher | None = None
         self._rules: IgnoreRules | None = None
 
-    def start(self, look_at: LookAt, rules: IgnoreRules, times: WatchTimes | None) -> None:
+    def start(
+        self, request_scan: RequestScan, rules: IgnoreRules, times: WatchTimes | None
+    ) -> None:
         """Begin to watch what `watch` is called for.
 
-        `look_at(source, places)` hears where something changed, None for the whole source.
+        `request_scan(source, places)` is called with the changed places, None for the whole source.
         """
-        self._look_at = look_at
+        self._request_scan = request_scan
         self._rules = rules
         self._watcher = FolderWatcher(self._on_dirty, self._on_polling, rules, times)
 
     def close(self) -> None:
-        """Stop watching. Harmless when it never began."""
+        """Stop watching. Does nothing when it never began."""
         if self._watcher:
             self._watcher.close()
 
     def watch(self, source: Source) -> None:
-        """Begin to watch a folder or file, or take over its rules; web links are not watched."""
+        """Begin to watch a folder or file, or apply its new rules; web links are not watched."""
         if self._watcher and source.links is None:
             self._watcher.watch(source.path, self._rules_at(source.path))
 
@@ -62,7 +64,7 @@ class SourceWatch:
             self._watcher.unwatch(path)
 
     def set_reached(self, source: Source, is_online: bool) -> None:
-        """A look at the source succeeded, or could not be taken."""
+        """A scan of the source succeeded, or could not reach it."""
         if not is_online:
             self._set_state(source, SourceState.OFFLINE)
         elif self._catalogue.state(source.source_id) is SourceState.OFFLINE:
@@ -70,7 +72,7 @@ class SourceWatch:
             self._set_state(source, SourceState.POLLED if is_polled else SourceState.WATCHED)
 
     def _rules_at(self, path: Path) -> IgnoreRules | None:
-        """Rules that hide nothing which one of the sources at the path is to see."""
+        """Rules that include every file that some source at the path includes."""
         rules = [source.rules for source in self._sources_at(path)]
         widest = SourceRules(
             uses_gitignore=any(r.uses_gitignore for r in rules),
@@ -79,18 +81,18 @@ class SourceWatch:
         return self._rules.of(widest) if self._rules else None
 
     def _on_dirty(self, root: Path, places: frozenset[Path]) -> None:
-        assert self._look_at is not None, "the watcher tells nothing before the start"
+        assert self._request_scan is not None, "the watcher tells nothing before the start"
         for source in self._sources_at(root):
-            self._look_at(source, None if root in places else places)
+            self._request_scan(source, None if root in places else places)
 
     def _on_polling(self, root: Path, reason: str) -> None:
         self._polled.add(root)
         for source in self._sources_at(root):
             self._set_state(source, SourceState.POLLED)
-        self._notify(Notice(f"{root.name} is looked at once a minute.", reason))
+        self._notify(Notice(f"{root.name} is checked once a minute.", reason))
 
     def _sources_at(self, root: Path) -> list[Source]:
-        """Called by the watcher, which no failing store may end: the next scan makes up for it."""
+        """The sources at a root; none if the store fails: the watcher's thread must go on."""
         try:
             return [source for source in self._catalogue.sources() if source.path == root]
         except AppError as error:

@@ -1,4 +1,4 @@
-"""Waits until it is quiet below a root, then says once where to look.
+"""Waits until changes below a root settle, then reports the changed places once.
 
 Watchdog's threads note changes; one thread ("folder-watcher") does the waiting and the calls.
 """
@@ -12,7 +12,7 @@ from pathlib import Path
 from desktop_rag.ingest.scanning.recheck_schedule import RecheckTimes
 from desktop_rag.ingest.watching.changes import PendingChanges
 
-# The wall clock ran on by so much more than our wait: the computer slept.
+# The computer was asleep when the wall clock advanced by this much more than the wait.
 _SLEPT_S = 60.0
 
 
@@ -35,7 +35,7 @@ class WatchTimes:
 
 @dataclass(slots=True)
 class _Waiting:
-    """What waits of one root; guarded by the debouncer's condition."""
+    """The pending changes of one root; guarded by the debouncer's condition."""
 
     pending: PendingChanges
     rescan_s: float
@@ -69,14 +69,14 @@ class Debouncer:
         self._thread.start()
 
     def add(self, root: Path) -> None:
-        """Take notes of this root from now on."""
+        """Collect the changes of this root from now on."""
         pending = PendingChanges(root, self._times.quiet_s, self._times.storm_s)
         rescan_s = self._times.rescan_s
         with self._condition:
             self._roots[root] = _Waiting(pending, rescan_s, time.monotonic() + rescan_s)
 
     def rescan_polled(self, root: Path) -> None:
-        """Look the root through as often as one that is polled has to be."""
+        """Rescan the root as often as polled ones."""
         with self._condition:
             if waiting := self._roots.get(root):
                 waiting.rescan_s = min(waiting.rescan_s, self._times.polled_rescan_s)
@@ -84,7 +84,7 @@ class Debouncer:
                 waiting.next_rescan_s = min(waiting.next_rescan_s, soon_s)
 
     def remove(self, root: Path) -> None:
-        """Forget the root and what waits of it."""
+        """Forget the root and its pending changes."""
         with self._condition:
             self._roots.pop(root, None)
 
@@ -139,7 +139,7 @@ class Debouncer:
                 self._tend(root, now_s, is_probe=is_probe, has_slept=has_slept)
 
     def _pause_s(self) -> float:
-        """How long nothing has to be done unless something happens."""
+        """The time until something is due, unless a change comes first."""
         wakes = [self._next_probe_s]
         for waiting in self._roots.values():
             if waiting.needs_check:

@@ -1,4 +1,4 @@
-"""Where a source lies: on which file system, and whether it is still the same place.
+"""The file system of a source, and the identity of its folder.
 
 Read by the watcher, on its own thread and on the one that adds a source.
 """
@@ -20,7 +20,7 @@ _REMOTE_FILE_SYSTEMS = frozenset(
 
 
 def is_remote(path: Path) -> bool:
-    """Whether the path lies on a file system that others change without our kernel knowing."""
+    """True for network file systems, whose changes by others the kernel does not report."""
     real = path.resolve()
     if real.drive.startswith("\\\\"):
         return True
@@ -35,7 +35,7 @@ def is_remote(path: Path) -> bool:
 
 
 def identity(root: Path) -> tuple[int, int] | None:
-    """Which folder this is, or for a file which folder it is in; None if it is missing.
+    """The identity of a folder, or of the folder of a file; None if it is missing.
 
     Another value says that the folder was replaced, or its drive was mounted or unmounted.
     """

@@ -1,4 +1,4 @@
-"""Notices that something changed below the watched roots, and says where to look.
+"""Detects changes below the watched roots and reports the places to scan.
 
 Watchdog's threads pass paths on to the debouncer, whose thread calls back; that thread also
 looks after roots that went away, came back or cannot be watched.
@@ -82,7 +82,7 @@ class _Root:
     identity: tuple[int, int] | None = None
     observer: BaseObserver | None = None
     watch: ObservedWatch | None = None
-    is_polling_told: bool = False
+    is_polling_reported: bool = False
     polling_reason: str = ""
     needs_rewatch: bool = False
     refused: set[str] = field(default_factory=set[str])
@@ -181,7 +181,7 @@ class FolderWatcher:
     # --- on the debouncer's thread ---------------------------------------------------------------
 
     def _check(self, path: Path) -> None:
-        """Watch the root anew if it came, went, is another one, lost events or hit the limit."""
+        """Watch the root again if it came, went, was replaced, lost events or hit the limit."""
         with self._scheduling:
             root = self._roots.get(path)
             if root is None:
@@ -192,8 +192,8 @@ class FolderWatcher:
                 if self._begin(root) or was_watched:
                     log.info("A watched root came, went or lost events: it is scanned as a whole")
                     self._debouncer.mark_whole(path)
-            reason = "" if root.is_polling_told else root.polling_reason
-            root.is_polling_told = bool(root.polling_reason)
+            reason = "" if root.is_polling_reported else root.polling_reason
+            root.is_polling_reported = bool(root.polling_reason)
         if reason:
             self._on_polling(path, reason)
 
@@ -267,7 +267,7 @@ class FolderWatcher:
 
 
 def _is_opened(root: _Root) -> bool:
-    """Whether a folder in the root that could not be watched may be read now."""
+    """True when a folder that could not be watched is readable now."""
     return any(os.access(location, os.R_OK) for location in list(root.refused))
 
 
@@ -325,7 +325,7 @@ if sys.platform == "linux":
             except KeyError:
                 # WORKAROUND watchdog 7.1: two folders of one name, each moved out of the root
                 # and deleted there, break its bookkeeping, which would end this thread.
-                log.info("The watch of a folder that was moved away is lost; all are added anew")
+                log.info("The watch of a folder that was moved away is lost; all are added again")
                 self._on_events_lost()
             if event.is_queue_overflow:
                 self._on_events_lost()
@@ -349,7 +349,7 @@ if sys.platform == "linux":
             return watch.wd
 
     class _Emitter(InotifyFullEmitter):
-        """Tells what was moved in from what is new, and stops without an error in the log."""
+        """Distinguishes moved-in files from new ones, and stops without an error in the log."""
 
         def queue_events(self, timeout: float, *, full_events: bool = True) -> None:
             inotify = self._inotify
