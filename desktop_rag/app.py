@@ -9,7 +9,6 @@ import logging
 import signal
 import sys
 import threading
-import tomllib
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -35,6 +34,7 @@ from desktop_rag.core.library_events import Notice
 from desktop_rag.core.log import start_logging
 from desktop_rag.core.paths import Home, resources_dir
 from desktop_rag.core.settings import IndexSettings, Settings, load_settings, save_settings
+from desktop_rag.demo_library import add_demo
 from desktop_rag.evaluate.stored_runs import StoredRuns
 from desktop_rag.ingest.embedding.embedder_registry import EmbedderRegistry
 from desktop_rag.ingest.library import Library
@@ -57,7 +57,6 @@ from desktop_rag.store.opening import library_bytes, open_engine, set_damaged_as
 log = logging.getLogger(__name__)
 
 BUNDLED_MODEL = "all-MiniLM-L6-v2"
-DEMO_COLLECTION = "Demo"
 _MEGABYTE = 1 << 20
 _DEMO_S = 120.0
 _HEARTBEAT_MS = 500
@@ -228,27 +227,6 @@ def model_folder(settings: IndexSettings) -> Path:
 def embedder_opener(keys: KeyStore) -> EmbedderOpener:
     """Opens embedding models: the bundled one unless another is named."""
     return EmbedderOpener(model_folder(IndexSettings()), keys.get)
-
-
-def add_demo(library: Library) -> str:
-    """Add the demo library as a collection of its own, once; returns its first question.
-
-    A demo that another copy of the app added is removed: its documents would be found twice, or
-    no longer exist.
-    """
-    demo = resources_dir() / "demo"
-    folder = demo / "documents"
-    sources = library.sources.all()
-    own = {c.collection_id for c in library.collections.all() if c.name == DEMO_COLLECTION}
-    for source in sources:
-        is_demo = source.collection_id in own and source.path.parts[-2:] == folder.parts[-2:]
-        if is_demo and source.path != folder:
-            library.sources.remove(source.source_id)
-    if all(source.path != folder for source in sources):
-        collection = library.collections.find_or_add(DEMO_COLLECTION)
-        library.sources.add(folder, collection.collection_id)
-    questions = (demo / "questions.toml").read_text(encoding="utf-8")
-    return str(tomllib.loads(questions)["first_question"])
 
 
 # --- the window --------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from desktop_rag.cli import output, verbs
 from desktop_rag.cli.terminal import say
 from desktop_rag.cli.window import open_window
 from desktop_rag.core.paths import Home, find_home
+from desktop_rag.demo_library import add_demo
 from desktop_rag.waiting import Waiting
 
 
@@ -42,7 +43,7 @@ def _run_in_terminal(home: Home) -> int:
         sys.stdout.write("Indexing the demo library …\n")
         with Waiting(services.library, say) as waiting:
             services.library.start(watch=False)
-            question = app.add_demo(services.library)
+            question = add_demo(services.library)
             waiting.until_idle()
         answer = verbs.ask(services.library, services.chat, question)
     finally:

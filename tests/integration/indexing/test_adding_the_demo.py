@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from desktop_rag.app import DEMO_COLLECTION, Services, add_demo
+from desktop_rag.app import Services
+from desktop_rag.demo_library import DEMO_COLLECTION, add_demo
 from tests.conftest import DEMO
 
 
