@@ -60,7 +60,7 @@ class PostAnswerJobs:
         helper: Callable[[Settings], ChatModel | None],
         answers: AnswerPriority,
     ) -> None:
-        """`helper` gives the background model of some settings; `answers` is closed while an answer
+        """`helper` gives the background model of some settings; `answers` tells when an answer
         is under way.
         """
         self._conversations = conversations
