@@ -20,8 +20,8 @@ from desktop_rag.answer.prompting.preferences import in_manner
 from desktop_rag.answer.prompting.prompt import IMAGE_TOKENS, PromptExtras
 from desktop_rag.answer.sources.attached_sources import AttachedSources
 from desktop_rag.answer.sources.earlier_sources import numbered_anew
-from desktop_rag.answer.sources.passages import place_of
 from desktop_rag.answer.sources.source_finder import SourceFinder
+from desktop_rag.answer.sources.source_merging import place_of
 from desktop_rag.answer.tables.table_answer import TableAnswer
 from desktop_rag.answer.writing.answer_draft import AnswerDraft
 from desktop_rag.answer.writing.answer_request import AnswerRequest

@@ -21,11 +21,11 @@ from desktop_rag.answer.conversations.personal import Personal
 from desktop_rag.answer.endpoints.chat_models import ChatModels
 from desktop_rag.answer.endpoints.helper_job import CancelWhen
 from desktop_rag.answer.map_reduce.whole_library import MOST_FILES
-from desktop_rag.answer.post_answer.follow_ups import FollowUps
 from desktop_rag.answer.post_answer.post_answer_jobs import AnswerContext, PostAnswerJobs
+from desktop_rag.answer.post_answer.suggested_questions import FollowUps
 from desktop_rag.answer.search.retriever import Retriever
-from desktop_rag.answer.sources.passages import numbered
 from desktop_rag.answer.sources.source_finder import SourceFinder
+from desktop_rag.answer.sources.source_merging import numbered
 from desktop_rag.answer.writing.answer_request import AnswerRequest
 from desktop_rag.core.attachment import Attachment
 from desktop_rag.core.conversation import (

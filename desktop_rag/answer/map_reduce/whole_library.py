@@ -12,8 +12,8 @@ from desktop_rag.answer.map_reduce.map_reduce import MapPart, MapReduce, MapRedu
 from desktop_rag.answer.prompting.instructions import with_instructions
 from desktop_rag.answer.prompting.preferences import in_language, in_manner
 from desktop_rag.answer.prompting.prompt import INSTRUCTIONS, build_prompt
-from desktop_rag.answer.sources.passages import choose_sources
 from desktop_rag.answer.sources.source_finder import SourceFinder
+from desktop_rag.answer.sources.source_merging import choose_sources
 from desktop_rag.answer.writing.answer_draft import AnswerDraft
 from desktop_rag.answer.writing.answer_request import AnswerRequest
 from desktop_rag.answer.writing.extractive_answer import excerpts

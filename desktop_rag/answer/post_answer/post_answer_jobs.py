@@ -14,7 +14,7 @@ from typing import TypeVar
 from desktop_rag.answer.checking.answer_checking import CheckClaim, claims_of
 from desktop_rag.answer.checking.claim_judge import judge_claim
 from desktop_rag.answer.endpoints.helper_job import CancelWhen
-from desktop_rag.answer.post_answer.follow_ups import FollowUps
+from desktop_rag.answer.post_answer.suggested_questions import FollowUps
 from desktop_rag.core.answer_claims import Claim
 from desktop_rag.core.conversation import AnswerChanged, Message, MessageState
 from desktop_rag.core.errors import AppError

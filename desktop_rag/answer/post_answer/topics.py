@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from desktop_rag.answer.sources.passages import ReadContent
+from desktop_rag.answer.sources.source_merging import ReadContent
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.function_words import function_words
 from desktop_rag.core.parsed import Heading

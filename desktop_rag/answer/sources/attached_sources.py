@@ -8,8 +8,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from desktop_rag.answer.prompting.prompt import ANSWER_SHARE
-from desktop_rag.answer.sources.passages import CountTokens, choose_sources, numbered, place_of
 from desktop_rag.answer.sources.source_finder import SourceFinder
+from desktop_rag.answer.sources.source_merging import (
+    CountTokens,
+    choose_sources,
+    numbered,
+    place_of,
+)
 from desktop_rag.answer.writing.answer_request import AnswerRequest
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.attachment import Attachment

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from desktop_rag.answer.sources.passages import ReadContent
+from desktop_rag.answer.sources.source_merging import ReadContent
 from desktop_rag.core.conversation import Message, SourceRef
 
 

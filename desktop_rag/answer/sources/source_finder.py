@@ -7,8 +7,8 @@ from threading import Event
 from desktop_rag.answer.search.fusion import IRRELEVANT_BELOW
 from desktop_rag.answer.search.retriever import Retriever
 from desktop_rag.answer.sources.earlier_sources import numbered_anew, sources_before, with_earlier
-from desktop_rag.answer.sources.passages import CountTokens, choose_sources
 from desktop_rag.answer.sources.question_rewriting import depends_on_history, readings
+from desktop_rag.answer.sources.source_merging import CountTokens, choose_sources
 from desktop_rag.answer.writing.answer_draft import AnswerDraft
 from desktop_rag.answer.writing.answer_request import AnswerRequest
 from desktop_rag.core.conversation import FileCounts, SearchNotes, SearchResult, SourceRef

@@ -46,7 +46,7 @@ class Rechunker:
         self._changed = changed
         self._is_due = True
         self._background = BackgroundThread(
-            "recut", self._work, has_work=lambda: self._is_due and not is_held(),
+            "rechunk", self._work, has_work=lambda: self._is_due and not is_held(),
             may_work=may_run, failed=failed,
         )  # fmt: skip
 

@@ -273,7 +273,7 @@ def test_the_text_in_an_image_is_asked_where_the_model_sees_none(
 def test_without_an_endpoint_an_image_without_text_is_refused(services: Services) -> None:
     photo = services.chat.attachments.keep_image("photo.png", PIXEL)
     assert photo.kind is AttachmentKind.IMAGE
-    with pytest.raises(AppError, match="no model to look at") as told:
+    with pytest.raises(AppError, match="no model that can see") as told:
         ask(services, "What colour is it?", photo)
     assert "Settings" in told.value.hint
     assert services.chat.history.all() == []

@@ -28,17 +28,12 @@ from desktop_rag.models.endpoints.client.request_shape import (
     learned_from,
     refuses_images,
 )
+from desktop_rag.models.endpoints.client.retries import Retries
 from desktop_rag.models.ports import ChatTurn, Delta
 
 log = logging.getLogger(__name__)
 
 LONGEST_ANSWER_CHARS = 400_000
-# Pauses before automatic retries; when a server asks for a longer one, the error is reported.
-_PAUSES_S = (0.5, 2.0)
-_LONGEST_PAUSE_S = 20.0
-# After these faults background work backs off at once; only a person's question is retried.
-_OFTEN_PASSING = frozenset({Fault.REFUSED, Fault.UNREACHABLE})
-_SERVER_FAILED = range(500, 600)
 # The share of a too long request that is sent next, where the server doesn't state its limit.
 _SHORTER = 0.7
 _SHORTEST_CONTEXT_TOKENS = 512
@@ -113,7 +108,7 @@ class ChatClient:
             yield from self._stream(turns, cancel)
 
     def _stream(self, turns: Sequence[ChatTurn], cancel: Event) -> Generator[Delta]:
-        pauses_s = iter(_PAUSES_S)
+        retries = Retries()
         while not cancel.is_set():
             has_begun = False
             try:
@@ -133,11 +128,8 @@ class ChatClient:
                 self._check_images(exc, turns, has_begun)
                 if self._has_learned(exc, turns, has_begun) and not has_begun:
                     continue
-                pause_s = next(pauses_s, None)
-                if has_begun or pause_s is None or not _may_pass(exc):
-                    raise
-                pause_s = pause_s if exc.wait_s is None else exc.wait_s
-                if pause_s > _LONGEST_PAUSE_S:
+                pause_s = None if has_begun else retries.pause_after(exc)
+                if pause_s is None:
                     raise
                 log.info("Endpoint: %s Asking again in %.1f s.", exc.title, pause_s)
                 status = f"{exc.title} It is asked again in {math.ceil(pause_s)} s."
@@ -220,11 +212,6 @@ class ChatClient:
         if splitter.has_stray_end:
             self._learn(thinking=Thinking.END_TAG)
         _check_ending(reason, has_answer)
-
-
-def _may_pass(exc: EndpointFaultError) -> bool:
-    is_theirs = exc.fault is Fault.FAILED and exc.status in _SERVER_FAILED
-    return exc.is_passing or exc.fault in _OFTEN_PASSING or is_theirs
 
 
 def _check_ending(reason: str, has_answer: bool) -> None:

@@ -9,7 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_rag.answer.sources.passages import choose_sources, fitting, folded, grouped, joined
+from desktop_rag.answer.sources.source_merging import (
+    choose_sources,
+    fitting,
+    folded,
+    grouped,
+    joined,
+)
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.domain import Passage
 from desktop_rag.core.parsed import Mark, ParsedDocument
