@@ -25,6 +25,7 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.store.duckdb.database.active_readers import ActiveReaders, closed_error
 from desktop_rag.store.duckdb.database.compaction import compact, is_wasteful, remove_unfinished
 from desktop_rag.store.duckdb.database.connections import OPTIONS, Connection
+from desktop_rag.store.duckdb.database.creation import create
 from desktop_rag.store.duckdb.database.migrations import LATEST, migrate, version_of
 from desktop_rag.store.duckdb.database.snapshot_cache import Lookup, Snapshot, SnapshotCache
 
@@ -78,7 +79,7 @@ class Database:
         self.path = path
         self.memory_mb = memory_mb
         with _mapping_open_errors(path):
-            _refuse_foreign_file(path)
+            _create_or_refuse(path)
             remove_unfinished(path)
             self._connection = _open(path, memory_mb, backups)
             path.chmod(0o600)  # it holds the text of the documents
@@ -294,9 +295,10 @@ def _open(path: Path, memory_mb: int, backups: Path) -> Connection:
     return connection
 
 
-def _refuse_foreign_file(path: Path) -> None:
+def _create_or_refuse(path: Path) -> None:
     """Open an existing file read-only first, so that one we must refuse stays untouched."""
     if not path.exists():
+        create(path)
         return
     connection = duckdb.connect(str(path), read_only=True)
     try:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import duckdb
 import numpy as np
 
 from desktop_rag.store.duckdb.database.connections import Connection
@@ -155,12 +156,10 @@ LATEST = len(MIGRATIONS)
 
 def version_of(connection: Connection) -> int | None:
     """The schema version of an open file: 0 when it is empty, None when it is not ours."""
-    tables = {row[0] for row in connection.execute("SHOW TABLES").fetchall()}
-    if not tables:
-        return 0
-    if "migrations" not in tables:
-        return None
-    [(version,)] = connection.execute("SELECT max(version) FROM migrations").fetchall()
+    try:
+        [(version,)] = connection.execute("SELECT max(version) FROM migrations").fetchall()
+    except duckdb.CatalogException:
+        return None if connection.execute("SHOW TABLES").fetchall() else 0
     return int(version or 0)
 
 
