@@ -49,7 +49,6 @@ class ClaimChecker:
     """Checks claims one by one; the sources of an answer are indexed once."""
 
     def __init__(self) -> None:
-        self._model = CheckerModel.load(resources_dir() / _MODEL)
         self._indexes: OrderedDict[str, SourceIndex] = OrderedDict()
         self._cached = 0
 
@@ -57,6 +56,11 @@ class ClaimChecker:
     def threshold(self) -> float:
         """The support from which a claim counts as supported in a two-class decision."""
         return self._model.threshold
+
+    @property
+    def _model(self) -> CheckerModel:
+        # Loaded at the first claim: parsing it would delay the start of the app.
+        return CheckerModel.load(resources_dir() / _MODEL)
 
     def check(self, claim: str, sources: Sequence[str]) -> CheckedClaim:
         """Check a claim against all sources; the evidence is from the one with most support."""

@@ -3,6 +3,7 @@
 Boosted trees, fitted by `training/fit_checker.py`.
 """
 
+import functools
 import math
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -43,8 +44,9 @@ class CheckerModel:
     unsupported_below: float
 
     @classmethod
+    @functools.cache
     def load(cls, path: Path) -> "CheckerModel":
-        """Read the file with the fitted numbers."""
+        """Read the file with the fitted numbers, once per process."""
         tables = tomllib.loads(path.read_text(encoding="utf-8"))
         trees = [Tree(t["features"], t["cuts"], t["values"]) for t in tables["trees"]]
         bounds = tables["threshold"], tables["supported_from"], tables["unsupported_below"]
