@@ -3,6 +3,7 @@
 import copy
 import functools
 import logging
+import shutil
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,6 +18,9 @@ from desktop_rag.ingest.scanning.recheck_schedule import RecheckTimes
 from desktop_rag.ingest.watching.watcher import WatchTimes
 from desktop_rag.models.embedding import embedder_opener
 from desktop_rag.models.embedding.onnx_embedder import OnnxEmbedder
+from desktop_rag.models.ports import Vectors
+from desktop_rag.store.duckdb.database import creation
+from tests.shared_parser import belongs_to_the_pool, shared_parser_processes
 
 DEMO = Path(__file__).parent.parent / "resources" / "demo"
 FAST_TIMES = WatchTimes(
@@ -43,10 +47,29 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if item not in deep]
 
 
+class RememberingEmbedder(OnnxEmbedder):
+    """The bundled model with one thread; a text that many tests index is embedded once."""
+
+    remembers = True
+
+    def __init__(self) -> None:
+        super().__init__(BUNDLED, threads=1)  # other workers need the other cores
+        self._vectors_of_rows: dict[tuple[int, ...], Vectors] = {}
+
+    def _embed(self, row: list[int]) -> Vectors:
+        key = tuple(row)
+        if key not in self._vectors_of_rows or not self.remembers:
+            self._vectors_of_rows[key] = super()._embed(row)
+        return self._vectors_of_rows[key].copy()
+
+    def set_threads(self, threads: int) -> None:
+        """No effect, since the session is shared."""
+
+
 @functools.cache
 def bundled_embedder() -> OnnxEmbedder:
-    """The bundled model, loaded once per process; other workers need the other cores."""
-    return OnnxEmbedder(BUNDLED, threads=1)
+    """The bundled model, loaded once per process."""
+    return RememberingEmbedder()
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -60,6 +83,33 @@ def bundled_model_is_loaded_once() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(embedder_opener, "OnnxEmbedder", load)
+        yield
+
+
+@pytest.fixture
+def slow_embedding(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Embeds every text each time, for a test that watches the progress."""
+    monkeypatch.setattr(RememberingEmbedder, "remembers", False)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def empty_library_is_built_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Gives every new library a copy of one empty file; its migrations take a tenth of a second."""
+    built = tmp_path_factory.mktemp("empty") / "library.duckdb"
+    creation.build_empty(built)
+
+    def copy_empty(path: Path) -> None:
+        shutil.copyfile(built, path)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(creation, "build_empty", copy_empty)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def parser_processes_are_shared() -> Iterator[None]:
+    """Gives every library a parser process that may have read files of other tests."""
+    with shared_parser_processes():
         yield
 
 
@@ -122,6 +172,7 @@ def no_stray_threads() -> Iterator[None]:
     before = set(threading.enumerate())
     yield
     left = [t for t in threading.enumerate() if t not in before and t.is_alive()]
+    left = [t for t in left if not belongs_to_the_pool(t)]
     for thread in left:
         thread.join(2.0)
     names = [t.name for t in left if t.is_alive()]

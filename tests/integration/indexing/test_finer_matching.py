@@ -12,7 +12,8 @@ from desktop_rag.core.library_events import LibraryEvent, ProgressChanged, Stage
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import IndexSettings, Settings, save_settings
 
-FILES = 60
+pytestmark = pytest.mark.usefixtures("slow_embedding")
+FILES = 30
 FINE = Settings(index=IndexSettings(makes_windows=True))
 COARSE = Settings(index=IndexSettings(makes_windows=False))
 

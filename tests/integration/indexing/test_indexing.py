@@ -209,7 +209,7 @@ def test_failed_files_are_read_again_on_request(services: Services, folder: Path
 def test_killed_in_the_middle_it_goes_on_where_it_was(
     build_services: Build, home: object, folder: Path
 ) -> None:
-    for number in range(60):
+    for number in range(45):
         text = "\n\n".join(f"Sentence {n} of note {number}. " * 12 for n in range(10))
         (folder / f"{number}.md").write_text(f"# Note {number}\n\n{text}")
     command = [sys.executable, "-m", "desktop_rag", "index", str(folder)]
@@ -227,7 +227,7 @@ def test_killed_in_the_middle_it_goes_on_where_it_was(
     child.stderr.close()
     services = build_services()
     start(services, folder)
-    assert services.library.documents.counts().by_state == {DocumentState.SEARCHABLE: 60}
+    assert services.library.documents.counts().by_state == {DocumentState.SEARCHABLE: 45}
     chunks = sum(d.chunk_count for d in services.library.documents.all())
     assert 0 < services.library.indexing.embedded_chunks < chunks
     assert services.engine.documents.count_orphans() == 0
