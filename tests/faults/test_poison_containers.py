@@ -182,8 +182,9 @@ def test_p04_no_file_and_no_address_is_read_for_an_entity(
 
 @pytest.mark.parametrize("kind", XML_KINDS)
 def test_p05_a_billion_laughs_are_never_laughed(read: Read, kind: str) -> None:
-    outcome = read(f"a.{kind}", poisoned_xml(kind, LAUGHS, "&l9;"), within_s=10)
+    outcome = read(f"a.{kind}", poisoned_xml(kind, LAUGHS, "&l9;"))
     assert is_ended(outcome)
+    assert reason(outcome) != "timeout"
     assert len(text(outcome)) < 2000
     assert text(outcome).count("ha") < 20
 
@@ -200,5 +201,5 @@ def test_p06_a_linked_picture_is_not_read(read: Read, tmp_path: Path, target: st
     )
     drawing = '<w:drawing><blip r:link="r9" xmlns:r="r"/></w:drawing>'
     poison = make_docx(f"{paragraph('words')}<w:p><w:r>{drawing}</w:r></w:p>")
-    outcome = read("a.docx", with_part(poison, "word/_rels/document.xml.rels", related), 10)
+    outcome = read("a.docx", with_part(poison, "word/_rels/document.xml.rels", related))
     assert text(outcome).strip() == "words"

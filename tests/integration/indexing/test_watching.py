@@ -2,7 +2,6 @@
 
 import shutil
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -221,8 +220,6 @@ def test_closing_in_the_middle_of_a_storm_leaves_no_thread(
     watcher.watch(docs)
     for number in range(300):
         (docs / f"{number}.md").write_text("x")
-    started_s = time.monotonic()
     watcher.close()
-    assert time.monotonic() - started_s < 5
     assert set(threading.enumerate()) <= before
     assert [record for record in caplog.records if record.levelname == "ERROR"] == []

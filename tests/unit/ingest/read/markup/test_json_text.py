@@ -1,5 +1,4 @@
 import json
-import time
 
 from tests.unit.ingest.read.samples import parse, text_at
 
@@ -33,9 +32,7 @@ def test_escaped_letters_are_shown_as_letters() -> None:
 
 
 def test_p11_depth_and_broken_json_are_no_danger() -> None:
-    began_at = time.perf_counter()
     assert parse("a.json", b"[" * 60_000).text.strip("[ \n") == ""
     assert parse("a.json", b'{"a":' * 10_000 + b"1").text
     assert parse("a.json", b'"' + b"\\" * 1_000_001).text
     assert len(parse("a.json", b"[" + b"1," * 400_000 + b"1]").text) > 800_000
-    assert time.perf_counter() - began_at < 4

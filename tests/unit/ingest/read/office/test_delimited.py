@@ -1,5 +1,3 @@
-import time
-
 import pytest
 
 from desktop_rag.core.anchors import Anchor
@@ -48,11 +46,9 @@ def test_a_quote_that_is_never_closed_swallows_nothing() -> None:
     assert document.text.count("x | y") == 10_000
 
 
-def test_a_hundred_thousand_rows_are_quick_and_their_marks_bounded() -> None:
-    began = time.perf_counter()
+def test_a_hundred_thousand_rows_have_bounded_marks() -> None:
     content = "".join(f"{n},name {n},Rome\n" for n in range(100_000))
     document = parse("a.csv", content.encode(), max_chars=10_000_000)
-    assert time.perf_counter() - began < 10
     assert document.text.count("\n") == 99_999
     assert 50_000 < len(document.marks) < 60_000
     last = document.marks[-1].anchor.cells or ""
