@@ -121,13 +121,13 @@ def test_a_long_quote_with_every_tenth_word_changed_is_found(seed: int) -> None:
 @pytest.mark.parametrize(
     ("quote", "text"),
     [
-        ("word " * 2000 + "end", "word " * 400_000),
-        ("word other " * 1000 + "end", "word " * 400_000),
-        ("ab ba ba ab " * 1000 + "end", "ab ba ba " * 220_000),
+        ("word " * 4998 + "end", "word " * 400_000),
+        ("word other " * 2499 + "end", "word " * 400_000),
+        ("ab ba ba ab " * 1249 + "end", "ab ba ba " * 220_000),
         ("a" * 5000 + "b", "a" * 2_000_000),
         ("a a", "a" * 2_000_000),
-        ("é " * 5000, "é" * 2_000_000),
+        ("é " * 5000, "é" * 1_000_000),
     ],
 )
-def test_hostile_texts_are_searched(quote: str, text: str) -> None:
+def test_hostile_texts_are_searched_in_linear_time(quote: str, text: str) -> None:
     locate(quote, text)
