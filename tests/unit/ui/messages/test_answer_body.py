@@ -113,7 +113,11 @@ def test_another_theme_renders_again(body: AnswerBody, theme: Theme, qtbot: QtBo
 def test_a_very_long_answer_is_cut(body: AnswerBody, qtbot: QtBot, text: str) -> None:
     """S-10."""
     body.show_text(text, [SOURCE])
+    # The rest is rendered later, so that the window stays responsive.
+    assert not body.is_rendered
+    at_once = len(shown(body))
     qtbot.waitUntil(lambda: body.is_rendered, timeout=20_000)
+    assert at_once < len(shown(body))
     assert sum(map(len, shown(body))) <= SHOWN_CHARS
     assert show_all_button(body).isVisibleTo(body)
 
