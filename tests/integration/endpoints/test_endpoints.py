@@ -1,5 +1,6 @@
 """Testing an endpoint: the report on good and bad servers."""
 
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -46,10 +47,11 @@ def test_what_is_no_list(server: ChatServer, body: object) -> None:
 
 def test_a_good_endpoint(server: ChatServer) -> None:
     server.pause_s = 0.05
+    began_at = time.monotonic()
     report = endpoint_check.probe_endpoint(server.endpoint(), CANARY)
     assert report.is_ok
     assert report.models == server.models
-    assert 0.05 <= report.seconds < 5
+    assert 0.05 <= report.seconds <= time.monotonic() - began_at
     assert report.title == f"“test-model” answered after {report.seconds:.1f} seconds."
     assert report.hint == ""
 
@@ -57,7 +59,7 @@ def test_a_good_endpoint(server: ChatServer) -> None:
 def test_only_the_first_words_are_heard(server: ChatServer) -> None:
     server.mode = "endless"
     assert endpoint_check.probe_endpoint(server.endpoint(), "").is_ok
-    assert server.has_lost_client.wait(2)
+    assert server.has_lost_client.wait(20)
 
 
 def test_thinking_counts_as_an_answer(server: ChatServer) -> None:

@@ -10,7 +10,7 @@ import pytest
 from desktop_rag.core.domain import SourceRules
 from desktop_rag.ingest.watching.debounce import WatchTimes
 from desktop_rag.ingest.watching.watcher import REMOTE_REASON, FolderWatcher
-from tests.follower import FAST, RULES, Follower, watching, write_docs
+from tests.follower import RULES, Follower, watching, write_docs
 
 
 @pytest.fixture
@@ -216,7 +216,8 @@ def test_closing_in_the_middle_of_a_storm_leaves_no_thread(
     docs: Path, follower: Follower, caplog: pytest.LogCaptureFixture
 ) -> None:
     before = set(threading.enumerate())
-    watcher = FolderWatcher(follower.on_dirty, follower.on_polling, RULES, FAST)
+    patient = WatchTimes(quiet_s=3600, storm_s=3600, probe_s=3600)
+    watcher = FolderWatcher(follower.on_dirty, follower.on_polling, RULES, patient)
     watcher.watch(docs)
     for number in range(300):
         (docs / f"{number}.md").write_text("x")

@@ -194,7 +194,7 @@ def test_a_source_forgotten_in_the_middle_is_fetched_no_further(
 
 
 def test_closing_in_the_middle_waits_for_nobody(build: Build, site: WebServer) -> None:
-    room = build()
+    room = build(loopback_access(seconds=3600))
     has_begun = threading.Event()
 
     def wait(_write: Callable[[bytes], object], released: threading.Event) -> None:
