@@ -16,7 +16,6 @@ from desktop_rag.ingest.parsing.child_link import ChildLink
 from desktop_rag.ingest.parsing.parser_process import worker_command
 from desktop_rag.ingest.parsing.protocol import Limits
 
-_READY = b'{"ready":true}'
 _MOST_ANSWERS = 200
 _shared: list["_SharedChild"] = []
 _lock = threading.Lock()
@@ -53,20 +52,22 @@ class _SharedChild(ChildLink):
         super().__init__(command, memory_bytes)
         self._has_started = self._is_idle = False
         self._answers = 0
+        self._ready = b""
 
     @property
     def thread(self) -> threading.Thread:
         return self._reader
 
-    def send(self, line: bytes) -> None:
+    def send(self, line: bytes, descriptor: int | None = None) -> None:
         self._is_idle = False
-        super().send(line)
+        super().send(line, descriptor)
 
     def receive(self, deadline: float, cancel: threading.Event | None) -> bytes:
         if self._has_started and self._is_idle:
-            return _READY
+            return self._ready
         frame = super().receive(deadline, cancel)
-        self._has_started = True
+        if not self._has_started:
+            self._has_started, self._ready = True, frame
         message = json.loads(frame)
         is_answered = not message.keys().isdisjoint(("done", "error"))
         self._is_idle = is_answered and not message.get("is_last")

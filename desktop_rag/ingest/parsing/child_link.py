@@ -14,14 +14,14 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import IO
 
 import psutil
 
-import desktop_rag
 from desktop_rag.core.errors import Cancelled
+from desktop_rag.ingest.parsing.child_environment import child_environment
 from desktop_rag.ingest.parsing.protocol import LENGTH_BYTES, MAX_FRAME_BYTES
+from desktop_rag.ingest.parsing.request_channel import RequestSender
 from desktop_rag.ingest.read.foundation.read_limits import Reason
 
 log = logging.getLogger(__name__)
@@ -50,17 +50,23 @@ class ChildLink:
         """Start the process. Raises OSError on failure."""
         self._memory_bytes = memory_bytes
         self._frames: queue.Queue[bytes | None] = queue.Queue(_WAITING_FRAMES)
-        self._process = subprocess.Popen(
-            command,
-            bufsize=0,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=_environment(),
-            # A separate process group, so that ending it also ends its children.
-            start_new_session=sys.platform != "win32",
-            creationflags=_NO_WINDOW,
-        )
+        self._requests = RequestSender()
+        try:
+            self._process = subprocess.Popen(
+                command,
+                bufsize=0,
+                stdin=self._requests.stdin,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env=child_environment(),
+                # A separate process group, so that ending it also ends its children.
+                start_new_session=sys.platform != "win32",
+                creationflags=_NO_WINDOW,
+            )
+        except BaseException:
+            self._requests.close()
+            raise
+        self._requests.attach(self._process)
         self._has_ended = False
         self._reader = threading.Thread(target=self._take_in, name="parser-frames", daemon=True)
         self._reader.start()
@@ -75,10 +81,13 @@ class ChildLink:
         """True until the process has ended."""
         return self._process.poll() is None
 
-    def send(self, line: bytes) -> None:
-        """Send one request. Raises ChildLostError when the process has ended."""
+    def send(self, line: bytes, descriptor: int | None = None) -> None:
+        """Send one request, with the file to read. Raises ChildLostError when the process ended.
+
+        The caller closes its own copy of the descriptor.
+        """
         try:
-            _pipe(self._process.stdin).write(line + b"\n")
+            self._requests.send(line, descriptor)
         except OSError as exc:
             raise self._crashed() from exc
 
@@ -122,7 +131,7 @@ class ChildLink:
             with contextlib.suppress(queue.Empty):
                 self._frames.get_nowait()
             self._reader.join(_POLL_S / 10)
-        _pipe(self._process.stdin).close()
+        self._requests.close()
         if not self._reader.is_alive():
             _pipe(self._process.stdout).close()
 
@@ -163,19 +172,6 @@ class ChildLink:
 
 
 _NO_WINDOW: int = getattr(subprocess, "CREATE_NO_WINDOW", 0)
-
-
-def _environment() -> dict[str, str]:
-    """The environment with this package importable and no modules from the working directory."""
-    root = str(Path(desktop_rag.__file__ or "").resolve().parent.parent)
-    paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
-    return os.environ | {
-        "PYTHONPATH": os.pathsep.join(paths),
-        "PYTHONSAFEPATH": "1",
-        # Every library thread would reserve address space, which is limited.
-        "MALLOC_ARENA_MAX": "2",
-        "OPENBLAS_NUM_THREADS": "1",
-    }
 
 
 def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:

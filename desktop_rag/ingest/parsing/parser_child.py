@@ -1,7 +1,8 @@
 """The parser process: reads one file after another and sends back its contents.
 
 It runs untrusted bytes through native code, so it first drops the privileges it does not need: the
-network, other programs, more memory. Its main thread reads files; a second one waits for requests
+network, other programs, other files, more memory. The system enforces that where it can (see
+`sandbox`), hooks in Python everywhere. The main thread reads files; a second one waits for requests
 and ends the process when the parent is gone.
 """
 
@@ -26,10 +27,17 @@ from desktop_rag.ingest.parsing.protocol import (
     encode_frame,
     encode_view,
 )
+from desktop_rag.ingest.parsing.request_channel import RequestReceiver
+from desktop_rag.ingest.parsing.sandbox.confinement import confine
 from desktop_rag.ingest.read.formats import PDF, detect, read_as
 from desktop_rag.ingest.read.foundation.document_draft import one_line
 from desktop_rag.ingest.read.foundation.ocr import Ocr
-from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable, open_source
+from desktop_rag.ingest.read.foundation.source_file import (
+    SourceFile,
+    Unreadable,
+    open_source,
+    read_opened,
+)
 from desktop_rag.ingest.read.pdf.pdf_page_image import view_page
 
 if sys.platform == "win32":
@@ -43,10 +51,8 @@ _FORBIDDEN_EVENTS = (
     "socket.", "subprocess.", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "os.fork",
     "os.startfile", "webbrowser.", "urllib.Request", "ftplib.", "smtplib.", "winreg.",
 )  # fmt: skip
-# Enough for Python to cache its bytecode, and for the language model, which is unpacked into a
-# temporary file.
+# Enough for the language model, which is unpacked into a temporary file.
 _MAX_WRITTEN_BYTES = 128 * 1024 * 1024
-_READ_BYTES = 64 * 1024
 # The content of the health probe.
 _PROBE = SourceFile(Path("probe.txt"), b"The reader is well.")
 _OFFSET = attrgetter("offset")
@@ -56,12 +62,16 @@ _START = attrgetter("start")
 def main() -> int:
     """Serve requests until the parent closes standard input."""
     answers = _claim_stdout()
+    receiver = RequestReceiver()
+    # Before other threads start, which would not be confined.
+    guards = confine()
     _forbid()
-    requests = _start_listening()
-    _send(answers, encode_frame({"ready": True}))
+    requests = _start_listening(receiver)
+    _send(answers, encode_frame({"ready": True, "sandbox": guards}))
     ocr: Ocr | None = None
     while True:
-        request = Request.from_line(requests.get())
+        line, descriptor = requests.get()
+        request = Request.from_line(line)
         _limit(request.limits)
         if request.ocr and ocr is None:
             ocr = Ocr(request.limits.ocr_threads)
@@ -70,7 +80,7 @@ def main() -> int:
                 request.limits.ocr_pages, partial(_grant_page_time, answers, request.limits)
             )
         try:
-            for frame in _answer(request, ocr if request.ocr else None):
+            for frame in _answer(request, descriptor, ocr if request.ocr else None):
                 _send(answers, frame)
         except MemoryError:
             # The remaining memory may be fragmented; the next file gets a new process.
@@ -103,18 +113,23 @@ def _forbid() -> None:
     sys.addaudithook(refuse)
 
 
-def _start_listening() -> queue.SimpleQueue[bytes]:
-    """The incoming requests. The end of standard input means that the parent is gone."""
-    requests: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+def _start_listening(receiver: RequestReceiver) -> queue.SimpleQueue[tuple[bytes, int | None]]:
+    """The incoming requests, each with the opened file if one came along.
+
+    The end of the requests means that the parent is gone.
+    """
+    requests: queue.SimpleQueue[tuple[bytes, int | None]] = queue.SimpleQueue()
 
     def listen() -> NoReturn:
-        pending = b""
-        # Not through sys.stdin, because its lock would be held while the process ends.
-        while received := os.read(0, _READ_BYTES):
+        pending, descriptors = b"", list[int]()
+        while True:
+            received, passed = receiver.receive()
+            if not received:
+                os._exit(0)
+            descriptors += passed
             *lines, pending = (pending + received).split(b"\n")
             for line in lines:
-                requests.put(line)
-        os._exit(0)
+                requests.put((line, descriptors.pop(0) if descriptors else None))
 
     threading.Thread(target=listen, name="requests", daemon=True).start()
     return requests
@@ -148,10 +163,10 @@ def _grant_page_time(answers: BinaryIO, limits: Limits) -> None:
     _allow_seconds(limits.seconds_for(limits.file_bytes) + limits.ocr_page_s * limits.ocr_threads)
 
 
-def _answer(request: Request, ocr: Ocr | None) -> Iterator[bytes]:
+def _answer(request: Request, descriptor: int | None, ocr: Ocr | None) -> Iterator[bytes]:
     limits = request.limits
     try:
-        source = _PROBE if request.path is None else open_source(request.path, limits.file_bytes)
+        source = _source(request.path, descriptor, limits.file_bytes)
         format_name = detect(source)
         yield encode_frame({"started": format_name})
         if request.view is None:
@@ -178,6 +193,15 @@ def _answer(request: Request, ocr: Ocr | None) -> Iterator[bytes]:
         log.exception("reading failed")
         hint = f"{type(exc).__name__}: {exc}"
         yield _error_frame(Unreadable("damaged", "The file can't be read", hint))
+
+
+def _source(path: Path | None, descriptor: int | None, max_bytes: int) -> SourceFile:
+    if path is None:
+        return _PROBE
+    if descriptor is None:
+        # The system passes none, or the parent could not open it: this says why.
+        return open_source(path, max_bytes)
+    return read_opened(descriptor, path, max_bytes)
 
 
 def _within_limits(document: ParsedDocument, max_chars: int) -> ParsedDocument:

@@ -3,11 +3,14 @@
 Used by one thread at a time, the indexer's.
 """
 
+import contextlib
+import json
 import logging
+import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar, get_args
@@ -18,8 +21,10 @@ from desktop_rag.core.parsed import ParsedDocument
 from desktop_rag.ingest.parsing.child_link import ChildLink, ChildLostError
 from desktop_rag.ingest.parsing.frame_assembly import Assembly, clean_text
 from desktop_rag.ingest.parsing.protocol import Limits, ProtocolError, Request
+from desktop_rag.ingest.parsing.request_channel import CAN_PASS_FILES
 from desktop_rag.ingest.read.formats import PDF
 from desktop_rag.ingest.read.foundation.read_limits import MAX_VIEW_PX, PageViewRequest, Reason
+from desktop_rag.ingest.read.foundation.source_file import open_descriptor
 
 log = logging.getLogger(__name__)
 
@@ -77,6 +82,7 @@ class ParserProcess:
         self._child: ChildLink | None = None
         self._files = 0
         self._crashing_files: set[Path] = set()
+        self._guards = frozenset[str]()
 
     @property
     def consecutive_crashes(self) -> int:
@@ -128,6 +134,15 @@ class ParserProcess:
         except ChildLostError as exc:
             raise ParseFailed(exc.reason, exc.title, exc.hint) from exc
 
+    def guards(self, cancel: threading.Event | None = None) -> frozenset[str]:
+        """What the system keeps the process in, as it says itself; it is started if need be.
+
+        Raises AppError when it cannot be started.
+        """
+        if self._child is None:
+            self._child = self._start(cancel)
+        return self._guards
+
     def close(self) -> None:
         """End the process. The next `parse` starts a new one."""
         if self._child is not None:
@@ -157,7 +172,8 @@ class ParserProcess:
         child = self._ready_child(cancel)
         seconds = self._limits.seconds_for(_size(request.path))
         try:
-            child.send(request.to_line())
+            with _opened(request.path) as descriptor:
+                child.send(request.to_line(), descriptor)
             return self._receive(child, time.monotonic() + seconds, cancel, finish)
         except ParseFailed:
             raise
@@ -222,12 +238,38 @@ class ParserProcess:
             raise AppError(title, str(exc)) from exc
         try:
             frame = child.receive(time.monotonic() + self._limits.start_s, cancel)
-            if frame == b'{"ready":true}':
+            if (guards := _guards_of(frame)) is not None:
+                self._guards = guards
                 return child
         except ChildLostError as exc:
             raise AppError(title, exc.hint) from exc
         child.end()
         raise AppError(title, "It says something else than expected.")
+
+
+def _guards_of(frame: bytes) -> frozenset[str] | None:
+    """The guards in the first frame of a process; None when it is another frame."""
+    try:
+        message = json.loads(frame)
+        if message["ready"] is True:
+            return frozenset(map(str, message.get("sandbox", ())))
+    except (ValueError, TypeError, KeyError):
+        pass
+    return None
+
+
+@contextlib.contextmanager
+def _opened(path: Path | None) -> Generator[int | None]:
+    """The file to pass along; None where none passes, or when the child is to say why not."""
+    descriptor: int | None = None
+    if CAN_PASS_FILES and path is not None:
+        with contextlib.suppress(OSError):
+            descriptor = open_descriptor(path)
+    try:
+        yield descriptor
+    finally:
+        if descriptor is not None:
+            os.close(descriptor)
 
 
 def _size(path: Path | None) -> int:

@@ -1,6 +1,6 @@
 """The file given to a reader, and the exception for a file without readable text.
 
-Runs in the parser process.
+Runs in the parser process; `open_descriptor` also in its parent.
 """
 
 import os
@@ -39,19 +39,28 @@ class SourceFile:
         return self.path.stem or self.path.name
 
 
-def open_source(path: Path, max_bytes: int) -> SourceFile:
-    """Read a regular file whole. Raises Unreadable for anything else and for a larger one.
-
-    What the path leads to is judged on the opened descriptor, so it can't change in between, and
-    opening never waits for the other end of a pipe.
-    """
+def open_descriptor(path: Path) -> int:
+    """Open a file for reading; OSError on failure. Never waits for the other end of a pipe."""
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    return os.open(path, flags | getattr(os, "O_CLOEXEC", 0))
+
+
+def open_source(path: Path, max_bytes: int) -> SourceFile:
+    """Read a regular file whole. Raises Unreadable for anything else and for a larger one."""
     try:
-        descriptor = os.open(path, flags | getattr(os, "O_CLOEXEC", 0))
+        descriptor = open_descriptor(path)
     except FileNotFoundError as exc:
         raise Unreadable("missing", "The file is gone") from exc
     except OSError as exc:
         raise Unreadable("no access", "The file can't be opened", str(exc.strerror)) from exc
+    return read_opened(descriptor, path, max_bytes)
+
+
+def read_opened(descriptor: int, path: Path, max_bytes: int) -> SourceFile:
+    """Read a regular file whole and close it; Unreadable as from `open_source`.
+
+    The opened descriptor is judged, so what the path leads to can't change in between.
+    """
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
