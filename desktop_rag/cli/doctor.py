@@ -1,4 +1,4 @@
-"""Checks the store, the model, the folders and the endpoint.
+"""Checks the store, the model, the sandbox, the folders and the endpoint.
 
 Read-only, except that a repair removes passages without a document. Runs on the caller's thread;
 part of the composition root, because it looks into every room.
@@ -54,6 +54,7 @@ def examine(
         _check_settings(services),
         _check_store(services, repair=repair),
         _checked("model", lambda: _check_model(services.settings)),
+        _check_sandbox(services),
         *_check_folders(services),
         _check_endpoint(services),
         *_check_examination(services, anew=measures_anew),
@@ -83,6 +84,14 @@ def _check_store(services: Services, *, repair: bool) -> Finding:
 
 def _check_model(settings: Settings) -> str:
     return embedder_opener(KeyStore()).check(settings.index.model_folder)
+
+
+def _check_sandbox(services: Services) -> Finding:
+    try:
+        report = services.library.sandbox_report()
+    except AppError as error:
+        return Finding("sandbox", False, error.title, error.hint)
+    return Finding("sandbox", report.is_ok, report.title, report.hint)
 
 
 def _check_folders(services: Services) -> list[Finding]:

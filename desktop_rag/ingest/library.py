@@ -20,6 +20,7 @@ from desktop_rag.ingest.library_indexing import LibraryIndexing
 from desktop_rag.ingest.library_sources import LibrarySources
 from desktop_rag.ingest.parsing.page_renderer import PageRenderer
 from desktop_rag.ingest.parsing.parser_process import ParserProcess
+from desktop_rag.ingest.parsing.sandbox.sandbox_report import SandboxReport, report_on
 from desktop_rag.ingest.pipeline import LibraryStores, Pipeline
 from desktop_rag.ingest.scanning.ignore import IgnoreRules
 from desktop_rag.ingest.sources.catalogue import Catalogue
@@ -50,6 +51,7 @@ class Library:
         attachments.
         """
         self._stores = stores
+        self._make_parser = make_parser
         self._rules = rules
         self._times = times or WatchTimes()
         self._events = EventPublisher()
@@ -108,6 +110,17 @@ class Library:
         """Apply the settings that can change while the app runs."""
         self.indexing.set_pauses_on_battery(settings.index.pauses_on_battery)
         self._pipeline.apply(settings.index)
+
+    def sandbox_report(self) -> SandboxReport:
+        """What the system keeps parser processes from, asked of one that is started for it.
+
+        AppError when it does not start.
+        """
+        parser = self._make_parser()
+        try:
+            return report_on(parser.guards())
+        finally:
+            parser.close()
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         """Call `listener` with events, on worker threads; returns how to unsubscribe."""

@@ -1,6 +1,7 @@
 """The commands as other programs use them: arguments, an exit code, one JSON document."""
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -163,6 +164,14 @@ def test_doctor_tells_what_the_chat_model_takes_and_measures_anew_on_request(hom
         server.dialect = Dialect(context_tokens=3000)
         assert told().startswith("Reads 5,000 tokens.")
         assert told("--examine").startswith("Reads 3,000 tokens.")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems offer less")
+def test_s15_doctor_says_what_the_system_keeps_from_the_parser(home: Home) -> None:
+    home.create()
+    [row] = [row for row in run_json("doctor") if row["check"] == "sandbox"]
+    assert row["ok"]
+    assert "has no network, starts no program" in row["title"]
 
 
 def test_doctor_finds_a_damaged_model(home: Home, tmp_path: Path) -> None:
