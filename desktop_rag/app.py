@@ -240,16 +240,13 @@ def run_window(home: Home, verbs: Mapping[str, Verb], *, starts_demo: bool = Fal
     from PySide6.QtCore import QTimer
     from PySide6.QtWidgets import QApplication
 
-    from desktop_rag.ui.foundation.fatal import show_fatal
-
     qt = QApplication.instance() or QApplication(sys.argv[:1])
     try:
         home.create()
         start_logging(home.logs)
         opened = WindowApp(home, verbs)
     except AppError as error:
-        show_fatal(error)
-        return 1
+        return show_start_error(error)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda _number, _frame: qt.quit())
     # Python handles a signal only while it runs bytecode, which an idle window does not.
@@ -262,6 +259,17 @@ def run_window(home: Home, verbs: Mapping[str, Verb], *, starts_demo: bool = Fal
     code = qt.exec()
     opened.shut_down()
     return code
+
+
+def show_start_error(error: AppError) -> int:
+    """Say in a dialog and on stderr why no window opens; returns the exit code."""
+    from PySide6.QtWidgets import QApplication
+
+    from desktop_rag.ui.foundation.fatal import show_fatal
+
+    _qt = QApplication.instance() or QApplication(sys.argv[:1])
+    show_fatal(error)
+    return 1
 
 
 class WindowApp:

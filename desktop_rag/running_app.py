@@ -1,15 +1,14 @@
 """The local socket of the running app, for a second start and for the command line.
 
 Only one process can open the store, so the others send their verb to it. Requests and responses
-are JSON, never pickle, and only this user can connect. The verbs are a fixed set.
+are JSON, never pickle. Only this user can connect, and before a request is sent both sides prove
+that they know the token in the home, which itself is never sent. The verbs are a fixed set.
 """
 
 import json
 import logging
 import os
 import secrets
-import sys
-import tempfile
 import threading
 from collections.abc import Callable, Mapping
 from hmac import compare_digest, digest
@@ -19,17 +18,18 @@ from typing import Any
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import Home
+from desktop_rag.local_socket import address_of, can_be_listened_at, clear_address, is_same_user
 
 log = logging.getLogger(__name__)
 
 Handler = Callable[[dict[str, Any]], Any]
 
 _MAX_REQUEST_BYTES = 64 * 1024
-# The limit for the path of a Unix socket is 104 bytes on macOS, 108 on Linux.
-_LONGEST_ADDRESS = 100
 _MAX_ANSWER_BYTES = 64 * 1024 * 1024
 _HANDSHAKE_S = 5.0
 _TOKEN_BYTES = 32
+# The side is part of its proof, so that a proof sent back proves nothing.
+_CLIENT, _SERVER = b"client", b"server"
 
 
 class AppServer:
@@ -39,9 +39,7 @@ class AppServer:
         """Listen, replacing the socket that a crashed app left; AppError when that fails."""
         self._handlers = dict(handlers)
         self._token = secrets.token_bytes(_TOKEN_BYTES)
-        self.address = _address(home)
-        if sys.platform != "win32":
-            Path(self.address).unlink(missing_ok=True)
+        self.address = clear_address(home)
         try:
             self._listener = Listener(self.address)
         except OSError as exc:
@@ -80,7 +78,7 @@ class AppServer:
         with connection:
             try:
                 request = self._receive(connection)
-            except (OSError, EOFError, ValueError) as exc:
+            except (OSError, EOFError, ValueError, RecursionError) as exc:
                 log.info("a request was refused: %s", exc)
                 return
             answer = self._answer(request)
@@ -90,16 +88,17 @@ class AppServer:
                 log.info("a response could not be sent: %s", exc)
 
     def _receive(self, connection: Connection) -> dict[str, Any]:
+        if not is_same_user(connection):
+            raise ValueError("another user")
         challenge = secrets.token_bytes(_TOKEN_BYTES)
         connection.send_bytes(challenge)
-        if not connection.poll(_HANDSHAKE_S):
-            raise ValueError("timeout")
-        proof = connection.recv_bytes(_TOKEN_BYTES)
-        if not compare_digest(proof, digest(self._token, challenge, "sha256")):
+        reply = _received(connection, 2 * _TOKEN_BYTES)
+        counter_challenge, proof = reply[:_TOKEN_BYTES], reply[_TOKEN_BYTES:]
+        challenges = challenge + counter_challenge
+        if not compare_digest(proof, _proof(self._token, _CLIENT, challenges)):
             raise ValueError("wrong token")
-        if not connection.poll(_HANDSHAKE_S):
-            raise ValueError("timeout")
-        request = json.loads(connection.recv_bytes(_MAX_REQUEST_BYTES))
+        connection.send_bytes(_proof(self._token, _SERVER, challenges))
+        request = json.loads(_received(connection, _MAX_REQUEST_BYTES))
         if not isinstance(request, dict) or not isinstance(request.get("arguments"), dict):
             raise ValueError("not a request")
         return request
@@ -120,39 +119,68 @@ def ask_running_app(
 ) -> tuple[bool, Any]:
     """(True, result) of the verb in the running app; (False, None) when no app is running.
 
-    AppError when the app refused or failed, or did not accept within `handshake_s`.
+    AppError when the app refused or failed, did not accept within `handshake_s`, or is another
+    program or user in its place.
     """
     request = json.dumps({"verb": verb, "arguments": arguments}).encode()
     if len(request) > _MAX_REQUEST_BYTES:
         raise AppError("The question is too long.", "Ask it in the window.")
+    address = address_of(home)
+    if not can_be_listened_at(home, address):
+        log.info("no app listens in the folder of %s, which others can use", address)
+        return False, None
     try:
         token = _token_path(home).read_bytes()
-        with Client(_address(home)) as connection:
-            if not connection.poll(handshake_s):
-                raise ValueError("timeout")
-            challenge = connection.recv_bytes(_TOKEN_BYTES)
-            connection.send_bytes(digest(token, challenge, "sha256"))
+        with Client(address) as connection:
+            _introduce(connection, token, address, handshake_s)
             connection.send_bytes(request)
-            answer = json.loads(connection.recv_bytes(_MAX_ANSWER_BYTES))
+            return True, _result_of(json.loads(connection.recv_bytes(_MAX_ANSWER_BYTES)))
     except (FileNotFoundError, NotADirectoryError, ConnectionError):
         return False, None
-    except (OSError, EOFError, ValueError) as exc:
+    except (OSError, EOFError, ValueError, RecursionError) as exc:
         raise AppError(
             "The running app did not answer.", "Close its window and try again."
         ) from exc
-    if error := answer.get("error"):
-        raise AppError(error["title"], error["hint"])
-    return True, answer["result"]
 
 
-def _address(home: Home) -> str:
-    name = digest(b"desktop-rag", os.fsencode(home.root.absolute()), "sha256").hex()[:16]
-    if sys.platform == "win32":
-        return rf"\\.\pipe\desktop-rag-{name}"
-    if len(os.fsencode(home.socket)) <= _LONGEST_ADDRESS:
-        return str(home.socket)
-    # A public folder is safe: the token proves who connects.
-    return str(Path(tempfile.gettempdir()) / f"desktop-rag-{os.getuid()}-{name}.sock")
+def _introduce(connection: Connection, token: bytes, address: str, timeout_s: float) -> None:
+    """Exchange proofs with the running app; AppError when another program is in its place."""
+    if not is_same_user(connection):
+        raise AppError(
+            "A program of another user answers in place of the app.",
+            f"Nothing was sent to it. Remove {address} and try again.",
+        )
+    challenge = _received(connection, _TOKEN_BYTES, timeout_s)
+    counter_challenge = secrets.token_bytes(_TOKEN_BYTES)
+    challenges = challenge + counter_challenge
+    connection.send_bytes(counter_challenge + _proof(token, _CLIENT, challenges))
+    proof = _received(connection, _TOKEN_BYTES, timeout_s)
+    if not compare_digest(proof, _proof(token, _SERVER, challenges)):
+        raise AppError(
+            "Another program answers in place of the app.",
+            f"Your question was not sent. End the program that listens at {address}.",
+        )
+
+
+def _received(connection: Connection, max_bytes: int, timeout_s: float = _HANDSHAKE_S) -> bytes:
+    if not connection.poll(timeout_s):
+        raise ValueError("timeout")
+    return connection.recv_bytes(max_bytes)
+
+
+def _proof(token: bytes, side: bytes, challenges: bytes) -> bytes:
+    return digest(token, side + challenges, "sha256")
+
+
+def _result_of(answer: object) -> object:
+    """The result in the answer; AppError for an error in it, ValueError for anything else."""
+    match answer:
+        case {"error": {"title": str(title), "hint": str(hint)}}:
+            raise AppError(title, hint)
+        case {"result": result}:
+            return result
+        case _:
+            raise ValueError("not an answer")
 
 
 def _token_path(home: Home) -> Path:

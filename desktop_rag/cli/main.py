@@ -46,7 +46,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _window(_: argparse.Namespace) -> int:
     home = find_home()
-    is_open, _result = ask_running_app(home, "raise", {})
+    try:
+        is_open, _result = ask_running_app(home, "raise", {})
+    except AppError as error:
+        # Started from a menu, nobody sees stderr.
+        return app.show_start_error(error)
     return 0 if is_open else open_window(home)
 
 

@@ -68,8 +68,9 @@ def test_garbage_is_ignored(server: AppServer, home: Home, garbage: bytes) -> No
 @pytest.mark.parametrize("token", [b"", b"x" * 32])
 def test_a_request_with_another_token_is_not_answered(server: AppServer, token: bytes) -> None:
     with Client(server.address) as connection:
-        challenge = connection.recv_bytes()
-        connection.send_bytes(digest(token, challenge, "sha256"))
+        challenges = connection.recv_bytes() + bytes(32)
+        proof = digest(token, b"client" + challenges, "sha256")
+        connection.send_bytes(challenges[32:] + proof)
         with pytest.raises((EOFError, ConnectionError)):
             _say(connection, b'{"verb": "echo", "arguments": {}}')
 
