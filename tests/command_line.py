@@ -24,11 +24,15 @@ Done = subprocess.CompletedProcess[str]
 def run(*arguments: str) -> Done:
     """The result of `desktop-rag` with these arguments."""
     out, err = io.StringIO(), io.StringIO()
+    mask = os.umask(0o077)
+    os.umask(mask)
     with logging_of_its_own(), redirect_stdout(out), redirect_stderr(err):
         try:
             code = main(arguments)
         except SystemExit as wrong_use:
             code = int(wrong_use.code or 0)
+        finally:
+            os.umask(mask)  # the program keeps its files private, the tests need not
     return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
 
 

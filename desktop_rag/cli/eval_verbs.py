@@ -18,6 +18,7 @@ from desktop_rag import app
 from desktop_rag.cli.terminal import open_services, print_document, say
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import Home, find_home
+from desktop_rag.core.private_files import persons_mask
 from desktop_rag.core.settings import Settings, load_settings, save_settings
 from desktop_rag.evaluate import (
     answers,
@@ -183,7 +184,8 @@ def _written_later(path: Path | None) -> Generator[TextIO | None]:
         yield None
         return
     try:
-        file = path.open("w", encoding="utf-8")
+        with persons_mask():
+            file = path.open("w", encoding="utf-8")
     except OSError as exc:
         raise AppError(f"{path} cannot be written.", str(exc.strerror)) from exc
     with file:

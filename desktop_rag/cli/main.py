@@ -19,6 +19,7 @@ from desktop_rag.core.domain import SearchMode, SourceRules, WebLinks
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import LibraryEvent, SourceScanned
 from desktop_rag.core.paths import find_home
+from desktop_rag.core.private_files import keep_files_private
 from desktop_rag.core.search_syntax import syntax_lines
 from desktop_rag.ingest.library import Library
 from desktop_rag.running_app import ask_running_app
@@ -32,6 +33,7 @@ _SCHEMES = ("http://", "https://")
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one verb, or open the window; returns the exit code."""
     arguments = _parser().parse_args(argv)
+    keep_files_private()
     try:
         return arguments.run(arguments)
     except AppError as error:

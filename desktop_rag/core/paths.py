@@ -1,4 +1,4 @@
-"""The files and folders of the app. Pure: nothing is created before `Home.create`."""
+"""The files and folders of the app. Nothing is created before `Home.create`."""
 
 import os
 from dataclasses import dataclass
@@ -7,6 +7,7 @@ from pathlib import Path
 import platformdirs
 
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.private_files import close_to_others
 
 HOME_VARIABLE = "DESKTOP_RAG_HOME"
 APP_NAME = "desktop-rag"
@@ -64,10 +65,11 @@ class Home:
         return self.root / "app.sock"
 
     def create(self) -> None:
-        """Create the folders, readable by this user only. Raises AppError when that fails."""
+        """Create the folders, and close those that others can enter. AppError when that fails."""
         try:
             for folder in (self.root, self.logs, self.backups, self.pages):
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                close_to_others(folder)
         except OSError as exc:
             raise AppError(
                 "The app's folder cannot be used.",

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 from desktop_rag.core.conversation import Conversation, Message
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import Notice
+from desktop_rag.core.private_files import persons_mask
 from desktop_rag.core.settings import FEW_FILES
 from desktop_rag.ui.chat.chat_session import ChatSession
 from desktop_rag.ui.chat.conversation_model import title_of
@@ -158,7 +159,8 @@ class ConversationActions(QObject):
         def write() -> None:
             text = self._history.export(conversation_id, path.suffix)
             try:
-                path.write_text(text, encoding="utf-8")
+                with persons_mask():
+                    path.write_text(text, encoding="utf-8")
             except OSError as exc:
                 title = "The chat could not be exported."
                 raise AppError(title, f"{path}: {exc.strerror}. Choose another location.") from exc

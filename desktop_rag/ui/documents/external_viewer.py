@@ -15,6 +15,7 @@ from PySide6.QtCore import QProcess
 
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.private_files import persons_mask
 
 log = logging.getLogger(__name__)
 
@@ -48,7 +49,8 @@ def open_in_viewer(path: Path, anchor: Anchor) -> bool:
     if command is None:
         return False
     # Detached, so that the viewer outlives the app and leaves no zombie process when it exits.
-    is_started, _pid = QProcess.startDetached(command[0], command[1:])
+    with persons_mask():
+        is_started, _pid = QProcess.startDetached(command[0], command[1:])
     if not is_started:
         log.info("The viewer %s did not start", command[0])
     return is_started

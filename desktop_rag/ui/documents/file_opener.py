@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject, QUrl, Slot
 from PySide6.QtGui import QDesktopServices
 
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.private_files import persons_mask
 from desktop_rag.ui.documents.external_viewer import check_readable
 from desktop_rag.ui.foundation.bridge import Bridge
 
@@ -44,7 +45,9 @@ class FileOpener(QObject):
     def _on_found(self, path: Path) -> None:
         # Percent-encoded, because a Qt string would lose bytes of a name that is not valid UTF-8.
         url = QUrl.fromEncoded(path.absolute().as_uri().encode())
-        if not QDesktopServices.openUrl(url):
+        with persons_mask():
+            is_opened = QDesktopServices.openUrl(url)
+        if not is_opened:
             self._bridge.post(
                 AppError(
                     f"{path.name} could not be opened.",

@@ -4,6 +4,7 @@ from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QMessageBox, QWidget
 
+from desktop_rag.core.private_files import persons_mask
 from desktop_rag.ui.messages.markdown_html import safe_address
 
 _MAX_SHOWN = 300
@@ -32,6 +33,11 @@ def confirm_and_open(address: str, parent: QWidget) -> QMessageBox | None:
     box.setStandardButtons(QMessageBox.StandardButton.Open | QMessageBox.StandardButton.Cancel)
     box.setDefaultButton(QMessageBox.StandardButton.Cancel)
     url = QUrl(address, QUrl.ParsingMode.StrictMode)
-    box.accepted.connect(lambda: QDesktopServices.openUrl(url))
+    box.accepted.connect(lambda: _open(url))
     box.open()
     return box
+
+
+def _open(url: QUrl) -> None:
+    with persons_mask():
+        QDesktopServices.openUrl(url)
