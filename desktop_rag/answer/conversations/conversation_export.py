@@ -1,6 +1,7 @@
 """Exports a conversation with its sources as Markdown, HTML or JSON. Pure, any thread.
 
-Untrusted text is escaped, and opening the file fetches nothing.
+Untrusted text is escaped, and opening the file fetches nothing. A claim that its sources
+don't back carries its sign in words.
 """
 
 import html
@@ -13,7 +14,10 @@ from typing import Any
 
 from markdown_it import MarkdownIt
 
+from desktop_rag.answer.conversations.inert_markdown import inert_markdown
 from desktop_rag.core.attachment import Attachment, in_words
+from desktop_rag.core.claim_signs import SIGNS, place_of_sign
+from desktop_rag.core.claims import Verdict
 from desktop_rag.core.conversation import (
     OWN_KNOWLEDGE,
     Conversation,
@@ -29,7 +33,7 @@ VERSION = 1
 
 _parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
 _parser.disable(["image", "html_block", "html_inline", "reference"])
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|])")
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~])")
 _STYLE = (
     "body{font:16px/1.5 sans-serif;max-width:46em;margin:2em auto;padding:0 1em}"
     "blockquote{margin:.3em 0 .3em 1em;color:#555}.who{color:#555;margin-top:2em}"
@@ -58,16 +62,13 @@ def _as_markdown(conversation: Conversation, messages: Sequence[Message]) -> str
     for message in messages:
         parts.append(f"## {_plain(_speaker(message))}")
         parts.append(
-            _plain_lines(message.text) if message.role is Role.USER else _with_image_links(message)
+            _plain_lines(message.text)
+            if message.role is Role.USER
+            else inert_markdown(_with_signs(message))
         )
-        parts += [_plain(in_words(message.attachments)), *_failure(message)]
+        parts += map(_plain, [in_words(message.attachments), *_failure(message)])
         parts += ["\n\n".join(_markdown_source(s) for s in message.sources if s.is_cited)]
     return "\n\n".join(part.strip() for part in parts if part.strip()) + "\n"
-
-
-def _with_image_links(message: Message) -> str:
-    """The answer with images as links, since a viewer would fetch them."""
-    return message.text.replace("![", "[")
 
 
 def _markdown_source(source: SourceRef) -> str:
@@ -112,7 +113,7 @@ def _html_message(message: Message) -> Iterator[str]:
     if message.role is Role.USER:
         yield f'<p style="white-space:pre-wrap">{html.escape(message.text)}</p>'
     else:
-        yield _parser.render(message.text)
+        yield _parser.render(_with_signs(message))
     told = [in_words(message.attachments), *_failure(message)]
     yield from (f"<p>{html.escape(line)}</p>" for line in told if line)
     for source in message.sources:
@@ -158,6 +159,7 @@ def _json_message(message: Message) -> dict[str, Any]:
         "feedback": message.feedback.value,
         "notes": message.notes.to_json() if message.notes else None,
         "follow_ups": list(message.follow_ups),
+        "claims": [claim.to_json() for claim in message.claims],
         "sources": [_json_source(source) for source in message.sources],
         "nearest": [_json_source(source) for source in message.nearest],
     }
@@ -183,6 +185,18 @@ def _exactly(seconds: float) -> str:
 
 
 # --- in words --------------------------------------------------------------------------------
+
+
+def _with_signs(message: Message) -> str:
+    """The answer with a sign and words after each claim that its sources don't back."""
+    parts: list[str] = []
+    done = 0
+    for claim in sorted(message.claims, key=lambda claim: claim.start):
+        if claim.verdict not in (Verdict.SUPPORTED, Verdict.NOT_CHECKED):
+            place = max(done, place_of_sign(message.text, claim))
+            parts += [message.text[done:place], f" ({' '.join(SIGNS[claim.verdict])})"]
+            done = place
+    return "".join([*parts, message.text[done:]])
 
 
 def _speaker(message: Message) -> str:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from desktop_rag.core.answer_claims import Claim
+from desktop_rag.core.claim_signs import SIGNS, place_of_sign
 from desktop_rag.core.claims import Verdict
 
 Badges = Mapping[int, Verdict]
@@ -15,22 +16,14 @@ Badges = Mapping[int, Verdict]
 _FIRST = 0x100000
 _MAX_CLAIMS = 0xFFFD
 MARK = re.compile(f"[{chr(_FIRST)}-{chr(_FIRST + _MAX_CLAIMS)}]")
-# Sign, colour role and words per verdict; distinct without colours.
-_SIGNS = {
-    Verdict.SUPPORTED: ("✓", "success", "Supported by the sources"),
-    Verdict.PARTLY: ("≈", "warning", "Partly supported"),
-    Verdict.NOT_IN_SOURCES: ("?", "warning", "Not found in the sources"),
-    Verdict.CONTRADICTED: ("✗", "danger", "Contradicted by a source"),
-    Verdict.NOT_CHECKED: ("…", "muted", "Not checked yet"),
+_TONES = {
+    Verdict.SUPPORTED: "success",
+    Verdict.PARTLY: "warning",
+    Verdict.NOT_IN_SOURCES: "warning",
+    Verdict.CONTRADICTED: "danger",
+    Verdict.NOT_CHECKED: "muted",
 }
 _NO_BREAK = "\u2060\u00a0"
-# Characters after the last word of a sentence. To Markdown a mark is neither space nor
-# punctuation, so that a "**" after it would not close.
-_CLOSING = " \t\n\r.!?…。！？*_~\\\"'”’»)]"
-_FENCE = re.compile(r"^[ \t>]*(?:`{3}|~{3})", re.MULTILINE)
-# A mark must not split a citation or a link target.
-_WHOLE = re.compile(r"\[[\d,\s]{1,40}\]|\]\([^()\s]*\)")
-_MAX_WHOLE_CHARS = 2_000
 _BEFORE_CLOSING = re.compile(rf"({MARK.pattern}+)([.!?…。！？\"'”’»)\]]+)")
 
 
@@ -39,28 +32,11 @@ def with_marks(text: str, claims: Sequence[Claim]) -> str:
     parts: list[str] = []
     done = 0
     for index, claim in enumerate(claims[:_MAX_CLAIMS]):
-        place = max(done, _mark_place(text, claim))
+        place = max(done, place_of_sign(text, claim))
         if place > claim.start:
             parts += [MARK.sub("", text[done:place]), chr(_FIRST + index)]
             done = place
     return "".join([*parts, MARK.sub("", text[done:])])
-
-
-def _mark_place(text: str, claim: Claim) -> int:
-    place = claim.start + len(_up_to_last_word(text[claim.start : claim.end]))
-    for opening in "[", "](":
-        at = text.rfind(opening, max(0, place - _MAX_WHOLE_CHARS), place)
-        whole = _WHOLE.match(text, at) if at >= 0 else None
-        place = max(place, whole.end() if whole else 0)
-    return place
-
-
-def _up_to_last_word(said: str) -> str:
-    """A sentence up to its last word, or up to the code block that ends it."""
-    fences = [match.start() for match in _FENCE.finditer(said)]
-    if fences and "\n" not in said[fences[-1] :].rstrip():
-        said = said[: fences[-2:][0]]
-    return said.rstrip(_CLOSING)
 
 
 def marks_behind(text: str) -> str:
@@ -79,17 +55,17 @@ def badge_html(mark: str, badges: Badges, colours: Mapping[str, str]) -> str:
     index = ord(mark) - _FIRST
     if index not in badges:
         return ""
-    sign, role, _ = _SIGNS[badges[index]]
+    verdict = badges[index]
     style = (
         "text-decoration:none; font-style:normal; font-size:small; font-weight:600; "
-        f"color:{colours[role]};"
+        f"color:{colours[_TONES[verdict]]};"
     )
-    return f'{_NO_BREAK}<a href="claim:{index}" style="{style}">{sign}</a>'
+    return f'{_NO_BREAK}<a href="claim:{index}" style="{style}">{SIGNS[verdict][0]}</a>'
 
 
 def tone_of(verdict: Verdict) -> str:
     """The colour role of a verdict."""
-    return _SIGNS[verdict][1]
+    return _TONES[verdict]
 
 
 def claim_index(href: str, claims: Sequence[Claim]) -> int | None:
@@ -101,7 +77,7 @@ def claim_index(href: str, claims: Sequence[Claim]) -> int | None:
 
 def verdict_in_words(verdict: Verdict) -> str:
     """A verdict in words."""
-    return _SIGNS[verdict][2]
+    return SIGNS[verdict][1]
 
 
 def worst(claims: Sequence[Claim]) -> int:
