@@ -215,7 +215,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """A thread of messages; `updated_at` orders the list, below the pinned ones.
+    """A thread of messages. The store keeps the order of the list; `updated_at` is only shown.
 
     The last collection and assistant are remembered, "" for none.
     """

@@ -120,12 +120,18 @@ class LinkRefresher:
         self._background.wake()
 
     def _is_due(self, source: Source) -> bool:
-        if source.links is None or self._clock() < self._retry_at.get(source.source_id, 0.0):
+        if source.links is None or self._is_waiting(source.source_id):
             return False
         if not source.refreshed_at:
             return True
         hours = source.links.refresh_hours
-        return hours > 0 and self._clock() >= source.refreshed_at + hours * _HOUR_S
+        elapsed_s = self._clock() - source.refreshed_at
+        # A time ahead was written before the clock was set back: waiting for it could take years.
+        return hours > 0 and not -_HOUR_S <= elapsed_s < hours * _HOUR_S
+
+    def _is_waiting(self, source_id: str) -> bool:
+        """True for a while after the source could not be reached."""
+        return 0 < self._retry_at.get(source_id, 0.0) - self._clock() <= _RETRY_S
 
     # --- on the thread -------------------------------------------------------------------------
 

@@ -24,7 +24,10 @@ class ConversationStore(Protocol):
         ...
 
     def all(self) -> list[Conversation]:
-        """Conversations that are not hidden: pinned ones first, then by last change."""
+        """Conversations that are not hidden: pinned ones first, then the last changed.
+
+        The order does not depend on the clock, which may be set back.
+        """
         ...
 
     def containing(self, text: str) -> frozenset[str]:
@@ -59,7 +62,7 @@ class ConversationStore(Protocol):
         ...
 
     def add_message(self, message: Message) -> None:
-        """Append the message with its sources; `updated_at` becomes its time."""
+        """Append the message with its sources; its conversation is the last changed."""
         ...
 
     def replace_message(self, old_message_id: str, message: Message) -> None:
@@ -152,7 +155,7 @@ class EvaluationStore(Protocol):
         ...
 
     def all(self) -> list[Evaluation]:
-        """All runs without their queries, the newest first, then by id."""
+        """All runs without their queries, the last one stored first."""
         ...
 
     def get(self, evaluation_id: str) -> Evaluation:

@@ -10,6 +10,7 @@ from tests.servers.web_server import Served, WebServer, loopback_access
 from tests.web_room import FAILED, WORDS, Build, Room, until
 
 _HOUR_S = 3600.0
+_YEAR_S = 365 * 86_400.0
 
 
 def test_a_network_that_is_down_changes_nothing(build: Build, site: WebServer) -> None:
@@ -61,6 +62,29 @@ def test_pages_are_fetched_again_when_it_is_time(build: Build, site: WebServer) 
     second.start()
     second.settle()
     assert len(second.heard.scanned) == 1
+
+
+def test_r27_links_are_refreshed_once_after_a_jump_there_and_back(
+    room: Room, site: WebServer
+) -> None:
+    room.add(site.page("/a", "Page a"), hours=24)
+    room.settle()
+
+    def refreshes() -> int:
+        before = len(room.heard.scanned)
+        for _ in range(3):
+            room.links.check_schedule()
+            room.settle()
+        return len(room.heard.scanned) - before
+
+    room.now += _YEAR_S
+    assert refreshes() == 1
+    room.now -= _YEAR_S
+    assert refreshes() == 1
+    room.now += 23 * _HOUR_S
+    assert refreshes() == 0
+    room.now += 2 * _HOUR_S
+    assert refreshes() == 1
 
 
 def test_links_without_a_schedule_are_fetched_when_asked(room: Room, site: WebServer) -> None:

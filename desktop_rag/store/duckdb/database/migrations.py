@@ -134,6 +134,21 @@ def m015_front_matter(connection: Connection) -> None:
         connection.execute(f"ALTER TABLE documents ADD COLUMN {column} VARCHAR DEFAULT ''")
 
 
+def m016_orders_without_times(connection: Connection) -> None:
+    """Numbers that only grow: after the clock was set back, times put new rows below old ones."""
+    for table, column, id_column, time_column in (
+        ("conversations", "change_number", "conversation_id", "updated_at"),
+        ("interactions", "number", "interaction_id", "ended_at"),
+        ("evaluations", "number", "evaluation_id", "created_at"),
+    ):
+        connection.execute(f"ALTER TABLE {table} ADD COLUMN {column} BIGINT DEFAULT 0")
+        connection.execute(
+            f"UPDATE {table} SET {column} = numbered.n FROM (SELECT {id_column} AS id,"
+            f" row_number() OVER (ORDER BY {time_column}, {id_column}) AS n FROM {table}) numbered"
+            f" WHERE {id_column} = numbered.id"
+        )
+
+
 MIGRATIONS: list[Callable[[Connection], None]] = [
     m001_first_schema,
     m002_places_parts_and_links,
@@ -150,6 +165,7 @@ MIGRATIONS: list[Callable[[Connection], None]] = [
     m013_attachments,
     m014_copies_of_messages,
     m015_front_matter,
+    m016_orders_without_times,
 ]
 LATEST = len(MIGRATIONS)
 

@@ -28,6 +28,8 @@ _MESSAGE = (
     " error_title, error_hint, thinking, is_own_knowledge, follow_ups, claims, notes, remembered,"
     " attachments, copy_of"
 )
+# Orders the list. The time of the last change is only shown: the clock may be set back.
+_NEXT_CHANGE = "(SELECT coalesce(max(change_number), 0) + 1 FROM conversations)"
 # Feedback belongs to the original of an answer, and so to all its copies.
 _SAID_FIRST = "coalesce(nullif(copy_of, ''), message_id)"
 _SAID_FIRST_OF = f"coalesce((SELECT {_SAID_FIRST} FROM messages WHERE message_id = $id), $id)"
@@ -53,7 +55,8 @@ class ConversationStore:
         self._database.write_uncached(
             lambda con: con.execute(
                 "INSERT INTO conversations (conversation_id, title, collection_id, created_at,"
-                " updated_at, is_deleted, assistant_id) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                " updated_at, is_deleted, assistant_id, change_number)"
+                f" SELECT ?, ?, ?, ?, ?, ?, ?, {_NEXT_CHANGE}",
                 row,
             )
         )
@@ -75,7 +78,7 @@ class ConversationStore:
         with self._database.read() as con:
             rows = con.execute(
                 f"SELECT {_CONVERSATION} FROM conversations"
-                " WHERE NOT is_deleted ORDER BY is_pinned DESC, updated_at DESC"
+                " WHERE NOT is_deleted ORDER BY is_pinned DESC, change_number DESC"
             ).fetchall()
         return [Conversation(*row) for row in rows]
 
@@ -228,7 +231,8 @@ def _insert_message(con: Connection, message: Message, position: int | None = No
     _insert_sources(con, message.message_id, message.sources, is_nearest=False)
     _insert_sources(con, message.message_id, message.nearest, is_nearest=True)
     con.execute(
-        "UPDATE conversations SET updated_at = ? WHERE conversation_id = ?",
+        f"UPDATE conversations SET updated_at = ?, change_number = {_NEXT_CHANGE}"
+        " WHERE conversation_id = ?",
         [message.created_at, message.conversation_id],
     )
 

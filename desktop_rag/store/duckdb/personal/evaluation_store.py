@@ -27,7 +27,9 @@ class EvaluationStore:
         places = ", ".join("?" * len(row))
         self._database.write_uncached(
             lambda con: con.execute(
-                f"INSERT INTO evaluations ({_LISTED}, queries) VALUES ({places})", row
+                f"INSERT INTO evaluations ({_LISTED}, queries, number)"
+                f" SELECT {places}, (SELECT coalesce(max(number), 0) + 1 FROM evaluations)",
+                row,
             )
         )
 
@@ -35,7 +37,7 @@ class EvaluationStore:
         """All runs without their queries, the newest first."""
         with self._database.read() as con:
             rows = con.execute(
-                f"SELECT {_LISTED}, '[]' FROM evaluations ORDER BY created_at DESC, evaluation_id"
+                f"SELECT {_LISTED}, '[]' FROM evaluations ORDER BY number DESC"
             ).fetchall()
         return [_evaluation(row) for row in rows]
 

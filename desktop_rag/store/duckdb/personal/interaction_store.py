@@ -56,8 +56,9 @@ class InteractionStore:
         def work(con: Connection) -> None:
             con.execute("DELETE FROM interactions WHERE interaction_id = ?", [i.interaction_id])
             con.execute(
-                f"INSERT INTO interactions ({_STORED}, embedder, vector)"
-                f" VALUES ({', '.join('?' * len(row))})",
+                f"INSERT INTO interactions ({_STORED}, embedder, vector, number)"
+                f" SELECT {', '.join('?' * len(row))},"
+                " (SELECT coalesce(max(number), 0) + 1 FROM interactions)",
                 row,
             )
 
@@ -68,12 +69,12 @@ class InteractionStore:
 
         def work(con: Connection) -> None:
             rows = con.execute(
-                f"DELETE FROM interactions WHERE interaction_id = ? RETURNING {_STORED}",
+                f"DELETE FROM interactions WHERE interaction_id = ? RETURNING {_STORED}, number",
                 [interaction_id],
             ).fetchall()
             for row in rows:
                 con.execute(
-                    f"INSERT INTO interactions ({_STORED}, embedder, vector)"
+                    f"INSERT INTO interactions ({_STORED}, number, embedder, vector)"
                     f" VALUES ({', '.join('?' * (len(row) + 2))})",
                     [*row, embedder, packed(vector[None])[0]],
                 )
@@ -134,7 +135,7 @@ class InteractionStore:
     def without_vector_of(self, embedder: str, most: int) -> list[Interaction]:
         """The newest interactions without a vector of this embedder."""
         return self._read(
-            f"{_SHOWN} WHERE embedder <> ? ORDER BY ended_at DESC LIMIT ?", [embedder, most]
+            f"{_SHOWN} WHERE embedder <> ? ORDER BY number DESC LIMIT ?", [embedder, most]
         )
 
     def get(self, interaction_ids: Sequence[str]) -> list[Interaction]:
@@ -151,7 +152,7 @@ class InteractionStore:
     def newest(self, most: int) -> list[Interaction]:
         """The newest interactions that are not hidden, the newest first."""
         return self._read(
-            f"{_SHOWN} WHERE NOT {_IS_HIDDEN} ORDER BY ended_at DESC, interaction_id LIMIT ?",
+            f"{_SHOWN} WHERE NOT {_IS_HIDDEN} ORDER BY number DESC LIMIT ?",
             [most],
         )
 

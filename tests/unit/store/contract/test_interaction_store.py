@@ -207,8 +207,8 @@ def test_forgotten_is_gone(engine: Engine, store: InteractionStore) -> None:
 
 
 def test_vectors_of_another_model_are_not_compared(engine: Engine, store: InteractionStore) -> None:
-    new = answered(engine, "new", at=2.0)
-    old = answered(engine, "old", at=1.0)
+    old = answered(engine, "old", at=2.0)
+    new = answered(engine, "new", at=1.0)  # the clock was set back
     assert store.without_vector_of(MODEL, 5) == []
     assert store.without_vector_of("model-2", 1) == [new]
     longer = np.ones(12, np.float32) / np.sqrt(np.float32(12))

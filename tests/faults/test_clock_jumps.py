@@ -1,0 +1,91 @@
+"""R-27: the clock goes back a year, or ahead and back. Order is by number.
+
+The schedule of links: tests/integration/indexing/test_web_links_over_time.py.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pytest
+
+from desktop_rag.app import Services
+from desktop_rag.core.conversation import Conversation
+from desktop_rag.core.interaction import Interaction, InteractionOutcome
+from desktop_rag.store.contract.engine import Engine
+from desktop_rag.store.duckdb.database.migrations import MIGRATIONS, migrate
+from tests.asking import ask
+from tests.engines import duckdb_in
+from tests.standing_clock import Clock
+
+_YEAR_S = 365 * 86_400.0
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """The clock of the computer, set by hand."""
+    clock = Clock()
+    monkeypatch.setattr(time, "time", clock)
+    return clock
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[Engine]:
+    engine = duckdb_in(tmp_path)
+    yield engine
+    engine.close()
+
+
+def titles(conversations: list[Conversation]) -> list[str]:
+    return [conversation.title for conversation in conversations]
+
+
+@pytest.mark.parametrize("jump_s", [-_YEAR_S, _YEAR_S])
+def test_r27_the_chat_changed_last_is_first(
+    build_services: Callable[[], Services], clock: Clock, jump_s: float
+) -> None:
+    services = build_services()
+    first = ask(services, "Where is the lamp?").conversation_id
+    clock.now += jump_s
+    second = ask(services, "When is the fog?").conversation_id
+    history = services.chat.history
+    assert [c.conversation_id for c in history.all()] == [second, first]
+    assert history.all()[0].updated_at == clock.now
+    clock.now -= jump_s
+    ask(services, "And who lights it?", conversation_id=first)
+    assert [c.conversation_id for c in history.all()] == [first, second]
+
+
+def test_r27_existing_chats_keep_their_order(tmp_path: Path) -> None:
+    connection = duckdb.connect(str(tmp_path / "library.duckdb"))
+    connection.execute("CREATE TABLE migrations (version INTEGER, applied_at DOUBLE)")
+    for version in range(1, 16):
+        MIGRATIONS[version - 1](connection)
+        connection.execute("INSERT INTO migrations VALUES (?, 0)", [version])
+    for name, updated_at in (("b", 20.0), ("c", 30.0), ("a", 10.0)):
+        connection.execute(
+            "INSERT INTO conversations (conversation_id, title, collection_id, created_at,"
+            " updated_at, is_deleted, is_pinned) VALUES (?, ?, '', 1, ?, false, false)",
+            [name, name, updated_at],
+        )
+    migrate(connection)
+    connection.close()
+    engine = duckdb_in(tmp_path)
+    try:
+        assert titles(engine.conversations.all()) == ["c", "b", "a"]
+        engine.conversations.add("new", "")
+        assert titles(engine.conversations.all()) == ["new", "c", "b", "a"]
+    finally:
+        engine.close()
+
+
+def test_r27_the_newest_questions_are_the_last_asked(engine: Engine) -> None:
+    for name, ended_at in (("first", _YEAR_S), ("second", 5.0), ("third", 2 * _YEAR_S)):
+        engine.interactions.add(
+            Interaction(name, "c", name, name, "", InteractionOutcome.DONE, ended_at, "m")
+        )
+    assert [i.interaction_id for i in engine.interactions.newest(2)] == ["third", "second"]
+    engine.interactions.set_vector("first", "e", np.ones(2, np.float32))
+    assert [i.interaction_id for i in engine.interactions.newest(3)][-1] == "first"
