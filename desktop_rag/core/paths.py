@@ -31,7 +31,7 @@ class Home:
 
     @property
     def spending(self) -> Path:
-        """Today's spending per endpoint, JSON."""
+        """Today's spending and the last minute's requests per endpoint, JSON."""
         return self.root / "spending.json"
 
     @property

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 from threading import Event
 
 import pytest
@@ -11,12 +12,14 @@ import pytest
 from desktop_rag.app import Services
 from desktop_rag.core.conversation import AnswerWaits, MessageState
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.settings import EndpointSettings, Settings
+from desktop_rag.core.paths import Home
+from desktop_rag.core.settings import EndpointSettings, Settings, save_settings
 from desktop_rag.models.endpoints.client.chat_client import ChatClient
 from desktop_rag.models.endpoints.client.profile_book import ProfileBook
 from desktop_rag.models.endpoints.client.rate_limits import Allowances
 from desktop_rag.models.ports import ChatTurn, Delta
 from tests.asking import answer_of, events_of
+from tests.command_line import run, run_process
 from tests.servers.chat_server import ChatServer
 from tests.servers.model_dialects import Dialect
 from tests.standing_clock import Clock
@@ -169,3 +172,17 @@ def test_what_was_spent_today_is_known_after_a_restart(
     spent = services.chat.models.spent_today(server.base_url)
     services.close()
     assert build_services().chat.models.spent_today(server.base_url) == spent > 0
+
+
+def test_two_commands_share_the_limit_of_the_home(
+    home: Home, server: ChatServer, tmp_path: Path
+) -> None:
+    paper = tmp_path / "lamp.md"
+    paper.write_text("# Lamp\n\nThe lamp is lit at dusk. The lens is cleaned.")
+    assert run("index", str(paper)).returncode == 0
+    limited = replace(server.endpoint(), requests_per_minute=1)
+    save_settings(home.settings, replace(Settings(), endpoint=limited))
+    done, failed = [command("ask", "When is the lamp lit?") for command in (run, run_process)]
+    assert (done.returncode, failed.returncode) == (0, 1), (done, failed)
+    assert "1 request a minute" in failed.stderr
+    assert len(server.chats) == 1

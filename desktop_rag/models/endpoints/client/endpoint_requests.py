@@ -109,15 +109,12 @@ class EndpointRequests:
             )
 
     def _wait_for_allowance(self, tokens: int, cancel: Event) -> Generator[StreamPart]:
-        while pause_s := self._allowances.pause_s(
-            self.endpoint, tokens, is_patient=self._is_patient
-        ):
+        while pause_s := self._allowances.begin(self.endpoint, tokens, is_patient=self._is_patient):
             limits = limits_in_words(self.endpoint)
             yield StreamPart(status=f"The limit is {limits}: continuing in {math.ceil(pause_s)} s.")
             pause(pause_s, cancel)
             if cancel.is_set():
                 raise Cancelled
-        self._allowances.begin(self.endpoint, tokens)
 
     def _sent(self, body: dict[str, Any], cancel: Event) -> Generator[StreamPart]:
         limit_s = _SILENCES_FOR_TEXT * self.endpoint.timeout_s

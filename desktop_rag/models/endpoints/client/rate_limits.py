@@ -1,21 +1,27 @@
 """Limits of requests and tokens per minute and of costs per day, by endpoint. Any thread.
 
-Minutes are counted in memory, days in a small file, so that the daily limit survives a restart.
-Prices are entered by the person, as no server states them.
+Both are counted in a small file, so that the limits belong to the home: they survive a restart, and
+all processes of the app count together. Prices are entered by the person, as no server states them.
 """
 
+import json
+import logging
 import math
 import time
-from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from threading import Lock
+from typing import Any, cast
 
-from desktop_rag.core.atomic_file import read_object, write_object
+from desktop_rag.core.atomic_file import read_object, write_atomically
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.settings import EndpointSettings
 from desktop_rag.models.endpoints.client.chat_stream import Usage
+from desktop_rag.models.endpoints.client.file_lock import locked
+
+log = logging.getLogger(__name__)
 
 _MINUTE_S = 60.0
 # A longer wait ends the answer with an error and a hint.
@@ -33,45 +39,37 @@ class Allowances:
     """The counts of all endpoints, by their addresses."""
 
     def __init__(self, path: Path | None = None, clock: Callable[[], float] = time.time) -> None:
-        """Without a file the day's costs are lost when the app ends. `clock` returns Unix time."""
+        """Without a file, this object counts alone. `clock` returns Unix time."""
         self._path = path
         self._clock = clock
         self._lock = Lock()
-        self._lately: dict[str, deque[tuple[float, int]]] = {}
-        content = read_object(path) if path else {}
         self._counted = Usage(0, 0)
-        self._day = str(content.get("day", ""))
-        spent = content.get("spent")
-        self._spent: dict[str, float] = {
-            url: float(amount)
-            for url, amount in (spent if isinstance(spent, dict) else {}).items()
-            if isinstance(amount, int | float)
-        }
+        self._lately: dict[str, list[tuple[float, int]]] = {}
+        self._day = ""
+        self._spent: dict[str, float] = {}
+        self._is_saved = True
 
-    def pause_s(
-        self, endpoint: EndpointSettings, tokens: int, *, is_patient: bool = False
-    ) -> float:
-        """The seconds to wait before a request of this many tokens.
+    def begin(self, endpoint: EndpointSettings, tokens: int, *, is_patient: bool = False) -> float:
+        """Count a request of this many tokens that is sent now.
 
-        A patient request waits as long as necessary, and leaves half of each limit to others.
+        Or the seconds to wait before asking again, and nothing is counted. A patient request waits
+        as long as necessary, and leaves half of each limit to others.
 
         Raises:
             AppError: when the wait is long, or the daily limit is reached.
         """
-        with self._lock:
+        with self._shared():
             self._check_spending(endpoint, tokens)
             wait_s = self._wait_s(endpoint, tokens, 2 if is_patient else 1)
+            if not wait_s:
+                self._counts(endpoint).append((self._clock(), tokens))
+                self._save()
         if wait_s > _LONGEST_PAUSE_S and not is_patient:
             raise AppError(
                 f"The limit for {endpoint.label} is reached: {limits_in_words(endpoint)}.",
                 f"Wait {math.ceil(wait_s)} seconds, then press Retry, or raise it in Settings.",
             )
         return wait_s
-
-    def begin(self, endpoint: EndpointSettings, tokens: int) -> None:
-        """Count a request before it is sent."""
-        with self._lock:
-            self._counts(endpoint).append((self._clock(), tokens))
 
     def finish(
         self, endpoint: EndpointSettings, usage: Usage, expected: int, *, is_counted: bool = False
@@ -80,21 +78,24 @@ class Allowances:
 
         `is_counted` is True for the server's own count, False for an estimate.
         """
-        with self._lock:
-            if is_counted:
+        # The answer counts towards the minute in which it ends.
+        more = max(0, usage.asked + usage.answered - expected)
+        cost = cost_of(usage, endpoint)
+        if is_counted:
+            with self._lock:
                 asked, answered = self._counted.asked, self._counted.answered
                 self._counted = Usage(asked + usage.asked, answered + usage.answered)
-            # The answer counts towards the minute in which it ends.
-            more = max(0, usage.asked + usage.answered - expected)
+        if not cost and not more:
+            return
+        with self._shared():
             counts = self._counts(endpoint)
             if more and counts:
                 began, tokens = counts.pop()
                 counts.append((began, tokens + more))
-            if cost := cost_of(usage, endpoint):
+            if cost:
                 self._begin_day()
                 self._spent[endpoint.base_url] = self._spent.get(endpoint.base_url, 0.0) + cost
-                if self._path:
-                    write_object(self._path, {"day": self._day, "spent": self._spent})
+            self._save()
 
     def tokens_counted(self) -> Usage:
         """The tokens counted by the servers of all endpoints since the app started."""
@@ -103,17 +104,56 @@ class Allowances:
 
     def spent_today(self, base_url: str) -> float:
         """The costs of the endpoint today, in the currency of the prices."""
-        with self._lock:
+        with self._shared():
             self._begin_day()
             return self._spent.get(base_url, 0.0)
 
-    def _counts(self, endpoint: EndpointSettings) -> deque[tuple[float, int]]:
-        counts = self._lately.setdefault(endpoint.base_url, deque())
+    @contextmanager
+    def _shared(self) -> Generator[None]:
+        """Hold the counts alone, as the processes of the home have left them."""
+        with self._lock, locked(self._path):
+            # What could not be written is known to this process only.
+            if self._path and self._is_saved:
+                self._load(read_object(self._path))
+            yield
+
+    def _load(self, content: dict[str, Any]) -> None:
+        self._day = str(content.get("day", ""))
+        self._spent = {
+            url: float(amount)
+            for url, amount in _object(content.get("spent")).items()
+            if isinstance(amount, int | float)
+        }
+        self._lately = {
+            url: [(float(at), int(tokens)) for at, tokens in _pairs(counts)]
+            for url, counts in _object(content.get("lately")).items()
+        }
+
+    def _save(self) -> None:
+        if self._path is None:
+            return
+        lately = {url: self._recent(counts) for url, counts in self._lately.items()}
+        content = {
+            "day": self._day,
+            "spent": self._spent,
+            "lately": {url: counts for url, counts in lately.items() if counts},
+        }
+        try:
+            write_atomically(self._path, json.dumps(content, indent=1))
+            self._is_saved = True
+        except OSError as exc:
+            log.info("%s could not be saved: %s", self._path.name, exc.strerror)
+            self._is_saved = False
+
+    def _counts(self, endpoint: EndpointSettings) -> list[tuple[float, int]]:
+        counts = self._recent(self._lately.get(endpoint.base_url, []))
+        self._lately[endpoint.base_url] = counts
+        return counts
+
+    def _recent(self, counts: list[tuple[float, int]]) -> list[tuple[float, int]]:
         now = self._clock()
         # A clock that was set back would delay requests for a long time.
-        while counts and not now - _MINUTE_S < counts[0][0] <= now:
-            counts.popleft()
-        return counts
+        return [(at, tokens) for at, tokens in counts if now - _MINUTE_S < at <= now]
 
     def _wait_s(self, endpoint: EndpointSettings, tokens: int, parts: int) -> float:
         counts = self._counts(endpoint)
@@ -149,6 +189,22 @@ class Allowances:
         today = datetime.fromtimestamp(self._clock()).astimezone().date().isoformat()
         if today != self._day:
             self._day, self._spent = today, {}
+
+
+def _object(value: object) -> dict[str, Any]:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def _pairs(value: object) -> list[tuple[float, float]]:
+    """The pairs of numbers in a list from the file, which others may have changed."""
+    pairs: list[tuple[float, float]] = []
+    for pair in cast("list[object]", value) if isinstance(value, list) else []:
+        match pair:
+            case [int() | float() as at, int() as tokens]:
+                pairs.append((at, tokens))
+            case _:
+                pass
+    return pairs
 
 
 def limits_in_words(endpoint: EndpointSettings) -> str:
