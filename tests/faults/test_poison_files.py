@@ -6,11 +6,12 @@ P-09 and P-10 test the parser process itself, in `unit/ingest/parsing/test_parse
 import io
 import json
 import zlib
+from pathlib import Path
 
 import pytest
 
-from desktop_rag.ingest.parsing.parser_process import ParseFailed
-from tests.faults.outcomes import MEGABYTE, Read, is_ended, reason, text
+from desktop_rag.ingest.parsing.parser_process import ParseFailed, ParserProcess
+from tests.faults.outcomes import MEGABYTE, Read, attempt, is_ended, reason, text
 from tests.unit.ingest.read.samples import make_docx, make_pdf, make_xlsx, paragraph
 
 
@@ -63,6 +64,23 @@ MAIL = b"From: a@b.example\nSubject: words\nMIME-Version: 1.0\n"
 )
 def test_p12_odd_mail_is_bounded(read: Read, content: bytes) -> None:
     assert is_ended(read("a.eml", content))
+
+
+@pytest.mark.parametrize("size_mb", [190, 1024])
+def test_p12_mail_of_a_gigabyte_is_refused(
+    parser: ParserProcess, tmp_path: Path, size_mb: int
+) -> None:
+    """Below the limit for files, and far above."""
+    path = tmp_path / "a.eml"
+    with path.open("wb") as file:
+        file.write(MAIL + b"Content-Transfer-Encoding: base64\n\n")
+        for _ in range(size_mb):
+            file.write(b"QUFB" * (MEGABYTE // 4))
+    assert reason(attempt(parser, path)) == "too large"
+    path.unlink()
+    good = tmp_path / "good.txt"
+    good.write_text("good words")
+    assert text(attempt(parser, good)) == "good words"
 
 
 @pytest.mark.parametrize(
