@@ -51,8 +51,8 @@ from desktop_rag.models.embedding.remote_embedder import is_address
 from desktop_rag.models.endpoints.client.profile_book import ProfileBook
 from desktop_rag.models.endpoints.client.rate_limits import Allowances
 from desktop_rag.models.endpoints.keys import KeyStore
-from desktop_rag.store.contract.engine import Engine
-from desktop_rag.store.opening import library_bytes, open_engine, set_damaged_aside
+from desktop_rag.store.contract.engine import Engine, RepairReport
+from desktop_rag.store.opening import library_bytes, open_engine, repair_library
 
 log = logging.getLogger(__name__)
 
@@ -117,6 +117,7 @@ def build_services(home: Home, *, times: WatchTimes | None = None) -> Services:
             check=ClaimChecker().check,
         )  # fmt: skip
         faults = [Notice(error.title, error.hint) for error in (dense.fault,) if error]
+        faults += _restored(engine)
     except BaseException:
         engine.close()
         raise
@@ -131,6 +132,14 @@ def build_services(home: Home, *, times: WatchTimes | None = None) -> Services:
         (*notices, *faults),
         tuple(notices),
     )
+
+
+def _restored(engine: Engine) -> list[Notice]:
+    if not engine.restored:
+        return []
+    title = f"{engine.restored:,} entries were restored."
+    hint = "The library had lost its latest changes. Chats and folders are complete again."
+    return [Notice(title, hint)]
 
 
 def make_claim_checker() -> ClaimChecker:
@@ -207,10 +216,15 @@ def _make_library(
     )
 
 
-def set_damaged_store_aside(home: Home, error: AppError) -> Path | None:
-    """Move a damaged library file aside; returns its new path, or None for any other error."""
+def verify_store(services: Services) -> None:
+    """Read everything that is stored; AppError when a part of it is damaged."""
+    services.engine.storage.verify()
+
+
+def repair_store(home: Home, error: AppError) -> RepairReport | None:
+    """Repair a library that `error` reports as damaged; None for any other error."""
     settings, _ = load_settings(home.settings)
-    return set_damaged_aside(home, settings, error)
+    return repair_library(home, settings, error)
 
 
 def library_size(home: Home) -> int:

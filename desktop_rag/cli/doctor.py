@@ -14,6 +14,7 @@ from desktop_rag.core.domain import SourceState
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.settings import Settings
 from desktop_rag.models.endpoints.keys import KeyStore
+from desktop_rag.store.contract.engine import RepairReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,21 @@ def _check_settings(services: Services) -> Finding:
     return Finding("settings", True, "The settings were read.")
 
 
+def repaired(report: RepairReport) -> Finding:
+    """The row of `doctor --repair` for a damaged library."""
+    hint = f"The damaged one was kept as {report.kept}. "
+    hint += (
+        "Its index was kept too."
+        if report.has_index
+        else "Your folders are read again when the app runs."
+    )
+    if report.lost_rows:
+        hint += f" {report.lost_rows:,} rows were unreadable; the journal beside it restores them."
+    return Finding("repair", True, "The library was repaired.", hint)
+
+
 def _check_store(services: Services, *, repair: bool) -> Finding:
+    app.verify_store(services)
     found = services.library.documents.check(repair=repair)
     if found.orphans:
         return Finding("store", False, f"{found.orphans:,} passages belong to no document.",

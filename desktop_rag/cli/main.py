@@ -12,7 +12,7 @@ from typing import Any
 
 from desktop_rag import app
 from desktop_rag.cli import collection_verbs, eval_verbs, output, verbs
-from desktop_rag.cli.doctor import Finding, examined
+from desktop_rag.cli.doctor import Finding, examined, repaired
 from desktop_rag.cli.terminal import open_services, print_document, say
 from desktop_rag.cli.window import open_window
 from desktop_rag.core.domain import SearchMode, SourceRules, WebLinks
@@ -156,9 +156,10 @@ def _doctor(arguments: argparse.Namespace) -> int:
                 rows = examined(services, request)
         except AppError as error:
             rows = [Finding("store", False, error.title, error.hint).to_json()]
-            if arguments.repair and (kept := app.set_damaged_store_aside(find_home(), error)):
-                hint = f"The old one was moved to {kept}. Add your folders again."
-                rows = [Finding("store", True, "A new library was created.", hint).to_json()]
+            if arguments.repair and (report := app.repair_store(find_home(), error)):
+                rows = [repaired(report).to_json()]
+                with open_services() as services:
+                    rows += examined(services, request)
     print_document(rows, _doctor_lines, as_json=arguments.json)
     return 0 if all(row["ok"] for row in rows) else 1
 

@@ -1,11 +1,9 @@
 """Opens the engine that the settings name. Any thread; once per process."""
 
-from pathlib import Path
-
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import Settings
-from desktop_rag.store.contract.engine import Engine, EngineOpener
+from desktop_rag.store.contract.engine import Engine, EngineOpener, RepairReport
 from desktop_rag.store.duckdb.duckdb_engine import DuckdbOpener
 
 _OPENERS: dict[str, EngineOpener] = {"duckdb": DuckdbOpener()}
@@ -24,13 +22,13 @@ def library_bytes(home: Home, settings: Settings) -> int:
     return _opener(settings).size_bytes(home)
 
 
-def set_damaged_aside(home: Home, settings: Settings, error: AppError) -> Path | None:
-    """Move away a library that could not be opened because it is damaged.
+def repair_library(home: Home, settings: Settings, error: AppError) -> RepairReport | None:
+    """Repair a library that could not be opened or read because it is damaged.
 
-    Returns its new path, or None when `error` has another reason. Nobody may have it open.
+    None when `error` has another reason. Nobody may have it open.
     """
     opener = _OPENERS.get(settings.store.engine)
-    return opener.set_damaged_aside(home, error) if opener else None
+    return opener.repair(home, error) if opener else None
 
 
 def _opener(settings: Settings) -> EngineOpener:

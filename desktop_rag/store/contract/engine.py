@@ -28,6 +28,10 @@ class Storage(Protocol):
         """Finish pending writes, then close. Idempotent, from any thread."""
         ...
 
+    def verify(self) -> None:
+        """Read everything that is stored; AppError when a part of it can't be read."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Engine:
@@ -49,6 +53,9 @@ class Engine:
     they are, in texts, names and paths alike. Texts are ordered and compared by code points unless
     stated otherwise. Times are seconds since the epoch.
 
+    `restored` counts the chats, messages, sources and other precious things that the library had
+    lost and that came back when it was opened.
+
     Errors: AppError for failures of the environment: the disk is full or damaged, another process
     holds the library, the server can't be reached, or a method was called after `close`. Refusals
     that a method documents are AppErrors too. Anything else is a bug and is raised as it is.
@@ -69,10 +76,24 @@ class Engine:
     tables: TableQueries
     upkeep: Upkeep
     storage: Storage
+    restored: int = 0
 
     def close(self) -> None:
         """Close all stores; from then on every method raises AppError."""
         self.storage.close()
+
+
+@dataclass(frozen=True, slots=True)
+class RepairReport:
+    """The result of a repair: where the damaged library is kept, the rows of chats and settings
+    that it no longer held, and whether its index could be read.
+
+    Lost rows come back from the journal when the library is opened, where there is one.
+    """
+
+    kept: Path
+    lost_rows: int
+    has_index: bool
 
 
 class EngineOpener(Protocol):
@@ -90,9 +111,10 @@ class EngineOpener(Protocol):
         """The disk space of a closed library."""
         ...
 
-    def set_damaged_aside(self, home: Home, error: AppError) -> Path | None:
-        """Move the library away when `error` says that it is damaged; returns its new path.
+    def repair(self, home: Home, error: AppError) -> RepairReport | None:
+        """Build a new library from the readable parts when `error` says that it is damaged.
 
-        None when the error has another reason. Nobody may have the library open.
+        None when the error has another reason. Nobody may have the library open. AppError when the
+        new one can't be written; the damaged one is always kept.
         """
         ...

@@ -4,8 +4,14 @@ from pathlib import Path
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import Home
-from desktop_rag.store.contract.engine import Engine
-from desktop_rag.store.duckdb.database.database import DamagedStoreError, Database, set_aside
+from desktop_rag.store.contract.engine import Engine, RepairReport
+from desktop_rag.store.duckdb.database.database import Database
+from desktop_rag.store.duckdb.database.repair import repair
+from desktop_rag.store.duckdb.database.store_errors import (
+    DamagedStoreError,
+    mapping_journal_errors,
+    mapping_open_errors,
+)
 from desktop_rag.store.duckdb.documents.chunk_store import ChunkStore
 from desktop_rag.store.duckdb.documents.document_store import DocumentStore
 from desktop_rag.store.duckdb.documents.source_store import SourceStore
@@ -41,9 +47,12 @@ class DuckdbOpener:
         """The size of the library file."""
         return library_file(home).stat().st_size
 
-    def set_damaged_aside(self, home: Home, error: AppError) -> Path | None:
-        """Rename the library file when `error` says that it is damaged; returns its new path."""
-        return set_aside(library_file(home)) if isinstance(error, DamagedStoreError) else None
+    def repair(self, home: Home, error: AppError) -> RepairReport | None:
+        """Build a new file from the readable parts of a damaged one, which is kept beside it."""
+        if not isinstance(error, DamagedStoreError):
+            return None
+        with mapping_open_errors(library_file(home)), mapping_journal_errors():
+            return repair(library_file(home))
 
 
 def library_file(home: Home) -> Path:
@@ -70,6 +79,7 @@ def engine_over(database: Database) -> Engine:
         tables=TableQueries(),
         upkeep=PostingsMerge(database),
         storage=database,
+        restored=database.restored,
     )
 
 

@@ -192,7 +192,7 @@ def test_a_damaged_library_is_moved_aside_by_repair_only(home: Home, folder: Pat
         assert done.returncode == 1
         assert "damaged" in done.stdout + done.stderr
         assert library_file(home).read_bytes() == damaged
-    assert "new library" in run("doctor", "--repair").stdout
+    assert "was repaired" in run("doctor", "--repair").stdout
     [kept] = home.root.glob("library.duckdb.damaged-*")
     assert kept.read_bytes() == damaged
     assert run_json("index", str(folder))["searchable"] == 2

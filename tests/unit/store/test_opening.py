@@ -8,7 +8,7 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import Settings, StoreSettings, load_settings
 from desktop_rag.store.duckdb.duckdb_engine import database_of, library_file
-from desktop_rag.store.opening import library_bytes, open_engine, set_damaged_aside
+from desktop_rag.store.opening import library_bytes, open_engine, repair_library
 
 UNKNOWN = Settings(store=StoreSettings(engine="paper"))
 
@@ -34,16 +34,16 @@ def test_an_unknown_engine_is_refused_with_the_known_ones(tmp_path: Path) -> Non
     assert "paper" in refused.value.title
     assert "duckdb" in refused.value.hint
     assert list(tmp_path.iterdir()) == []
-    assert set_damaged_aside(Home(tmp_path), UNKNOWN, refused.value) is None
+    assert repair_library(Home(tmp_path), UNKNOWN, refused.value) is None
 
 
-def test_only_a_damaged_library_is_moved_away(tmp_path: Path) -> None:
+def test_only_a_damaged_library_is_repaired(tmp_path: Path) -> None:
     home = Home(tmp_path)
     library_file(home).write_bytes(b"\x5a" * 50_000)
     with pytest.raises(AppError) as damaged:
         open_engine(home, Settings())
-    assert set_damaged_aside(home, Settings(), AppError("Something else.", "")) is None
-    moved = set_damaged_aside(home, Settings(), damaged.value)
-    assert moved is not None
-    assert moved.read_bytes() == b"\x5a" * 50_000
-    assert not library_file(home).exists()
+    assert repair_library(home, Settings(), AppError("Something else.", "")) is None
+    report = repair_library(home, Settings(), damaged.value)
+    assert report is not None
+    assert report.kept.read_bytes() == b"\x5a" * 50_000
+    open_engine(home, Settings()).close()

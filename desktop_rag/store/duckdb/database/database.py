@@ -6,10 +6,7 @@ DuckDB 2.0 a connection with an unfinished result refuses other work.
 """
 
 import logging
-import os
-import re
 import threading
-import time
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, nullcontext
@@ -26,45 +23,27 @@ from desktop_rag.store.duckdb.database.active_readers import ActiveReaders, clos
 from desktop_rag.store.duckdb.database.compaction import compact, is_wasteful, remove_unfinished
 from desktop_rag.store.duckdb.database.connections import OPTIONS, Connection
 from desktop_rag.store.duckdb.database.creation import create
+from desktop_rag.store.duckdb.database.journal import FOLDER, Journal
 from desktop_rag.store.duckdb.database.migrations import LATEST, migrate, version_of
+from desktop_rag.store.duckdb.database.precious_rows import Entity
 from desktop_rag.store.duckdb.database.snapshot_cache import Lookup, Snapshot, SnapshotCache
+from desktop_rag.store.duckdb.database.store_errors import (
+    mapping_duckdb_errors,
+    mapping_journal_errors,
+    mapping_open_errors,
+)
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 Columns = dict[str, Sequence[Any] | NDArray[Any]]
 
-_CORRUPT = re.compile(r"(?i)corrupt|checksum")
 # A small threshold keeps the write-ahead log short: less to replay after a crash.
 _CHECKPOINT_THRESHOLD = "16MB"
 # At most this many rows are passed as parameters.
 _FEW_ROWS = 4
 # At most this many numbers are written into the statement.
 _FEW_NUMBERS = 32
-
-
-class DamagedStoreError(AppError):
-    """The content of the library file cannot be read; not a matter of locks or permissions."""
-
-    def __init__(self, path: Path, detail: str) -> None:
-        super().__init__(
-            "The library file is damaged.",
-            f"{path}: {detail} Nothing was changed. `desktop-rag doctor --repair` moves it aside"
-            " and starts a new one; then add your folders again. Your own files are not affected.",
-        )
-
-
-def set_aside(path: Path) -> Path:
-    """Move a damaged library file and its log out of the way; returns its new path.
-
-    Only for a file that nobody has open.
-    """
-    kept = path.with_name(f"{path.name}.damaged-{time.strftime('%Y%m%d-%H%M%S')}")
-    path.rename(kept)
-    log_file = path.with_name(path.name + ".wal")
-    if log_file.exists():
-        log_file.rename(kept.with_name(kept.name + ".wal"))
-    return kept
 
 
 class Database:
@@ -78,11 +57,18 @@ class Database:
         """
         self.path = path
         self.memory_mb = memory_mb
-        with _mapping_open_errors(path):
+        with mapping_open_errors(path):
             _create_or_refuse(path)
             remove_unfinished(path)
             self._connection = _open(path, memory_mb, backups)
             path.chmod(0o600)  # it holds the text of the documents
+        self._journal = Journal(path.with_name(FOLDER))
+        try:
+            with mapping_open_errors(path), mapping_journal_errors():
+                self.restored = self._journal.catch_up(self._connection)
+        except BaseException:
+            self._connection.close()
+            raise
         self._queue: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._is_closed = False
         self._readers = ActiveReaders()
@@ -124,26 +110,31 @@ class Database:
         with self.snapshot() as snapshot:
             return snapshot.cached(lookup)
 
-    def write(self, work: Callable[[Connection], T]) -> T:
+    def write(self, work: Callable[[Connection], T], *, changes: Iterable[Entity] = ()) -> T:
         """Change the library: run `work(connection)` on the lane in one transaction.
 
-        Returns once it is on disk. An exception rolls it back and is raised here.
+        Returns once it is on disk. An exception rolls it back and is raised here. `changes` names
+        the precious things that the work changes; it is read after the work, which may fill it.
         """
-        return self._on_lane(work, invalidates=True)
+        return self._on_lane(work, changes, invalidates=True)
 
-    def write_uncached(self, work: Callable[[Connection], T]) -> T:
+    def write_uncached(
+        self, work: Callable[[Connection], T], *, changes: Iterable[Entity] = ()
+    ) -> T:
         """The same as `write`, for tables that no cached lookup reads: vectors, conversations.
 
         What is cached of the library stays valid.
         """
-        return self._on_lane(work, invalidates=False)
+        return self._on_lane(work, changes, invalidates=False)
 
-    def _on_lane(self, work: Callable[[Connection], T], *, invalidates: bool) -> T:
+    def _on_lane(
+        self, work: Callable[[Connection], T], changes: Iterable[Entity], *, invalidates: bool
+    ) -> T:
         result: Future[T] = Future()
 
         def run() -> None:
             try:
-                result.set_result(self._in_transaction(work, invalidates=invalidates))
+                result.set_result(self._in_transaction(work, changes, invalidates=invalidates))
             except BaseException as error:
                 result.set_exception(error)
 
@@ -153,6 +144,13 @@ class Database:
             self._queue.put(run)
         with mapping_duckdb_errors():
             return result.result()
+
+    def verify(self) -> None:
+        """Read every row of every table, so that each block is compared with its checksum."""
+        with self.read() as con:
+            tables = con.execute("SELECT table_name FROM duckdb_tables()").fetchall()
+            for (table,) in tables:
+                con.execute(f"SELECT bit_xor(hash(t)) FROM {table} t").fetchall()
 
     def close(self) -> None:
         """Finish the queued writes, interrupt active readers, then close the file. Idempotent.
@@ -179,19 +177,26 @@ class Database:
         try:
             return is_wasteful(self._connection)
         except duckdb.Error as error:
-            log.warning("the free space of the library file is not known: %s", _first_line(error))
+            log.warning("the free space of the library file is not known: %s", error)
             return False
 
-    def _in_transaction(self, work: Callable[[Connection], T], *, invalidates: bool) -> T:
+    def _in_transaction(
+        self, work: Callable[[Connection], T], changes: Iterable[Entity], *, invalidates: bool
+    ) -> T:
         self._connection.begin()
         try:
             result = work(self._connection)
+            if changed := list(changes):
+                with mapping_journal_errors():
+                    self._journal.record(self._connection, changed)
             # Nobody else sees any of it before the commit.
             with self._cache.changing() if invalidates else nullcontext():
                 self._connection.commit()
         except BaseException:
             self._rollback()
             raise
+        if changed:
+            self._journal.settle()
         return result
 
     def _rollback(self) -> None:
@@ -316,51 +321,3 @@ def _create_or_refuse(path: Path) -> None:
             f"{path} (version {found}, this app knows {LATEST}) was left as it is. "
             "Update the app to open it.",
         )
-
-
-@contextmanager
-def _mapping_open_errors(path: Path) -> Generator[None]:
-    try:
-        yield
-    except duckdb.IOException as exc:
-        raise _open_error(path, str(exc)) from exc
-    except duckdb.Error as exc:
-        raise DamagedStoreError(path, _first_line(exc)) from exc
-
-
-def _open_error(path: Path, text: str) -> AppError:
-    if holder := re.search(r"PID (\d+)", text):
-        return AppError(
-            "The library is in use by another process.",
-            f"Process {holder.group(1)} holds {path}. Close it, or use its window.",
-        )
-    folder = path.parent
-    if not os.access(path if path.exists() else folder, os.W_OK):
-        return AppError("The library cannot be written.", f"You may not write to {path}.")
-    return DamagedStoreError(path, text.splitlines()[0])
-
-
-@contextmanager
-def mapping_duckdb_errors() -> Generator[None]:
-    """Turn failures of the disk or the file into AppError; a wrong query stays our bug."""
-    try:
-        yield
-    except (duckdb.IOException, duckdb.OutOfMemoryException, duckdb.FatalException) as exc:
-        raise AppError("The library file cannot be read or written.", _first_line(exc)) from exc
-    except duckdb.TransactionException as exc:
-        raise AppError(
-            "A change could not be saved.",
-            f"{_first_line(exc)} Check that the disk has free space.",
-        ) from exc
-    except (duckdb.ConnectionException, duckdb.InterruptException) as exc:
-        raise closed_error() from exc
-    except duckdb.Error as exc:
-        # DuckDB has no exception class for a failed checksum.
-        if not _CORRUPT.search(str(exc)):
-            raise
-        raise DamagedStoreError(Path("The library"), _first_line(exc)) from exc
-
-
-def _first_line(exc: BaseException) -> str:
-    lines = str(exc).splitlines()
-    return lines[0] if lines else type(exc).__name__

@@ -149,6 +149,12 @@ def m016_orders_without_times(connection: Connection) -> None:
         )
 
 
+def m017_journal(connection: Connection) -> None:
+    """The number of the last change that the journal holds, see journal.py."""
+    connection.execute("CREATE TABLE journal_state (generation BIGINT)")
+    connection.execute("INSERT INTO journal_state VALUES (0)")
+
+
 MIGRATIONS: list[Callable[[Connection], None]] = [
     m001_first_schema,
     m002_places_parts_and_links,
@@ -166,6 +172,7 @@ MIGRATIONS: list[Callable[[Connection], None]] = [
     m014_copies_of_messages,
     m015_front_matter,
     m016_orders_without_times,
+    m017_journal,
 ]
 LATEST = len(MIGRATIONS)
 

@@ -12,6 +12,7 @@ from desktop_rag.core.domain import Collection, Source, SourceRules, WebLinks
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.parsed import ChunkSettings
 from desktop_rag.store.duckdb.database.database import Connection, Database
+from desktop_rag.store.duckdb.database.precious_rows import Entity
 from desktop_rag.store.duckdb.documents.content import delete_content
 
 _SOURCE = "source_id, collection_id, path, added_at, rules, links, refreshed_at"
@@ -37,11 +38,12 @@ class SourceStore:
             _refuse_name(con, collection.name)
             _insert_collection(con, collection)
 
-        self._database.write(work)
+        self._database.write(work, changes=[_collection_entity(collection.collection_id)])
         return collection
 
     def default_collection(self, name: str) -> Collection:
         """The oldest collection; created with this name when there is none."""
+        changes: list[Entity] = []
 
         def work(con: Connection) -> Collection:
             known = _collections(con)
@@ -49,9 +51,10 @@ class SourceStore:
                 return known[0]
             made = Collection(uuid.uuid4().hex, name)
             _insert_collection(con, made)
+            changes.append(_collection_entity(made.collection_id))
             return made
 
-        return self._database.write(work)
+        return self._database.write(work, changes=changes)
 
     def rename_collection(self, collection_id: str, name: str) -> Collection:
         """Rename it; AppError when the name is empty or taken."""
@@ -64,7 +67,7 @@ class SourceStore:
             )
             return _collection(con, collection_id)
 
-        return self._database.write(work)
+        return self._database.write(work, changes=[_collection_entity(collection_id)])
 
     def set_chunking(self, collection_id: str, chunking: ChunkSettings) -> Collection:
         """Set how its documents are chunked from now on."""
@@ -76,7 +79,7 @@ class SourceStore:
             )
             return _collection(con, collection_id)
 
-        return self._database.write(work)
+        return self._database.write(work, changes=[_collection_entity(collection_id)])
 
     def set_embedder(self, collection_id: str, embedder: str) -> Collection:
         """Set the model that embeds its documents from now on."""
@@ -88,7 +91,7 @@ class SourceStore:
             )
             return _collection(con, collection_id)
 
-        return self._database.write(work)
+        return self._database.write(work, changes=[_collection_entity(collection_id)])
 
     def remove_collection(self, collection_id: str) -> None:
         """Remove an empty collection; one that has sources stays."""
@@ -97,7 +100,8 @@ class SourceStore:
                 "DELETE FROM collections WHERE collection_id = $1 AND NOT EXISTS"
                 " (FROM sources WHERE collection_id = $1 AND NOT is_attached)",
                 [collection_id],
-            )
+            ),
+            changes=[_collection_entity(collection_id)],
         )
 
     # --- sources -----------------------------------------------------------------------------
@@ -147,7 +151,9 @@ class SourceStore:
 
     def remove_source(self, source_id: str) -> None:
         """Remove the source with all its documents; the files themselves are not touched."""
-        self._database.write(lambda con: delete_source(con, source_id))
+        self._database.write(
+            lambda con: delete_source(con, source_id), changes=[Entity("source", source_id)]
+        )
 
     def _insert(self, source: Source, *, is_attached: bool = False) -> Source:
         row: list[Any] = [
@@ -158,14 +164,17 @@ class SourceStore:
         ]  # fmt: skip
         holes = ", ".join("?" * len(row))
         sql = f"INSERT INTO sources ({_SOURCE}, is_attached) VALUES ({holes})"
-        self._database.write(lambda con: con.execute(sql, row))
+        self._database.write(
+            lambda con: con.execute(sql, row), changes=[Entity("source", source.source_id)]
+        )
         return source
 
     def _set(self, source_id: str, column: str, value: str | float) -> None:
         self._database.write(
             lambda con: con.execute(
                 f"UPDATE sources SET {column} = ? WHERE source_id = ?", [value, source_id]
-            )
+            ),
+            changes=[Entity("source", source_id)],
         )
 
 
@@ -177,6 +186,10 @@ def delete_source(con: Connection, source_id: str) -> None:
     delete_content(con, [row[0] for row in rows])
     con.execute("DELETE FROM documents WHERE source_id = ?", [source_id])
     con.execute("DELETE FROM sources WHERE source_id = ?", [source_id])
+
+
+def _collection_entity(collection_id: str) -> Entity:
+    return Entity("collection", collection_id)
 
 
 def _collections(con: Connection) -> list[Collection]:

@@ -4,6 +4,7 @@ import json
 
 from desktop_rag.core.assistant import Assistant
 from desktop_rag.store.duckdb.database.database import Connection, Database
+from desktop_rag.store.duckdb.database.precious_rows import Entity
 
 
 class AssistantStore:
@@ -30,15 +31,24 @@ class AssistantStore:
                 [assistant.assistant_id, made_of],
             )
 
-        self._database.write_uncached(work)
+        self._database.write_uncached(work, changes=[Entity("assistant", assistant.assistant_id)])
 
     def set_deleted(self, assistant_id: str, is_deleted: bool) -> None:
         """Hide the assistant, or undo that."""
         sql = "UPDATE assistants SET is_deleted = ? WHERE assistant_id = ?"
-        self._database.write_uncached(lambda con: con.execute(sql, [is_deleted, assistant_id]))
+        self._database.write_uncached(
+            lambda con: con.execute(sql, [is_deleted, assistant_id]),
+            changes=[Entity("assistant", assistant_id)],
+        )
 
     def purge_deleted(self) -> None:
         """Remove hidden assistants for good."""
-        self._database.write_uncached(
-            lambda con: con.execute("DELETE FROM assistants WHERE is_deleted")
-        )
+        changes: list[Entity] = []
+
+        def work(con: Connection) -> None:
+            gone = con.execute(
+                "DELETE FROM assistants WHERE is_deleted RETURNING assistant_id"
+            ).fetchall()
+            changes.extend(Entity("assistant", assistant_id) for (assistant_id,) in gone)
+
+        self._database.write_uncached(work, changes=changes)

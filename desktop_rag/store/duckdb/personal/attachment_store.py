@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from desktop_rag.core.attachment import Attachment, Image
 from desktop_rag.store.duckdb.database.database import Connection, Database
+from desktop_rag.store.duckdb.database.precious_rows import Entity
 from desktop_rag.store.duckdb.documents.source_store import delete_source
 from desktop_rag.store.duckdb.personal.conversation_store import (
     attachments_from_json,
@@ -31,13 +32,17 @@ class AttachmentStore:
         """Replace the attachments of the conversation."""
         row = [attachments_to_json(attachments), conversation_id]
         sql = "UPDATE conversations SET attachments = ? WHERE conversation_id = ?"
-        self._database.write_uncached(lambda con: con.execute(sql, row))
+        self._database.write_uncached(
+            lambda con: con.execute(sql, row), changes=[Entity("conversation", conversation_id)]
+        )
 
     def put_image(self, attachment_id: str, image: Image) -> None:
         """Store the image of an attachment."""
         row = [attachment_id, image.mime, image.data, time.time()]
         sql = "INSERT INTO attached_images VALUES (?, ?, ?, ?)"
-        self._database.write_uncached(lambda con: con.execute(sql, row))
+        self._database.write_uncached(
+            lambda con: con.execute(sql, row), changes=[Entity("image", attachment_id)]
+        )
 
     def image(self, attachment_id: str) -> Image | None:
         """The image of an attachment; None when it has none."""
@@ -49,22 +54,29 @@ class AttachmentStore:
 
     def purge(self, before: float) -> None:
         """Remove older images and attached sources that no conversation refers to."""
-        self._database.write(lambda con: _purge(con, before))
+        changes: list[Entity] = []
+        self._database.write(lambda con: changes.extend(_purge(con, before)), changes=changes)
 
 
-def _purge(con: Connection, before: float) -> None:
+def _purge(con: Connection, before: float) -> list[Entity]:
     lists = con.execute(
         "SELECT attachments FROM conversations WHERE attachments <> '[]'"
         " UNION SELECT attachments FROM messages WHERE attachments <> '[]'"
     ).fetchall()
     used = {a.attachment_id for (stored,) in lists for a in attachments_from_json(stored)}
     unused = "NOT IN (SELECT unnest(?::VARCHAR[]))"
-    for (source_id,) in con.execute(
+    sources = con.execute(
         f"SELECT source_id FROM sources WHERE is_attached AND added_at < ? AND source_id {unused}",
         [before, list(used)],
-    ).fetchall():
+    ).fetchall()
+    for (source_id,) in sources:
         delete_source(con, source_id)
-    con.execute(
-        f"DELETE FROM attached_images WHERE kept_at < ? AND attachment_id {unused}",
+    images = con.execute(
+        f"DELETE FROM attached_images WHERE kept_at < ? AND attachment_id {unused}"
+        " RETURNING attachment_id",
         [before, list(used)],
-    )
+    ).fetchall()
+    return [
+        *(Entity("source", source_id) for (source_id,) in sources),
+        *(Entity("image", attachment_id) for (attachment_id,) in images),
+    ]

@@ -20,6 +20,7 @@ from desktop_rag.core.conversation import (
     SourceRef,
 )
 from desktop_rag.store.duckdb.database.database import Connection, Database
+from desktop_rag.store.duckdb.database.precious_rows import Entity
 from desktop_rag.store.duckdb.search.scope_sql import folded
 
 _CONVERSATION = "conversation_id, title, collection_id, updated_at, is_pinned, assistant_id"
@@ -58,7 +59,8 @@ class ConversationStore:
                 " updated_at, is_deleted, assistant_id, change_number)"
                 f" SELECT ?, ?, ?, ?, ?, ?, ?, {_NEXT_CHANGE}",
                 row,
-            )
+            ),
+            changes=[_conversation(conversation.conversation_id)],
         )
         return conversation
 
@@ -116,9 +118,11 @@ class ConversationStore:
 
     def purge_deleted(self) -> None:
         """Remove hidden conversations for good."""
+        changes: list[Entity] = []
 
         def work(con: Connection) -> None:
             gone = "(SELECT conversation_id FROM conversations WHERE is_deleted)"
+            changes.extend(_entities_of(con, gone))
             messages = f"FROM messages WHERE conversation_id IN {gone}"
             left = f"FROM messages WHERE conversation_id NOT IN {gone}"
             con.execute(f"DELETE FROM citations WHERE message_id IN (SELECT message_id {messages})")
@@ -130,11 +134,13 @@ class ConversationStore:
                 con.execute(f"DELETE FROM {table} WHERE conversation_id IN {gone}")
             con.execute("DELETE FROM conversations WHERE is_deleted")
 
-        self._database.write_uncached(work)
+        self._database.write_uncached(work, changes=changes)
 
     def add_message(self, message: Message) -> None:
         """Append the message with its sources and move the conversation to the top."""
-        self._database.write_uncached(lambda con: _insert_message(con, message))
+        self._database.write_uncached(
+            lambda con: _insert_message(con, message), changes=_changes_of(message)
+        )
 
     def replace_message(self, old_message_id: str, message: Message) -> None:
         """Replace an earlier message, as when an answer is generated again."""
@@ -146,13 +152,16 @@ class ConversationStore:
             con.execute("DELETE FROM citations WHERE message_id = ?", [old_message_id])
             _insert_message(con, message, *place)
 
-        self._database.write_uncached(work)
+        old = Entity("message", old_message_id, message.conversation_id)
+        self._database.write_uncached(work, changes=[old, *_changes_of(message)])
 
     def set_post_answer(self, message: Message) -> None:
         """Store the follow-ups and claims of an answer."""
         sql = "UPDATE messages SET follow_ups = ?, claims = ? WHERE message_id = ?"
         row = [*_after(message), message.message_id]
-        self._database.write_uncached(lambda con: con.execute(sql, row))
+        self._database.write_uncached(
+            lambda con: con.execute(sql, row), changes=_changes_of(message)[:1]
+        )
 
     def messages(self, conversation_id: str) -> list[Message]:
         """The messages in order, with their sources as shown."""
@@ -185,13 +194,17 @@ class ConversationStore:
 
     def add_feedback(self, message_id: str, feedback: Feedback) -> None:
         """Append feedback on an answer; earlier feedback stays in the log."""
-        self._database.write_uncached(
-            lambda con: con.execute(
+        changes: list[Entity] = []
+
+        def work(con: Connection) -> None:
+            [(original,)] = con.execute(
                 "INSERT INTO feedback SELECT coalesce(max(number), 0) + 1,"
-                f" {_SAID_FIRST_OF}, $value, $at FROM feedback",
+                f" {_SAID_FIRST_OF}, $value, $at FROM feedback RETURNING message_id",
                 {"id": message_id, "value": feedback.value, "at": time.time()},
-            )
-        )
+            ).fetchall()
+            changes.append(Entity("feedback", original))
+
+        self._database.write_uncached(work, changes=changes)
 
     def feedback_log(self, message_id: str) -> list[tuple[float, Feedback]]:
         """All feedback on an answer, the oldest first."""
@@ -205,7 +218,38 @@ class ConversationStore:
 
     def _set(self, conversation_id: str, column: str, value: str | bool) -> None:
         sql = f"UPDATE conversations SET {column} = ? WHERE conversation_id = ?"
-        self._database.write_uncached(lambda con: con.execute(sql, [value, conversation_id]))
+        self._database.write_uncached(
+            lambda con: con.execute(sql, [value, conversation_id]),
+            changes=[_conversation(conversation_id)],
+        )
+
+
+def _conversation(conversation_id: str) -> Entity:
+    return Entity("conversation", conversation_id)
+
+
+def _changes_of(message: Message) -> list[Entity]:
+    """The message, and its conversation, which it moves to the top."""
+    own = Entity("message", message.message_id, message.conversation_id)
+    return [own, _conversation(message.conversation_id)]
+
+
+def _entities_of(con: Connection, conversations: str) -> list[Entity]:
+    """All that goes with these conversations, given as a subquery."""
+    messages = con.execute(
+        f"SELECT message_id, conversation_id, {_SAID_FIRST} FROM messages"
+        f" WHERE conversation_id IN {conversations}"
+    ).fetchall()
+    answers = con.execute(
+        f"SELECT interaction_id FROM interactions WHERE conversation_id IN {conversations}"
+    ).fetchall()
+    ids = con.execute(f"SELECT conversation_id FROM {conversations}").fetchall()
+    return [
+        *(Entity("message", message_id, of) for message_id, of, _ in messages),
+        *(Entity("feedback", original) for *_, original in messages),
+        *(Entity("answer", answer_id) for (answer_id,) in answers),
+        *(_conversation(conversation_id) for (conversation_id,) in ids),
+    ]
 
 
 def _insert_message(con: Connection, message: Message, position: int | None = None) -> None:

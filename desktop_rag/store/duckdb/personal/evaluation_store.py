@@ -6,6 +6,7 @@ from typing import Any
 from desktop_rag.core.errors import AppError
 from desktop_rag.store.contract.records import Evaluation
 from desktop_rag.store.duckdb.database.database import Database
+from desktop_rag.store.duckdb.database.precious_rows import Entity
 
 _LISTED = "evaluation_id, kind, name, created_at, seconds, version, settings, results"
 
@@ -30,7 +31,8 @@ class EvaluationStore:
                 f"INSERT INTO evaluations ({_LISTED}, queries, number)"
                 f" SELECT {places}, (SELECT coalesce(max(number), 0) + 1 FROM evaluations)",
                 row,
-            )
+            ),
+            changes=[Entity("evaluation", e.evaluation_id)],
         )
 
     def all(self) -> list[Evaluation]:

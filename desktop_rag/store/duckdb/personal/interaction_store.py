@@ -14,6 +14,7 @@ from desktop_rag.core.conversation import Feedback
 from desktop_rag.core.interaction import Interaction, InteractionOutcome
 from desktop_rag.store.duckdb.database.database import Connection, Database
 from desktop_rag.store.duckdb.database.packed_vectors import packed, unpacked
+from desktop_rag.store.duckdb.database.precious_rows import Entity
 
 _STORED = (
     "interaction_id, conversation_id, question, asked, answer, outcome, ended_at, model,"
@@ -62,7 +63,7 @@ class InteractionStore:
                 row,
             )
 
-        self._database.write_uncached(work)
+        self._database.write_uncached(work, changes=[Entity("answer", i.interaction_id)])
 
     def set_vector(self, interaction_id: str, embedder: str, vector: NDArray[np.float32]) -> None:
         """Set the vector of an interaction's question; no effect when the interaction is gone."""
@@ -170,12 +171,19 @@ class InteractionStore:
             lambda con: con.execute(
                 "DELETE FROM interactions WHERE interaction_id IN (SELECT unnest(?::VARCHAR[]))",
                 [list(interaction_ids)],
-            )
+            ),
+            changes=[Entity("answer", one) for one in interaction_ids],
         )
 
     def forget_all(self) -> None:
         """Remove all permanently, hidden ones too."""
-        self._database.write_uncached(lambda con: con.execute("DELETE FROM interactions"))
+        changes: list[Entity] = []
+
+        def work(con: Connection) -> None:
+            gone = con.execute("DELETE FROM interactions RETURNING interaction_id").fetchall()
+            changes.extend(Entity("answer", interaction_id) for (interaction_id,) in gone)
+
+        self._database.write_uncached(work, changes=changes)
 
     def _read(self, sql: str, values: list[Any]) -> list[Interaction]:
         with self._database.read() as con:

@@ -46,7 +46,7 @@ def test_a_file_that_is_mostly_free_is_smaller_when_it_was_closed(path: Path) ->
     assert path.stat().st_size < 6 * MB
     assert path.stat().st_mode & 0o077 == 0
     assert names(path) == ["kept"]
-    assert sorted(p.name for p in path.parent.iterdir()) == [path.name]
+    assert sorted(p.name for p in path.parent.iterdir()) == ["journal", path.name]
 
 
 def test_a_file_that_needs_its_room_is_not_copied(path: Path) -> None:

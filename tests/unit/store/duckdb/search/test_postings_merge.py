@@ -1,9 +1,10 @@
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from typing import TypeVar
 
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.duckdb.database.database import Connection, Database
+from desktop_rag.store.duckdb.database.precious_rows import Entity
 from desktop_rag.store.duckdb.search.postings import MERGED, read_postings_state, sort_recent
 from desktop_rag.store.duckdb.search.postings_merge import PostingsMerge
 from tests.stored_rows import found, put, remove
@@ -68,10 +69,10 @@ class Interrupted(Database):
         with self._opened.build_cursor() as con:
             yield con
 
-    def write(self, work: Callable[[Connection], T]) -> T:
+    def write(self, work: Callable[[Connection], T], *, changes: Iterable[Entity] = ()) -> T:
         while self._first:
             self._first.pop()()
-        return self._opened.write(work)
+        return self._opened.write(work, changes=changes)
 
 
 def test_a_run_made_while_all_is_sorted_is_not_lost(engine: Engine, database: Database) -> None:

@@ -1,0 +1,237 @@
+"""Files beside the library that hold every precious row, as JSON lines, written with each change.
+
+A line is on disk before the transaction that it describes is committed. Each has the number of its
+change, and the library stores the number of its last one: a library that lost its latest changes,
+or all of them, gets them back from the lines with higher numbers. Used on the write lane only, and
+at opening before the lane starts.
+"""
+
+import json
+import logging
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any, BinaryIO
+from urllib.parse import quote
+
+from desktop_rag.core.atomic_file import write_atomically
+from desktop_rag.store.duckdb.database.connections import Connection
+from desktop_rag.store.duckdb.database.precious_rows import (
+    KINDS,
+    Entity,
+    Rows,
+    all_rows,
+    put_rows,
+    rows_of,
+)
+
+log = logging.getLogger(__name__)
+
+FOLDER = "journal"
+_GENERATION = "generation"
+_REMOVALS = "removed.jsonl"
+_LINES = "*.jsonl"
+# This many lines are applied in one transaction.
+_BATCH = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One change: the rows of an entity after it, none when it was removed."""
+
+    number: int
+    entity: Entity
+    rows: Rows
+
+    @property
+    def is_removal(self) -> bool:
+        """True when the entity was removed."""
+        return not any(self.rows.values())
+
+    def encoded(self) -> bytes:
+        """The line as it is written."""
+        e = self.entity
+        content = {"n": self.number, "kind": e.kind, "key": e.key, "rows": self.rows}
+        if e.conversation_id:
+            content["conversation_id"] = e.conversation_id
+        return json.dumps(content, ensure_ascii=False).encode() + b"\n"
+
+    @classmethod
+    def decoded(cls, content: bytes) -> "Line":
+        """The inverse of `encoded`; ValueError for anything else."""
+        try:
+            found: Any = json.loads(content)
+            entity = Entity(found["kind"], found["key"], found.get("conversation_id", ""))
+            number, rows = found["n"], found["rows"]
+            is_valid = type(number) is int and entity.kind in KINDS and type(found["key"]) is str
+            if not is_valid or not all(isinstance(row, dict) for row in chain(*rows.values())):
+                raise ValueError("unknown fields")
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as exc:
+            raise ValueError("no line of a journal") from exc
+        return cls(number, entity, rows)
+
+
+class Journal:
+    """The files of one library."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._number = 0
+        self._removed: set[Entity] = set()
+
+    def catch_up(self, connection: Connection) -> int:
+        """Bring an opened library and its files to the same state.
+
+        Returns the number of things restored to the library. Interrupted, it starts again at the
+        next opening. OSError when the files can't be written.
+        """
+        [(stored,)] = connection.execute("SELECT generation FROM journal_state").fetchall()
+        written = self._last_number()
+        restored = self._restore(connection, stored) if written > stored else 0
+        self._number = max(stored, written)
+        if written < stored or not self._folder.exists():
+            self._write_all(connection)
+        if self._number != stored:
+            _set_generation(connection, self._number)
+        return restored
+
+    def record(self, connection: Connection, entities: Iterable[Entity]) -> None:
+        """Write the lines of a change, before it is committed. OSError when that fails."""
+        self._number += 1
+        _set_generation(connection, self._number)
+        lines = [
+            Line(self._number, entity, rows_of(connection, entity))
+            for entity in dict.fromkeys(entities)
+        ]
+        self._append(lines)
+        self._write_number()
+        self._removed |= {line.entity for line in lines if line.is_removal}
+
+    def settle(self) -> None:
+        """After the commit: erase what was removed. A failure is made up for by the next one."""
+        removed, self._removed = self._removed, set()
+        for file in {self._file(entity) for entity in removed}:
+            try:
+                _erase(file, removed)
+            except OSError as exc:
+                self._removed |= {entity for entity in removed if self._file(entity) == file}
+                log.info("%s could not be rewritten: %s", file.name, exc.strerror)
+
+    def _restore(self, connection: Connection, after: int) -> int:
+        """Apply the latest line of each entity that has a higher number; returns how many."""
+        latest: dict[Entity, Line] = {}
+        for line in sorted(self._lines(), key=lambda line: line.number):
+            if line.number > after:
+                latest[line.entity] = line
+        lines = list(latest.values())
+        batches = (lines[at : at + _BATCH] for at in range(0, len(lines), _BATCH))
+        return sum(_applied(connection, batch) for batch in batches)
+
+    def _lines(self) -> Iterator[Line]:
+        for file in sorted(self._folder.rglob(_LINES)):
+            for content in file.read_bytes().split(b"\n"):
+                with suppress(ValueError):  # cut off by a crash, or damaged
+                    yield Line.decoded(content)
+
+    def _last_number(self) -> int:
+        try:
+            return int((self._folder / _GENERATION).read_text(encoding="ascii"))
+        except (FileNotFoundError, ValueError):
+            return max((line.number for line in self._lines()), default=0)
+
+    def _write_all(self, connection: Connection) -> None:
+        """Write everything anew: the files are missing, or older than the library."""
+        rows = list(all_rows(connection))
+        if not rows and not self._folder.exists():
+            return
+        self._number += 1
+        for file in self._folder.rglob(_LINES):
+            file.unlink()
+        self._append([Line(self._number, *entry) for entry in rows])
+        self._write_number()
+
+    def _append(self, lines: Sequence[Line]) -> None:
+        by_file: dict[Path, list[Line]] = {}
+        for line in lines:
+            by_file.setdefault(self._place(line), []).append(line)
+        for file, own in by_file.items():
+            file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with _opened(file) as written:
+                if written.seek(0, os.SEEK_END) and not _ends_a_line(file):
+                    written.write(b"\n")  # the line before was cut off
+                written.write(b"".join(line.encoded() for line in own))
+                written.flush()
+                os.fsync(written.fileno())
+
+    def _write_number(self) -> None:
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # In place, without a truncation in between: these few bytes are written at once.
+        descriptor = os.open(self._folder / _GENERATION, os.O_WRONLY | os.O_CREAT, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(f"{self._number:020d}\n".encode("ascii"))
+            file.flush()
+            os.fsync(file.fileno())
+
+    def _place(self, line: Line) -> Path:
+        """The file of a line. A removal is kept apart, for a library that still has the entity."""
+        return self._folder / _REMOVALS if line.is_removal else self._file(line.entity)
+
+    def _file(self, entity: Entity) -> Path:
+        match entity.kind:
+            case "conversation" | "message":
+                name = quote(entity.conversation_id or entity.key, safe="")
+                return self._folder / "conversations" / f"{name}.jsonl"
+            case "image":
+                return self._folder / "images" / f"{quote(entity.key, safe='')}.jsonl"
+            case kind:
+                return self._folder / f"{kind}s.jsonl"
+
+
+def _applied(connection: Connection, lines: Sequence[Line]) -> int:
+    """Apply the lines in one transaction, or one by one when one of them does not fit."""
+    connection.begin()
+    try:
+        put_rows(connection, [(line.entity, line.rows) for line in lines])
+        connection.commit()
+    except ValueError as exc:
+        connection.rollback()
+        if len(lines) > 1:
+            return sum(_applied(connection, [line]) for line in lines)
+        log.info("a line of the journal was left out: %s", exc)
+        return 0
+    except BaseException:
+        connection.rollback()
+        raise
+    return len(lines)
+
+
+def _set_generation(connection: Connection, number: int) -> None:
+    connection.execute("UPDATE journal_state SET generation = ?", [number])
+
+
+def _opened(file: Path) -> BinaryIO:
+    return os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab")
+
+
+def _ends_a_line(file: Path) -> bool:
+    with file.open("rb") as content:
+        content.seek(-1, os.SEEK_END)
+        return content.read(1) == b"\n"
+
+
+def _erase(file: Path, removed: set[Entity]) -> None:
+    """Rewrite the file without the lines of these entities, and without outdated ones."""
+    if not file.exists():
+        return
+    latest: dict[Entity, bytes] = {}
+    for content in file.read_bytes().split(b"\n"):
+        with suppress(ValueError):
+            latest[Line.decoded(content).entity] = content
+    left = [content for entity, content in latest.items() if entity not in removed]
+    if left:
+        write_atomically(file, b"\n".join([*left, b""]).decode())
+    else:
+        file.unlink()
