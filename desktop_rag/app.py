@@ -52,7 +52,7 @@ from desktop_rag.models.endpoints.client.profile_book import ProfileBook
 from desktop_rag.models.endpoints.client.rate_limits import Allowances
 from desktop_rag.models.endpoints.keys import KeyStore
 from desktop_rag.store.contract.engine import Engine, RepairReport
-from desktop_rag.store.opening import library_bytes, open_engine, repair_library
+from desktop_rag.store.opening import library_bytes, open_engine, repair_library, restored_notices
 
 log = logging.getLogger(__name__)
 
@@ -117,7 +117,7 @@ def build_services(home: Home, *, times: WatchTimes | None = None) -> Services:
             check=ClaimChecker().check,
         )  # fmt: skip
         faults = [Notice(error.title, error.hint) for error in (dense.fault,) if error]
-        faults += _restored(engine)
+        faults += restored_notices(engine)
     except BaseException:
         engine.close()
         raise
@@ -132,14 +132,6 @@ def build_services(home: Home, *, times: WatchTimes | None = None) -> Services:
         (*notices, *faults),
         tuple(notices),
     )
-
-
-def _restored(engine: Engine) -> list[Notice]:
-    if not engine.restored:
-        return []
-    title = f"{engine.restored:,} entries were restored."
-    hint = "The library had lost its latest changes. Chats and folders are complete again."
-    return [Notice(title, hint)]
 
 
 def make_claim_checker() -> ClaimChecker:

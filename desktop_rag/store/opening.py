@@ -1,6 +1,7 @@
 """Opens the engine that the settings name. Any thread; once per process."""
 
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.library_events import Notice
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import Settings
 from desktop_rag.store.contract.engine import Engine, EngineOpener, RepairReport
@@ -15,6 +16,15 @@ def open_engine(home: Home, settings: Settings) -> Engine:
     AppError when there is no engine of that name, or when the library can't be opened.
     """
     return _opener(settings).open(home, settings.index.database_memory_mb)
+
+
+def restored_notices(engine: Engine) -> list[Notice]:
+    """What to tell the person about an opened library that had lost changes."""
+    if not engine.restored:
+        return []
+    title = f"{engine.restored:,} entries were restored."
+    hint = "The library had lost its latest changes. Chats and folders are complete again."
+    return [Notice(title, hint)]
 
 
 def library_bytes(home: Home, settings: Settings) -> int:

@@ -19,7 +19,8 @@ _MAX_BROKEN_CHARS = 20_000_000
 # A list of numbers or words runs on to about this width.
 _LIST_LINE_CHARS = 80
 _MAX_INDENT = 8
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[\]{},]', re.DOTALL)
+# A string without an end is read to the end of the file, not once for each of its quotes.
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[\[\]{},]', re.DOTALL)
 _SPACES = re.compile(r"[ \t\n]*")
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|.)", re.DOTALL)
 _FIRST_PRINTABLE = 0x20

@@ -35,4 +35,5 @@ def test_p11_depth_and_broken_json_are_no_danger() -> None:
     assert parse("a.json", b"[" * 150_000).text.strip("[ \n") == ""
     assert parse("a.json", b'{"a":' * 10_000 + b"1").text
     assert parse("a.json", b'"' + b"\\" * 1_000_001).text
+    assert parse("a.json", b'["' + b'\\"' * 400_000).text.count('"') == 400_001
     assert len(parse("a.json", b"[" + b"1," * 400_000 + b"1]").text) > 800_000
