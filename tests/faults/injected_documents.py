@@ -11,8 +11,8 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from tests.faults.test_poison_containers import book, open_document
-from tests.faults.test_poison_pdf import page_of, pdf_with, stream
+from tests.faults.files.test_poison_containers import book, open_document
+from tests.faults.files.test_poison_pdf import page_of, pdf_with, stream
 from tests.unit.ingest.read.markup.test_notebook import notebook
 from tests.unit.ingest.read.office.test_slides import lines, make_pptx, shape, slide_xml
 from tests.unit.ingest.read.samples import W, cell, make_docx, make_pdf, make_xlsx, paragraph

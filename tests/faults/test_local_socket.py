@@ -205,14 +205,17 @@ def test_s14_a_client_of_another_user_is_not_answered_even_with_the_token(home: 
 
 
 @pytest.fixture
-def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder for temporary files that everybody may write to, and no folder of the session."""
-    folder = tmp_path / "t"
-    folder.mkdir()
-    folder.chmod(0o1777)
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "missing"))
-    monkeypatch.setattr(tempfile, "tempdir", str(folder))
-    return folder
+def temporary(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder for temporary files that everybody may write to, and no folder of the session.
+
+    Its path is short, as that of the system's own.
+    """
+    with tempfile.TemporaryDirectory(prefix="s14-") as name:
+        folder = Path(name)
+        folder.chmod(0o1777)
+        monkeypatch.setenv("XDG_RUNTIME_DIR", str(folder / "missing"))
+        monkeypatch.setattr(tempfile, "tempdir", name)
+        yield folder
 
 
 @pytest.fixture

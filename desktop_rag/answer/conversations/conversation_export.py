@@ -15,8 +15,8 @@ from typing import Any
 from markdown_it import MarkdownIt
 
 from desktop_rag.answer.conversations.inert_markdown import inert_markdown
+from desktop_rag.core.answer_claims import SIGNS, place_of_sign
 from desktop_rag.core.attachment import Attachment, in_words
-from desktop_rag.core.claim_signs import SIGNS, place_of_sign
 from desktop_rag.core.claims import Verdict
 from desktop_rag.core.conversation import (
     OWN_KNOWLEDGE,

@@ -7,8 +7,7 @@ nothing where a badge would change the formatting. Private-use characters of the
 import re
 from collections.abc import Mapping, Sequence
 
-from desktop_rag.core.answer_claims import Claim
-from desktop_rag.core.claim_signs import SIGNS, place_of_sign
+from desktop_rag.core.answer_claims import SIGNS, Claim, place_of_sign
 from desktop_rag.core.claims import Verdict
 
 Badges = Mapping[int, Verdict]

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from desktop_rag.ingest.parsing.parser_process import ParseFailed, ParserProcess
-from tests.faults.outcomes import MEGABYTE, Read, attempt, is_ended, reason, text
+from desktop_rag.ingest.parsing.protocol import Limits
+from tests.faults.outcomes import LIMIT_S, MEGABYTE, Read, attempt, is_ended, reason, text
 from tests.unit.ingest.read.samples import make_docx, make_pdf, make_xlsx, paragraph
 
 
@@ -67,20 +68,21 @@ def test_p12_odd_mail_is_bounded(read: Read, content: bytes) -> None:
 
 
 @pytest.mark.parametrize("size_mb", [190, 1024])
-def test_p12_mail_of_a_gigabyte_is_refused(
-    parser: ParserProcess, tmp_path: Path, size_mb: int
-) -> None:
+def test_p12_mail_of_a_gigabyte_is_refused(tmp_path: Path, size_mb: int) -> None:
     """Below the limit for files, and far above."""
-    path = tmp_path / "a.eml"
-    with path.open("wb") as file:
+    mail, good = tmp_path / "a.eml", tmp_path / "good.txt"
+    with mail.open("wb") as file:
         file.write(MAIL + b"Content-Transfer-Encoding: base64\n\n")
         for _ in range(size_mb):
             file.write(b"QUFB" * (MEGABYTE // 4))
-    assert reason(attempt(parser, path)) == "too large"
-    path.unlink()
-    good = tmp_path / "good.txt"
     good.write_text("good words")
-    assert text(attempt(parser, good)) == "good words"
+    parser = ParserProcess(limits=Limits(base_s=LIMIT_S))
+    try:
+        assert reason(attempt(parser, mail)) == "too large"
+        assert text(attempt(parser, good)) == "good words"
+    finally:
+        parser.close()
+        mail.unlink()
 
 
 @pytest.mark.parametrize(
