@@ -67,6 +67,7 @@ def read_traced(
     """Reads as `read` does, with all that the parser process asks the system for."""
     process, calls = traced_parser
     known = set(threading.enumerate())
+    calls.leave_out_earlier()
     yield partial(read_one, process, tmp_path), calls
     if set(threading.enumerate()) - known:
         process.close()
