@@ -29,6 +29,7 @@ from desktop_rag.answer.search.candidates import AnsweringIndex
 from desktop_rag.answer.search.filename_matching import FilenameMatcher
 from desktop_rag.answer.search.fusion import FusionModel
 from desktop_rag.answer.search.retriever import Retriever
+from desktop_rag.core.domain import RepairReport
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import Notice
 from desktop_rag.core.log import start_logging
@@ -51,7 +52,7 @@ from desktop_rag.models.embedding.remote_embedder import is_address
 from desktop_rag.models.endpoints.client.profile_book import ProfileBook
 from desktop_rag.models.endpoints.client.rate_limits import Allowances
 from desktop_rag.models.endpoints.keys import KeyStore
-from desktop_rag.store.contract.engine import Engine, RepairReport
+from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.opening import library_bytes, open_engine, repair_library, restored_notices
 
 log = logging.getLogger(__name__)
@@ -79,6 +80,10 @@ class Services:
     evaluation_runs: StoredRuns
     notices: tuple[Notice, ...]
     settings_notices: tuple[Notice, ...]
+
+    def verify(self) -> None:
+        """Read everything that is stored; AppError when a part of it is damaged."""
+        self.engine.storage.verify()
 
     def close(self) -> None:
         """Stop indexing, give up connections, then close the store."""
@@ -206,11 +211,6 @@ def _make_library(
         rules=IgnoreRules(is_readable_name, max_bytes, home.root.absolute()),
         times=times,
     )
-
-
-def verify_store(services: Services) -> None:
-    """Read everything that is stored; AppError when a part of it is damaged."""
-    services.engine.storage.verify()
 
 
 def repair_store(home: Home, error: AppError) -> RepairReport | None:

@@ -10,11 +10,10 @@ from typing import Any
 
 from desktop_rag import app
 from desktop_rag.app import Services, embedder_opener
-from desktop_rag.core.domain import SourceState
+from desktop_rag.core.domain import RepairReport, SourceState
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.settings import Settings
 from desktop_rag.models.endpoints.keys import KeyStore
-from desktop_rag.store.contract.engine import RepairReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +81,7 @@ def repaired(report: RepairReport) -> Finding:
 
 
 def _check_store(services: Services, *, repair: bool) -> Finding:
-    app.verify_store(services)
+    services.verify()
     found = services.library.documents.check(repair=repair)
     if found.orphans:
         return Finding("store", False, f"{found.orphans:,} passages belong to no document.",

@@ -198,3 +198,16 @@ class EndpointReport:
     is_ok: bool
     models: tuple[str, ...] = ()
     seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class RepairReport:
+    """The result of a repair: where the damaged library is kept, the rows of chats and settings
+    that it no longer held, and whether its index could be read.
+
+    Lost rows come back from the journal when the library is opened, where there is one.
+    """
+
+    kept: Path
+    lost_rows: int
+    has_index: bool

@@ -1,10 +1,11 @@
 """Opens the engine that the settings name. Any thread; once per process."""
 
+from desktop_rag.core.domain import RepairReport
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import Notice
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import Settings
-from desktop_rag.store.contract.engine import Engine, EngineOpener, RepairReport
+from desktop_rag.store.contract.engine import Engine, EngineOpener
 from desktop_rag.store.duckdb.duckdb_engine import DuckdbOpener
 
 _OPENERS: dict[str, EngineOpener] = {"duckdb": DuckdbOpener()}

@@ -1,9 +1,9 @@
 """All stores of one library, opened together, and what every engine promises."""
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Protocol
 
+from desktop_rag.core.domain import RepairReport
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import Home
 from desktop_rag.store.contract.assistant_store import AssistantStore
@@ -81,19 +81,6 @@ class Engine:
     def close(self) -> None:
         """Close all stores; from then on every method raises AppError."""
         self.storage.close()
-
-
-@dataclass(frozen=True, slots=True)
-class RepairReport:
-    """The result of a repair: where the damaged library is kept, the rows of chats and settings
-    that it no longer held, and whether its index could be read.
-
-    Lost rows come back from the journal when the library is opened, where there is one.
-    """
-
-    kept: Path
-    lost_rows: int
-    has_index: bool
 
 
 class EngineOpener(Protocol):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import duckdb
 
-from desktop_rag.store.contract.engine import RepairReport
+from desktop_rag.core.domain import RepairReport
 from desktop_rag.store.duckdb.database.connections import OPTIONS, Connection
 from desktop_rag.store.duckdb.database.creation import create
 from desktop_rag.store.duckdb.database.journal import FOLDER
