@@ -9,6 +9,7 @@ at opening before the lane starts.
 import json
 import logging
 import os
+import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -147,11 +148,15 @@ class Journal:
         rows = list(all_rows(connection))
         if not rows and not self._folder.exists():
             return
-        self._number += 1
-        for file in self._folder.rglob(_LINES):
-            file.unlink()
-        self._append([Line(self._number, *entry) for entry in rows])
-        self._write_number()
+        # In a folder of its own: interrupted, it is not taken for complete.
+        whole = Journal(self._folder.with_name(f"{self._folder.name}.new"))
+        shutil.rmtree(whole._folder, ignore_errors=True)
+        self._number = whole._number = self._number + 1
+        whole._append([Line(self._number, *entry) for entry in rows])
+        whole._write_number()
+        if self._folder.exists():
+            shutil.rmtree(self._folder)
+        whole._folder.rename(self._folder)
 
     def _append(self, lines: Sequence[Line]) -> None:
         by_file: dict[Path, list[Line]] = {}
@@ -162,9 +167,12 @@ class Journal:
             with _opened(file) as written:
                 if written.seek(0, os.SEEK_END) and not _ends_a_line(file):
                     written.write(b"\n")  # the line before was cut off
+                is_new = not written.tell()
                 written.write(b"".join(line.encoded() for line in own))
                 written.flush()
                 os.fsync(written.fileno())
+            if is_new:
+                _sync_folder(file.parent)
 
     def _write_number(self) -> None:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -214,6 +222,16 @@ def _set_generation(connection: Connection, number: int) -> None:
 
 def _opened(file: Path) -> BinaryIO:
     return os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab")
+
+
+def _sync_folder(folder: Path) -> None:
+    """Bring the name of a new file to the disk; Windows does so by itself."""
+    if os.name == "posix":
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def _ends_a_line(file: Path) -> bool:

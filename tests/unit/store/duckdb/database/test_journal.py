@@ -131,6 +131,24 @@ def test_files_older_than_the_library_are_written_anew(open_engine: Open, librar
     assert contents(open_engine(), conversation) == before
 
 
+def test_files_that_were_interrupted_while_written_anew_are_not_taken_for_all(
+    open_engine: Open, library: Path
+) -> None:
+    engine = open_engine()
+    conversation = fill(engine)
+    before = contents(engine, conversation)
+    engine.close()
+    journal = library.with_name("journal")
+    half = library.with_name("journal.new")
+    journal.rename(half)
+    (half / "generation").unlink()
+    shutil.rmtree(half / "conversations")
+    open_engine().close()
+    assert not half.exists()
+    library.unlink()
+    assert contents(open_engine(), conversation) == before
+
+
 def test_what_is_deleted_for_good_is_in_no_file(open_engine: Open, library: Path) -> None:
     engine = open_engine()
     conversation = fill(engine)
