@@ -68,8 +68,8 @@ def measure(home: Home, folder: Path, server: ChatServer, answers: int) -> list[
     """Milliseconds from the first piece sent to the first word painted, one per answer."""
     from PySide6.QtWidgets import QApplication
 
-    from desktop_rag.app import WindowApp
     from desktop_rag.ui.messages.segment_view import SegmentView
+    from desktop_rag.window_app import WindowApp
 
     qt = QApplication(sys.argv[:1])
     opened = WindowApp(home, {})

@@ -76,7 +76,7 @@ def measure(home: Home, documents: Path, seconds: float) -> dict[str, float | in
     from PySide6.QtCore import Qt, QTimer
     from PySide6.QtWidgets import QApplication
 
-    from desktop_rag.app import WindowApp
+    from desktop_rag.window_app import WindowApp
 
     qt = QApplication(sys.argv[:1])
     opened = WindowApp(home, {})

@@ -1,20 +1,13 @@
-"""The composition root: builds everything in order and shuts it down in reverse order.
+"""The composition root: builds the services in order and shuts them down in reverse order.
 
-The only module that imports every room. `build_services` builds what each entry point needs;
-`run_window` adds the window.
+The only module that imports every room below the window. `build_services` builds what each entry
+point needs; `window_app` adds the window.
 """
 
-import gc
-import logging
-import signal
-import sys
-import threading
-import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from desktop_rag.answer.chat import Chat
@@ -32,10 +25,8 @@ from desktop_rag.answer.search.retriever import Retriever
 from desktop_rag.core.domain import RepairReport
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import Notice
-from desktop_rag.core.log import start_logging
 from desktop_rag.core.paths import Home, resources_dir
-from desktop_rag.core.settings import IndexSettings, Settings, load_settings, save_settings
-from desktop_rag.demo_library import add_demo
+from desktop_rag.core.settings import IndexSettings, Settings, load_settings
 from desktop_rag.evaluate.stored_runs import StoredRuns
 from desktop_rag.ingest.embedding.embedder_registry import EmbedderRegistry
 from desktop_rag.ingest.library import Library
@@ -43,7 +34,6 @@ from desktop_rag.ingest.parsing.parser_process import ParserProcess
 from desktop_rag.ingest.parsing.protocol import Limits
 from desktop_rag.ingest.pipeline import LibraryStores
 from desktop_rag.ingest.read.foundation.format_names import is_readable_name
-from desktop_rag.ingest.read.foundation.format_table import kinds_read
 from desktop_rag.ingest.scanning.ignore import IgnoreRules
 from desktop_rag.ingest.watching.watcher import WatchTimes
 from desktop_rag.models.answer_priority import AnswerPriority
@@ -55,13 +45,8 @@ from desktop_rag.models.endpoints.keys import KeyStore
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.opening import library_bytes, open_engine, repair_library, restored_notices
 
-log = logging.getLogger(__name__)
-
 BUNDLED_MODEL = "all-MiniLM-L6-v2"
 _MEGABYTE = 1 << 20
-_DEMO_S = 120.0
-_HEARTBEAT_MS = 500
-_SWITCH_S = 0.001
 
 
 @dataclass(frozen=True)
@@ -233,168 +218,3 @@ def model_folder(settings: IndexSettings) -> Path:
 def embedder_opener(keys: KeyStore) -> EmbedderOpener:
     """Opens embedding models: the bundled one unless another is named."""
     return EmbedderOpener(model_folder(IndexSettings()), keys.get)
-
-
-# --- the window --------------------------------------------------------------------------------
-
-
-def run_window(home: Home, verbs: Mapping[str, Verb], *, starts_demo: bool = False) -> int:
-    """Open the window over the home and run until it is closed; returns the exit code.
-
-    `verbs` are answered for other processes that ask the running app.
-    """
-    from PySide6.QtCore import QTimer
-    from PySide6.QtWidgets import QApplication
-
-    qt = QApplication.instance() or QApplication(sys.argv[:1])
-    try:
-        home.create()
-        start_logging(home.logs)
-        opened = WindowApp(home, verbs)
-    except AppError as error:
-        return show_start_error(error)
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda _number, _frame: qt.quit())
-    # Python handles a signal only while it runs bytecode, which an idle window does not.
-    heartbeat = QTimer()
-    heartbeat.timeout.connect(lambda: None)
-    heartbeat.start(_HEARTBEAT_MS)
-    opened.open()
-    if starts_demo:
-        opened.start_demo()
-    code = qt.exec()
-    opened.shut_down()
-    return code
-
-
-def show_start_error(error: AppError) -> int:
-    """Say in a dialog and on stderr why no window opens; returns the exit code."""
-    from PySide6.QtWidgets import QApplication
-
-    from desktop_rag.ui.foundation.fatal import show_fatal
-
-    _qt = QApplication.instance() or QApplication(sys.argv[:1])
-    show_fatal(error)
-    return 1
-
-
-class WindowApp:
-    """The window with everything under it, built in order and shut down in reverse order.
-
-    Create it and call its methods on the Qt thread.
-    """
-
-    def __init__(
-        self,
-        home: Home,
-        verbs: Mapping[str, Verb],
-        *,
-        times: WatchTimes | None = None,
-    ) -> None:
-        """AppError when the store can't be opened, as when another window has it open."""
-        from PySide6.QtWidgets import QApplication
-
-        from desktop_rag.running_app import AppServer
-        from desktop_rag.ui.foundation.bridge import Bridge
-        from desktop_rag.ui.foundation.theme import Theme
-        from desktop_rag.ui.window.main_window import MainWindow
-
-        qt = QApplication.instance()
-        assert isinstance(qt, QApplication), "the application is made first"
-        self.services = build_services(home, times=times)
-        settings = self.services.settings
-        library, chat = self.services.library, self.services.chat
-        self.bridge, theme = Bridge(), Theme(qt, resources_dir(), settings.appearance.scheme)
-        self.window = MainWindow(
-            self.bridge, library, chat, theme, settings, home, self._save_settings, kinds_read()
-        )
-        self._unsubscribe = [
-            library.subscribe(self.bridge.post),
-            chat.models.subscribe(self.bridge.post),
-        ]
-        self._previous_hook = sys.excepthook
-        sys.excepthook = self._on_bug
-        threading.excepthook = lambda failed: self._on_bug(
-            failed.exc_type, failed.exc_value, failed.exc_traceback
-        )
-        self._server: AppServer | None = None
-        try:
-            self._server = AppServer(home, self._verbs(verbs))
-        except AppError as error:
-            self.bridge.post(Notice(error.title, error.hint))
-        self.window.closed.connect(qt.quit)
-        self.window.demo_requested.connect(self.start_demo)
-
-    def open(self) -> None:
-        """Show the window and start the library behind it."""
-        # The longest time the window waits for the interpreter while background threads compute.
-        sys.setswitchinterval(_SWITCH_S)
-        for notice in self.services.notices:
-            self.bridge.post(notice)
-        self.window.show()
-        self.bridge.run(self.window, self._start_services)
-
-    def start_demo(self) -> None:
-        """Add the demo library and ask its first question once its words are searchable."""
-        library = self.services.library
-
-        def prepare() -> str:
-            question = add_demo(library)
-            library.indexing.wait_until_searchable(_DEMO_S)
-            return question
-
-        self.bridge.run(self.window, prepare, self.window.ask)
-
-    def shut_down(self) -> None:
-        """Close everything in reverse order; unfinished work is resumed at the next start."""
-        if self._server:
-            self._server.close()
-        for unsubscribe in self._unsubscribe:
-            unsubscribe()
-        # First the services that jobs of the bridge may be waiting for, then the bridge.
-        self.services.chat.stop()
-        self.services.library.close()
-        self.bridge.close()
-        self.services.close()
-        sys.excepthook = self._previous_hook
-        threading.excepthook = threading.__excepthook__
-        gc.unfreeze()
-
-    def _start_services(self) -> None:
-        self.services.chat.history.purge_deleted()
-        self.services.chat.assistants.purge_deleted()
-        self.services.chat.warm_up()
-        # These objects live until the end. A full collection would traverse them all and freeze
-        # the window for a tenth of a second each time.
-        gc.freeze()
-        self.services.library.start()
-
-    def _save_settings(self, settings: Settings) -> None:
-        save_settings(self.services.home.settings, settings)
-        self.services.library.apply(settings)
-        self.services.chat.apply(settings)
-        self.services.chat.warm_up()
-        gc.freeze()
-
-    def _verbs(self, verbs: Mapping[str, Verb]) -> dict[str, Callable[[dict[str, Any]], Any]]:
-        from desktop_rag.ui.window.main_window import WindowRequested
-
-        return {
-            "raise": lambda _: self.bridge.post(WindowRequested()),
-            "popup": lambda asked: self.bridge.post(WindowRequested(str(asked["question"]))),
-            **{name: partial(verb, self.services) for name, verb in verbs.items()},
-        }
-
-    def _on_bug(
-        self,
-        kind: type[BaseException],
-        bug: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Log an unexpected exception and show a notice."""
-        log.critical("bug: %s", "".join(traceback.format_exception(kind, bug, trace)))
-        self._previous_hook(kind, bug or kind(), trace)
-        self.bridge.post(
-            AppError("An error in the app interrupted this.",
-                     f"Your files are safe. The details are in {self.services.home.logs}.")
-        )  # fmt: skip

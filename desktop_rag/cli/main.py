@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from desktop_rag import app
+from desktop_rag import app, window_app
 from desktop_rag.cli import collection_verbs, eval_verbs, output, verbs
 from desktop_rag.cli.doctor import Finding, examined, repaired
 from desktop_rag.cli.terminal import open_services, print_document, say
@@ -52,7 +52,7 @@ def _window(_: argparse.Namespace) -> int:
         is_open, _result = ask_running_app(home, "raise", {})
     except AppError as error:
         # Started from a menu, nobody sees stderr.
-        return app.show_start_error(error)
+        return window_app.show_start_error(error)
     return 0 if is_open else open_window(home)
 
 

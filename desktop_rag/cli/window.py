@@ -1,6 +1,6 @@
 """Opens the window, with every verb that it answers for other processes. Qt thread."""
 
-from desktop_rag import app
+from desktop_rag import window_app
 from desktop_rag.cli import collection_verbs, doctor, eval_verbs, verbs
 from desktop_rag.core.paths import Home
 
@@ -13,4 +13,4 @@ def open_window(home: Home, *, starts_demo: bool = False) -> int:
         **collection_verbs.running_app_verbs(),
         **eval_verbs.running_app_verbs(),
     }
-    return app.run_window(home, answered, starts_demo=starts_demo)
+    return window_app.run_window(home, answered, starts_demo=starts_demo)

@@ -22,11 +22,11 @@ from PySide6.QtWidgets import (
 from pytestqt.exceptions import TimeoutError as Overdue
 from pytestqt.qtbot import QtBot
 
-from desktop_rag.app import WindowApp
 from desktop_rag.cli.verbs import running_app_verbs
 from desktop_rag.core.paths import Home
 from desktop_rag.ui.messages.segment_view import SegmentView
 from desktop_rag.ui.widgets.controls import ElidedLabel
+from desktop_rag.window_app import WindowApp
 from tests.conftest import FAST_TIMES
 from tests.servers.chat_server import ChatServer
 from tests.stray_windows import StrayWindows

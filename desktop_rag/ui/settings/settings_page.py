@@ -7,14 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Slot
-from PySide6.QtWidgets import (
-    QCheckBox,
-    QFrame,
-    QHBoxLayout,
-    QScrollArea,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QCheckBox, QWidget
 
 from desktop_rag.core.model_profile import ExaminationChanged
 from desktop_rag.core.paths import Home
@@ -43,11 +36,11 @@ from desktop_rag.ui.settings.settings_fields import (
     show_number,
 )
 from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel, TextButton
+from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
 
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
 
-_PAGE_WIDTH_PX = 780
 _SCHEMES = {"system": "Same as system", "light": "Light", "dark": "Dark"}
 _FINER_NOTE = (
     "Finds details in long passages that a search by meaning would miss. Indexing takes about twice"
@@ -57,7 +50,7 @@ _FINER_NOTE = (
 LICENCE = "Apache License 2.0"
 
 
-class SettingsPage(QWidget):
+class SettingsPage(ScrolledPage):
     """Edits Settings; each change creates a new value and passes it to `apply`."""
 
     def __init__(
@@ -69,7 +62,7 @@ class SettingsPage(QWidget):
         home: Home,
         parent: QWidget | None = None,
     ) -> None:
-        super().__init__(parent)
+        super().__init__("Settings", parent)
         self._bridge = bridge
         self._chat = chat
         self._settings = settings
@@ -116,17 +109,12 @@ class SettingsPage(QWidget):
     # --- building --------------------------------------------------------------------------------
 
     def _build(self) -> None:
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self.setProperty("kind", "page")
+        self._build_actions()
         self._models = ModelsForm(self._bridge, self._chat, self._guard)
         self._retrieval = RetrievalForm(self._guard)
         self._preferences = PreferencesForm(self._guard)
         self.prompts_requested = self._preferences.prompts_requested
         self._answers = AnswersForm(MemoryField(self._bridge, self._chat))
-        body = QWidget()
-        body.setProperty("kind", "page")
-        sections = QVBoxLayout()
-        sections.setSpacing(14)
         for section in (
             self._models,
             self._build_appearance(),
@@ -136,43 +124,18 @@ class SettingsPage(QWidget):
             self._build_indexing(),
             self._build_about(),
         ):
-            sections.addWidget(section)
-        sections.addStretch(1)
-        column = QWidget(body)
-        column.setMaximumWidth(_PAGE_WIDTH_PX)
-        column.setLayout(sections)
-        sections.setContentsMargins(0, 0, 0, 0)
-        row = QHBoxLayout(body)
-        row.setContentsMargins(22, 0, 22, 18)
-        row.addWidget(column, 1)
-        row.addStretch(0)
-        scroll = QScrollArea(self)
-        scroll.setWidgetResizable(True)
-        scroll.setFrameShape(QFrame.Shape.NoFrame)
-        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        scroll.setWidget(body)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(0, 18, 0, 0)
-        outer.setSpacing(12)
-        outer.addLayout(self._build_header())
-        outer.addWidget(scroll, 1)
+            self.column.addWidget(section)
 
-    def _build_header(self) -> QHBoxLayout:
+    def _build_actions(self) -> None:
         self._saved = PlainLabel("Saved.", tone="muted")
         self._undo = TextButton("Undo", kind="quiet")
         self._undo.setAccessibleDescription("Undo the last change of a setting")
-        header = QHBoxLayout()
-        header.setContentsMargins(22, 0, 22, 0)
-        header.addWidget(PlainLabel("Settings", scale="title"))
-        header.addStretch(1)
-        header.addWidget(self._saved)
-        header.addWidget(self._undo)
         policy = self._undo.sizePolicy()
         policy.setRetainSizeWhenHidden(True)
         self._undo.setSizePolicy(policy)
+        self.actions.addWidget(self._saved)
+        self.actions.addWidget(self._undo)
         self._show_undo()
-        return header
 
     def _build_appearance(self) -> SettingsSection:
         section = SettingsSection("Appearance")

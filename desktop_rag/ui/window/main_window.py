@@ -28,6 +28,7 @@ from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.library.library_page import LibraryPage
 from desktop_rag.ui.settings.settings_page import SettingsPage
+from desktop_rag.ui.settings.settings_tabs import SettingsTabs
 from desktop_rag.ui.widgets.notice_bar import NoticeBar
 from desktop_rag.ui.window.navigation import PAGES, NavigationRail
 from desktop_rag.ui.window.status_strip import StatusStrip
@@ -94,8 +95,10 @@ class MainWindow(QMainWindow):
         self._rail = NavigationRail(self._theme)
         self._notices = NoticeBar(self._theme)
         self._strip = StatusStrip()
+        self.settings_tabs = SettingsTabs()
+        self.settings_tabs.add_page("General", self.settings_page)
         self._pages = QStackedWidget()
-        for page in (self.chat_page, self.library_page, self.settings_page):
+        for page in (self.chat_page, self.library_page, self.settings_tabs):
             self._pages.addWidget(page)
         right = QVBoxLayout()
         right.setSpacing(0)

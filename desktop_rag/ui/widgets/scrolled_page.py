@@ -1,0 +1,52 @@
+"""A page with a title, actions beside it, and a column of cards that scrolls. Qt thread."""
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+
+from desktop_rag.ui.widgets.controls import PlainLabel
+
+_WIDTH_PX = 780
+_SIDE_PX = 22
+
+
+class ScrolledPage(QWidget):
+    """Subclasses add their cards to `column` and what acts on the whole page to `actions`."""
+
+    def __init__(self, title: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.setProperty("kind", "page")
+        self.column = QVBoxLayout()
+        self.column.setSpacing(14)
+        self.actions = QHBoxLayout()
+        header = QHBoxLayout()
+        header.setContentsMargins(_SIDE_PX, 0, _SIDE_PX, 0)
+        header.addWidget(PlainLabel(title, scale="title"))
+        header.addStretch(1)
+        header.addLayout(self.actions)
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 18, 0, 0)
+        outer.setSpacing(12)
+        outer.addLayout(header)
+        outer.addWidget(self._build_scroll(), 1)
+
+    def _build_scroll(self) -> QScrollArea:
+        body = QWidget()
+        body.setProperty("kind", "page")
+        centre = QWidget(body)
+        centre.setMaximumWidth(_WIDTH_PX)
+        cards = QVBoxLayout(centre)
+        cards.setContentsMargins(0, 0, 0, 0)
+        cards.addLayout(self.column)
+        cards.addStretch(1)
+        row = QHBoxLayout(body)
+        row.setContentsMargins(_SIDE_PX, 0, _SIDE_PX, 18)
+        row.addWidget(centre, 1)
+        row.addStretch(0)
+        scroll = QScrollArea(self)
+        scroll.setWidgetResizable(True)
+        scroll.setFrameShape(QFrame.Shape.NoFrame)
+        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        scroll.setWidget(body)
+        return scroll

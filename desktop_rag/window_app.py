@@ -1,0 +1,193 @@
+"""The window over the services: built in order, shut down in reverse order.
+
+Qt is imported only when a window opens: the command line works without it.
+"""
+
+import gc
+import logging
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Mapping
+from functools import partial
+from types import TracebackType
+from typing import Any
+
+from desktop_rag.app import Verb, build_services
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.library_events import Notice
+from desktop_rag.core.log import start_logging
+from desktop_rag.core.paths import Home, resources_dir
+from desktop_rag.core.settings import Settings, save_settings
+from desktop_rag.demo_library import add_demo
+from desktop_rag.ingest.read.foundation.format_table import kinds_read
+from desktop_rag.ingest.watching.watcher import WatchTimes
+
+log = logging.getLogger(__name__)
+
+_DEMO_S = 120.0
+_HEARTBEAT_MS = 500
+_SWITCH_S = 0.001
+
+
+def run_window(home: Home, verbs: Mapping[str, Verb], *, starts_demo: bool = False) -> int:
+    """Open the window over the home and run until it is closed; returns the exit code.
+
+    `verbs` are answered for other processes that ask the running app.
+    """
+    from PySide6.QtCore import QTimer
+    from PySide6.QtWidgets import QApplication
+
+    qt = QApplication.instance() or QApplication(sys.argv[:1])
+    try:
+        home.create()
+        start_logging(home.logs)
+        opened = WindowApp(home, verbs)
+    except AppError as error:
+        return show_start_error(error)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda _number, _frame: qt.quit())
+    # Python handles a signal only while it runs bytecode, which an idle window does not.
+    heartbeat = QTimer()
+    heartbeat.timeout.connect(lambda: None)
+    heartbeat.start(_HEARTBEAT_MS)
+    opened.open()
+    if starts_demo:
+        opened.start_demo()
+    code = qt.exec()
+    opened.shut_down()
+    return code
+
+
+def show_start_error(error: AppError) -> int:
+    """Say in a dialog and on stderr why no window opens; returns the exit code."""
+    from PySide6.QtWidgets import QApplication
+
+    from desktop_rag.ui.foundation.fatal import show_fatal
+
+    _qt = QApplication.instance() or QApplication(sys.argv[:1])
+    show_fatal(error)
+    return 1
+
+
+class WindowApp:
+    """The window with everything under it, built in order and shut down in reverse order.
+
+    Create it and call its methods on the Qt thread.
+    """
+
+    def __init__(
+        self,
+        home: Home,
+        verbs: Mapping[str, Verb],
+        *,
+        times: WatchTimes | None = None,
+    ) -> None:
+        """AppError when the store can't be opened, as when another window has it open."""
+        from PySide6.QtWidgets import QApplication
+
+        from desktop_rag.running_app import AppServer
+        from desktop_rag.ui.foundation.bridge import Bridge
+        from desktop_rag.ui.foundation.theme import Theme
+        from desktop_rag.ui.window.main_window import MainWindow
+
+        qt = QApplication.instance()
+        assert isinstance(qt, QApplication), "the application is made first"
+        self.services = build_services(home, times=times)
+        settings = self.services.settings
+        library, chat = self.services.library, self.services.chat
+        self.bridge, theme = Bridge(), Theme(qt, resources_dir(), settings.appearance.scheme)
+        self.window = MainWindow(
+            self.bridge, library, chat, theme, settings, home, self._save_settings, kinds_read()
+        )
+        self._unsubscribe = [
+            library.subscribe(self.bridge.post),
+            chat.models.subscribe(self.bridge.post),
+        ]
+        self._previous_hook = sys.excepthook
+        sys.excepthook = self._on_bug
+        threading.excepthook = lambda failed: self._on_bug(
+            failed.exc_type, failed.exc_value, failed.exc_traceback
+        )
+        self._server: AppServer | None = None
+        try:
+            self._server = AppServer(home, self._verbs(verbs))
+        except AppError as error:
+            self.bridge.post(Notice(error.title, error.hint))
+        self.window.closed.connect(qt.quit)
+        self.window.demo_requested.connect(self.start_demo)
+
+    def open(self) -> None:
+        """Show the window and start the library behind it."""
+        # The longest time the window waits for the interpreter while background threads compute.
+        sys.setswitchinterval(_SWITCH_S)
+        for notice in self.services.notices:
+            self.bridge.post(notice)
+        self.window.show()
+        self.bridge.run(self.window, self._start_services)
+
+    def start_demo(self) -> None:
+        """Add the demo library and ask its first question once its words are searchable."""
+        library = self.services.library
+
+        def prepare() -> str:
+            question = add_demo(library)
+            library.indexing.wait_until_searchable(_DEMO_S)
+            return question
+
+        self.bridge.run(self.window, prepare, self.window.ask)
+
+    def shut_down(self) -> None:
+        """Close everything in reverse order; unfinished work is resumed at the next start."""
+        if self._server:
+            self._server.close()
+        for unsubscribe in self._unsubscribe:
+            unsubscribe()
+        # First the services that jobs of the bridge may be waiting for, then the bridge.
+        self.services.chat.stop()
+        self.services.library.close()
+        self.bridge.close()
+        self.services.close()
+        sys.excepthook = self._previous_hook
+        threading.excepthook = threading.__excepthook__
+        gc.unfreeze()
+
+    def _start_services(self) -> None:
+        self.services.chat.history.purge_deleted()
+        self.services.chat.assistants.purge_deleted()
+        self.services.chat.warm_up()
+        # These objects live until the end. A full collection would traverse them all and freeze
+        # the window for a tenth of a second each time.
+        gc.freeze()
+        self.services.library.start()
+
+    def _save_settings(self, settings: Settings) -> None:
+        save_settings(self.services.home.settings, settings)
+        self.services.library.apply(settings)
+        self.services.chat.apply(settings)
+        self.services.chat.warm_up()
+        gc.freeze()
+
+    def _verbs(self, verbs: Mapping[str, Verb]) -> dict[str, Callable[[dict[str, Any]], Any]]:
+        from desktop_rag.ui.window.main_window import WindowRequested
+
+        return {
+            "raise": lambda _: self.bridge.post(WindowRequested()),
+            "popup": lambda asked: self.bridge.post(WindowRequested(str(asked["question"]))),
+            **{name: partial(verb, self.services) for name, verb in verbs.items()},
+        }
+
+    def _on_bug(
+        self,
+        kind: type[BaseException],
+        bug: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Log an unexpected exception and show a notice."""
+        log.critical("bug: %s", "".join(traceback.format_exception(kind, bug, trace)))
+        self._previous_hook(kind, bug or kind(), trace)
+        self.bridge.post(
+            AppError("An error in the app interrupted this.",
+                     f"Your files are safe. The details are in {self.services.home.logs}.")
+        )  # fmt: skip
