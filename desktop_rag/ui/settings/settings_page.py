@@ -133,8 +133,8 @@ class SettingsPage(ScrolledPage):
         policy = self._undo.sizePolicy()
         policy.setRetainSizeWhenHidden(True)
         self._undo.setSizePolicy(policy)
-        self.actions.addWidget(self._saved)
-        self.actions.addWidget(self._undo)
+        self.header.addWidget(self._saved)
+        self.header.addWidget(self._undo)
         self._show_undo()
 
     def _build_appearance(self) -> SettingsSection:

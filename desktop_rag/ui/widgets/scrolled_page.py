@@ -10,7 +10,7 @@ _SIDE_PX = 22
 
 
 class ScrolledPage(QWidget):
-    """Subclasses add their cards to `column` and what acts on the whole page to `actions`."""
+    """Subclasses add their cards to `column` and what acts on the whole page to `header`."""
 
     def __init__(self, title: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -18,16 +18,16 @@ class ScrolledPage(QWidget):
         self.setProperty("kind", "page")
         self.column = QVBoxLayout()
         self.column.setSpacing(14)
-        self.actions = QHBoxLayout()
-        header = QHBoxLayout()
-        header.setContentsMargins(_SIDE_PX, 0, _SIDE_PX, 0)
-        header.addWidget(PlainLabel(title, scale="title"))
-        header.addStretch(1)
-        header.addLayout(self.actions)
+        self.header = QHBoxLayout()
+        top = QHBoxLayout()
+        top.setContentsMargins(_SIDE_PX, 0, _SIDE_PX, 0)
+        top.addWidget(PlainLabel(title, scale="title"))
+        top.addStretch(1)
+        top.addLayout(self.header)
         outer = QVBoxLayout(self)
         outer.setContentsMargins(0, 18, 0, 0)
         outer.setSpacing(12)
-        outer.addLayout(header)
+        outer.addLayout(top)
         outer.addWidget(self._build_scroll(), 1)
 
     def _build_scroll(self) -> QScrollArea:
