@@ -9,17 +9,18 @@ import logging
 import math
 import time
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from pathlib import Path
 from threading import Lock
 from typing import Any, cast
 
+from filelock import FileLock, Timeout
+
 from desktop_rag.core.atomic_file import read_object, write_atomically
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.settings import EndpointSettings
 from desktop_rag.models.endpoints.client.chat_stream import Usage
-from desktop_rag.models.endpoints.client.file_lock import locked
 
 log = logging.getLogger(__name__)
 
@@ -27,12 +28,29 @@ _MINUTE_S = 60.0
 # A longer wait ends the answer with an error and a hint.
 _LONGEST_PAUSE_S = 20.0
 _PRICED_TOKENS = 1_000_000
+# Holders of the lock read and write a small file: a longer wait means that one was halted.
+_LONGEST_LOCK_S = 2.0
+_LOCK_POLL_S = 0.005
 
 
 def cost_of(usage: Usage, endpoint: EndpointSettings) -> float:
     """The cost of these tokens at the entered prices."""
     asked, answered = usage.asked * endpoint.price_in, usage.answered * endpoint.price_out
     return (asked + answered) / _PRICED_TOKENS
+
+
+def _try_lock(path: Path, held: ExitStack) -> None:
+    """Hold the lock of this file, kept in another one since the file itself gets replaced.
+
+    Goes on without the lock when the file system has none or a halted process holds it: a count
+    that may be wrong is better than no answer.
+    """
+    lock = FileLock(path.with_suffix(".lock"), timeout=_LONGEST_LOCK_S, poll_interval=_LOCK_POLL_S,
+                    thread_local=False, fallback_to_soft=False)  # fmt: skip
+    try:
+        held.enter_context(lock)
+    except (Timeout, OSError, NotImplementedError) as exc:
+        log.info("%s is used without a lock: %s", path.name, type(exc).__name__)
 
 
 class Allowances:
@@ -111,7 +129,9 @@ class Allowances:
     @contextmanager
     def _shared(self) -> Generator[None]:
         """Hold the counts alone, as the processes of the home have left them."""
-        with self._lock, locked(self._path):
+        with self._lock, ExitStack() as held:
+            if self._path:
+                _try_lock(self._path, held)
             # What could not be written is known to this process only.
             if self._path and self._is_saved:
                 self._load(read_object(self._path))

@@ -4,11 +4,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.settings import EndpointSettings
 from desktop_rag.models.endpoints.client.chat_stream import Usage
-from desktop_rag.models.endpoints.client.file_lock import locked
 from desktop_rag.models.endpoints.client.rate_limits import Allowances, cost_of
 from tests.standing_clock import Clock
 
@@ -170,7 +170,7 @@ def test_processes_that_ask_at_once_pass_the_limit_together(tmp_path: Path) -> N
 
 def test_a_halted_holder_of_the_lock_holds_nobody_up(tmp_path: Path) -> None:
     path = tmp_path / "spending.json"
-    with locked(path):
+    with FileLock(path.with_suffix(".lock")):
         assert Allowances(path).begin(ENDPOINT, 5) == 0
 
 
