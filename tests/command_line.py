@@ -10,6 +10,7 @@ import logging
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
@@ -17,8 +18,13 @@ from pathlib import Path
 from typing import Any
 
 from desktop_rag.cli.main import main
+from desktop_rag.core.paths import Home
+from desktop_rag.running_app import ask_running_app
 
 Done = subprocess.CompletedProcess[str]
+
+_WINDOW_S = 60.0
+_POLL_S = 0.1
 
 
 def run(*arguments: str) -> Done:
@@ -75,3 +81,12 @@ def logging_of_its_own() -> Iterator[None]:
         root.handlers[:] = before
         root.setLevel(levels[0])
         ours.setLevel(levels[1])
+
+
+def wait_for_window(home: Home, window: subprocess.Popen[bytes]) -> None:
+    """Return once the window of another process answers; fails when it ends or takes a minute."""
+    deadline = time.monotonic() + _WINDOW_S
+    while not ask_running_app(home, "status", {})[0]:
+        assert window.poll() is None, window.communicate()
+        assert time.monotonic() < deadline, "the window did not open"
+        threading.Event().wait(_POLL_S)

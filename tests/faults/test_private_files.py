@@ -5,8 +5,6 @@ import os
 import stat
 import subprocess
 import sys
-import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,12 +12,10 @@ import pytest
 
 from desktop_rag.core.paths import Home
 from desktop_rag.core.private_files import keep_files_private, persons_mask
-from desktop_rag.running_app import ask_running_app
-from tests.command_line import document_of, run, run_process, settled
+from tests.command_line import document_of, run, run_process, settled, wait_for_window
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="modes are those of POSIX")
 
-_POLL_S = 0.05
 _ENOUGH_S = 50.0
 _SHELLS_MASK = 0o022
 
@@ -51,11 +47,7 @@ def window(home: Home) -> Iterator[None]:
     """The window in a process of its own, open and answering."""
     opened = subprocess.Popen([sys.executable, "-m", "desktop_rag"], stderr=subprocess.PIPE)
     try:
-        deadline = time.monotonic() + _ENOUGH_S
-        while not ask_running_app(home, "status", {})[0]:
-            assert opened.poll() is None, opened.communicate()
-            assert time.monotonic() < deadline, "the window did not open"
-            threading.Event().wait(_POLL_S)
+        wait_for_window(home, opened)
         yield
     finally:
         opened.terminate()

@@ -7,8 +7,6 @@ import re
 import shutil
 import subprocess
 import sys
-import threading
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -16,8 +14,7 @@ import psutil
 import pytest
 
 from desktop_rag.core.paths import HOME_VARIABLE, Home
-from desktop_rag.running_app import ask_running_app
-from tests.command_line import run_json
+from tests.command_line import run_json, wait_for_window
 from tests.unit.ingest.read.pdf_samples import rendered
 
 pytestmark = [
@@ -34,7 +31,6 @@ _DEVICES = ("/dev/", "/proc/")
 _WRITES = re.compile(r"O_CREAT|O_WRONLY|O_RDWR")
 _DIALOGUE = re.compile(r"\b(connect|sendto|sendmsg|sendmmsg)\(.*AF_(INET|INET6|UNIX|NETLINK)")
 _ENOUGH_S = 60.0
-_POLL_S = 0.2
 
 LIBRARY_USE = """
 import sys
@@ -145,11 +141,7 @@ def _window(trace: Trace, home: Home) -> Iterator[None]:
     """The window under strace, open and answering other processes."""
     opened = subprocess.Popen(trace.command(["-m", "desktop_rag"]), stderr=subprocess.PIPE)
     try:
-        deadline = time.monotonic() + _ENOUGH_S
-        while not ask_running_app(home, "status", {})[0]:
-            assert opened.poll() is None, opened.communicate()
-            assert time.monotonic() < deadline, "the window did not open"
-            threading.Event().wait(_POLL_S)
+        wait_for_window(home, opened)
         yield
     finally:
         for child in psutil.Process(opened.pid).children():
