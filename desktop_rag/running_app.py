@@ -41,10 +41,11 @@ class AppServer:
         self._token = secrets.token_bytes(_TOKEN_BYTES)
         self.address = clear_address(home)
         try:
+            # Before it listens: who is connected finds the token.
+            _write_token(home, self._token)
             self._listener = Listener(self.address)
         except OSError as exc:
             raise AppError("The command line cannot reach this window.", str(exc)) from exc
-        _write_token(home, self._token)
         self._is_closed = False
         self._thread = threading.Thread(target=self._accept, name="app-server", daemon=True)
         self._thread.start()
@@ -130,8 +131,9 @@ def ask_running_app(
         log.info("no app listens in the folder of %s, which others can use", address)
         return False, None
     try:
-        token = _token_path(home).read_bytes()
         with Client(address) as connection:
+            # Read only now: the file may be of an app that ended before.
+            token = _token_path(home).read_bytes()
             _introduce(connection, token, address, handshake_s)
             connection.send_bytes(request)
             return True, _result_of(json.loads(connection.recv_bytes(_MAX_ANSWER_BYTES)))
@@ -190,7 +192,9 @@ def _token_path(home: Home) -> Path:
 def _write_token(home: Home, token: bytes) -> None:
     """Write the secret that proves that a request comes from this user, who alone can read it."""
     path = _token_path(home)
-    path.unlink(missing_ok=True)
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    unfinished = path.with_suffix(".new")
+    unfinished.unlink(missing_ok=True)
+    descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         file.write(token)
+    unfinished.replace(path)

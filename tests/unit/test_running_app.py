@@ -42,6 +42,24 @@ def test_the_address_of_an_app_that_died_is_taken_over(home: Home) -> None:
     assert ask_running_app(home, "echo", {}) == (False, None)
 
 
+def test_an_app_that_starts_answers_or_is_not_there_yet(home: Home) -> None:
+    home.create()
+    for _ in range(50):
+        told = list[tuple[bool, object]]()
+
+        def ask(told: list[tuple[bool, object]] = told) -> None:
+            while not told:
+                answer = ask_running_app(home, "echo", {})
+                told.extend([answer] if answer[0] else [])
+
+        client = threading.Thread(target=ask)
+        client.start()
+        server = AppServer(home, {"echo": lambda arguments: arguments})
+        client.join(10)
+        server.close()
+        assert told == [(True, {})]
+
+
 @pytest.mark.parametrize(("verb", "title"), [("fail", "It failed."), ("add", "window is open")])
 def test_errors_and_unknown_verbs_come_back_as_errors(
     server: AppServer, home: Home, verb: str, title: str
