@@ -1,0 +1,126 @@
+"""A list of completions beside a question field, which keeps the focus. Qt thread.
+
+Arrow keys move in the list, Enter and Tab take a row, Esc closes it.
+"""
+
+from PySide6.QtCore import QEvent, QObject, Qt, Slot
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QListWidget, QListWidgetItem, QPlainTextEdit
+
+_MAX_ROWS = 8
+_MARGIN_PX = 6
+TAKE_KEYS = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Tab)
+
+
+class FieldCompletion(QObject):
+    """Subclasses fill `rows` in `_offer` and insert what is taken in `_take`."""
+
+    def __init__(self, field: QPlainTextEdit, name: str) -> None:
+        """`name` is the list's name for screen readers."""
+        super().__init__(field)
+        self.field = field
+        self._is_dismissed = False
+        self.rows = _make_list(field, name)
+        self.rows.itemClicked.connect(self._take)
+        field.installEventFilter(self)
+        field.textChanged.connect(self._on_text_changed)
+
+    @property
+    def is_open(self) -> bool:
+        """True while the list is shown."""
+        return self.rows.isVisible()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.ShortcutOverride:
+            # Elsewhere, Esc stops an answer.
+            if event.key() == Qt.Key.Key_Escape and self._uses_escape():
+                event.accept()
+        elif isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
+            is_plain = not event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
+            return is_plain and self._handles(event)
+        elif event.type() == QEvent.Type.FocusOut:
+            self.rows.hide()
+        elif event.type() == QEvent.Type.Resize and self.is_open:
+            self._place()
+        return super().eventFilter(watched, event)
+
+    def _uses_escape(self) -> bool:
+        return self.is_open
+
+    def _typed(self) -> str | None:
+        """What is typed so far of a completion; None when none is being typed."""
+        raise NotImplementedError
+
+    def _offer(self) -> None:
+        """Fill and show the list for what is typed, or hide it."""
+        raise NotImplementedError
+
+    @Slot(QListWidgetItem)
+    def _take(self, item: QListWidgetItem) -> None:
+        """Insert what the row stands for."""
+        raise NotImplementedError
+
+    @Slot()
+    def _on_text_changed(self) -> None:
+        if self._typed() is None:
+            self._is_dismissed = False
+        self._offer()
+
+    def _can_offer(self) -> bool:
+        return self._typed() is not None and not self._is_dismissed and self.field.hasFocus()
+
+    def _show_rows(self) -> None:
+        self.rows.setCurrentRow(0)
+        self.rows.setVisible(self._place() and self.rows.count() > 0)
+
+    def _place(self) -> bool:
+        """Put the list above the field's card, or below it where there is more room.
+
+        False while the field is in no window yet.
+        """
+        card = self.field.parentWidget() or self.field
+        window = self.field.window()
+        if window is self.field:
+            return False
+        if self.rows.parentWidget() is not window:
+            self.rows.setParent(window)
+        rows = min(self.rows.count(), _MAX_ROWS)
+        # The style sheet's padding counts as frame.
+        height = rows * self.rows.sizeHintForRow(0) + 2 * self.rows.frameWidth()
+        corner = card.mapTo(window, card.rect().topLeft())
+        top = corner.y() - height - _MARGIN_PX
+        below = corner.y() + card.height() + _MARGIN_PX
+        if top < 0 and below < window.height() - corner.y():
+            top = below
+        self.rows.setGeometry(corner.x(), max(0, top), card.width(), height)
+        self.rows.raise_()
+        return True
+
+    def _handles(self, event: QKeyEvent) -> bool:
+        """True when the key was meant for the list."""
+        if not self.is_open:
+            return False
+        key, row, count = event.key(), self.rows.currentRow(), self.rows.count()
+        if key in (Qt.Key.Key_Up, Qt.Key.Key_Down):
+            step = 1 if key == Qt.Key.Key_Down else -1
+            self.rows.setCurrentRow((row + step) % count)
+        elif key in TAKE_KEYS:
+            self._take(self.rows.item(row))
+        elif key == Qt.Key.Key_Escape:
+            self._is_dismissed = True
+            self.rows.hide()
+        else:
+            return False
+        return True
+
+
+def _make_list(field: QPlainTextEdit, name: str) -> QListWidget:
+    rows = QListWidget(field)
+    rows.setObjectName("promptList")
+    rows.setAccessibleName(name)
+    rows.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+    rows.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    rows.setTextElideMode(Qt.TextElideMode.ElideRight)
+    rows.setUniformItemSizes(True)
+    rows.hide()
+    return rows
