@@ -21,6 +21,8 @@ from desktop_rag.core.log import start_logging
 from desktop_rag.core.paths import Home, resources_dir
 from desktop_rag.core.settings import Settings, save_settings
 from desktop_rag.demo_library import add_demo
+from desktop_rag.desktop.autostart import set_autostart, starts_at_login
+from desktop_rag.desktop.requests import DesktopRequest, request_of_verb
 from desktop_rag.ingest.read.foundation.format_table import kinds_read
 from desktop_rag.ingest.watching.watcher import WatchTimes
 
@@ -31,10 +33,18 @@ _HEARTBEAT_MS = 500
 _SWITCH_S = 0.001
 
 
-def run_window(home: Home, verbs: Mapping[str, Verb], *, starts_demo: bool = False) -> int:
-    """Open the window over the home and run until it is closed; returns the exit code.
+def run_window(
+    home: Home,
+    verbs: Mapping[str, Verb],
+    *,
+    starts_demo: bool = False,
+    is_shown: bool = True,
+    first_event: DesktopRequest | None = None,
+) -> int:
+    """Open the window over the home and run until the person quits; returns the exit code.
 
-    `verbs` are answered for other processes that ask the running app.
+    `verbs` are answered for other processes that ask the running app. Without `is_shown` the app
+    starts in the background. `first_event` is posted to the window at once.
     """
     from PySide6.QtCore import QTimer
     from PySide6.QtWidgets import QApplication
@@ -52,7 +62,9 @@ def run_window(home: Home, verbs: Mapping[str, Verb], *, starts_demo: bool = Fal
     heartbeat = QTimer()
     heartbeat.timeout.connect(lambda: None)
     heartbeat.start(_HEARTBEAT_MS)
-    opened.open()
+    opened.open(is_shown=is_shown)
+    if first_event is not None:
+        opened.bridge.post(first_event)
     if starts_demo:
         opened.start_demo()
     code = qt.exec()
@@ -90,10 +102,14 @@ class WindowApp:
         from desktop_rag.running_app import AppServer
         from desktop_rag.ui.foundation.bridge import Bridge
         from desktop_rag.ui.foundation.theme import Theme
+        from desktop_rag.ui.tray.app_icon import AppIcon
+        from desktop_rag.ui.tray.presence import Presence, name_app
         from desktop_rag.ui.window.main_window import MainWindow
 
         qt = QApplication.instance()
         assert isinstance(qt, QApplication), "the application is made first"
+        app_icon = AppIcon(resources_dir())
+        name_app(qt, app_icon)
         self.services = build_services(home, times=times)
         settings = self.services.settings
         library, chat = self.services.library, self.services.chat
@@ -101,6 +117,7 @@ class WindowApp:
         self.window = MainWindow(
             self.bridge, library, chat, theme, settings, home, self._save_settings, kinds_read()
         )
+        self.presence = Presence(self.bridge, library, chat, theme, self.window, app_icon, home)
         self._unsubscribe = [
             library.subscribe(self.bridge.post),
             chat.models.subscribe(self.bridge.post),
@@ -115,16 +132,18 @@ class WindowApp:
             self._server = AppServer(home, self._verbs(verbs))
         except AppError as error:
             self.bridge.post(Notice(error.title, error.hint))
-        self.window.closed.connect(qt.quit)
+        self.presence.quit_requested.connect(qt.quit)
         self.window.demo_requested.connect(self.start_demo)
 
-    def open(self) -> None:
-        """Show the window and start the library behind it."""
+    def open(self, *, is_shown: bool = True) -> None:
+        """Show the window, or stay in the background, and start the library."""
         # The longest time the window waits for the interpreter while background threads compute.
         sys.setswitchinterval(_SWITCH_S)
         for notice in self.services.notices:
             self.bridge.post(notice)
-        self.window.show()
+        if is_shown:
+            self.window.show()
+        self.presence.begin()
         self.bridge.run(self.window, self._start_services)
 
     def start_demo(self) -> None:
@@ -144,6 +163,7 @@ class WindowApp:
             self._server.close()
         for unsubscribe in self._unsubscribe:
             unsubscribe()
+        self.presence.end()
         # First the services that jobs of the bridge may be waiting for, then the bridge.
         self.services.chat.stop()
         self.services.library.close()
@@ -164,17 +184,23 @@ class WindowApp:
 
     def _save_settings(self, settings: Settings) -> None:
         save_settings(self.services.home.settings, settings)
+        if settings.background.starts_at_login != starts_at_login():
+            set_autostart(settings.background.starts_at_login)
         self.services.library.apply(settings)
         self.services.chat.apply(settings)
         self.services.chat.warm_up()
         gc.freeze()
 
     def _verbs(self, verbs: Mapping[str, Verb]) -> dict[str, Callable[[dict[str, Any]], Any]]:
-        from desktop_rag.ui.window.main_window import WindowRequested
+        def reach(verb: str, asked: dict[str, Any]) -> None:
+            self.bridge.post(request_of_verb(verb, asked))
 
         return {
-            "raise": lambda _: self.bridge.post(WindowRequested()),
-            "popup": lambda asked: self.bridge.post(WindowRequested(str(asked["question"]))),
+            **{
+                verb: partial(reach, verb)
+                for verb in ("raise", "popup", "quick-ask", "url", "quit")
+            },
+            "nothing": lambda _: None,
             **{name: partial(verb, self.services) for name, verb in verbs.items()},
         }
 

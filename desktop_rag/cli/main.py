@@ -10,11 +10,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from desktop_rag import app, window_app
-from desktop_rag.cli import collection_verbs, eval_verbs, output, verbs
+from desktop_rag import app
+from desktop_rag.cli import collection_verbs, desktop_verbs, eval_verbs, output, verbs
 from desktop_rag.cli.doctor import Finding, examined, repaired
 from desktop_rag.cli.terminal import open_services, print_document, say
-from desktop_rag.cli.window import open_window
 from desktop_rag.core.domain import SearchMode, SourceRules, WebLinks
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import LibraryEvent, SourceScanned
@@ -44,16 +43,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 # --- the verbs ---------------------------------------------------------------------------------
-
-
-def _window(_: argparse.Namespace) -> int:
-    home = find_home()
-    try:
-        is_open, _result = ask_running_app(home, "raise", {})
-    except AppError as error:
-        # Started from a menu, nobody sees stderr.
-        return window_app.show_start_error(error)
-    return 0 if is_open else open_window(home)
 
 
 def _demo(arguments: argparse.Namespace) -> int:
@@ -214,7 +203,9 @@ def _parser() -> argparse.ArgumentParser:
         prog="desktop-rag",
         description="Ask your own documents, on your own computer. Without a verb: the window.",
     )
-    parser.set_defaults(run=_window)
+    parser.set_defaults(run=desktop_verbs.window)
+    text = "start in the background, without the window"
+    parser.add_argument("--background", action="store_true", help=text)
     added_verbs = parser.add_subparsers(title="verbs", metavar="VERB")
 
     def verb(
@@ -245,6 +236,7 @@ def _parser() -> argparse.ArgumentParser:
         "--repair", action="store_true", help="remove passages that belong to no document"
     )
     added.add_argument("--examine", action="store_true", help="examine the chat model again")
+    desktop_verbs.add_verbs(verb)
     text = "Index the demo library and answer a first question."
     added = added_verbs.add_parser("demo", help=text, description=text)
     added.set_defaults(run=_demo)

@@ -3,14 +3,23 @@
 from desktop_rag import window_app
 from desktop_rag.cli import collection_verbs, doctor, eval_verbs, verbs
 from desktop_rag.core.paths import Home
+from desktop_rag.desktop.requests import DesktopRequest
 
 
-def open_window(home: Home, *, starts_demo: bool = False) -> int:
-    """Run the window over the home until it is closed; returns the exit code."""
+def open_window(
+    home: Home,
+    *,
+    starts_demo: bool = False,
+    is_shown: bool = True,
+    first_event: DesktopRequest | None = None,
+) -> int:
+    """Run the app over the home until the person quits; returns the exit code."""
     answered = {
         **verbs.running_app_verbs(),
         **doctor.running_app_verbs(),
         **collection_verbs.running_app_verbs(),
         **eval_verbs.running_app_verbs(),
     }
-    return window_app.run_window(home, answered, starts_demo=starts_demo)
+    return window_app.run_window(
+        home, answered, starts_demo=starts_demo, is_shown=is_shown, first_event=first_event
+    )

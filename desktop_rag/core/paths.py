@@ -64,6 +64,11 @@ class Home:
         """The socket on which a running app answers the command line."""
         return self.root / "app.sock"
 
+    @property
+    def popup(self) -> Path:
+        """The size of the quick ask."""
+        return self.root / "popup.json"
+
     def create(self) -> None:
         """Create the folders, and close those that others can enter. AppError when that fails."""
         try:

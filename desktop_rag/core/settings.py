@@ -156,6 +156,23 @@ class AppearanceSettings:
     scheme: str = "system"
 
 
+class WhenClosed(StrEnum):
+    """What closing the window does."""
+
+    ASK = "ask"
+    STAY = "stay"
+    QUIT = "quit"
+
+
+@dataclass(frozen=True, slots=True)
+class BackgroundSettings:
+    """Settings for the app without its window: closing, starting at login, notifications."""
+
+    when_closed: WhenClosed = WhenClosed.ASK
+    starts_at_login: bool = False
+    notifies: bool = True
+
+
 @dataclass(frozen=True, slots=True)
 class HelperSettings:
     """The model for background tasks at one of the endpoints; empty means the chat model."""
@@ -182,6 +199,7 @@ class Settings:
     answers: AnswerSettings = field(default_factory=AnswerSettings)
     preferences: PreferenceSettings = field(default_factory=PreferenceSettings)
     appearance: AppearanceSettings = field(default_factory=AppearanceSettings)
+    background: BackgroundSettings = field(default_factory=BackgroundSettings)
 
     @property
     def endpoints(self) -> tuple[EndpointSettings, ...]:

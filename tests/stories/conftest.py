@@ -116,7 +116,7 @@ class Person:
         if self._is_gone:
             return
         self._is_gone = True
-        self.window.close()
+        self.window.hide()
         self.app.shut_down()
         self.window.deleteLater()
         QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)

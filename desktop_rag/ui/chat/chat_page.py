@@ -65,20 +65,20 @@ class ChatPage(QWidget):
         self._chat = chat
         self._theme = theme
         self._opener = DocumentOpener(bridge, library, theme, self)
-        self._feed = ConversationFeed(bridge, chat, self)
+        self.feed = ConversationFeed(bridge, chat, self)
         self._actions = ConversationActions(bridge, chat, self)
         self._memory = MemoryActions(bridge, chat, self)
-        self._sessions = ChatSessions(bridge, chat, self)
+        self.sessions = ChatSessions(bridge, chat, self)
         self._assistants = AssistantActions(bridge, chat, theme, self)
         self.overview = LibraryOverview(bridge, library, self)
         self._build()
         self.prompts = PromptActions(bridge, chat, self._composer.prompts, self)
         self._attachments = ChatAttachments(
-            bridge, library, chat, self._composer, self._sessions, self._opener,
+            bridge, library, chat, self._composer, self.sessions, self._opener,
             choice=self._assistants.choice, page=self,
         )  # fmt: skip
         self._connect()
-        self._sessions.show_current()
+        self.sessions.show_current()
 
     def _build(self) -> None:
         self._list = ConversationList(self._theme)
@@ -114,15 +114,15 @@ class ChatPage(QWidget):
         self._connect_sessions()
         self._assistants.choice.chosen.connect(self._on_assistant_chosen)
         self.overview.loaded.connect(self._on_overview_loaded)
-        self._feed.loaded.connect(self._on_conversations_loaded)
-        self._feed.restored.connect(self.open_conversation)
+        self.feed.loaded.connect(self._on_conversations_loaded)
+        self.feed.restored.connect(self.open_conversation)
         self._list.new_requested.connect(self.new_chat)
         self._list.opened.connect(self.open_conversation)
-        self._list.renamed.connect(self._feed.rename)
+        self._list.renamed.connect(self.feed.rename)
         self._list.delete_requested.connect(self._on_delete_requested)
-        self._list.pinned.connect(self._feed.set_pinned)
-        self._list.search_requested.connect(self._feed.search)
-        self._feed.search_finished.connect(self._list.show_matches)
+        self._list.pinned.connect(self.feed.set_pinned)
+        self._list.search_requested.connect(self.feed.search)
+        self.feed.search_finished.connect(self._list.show_matches)
         self._list.import_requested.connect(lambda: self._actions.import_into(self._show_copy))
         self._actions.notified.connect(self.notified)
         self._header.list_toggled.connect(self._sides.toggle_left)
@@ -162,12 +162,12 @@ class ChatPage(QWidget):
         self._messages.address_clicked.connect(self._on_address_clicked)
 
     def _connect_sessions(self) -> None:
-        self._sessions.shown.connect(self._on_session_shown)
-        self._sessions.messages_changed.connect(self._on_messages_changed)
-        self._sessions.conversation_stored.connect(self._on_conversation_stored)
-        self._sessions.busy_changed.connect(self._composer.set_busy)
-        self._sessions.answered.connect(self._feed.refresh)
-        self._sessions.replaced.connect(self._on_answer_replaced)
+        self.sessions.shown.connect(self._on_session_shown)
+        self.sessions.messages_changed.connect(self._on_messages_changed)
+        self.sessions.conversation_stored.connect(self._on_conversation_stored)
+        self.sessions.busy_changed.connect(self._composer.set_busy)
+        self.sessions.answered.connect(self.feed.refresh)
+        self.sessions.replaced.connect(self._on_answer_replaced)
 
     # --- called by the window -------------------------------------------------------------------
 
@@ -188,7 +188,7 @@ class ChatPage(QWidget):
 
     def refresh(self) -> None:
         """Load the conversations, the assistants and the library overview."""
-        self._feed.refresh()
+        self.feed.refresh()
         self._assistants.refresh()
         self.overview.refresh()
 
@@ -196,7 +196,7 @@ class ChatPage(QWidget):
     def new_chat(self) -> None:
         """Show an empty conversation; it is stored with its first question."""
         if self._session.conversation_id or self._session.is_busy:
-            self._sessions.show_unsent()
+            self.sessions.show_unsent()
         self.focus_composer()
 
     @Slot()
@@ -217,7 +217,7 @@ class ChatPage(QWidget):
     @Slot(object)
     def open_conversation(self, conversation: Conversation) -> None:
         """Show a stored conversation."""
-        self._sessions.show_conversation(conversation)
+        self.sessions.show_conversation(conversation)
 
     @Slot(str)
     def ask(self, question: str) -> None:
@@ -228,7 +228,7 @@ class ChatPage(QWidget):
         """Ask for a summary in a new chat, after a confirmation if it takes many requests."""
 
         def ask(request: str) -> None:
-            self._sessions.show_new()
+            self.sessions.show_new()
             # The person confirmed the request as it is, without an assistant.
             self._assistants.choice.choose("")
             self._on_submitted(Question(request))
@@ -255,7 +255,7 @@ class ChatPage(QWidget):
 
     @property
     def _session(self) -> ChatSession:
-        return self._sessions.current
+        return self.sessions.current
 
     @Slot(object)
     def _on_session_shown(self, session: ChatSession) -> None:
@@ -285,7 +285,7 @@ class ChatPage(QWidget):
     def _on_conversation_stored(self, conversation: Conversation) -> None:
         self._list.choose(conversation.conversation_id)
         self._show_header()
-        self._feed.refresh()
+        self.feed.refresh()
 
     @Slot(object)
     def _on_conversations_loaded(self, conversations: list[Conversation]) -> None:
@@ -320,7 +320,7 @@ class ChatPage(QWidget):
             self._on_submitted(question)
 
         if self._session.model.turn(0).message == message:
-            self._sessions.show_new()
+            self.sessions.show_new()
             ask_here()
         else:
             self._actions.fork_before(message, ask)
@@ -332,11 +332,11 @@ class ChatPage(QWidget):
     @Slot(object)
     def _on_rewrite_requested(self, message: Message) -> None:
         session = self._session
-        self._actions.ask_to_rewrite(message, lambda: self._sessions.reload(session))
+        self._actions.ask_to_rewrite(message, lambda: self.sessions.reload(session))
 
     def _show_copy(self, copy: Conversation, messages: list[Message]) -> None:
-        self._sessions.show_copy(copy, messages)
-        self._feed.refresh()
+        self.sessions.show_copy(copy, messages)
+        self.feed.refresh()
         self.focus_composer()
 
     @Slot(object, object, object)
@@ -344,7 +344,7 @@ class ChatPage(QWidget):
         self, session: ChatSession, previous: Message, current: Message
     ) -> None:
         def reload() -> None:
-            self._sessions.reload(session)
+            self.sessions.reload(session)
 
         self.undo_offered.emit(
             Notice("The answer was replaced by a new one."),
@@ -354,7 +354,7 @@ class ChatPage(QWidget):
     @Slot()
     def _on_pin_requested(self) -> None:
         if conversation := self._session.conversation:
-            self._feed.set_pinned(conversation.conversation_id, not conversation.is_pinned)
+            self.feed.set_pinned(conversation.conversation_id, not conversation.is_pinned)
 
     @Slot()
     def _on_export_requested(self) -> None:
@@ -363,10 +363,10 @@ class ChatPage(QWidget):
 
     @Slot(object)
     def _on_delete_requested(self, conversation: Conversation) -> None:
-        self._sessions.leave(conversation.conversation_id)
-        self._feed.delete(conversation)
+        self.sessions.leave(conversation.conversation_id)
+        self.feed.delete(conversation)
         notice = Notice(f"Deleted “{title_of(conversation)}”.")
-        self.undo_offered.emit(notice, lambda: self._feed.restore(conversation))
+        self.undo_offered.emit(notice, lambda: self.feed.restore(conversation))
 
     @Slot(object)
     def _on_assistant_chosen(self, assistant: Assistant | None) -> None:

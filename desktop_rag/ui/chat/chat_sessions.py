@@ -36,6 +36,7 @@ class ChatSessions(QObject):
         self._bridge = bridge
         self._chat = chat
         self._open: list[ChatSession] = []
+        self._apart: list[ChatSession] = []
         self.current = self._unsent = self._new(None)
 
     def show_unsent(self) -> None:
@@ -57,6 +58,17 @@ class ChatSessions(QObject):
         session = self._new(conversation)
         self._show(session)
         session.load()
+
+    def open_apart(self) -> ChatSession:
+        """A new session that another window shows, kept until `release`."""
+        session = self._new(None)
+        self._apart.append(session)
+        return session
+
+    def release(self, session: ChatSession) -> None:
+        """Another window shows this session no more."""
+        self._apart.remove(session)
+        self._close_idle()
 
     def show_copy(self, copy: Conversation, messages: Sequence[Message]) -> None:
         """Show a conversation with messages that are already loaded."""
@@ -107,7 +119,8 @@ class ChatSessions(QObject):
     def _is_needed(self, session: ChatSession) -> bool:
         is_unsent = session is self._unsent and not session.conversation_id
         is_working = session.is_busy or session.is_checking or session.is_reading
-        return session is self.current or is_unsent or is_working
+        is_shown = session is self.current or session in self._apart
+        return is_shown or is_unsent or is_working
 
     @Slot(object)
     def _on_conversation_stored(self, conversation: Conversation) -> None:

@@ -3,7 +3,7 @@
 Arrow keys move in the list, Enter and Tab take a row, Esc closes it.
 """
 
-from PySide6.QtCore import QEvent, QObject, Qt, Slot
+from PySide6.QtCore import QEvent, QObject, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QListWidget, QListWidgetItem, QPlainTextEdit
 
@@ -13,7 +13,12 @@ TAKE_KEYS = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Tab)
 
 
 class FieldCompletion(QObject):
-    """Subclasses fill `rows` in `_offer` and insert what is taken in `_take`."""
+    """Subclasses fill `rows` in `_offer` and insert what is taken in `_take`.
+
+    `room_needed` carries the height in pixels that the list takes in its window, 0 when it closes.
+    """
+
+    room_needed = Signal(int)
 
     def __init__(self, field: QPlainTextEdit, name: str) -> None:
         """`name` is the list's name for screen readers."""
@@ -39,7 +44,7 @@ class FieldCompletion(QObject):
             is_plain = not event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
             return is_plain and self._handles(event)
         elif event.type() == QEvent.Type.FocusOut:
-            self.rows.hide()
+            self._hide()
         elif event.type() == QEvent.Type.Resize and self.is_open:
             self._place()
         return super().eventFilter(watched, event)
@@ -70,8 +75,22 @@ class FieldCompletion(QObject):
         return self._typed() is not None and not self._is_dismissed and self.field.hasFocus()
 
     def _show_rows(self) -> None:
+        if not self.rows.count():
+            self._hide()
+            return
         self.rows.setCurrentRow(0)
-        self.rows.setVisible(self._place() and self.rows.count() > 0)
+        self.room_needed.emit(self._height() + _MARGIN_PX)
+        self.rows.setVisible(self._place())
+
+    def _hide(self) -> None:
+        if self.rows.isVisible():
+            self.rows.hide()
+            self.room_needed.emit(0)
+
+    def _height(self) -> int:
+        rows = min(self.rows.count(), _MAX_ROWS)
+        # The style sheet's padding counts as frame.
+        return rows * self.rows.sizeHintForRow(0) + 2 * self.rows.frameWidth()
 
     def _place(self) -> bool:
         """Put the list above the field's card, or below it where there is more room.
@@ -84,9 +103,7 @@ class FieldCompletion(QObject):
             return False
         if self.rows.parentWidget() is not window:
             self.rows.setParent(window)
-        rows = min(self.rows.count(), _MAX_ROWS)
-        # The style sheet's padding counts as frame.
-        height = rows * self.rows.sizeHintForRow(0) + 2 * self.rows.frameWidth()
+        height = self._height()
         corner = card.mapTo(window, card.rect().topLeft())
         top = corner.y() - height - _MARGIN_PX
         below = corner.y() + card.height() + _MARGIN_PX
@@ -108,7 +125,7 @@ class FieldCompletion(QObject):
             self._take(self.rows.item(row))
         elif key == Qt.Key.Key_Escape:
             self._is_dismissed = True
-            self.rows.hide()
+            self._hide()
         else:
             return False
         return True

@@ -57,7 +57,7 @@ class SlashPrompts(FieldCompletion):
     def _offer(self) -> None:
         typed = self._typed()
         if typed is None or not self._can_offer():
-            self.rows.hide()
+            self._hide()
             return
         self.rows.clear()
         for prompt in matching(self._prompts, typed):
@@ -98,7 +98,7 @@ class SlashPrompts(FieldCompletion):
         cursor.select(QTextCursor.SelectionType.Document)
         # Inserted as if typed, so that it can be undone.
         cursor.insertText(prompt.text if prompt else "")
-        self.rows.hide()
+        self._hide()
         if prompt is None:
             self.manage_requested.emit()
             return

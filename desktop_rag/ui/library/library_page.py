@@ -241,6 +241,10 @@ class LibraryPage(QWidget):
     def _on_source_removed(self, _nothing: None) -> None:
         self._feed.reload_sources()
 
+    def show_failed(self) -> None:
+        """List the files of all folders that failed."""
+        self._panel.show_files("", StateGroup.FAILED)
+
     @Slot(str, bool)
     def _on_files_requested(self, source_id: str, is_failed_only: bool) -> None:
         group = StateGroup.FAILED if is_failed_only else StateGroup.ALL

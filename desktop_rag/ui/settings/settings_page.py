@@ -13,6 +13,7 @@ from desktop_rag.core.model_profile import ExaminationChanged
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import (
     AnswerSettings,
+    BackgroundSettings,
     PreferenceSettings,
     RetrievalSettings,
     Settings,
@@ -20,6 +21,7 @@ from desktop_rag.core.settings import (
 from desktop_rag.ui.documents.file_opener import FileOpener
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.settings.answers_form import AnswersForm
+from desktop_rag.ui.settings.background_form import BackgroundForm
 from desktop_rag.ui.settings.memory_field import MemoryField
 from desktop_rag.ui.settings.model_field import MODEL_NOTE, ModelField
 from desktop_rag.ui.settings.models_form import ModelsForm
@@ -87,6 +89,7 @@ class SettingsPage(ScrolledPage):
         self._models.show_settings(settings)
         self._answers.show_answers(settings.answers)
         self._preferences.show_preferences(settings.preferences)
+        self._background.show_background(settings.background)
         self._schemes[settings.appearance.scheme].setChecked(True)
         self._retrieval.show_retrieval(settings.retrieval)
         show_number(self._largest, settings.index.max_file_mb)
@@ -99,6 +102,11 @@ class SettingsPage(ScrolledPage):
     def on_examination_changed(self, event: ExaminationChanged) -> None:
         """Show the progress or the result of measuring a model."""
         self._models.on_examination_changed(event)
+
+    def change(self, settings: Settings) -> None:
+        """Apply settings that the person changed elsewhere."""
+        self.show_settings(settings)
+        self._apply(settings)
 
     def use_model(self, base_url: str, model: str) -> None:
         """Use this model of an endpoint for answers; excerpts if both are ""."""
@@ -114,6 +122,7 @@ class SettingsPage(ScrolledPage):
         self._retrieval = RetrievalForm(self._guard)
         self._preferences = PreferencesForm(self._guard)
         self.prompts_requested = self._preferences.prompts_requested
+        self._background = BackgroundForm()
         self._answers = AnswersForm(MemoryField(self._bridge, self._chat))
         for section in (
             self._models,
@@ -122,6 +131,7 @@ class SettingsPage(ScrolledPage):
             self._preferences,
             self._answers,
             self._build_indexing(),
+            self._background,
             self._build_about(),
         ):
             self.column.addWidget(section)
@@ -197,6 +207,7 @@ class SettingsPage(ScrolledPage):
         self._models.changed.connect(self._change_to)
         self._retrieval.changed.connect(self._on_retrieval_changed)
         self._answers.changed.connect(self._on_answers_changed)
+        self._background.changed.connect(self._on_background_changed)
         self._preferences.changed.connect(self._on_preferences_changed)
         for button in self._schemes.values():
             # Not `toggled`, which fires for the deselected button too.
@@ -222,6 +233,10 @@ class SettingsPage(ScrolledPage):
     @Slot(object)
     def _on_preferences_changed(self, preferences: PreferenceSettings) -> None:
         self._change_to(replace(self._settings, preferences=preferences))
+
+    @Slot(object)
+    def _on_background_changed(self, background: BackgroundSettings) -> None:
+        self._change_to(replace(self._settings, background=background))
 
     @Slot()
     def _on_edited(self) -> None:

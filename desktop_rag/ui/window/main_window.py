@@ -1,17 +1,17 @@
 """The main window: navigation, pages, notices above them, a status line below. Qt thread.
 
-It passes the events posted to the bridge on to the pages; `closed` tells the application to shut
-down.
+It passes the events posted to the bridge on to the pages. It doesn't close by itself:
+`close_requested` and `quit_requested` ask the application to.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt, Signal, Slot
-from PySide6.QtGui import QCloseEvent, QKeySequence, QShortcut
+from PySide6.QtGui import QCloseEvent, QGuiApplication, QKeySequence, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QStackedWidget, QVBoxLayout, QWidget
 
+from desktop_rag.core.conversation import Conversation
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import (
     DocumentsChanged,
@@ -23,6 +23,12 @@ from desktop_rag.core.library_events import (
 from desktop_rag.core.model_profile import ExaminationChanged
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import Settings
+from desktop_rag.desktop.requests import (
+    PassageRequested,
+    QuickAskRequested,
+    QuitRequested,
+    WindowRequested,
+)
 from desktop_rag.ui.chat.chat_page import ChatPage
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
@@ -42,17 +48,11 @@ _INITIAL_SIZE = QSize(1200, 800)
 _MINIMUM_SIZE = QSize(680, 480)
 
 
-@dataclass(frozen=True, slots=True)
-class WindowRequested:
-    """A request to raise the window with this question in the composer, unsent."""
-
-    question: str = ""
-
-
 class MainWindow(QMainWindow):
     """Holds the pages and connects them with each other."""
 
-    closed = Signal()
+    close_requested = Signal()
+    quit_requested = Signal()
     demo_requested = Signal()
 
     def __init__(  # noqa: PLR0917  the composition root passes everything in
@@ -134,7 +134,7 @@ class MainWindow(QMainWindow):
     def _add_shortcuts(self) -> None:
         for keys, slot in (
             ("Ctrl+N", self._on_new_chat),
-            ("Ctrl+Q", self.close),
+            ("Ctrl+Q", self.quit_requested),
             ("Ctrl+K", self._on_compose),
             ("Ctrl+L", self._on_compose),
             ("Ctrl+1", self._on_chat_requested),
@@ -148,6 +148,11 @@ class MainWindow(QMainWindow):
         self._theme.apply(settings.appearance.scheme)
         self.chat_page.apply(settings)
         self.settings_page.show_settings(settings)
+
+    def show_conversation(self, conversation: Conversation) -> None:
+        """Show a stored chat."""
+        self.show_page(CHAT)
+        self.chat_page.open_conversation(conversation)
 
     @property
     def notices(self) -> NoticeBar:
@@ -179,8 +184,14 @@ class MainWindow(QMainWindow):
             self.chat_page.write_question(question)
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        event.accept()
-        self.closed.emit()
+        event.ignore()
+        app = QGuiApplication.instance()
+        if isinstance(app, QGuiApplication) and app.isSavingSession():
+            # The person logs out: a question now would hold that up.
+            event.accept()
+            self.quit_requested.emit()
+        else:
+            self.close_requested.emit()
 
     @Slot(object)
     def _on_posted(self, event: object) -> None:
@@ -202,8 +213,8 @@ class MainWindow(QMainWindow):
                 self.library_page.on_library_event(event)
             case ExaminationChanged():
                 self.settings_page.on_examination_changed(event)
-            case WindowRequested(question=question):
-                self.raise_window(question)
+            case WindowRequested() | QuickAskRequested() | PassageRequested() | QuitRequested():
+                pass  # for the presence on the desktop
             case _:
                 raise TypeError(f"Unhandled event {type(event).__name__}")
 

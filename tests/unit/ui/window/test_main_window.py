@@ -32,7 +32,7 @@ from desktop_rag.ui.composer.composer import QuestionField
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.messages.message_model import MessageModel
-from desktop_rag.ui.window.main_window import CHAT, LIBRARY, SETTINGS, MainWindow, WindowRequested
+from desktop_rag.ui.window.main_window import CHAT, LIBRARY, SETTINGS, MainWindow
 from desktop_rag.ui.window.navigation import NavigationRail
 from desktop_rag.ui.window.status_strip import StatusStrip, progress_line
 from tests.unit.ui.rooms import make_chat, make_library, opened_store
@@ -143,14 +143,12 @@ def test_an_unknown_event_is_a_bug(opened: Opened, bridge: Bridge, qtbot: QtBot)
     assert opened.page == CHAT
 
 
-def test_another_start_raises_the_window_with_its_question(
-    opened: Opened, bridge: Bridge, qtbot: QtBot
-) -> None:
+def test_a_question_of_another_program_is_shown_unsent(opened: Opened) -> None:
     opened.window.showMinimized()
     opened.window.show_page(SETTINGS)
-    bridge.post(WindowRequested("Why?"))
+    opened.window.raise_window("Why?")
     field = opened.window.findChildren(QuestionField)[0]
-    qtbot.waitUntil(lambda: field.toPlainText() == "Why?")
+    assert field.toPlainText() == "Why?"
     assert not opened.window.isMinimized()
     assert opened.page == CHAT
 
@@ -197,8 +195,8 @@ def test_settings_changed_elsewhere_are_shown(opened: Opened, theme: Theme) -> N
     assert opened.window.settings_page.settings == settings
 
 
-def test_closing_emits_closed(opened: Opened, qtbot: QtBot) -> None:
-    with qtbot.waitSignal(opened.window.closed):
+def test_closing_asks_the_application(opened: Opened, qtbot: QtBot) -> None:
+    with qtbot.waitSignal(opened.window.close_requested):
         opened.window.close()
 
 

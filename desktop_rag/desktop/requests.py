@@ -1,0 +1,89 @@
+"""What other processes and the desktop ask of the running app. Frozen values; any thread."""
+
+from dataclasses import dataclass
+from urllib.parse import parse_qs, urlsplit
+
+from desktop_rag.core.errors import AppError
+
+URL_SCHEME = "desktop-rag"
+_MAX_TEXT = 4_000
+
+
+@dataclass(frozen=True, slots=True)
+class WindowRequested:
+    """A request to raise the window with this question in the composer, unsent."""
+
+    question: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class QuickAskRequested:
+    """A request for the popup with this question, unsent.
+
+    With `takes_selection` the text selected in another program goes with the question.
+    """
+
+    question: str = ""
+    takes_selection: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PassageRequested:
+    """A request to show characters [start, end) of a document in the library."""
+
+    document_id: str
+    start: int = 0
+    end: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class QuitRequested:
+    """A request to end the app."""
+
+
+DesktopRequest = WindowRequested | QuickAskRequested | PassageRequested | QuitRequested
+
+
+def request_of_url(url: str) -> DesktopRequest:
+    """The request in `desktop-rag://ask?q=…` or `desktop-rag://open?document=…&start=…&end=…`.
+
+    Any web page can offer such a link: a question is shown and never sent by itself, and only what
+    is in the library is opened. AppError for anything else.
+    """
+    try:
+        parts = urlsplit(url)
+        given = {key: values[-1] for key, values in parse_qs(parts.query, max_num_fields=8).items()}
+        if parts.scheme == URL_SCHEME and parts.netloc == "ask":
+            return QuickAskRequested(_text(given.get("q", "")))
+        if parts.scheme == URL_SCHEME and parts.netloc == "open" and given.get("document"):
+            start = max(0, int(given.get("start", "0")))
+            return PassageRequested(
+                _text(given["document"]), start, max(start, int(given.get("end", str(start))))
+            )
+    except ValueError:
+        pass
+    raise AppError(
+        "This link is not one of desktop-rag.",
+        "It understands desktop-rag://ask?q=QUESTION and desktop-rag://open?document=ID.",
+    )
+
+
+def request_of_verb(verb: str, arguments: dict[str, object]) -> DesktopRequest:
+    """The request that another process sent through the app's socket."""
+    match verb:
+        case "url":
+            return request_of_url(str(arguments.get("url", "")))
+        case "quick-ask":
+            question = _text(str(arguments.get("question", "")))
+            return QuickAskRequested(question, bool(arguments.get("selection")))
+        case "popup":
+            return WindowRequested(str(arguments.get("question", "")))
+        case "quit":
+            return QuitRequested()
+        case _:
+            return WindowRequested()
+
+
+def _text(text: str) -> str:
+    """At most a few pages, without characters that are none."""
+    return "".join(c for c in text[:_MAX_TEXT] if c.isprintable() or c in "\n\t")

@@ -1,0 +1,365 @@
+"""The quick ask: a field over everything, passages while typing, an answer on Enter. Qt thread."""
+
+import time
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QEvent, QPoint, QSize, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import (
+    QCursor,
+    QGuiApplication,
+    QHideEvent,
+    QKeySequence,
+    QMouseEvent,
+    QResizeEvent,
+    QShortcut,
+)
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QSizeGrip,
+    QVBoxLayout,
+    QWidget,
+)
+
+from desktop_rag.core.conversation import Conversation, Feedback, Message, SourceRef
+from desktop_rag.core.domain import Passage
+from desktop_rag.core.question import Question
+from desktop_rag.ui.chat.chat_session import ChatSession
+from desktop_rag.ui.chat.chat_sessions import ChatSessions
+from desktop_rag.ui.documents.document_opener import DocumentOpener
+from desktop_rag.ui.documents.document_view import DocumentSpan
+from desktop_rag.ui.documents.link_confirmation import confirm_and_open
+from desktop_rag.ui.foundation.bridge import Bridge
+from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.messages.message_view import MessageView
+from desktop_rag.ui.quick_ask.ask_field import AskField
+from desktop_rag.ui.quick_ask.passage_list import PassageList
+from desktop_rag.ui.quick_ask.passage_search import PassageSearch
+from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton, plain_tooltip
+
+if TYPE_CHECKING:
+    from desktop_rag.answer.chat import Chat
+    from desktop_rag.ingest.library import Library
+
+_WIDTH_PX, _ANSWER_HEIGHT_PX = 720, 480
+_MINIMUM = QSize(420, 64)
+# From the top of the screen, as a part of its height.
+_HEIGHT_PART = 0.2
+# A chat that was closed this long ago is not gone on with; it is in the window's list.
+_FORGET_S = 600.0
+_HINT = "Enter to ask · ↑ ↓ to choose a passage · Esc to close"
+_CHOSEN_HINT = "Enter to open it at its place · Ctrl+C to copy it with its source"
+_ANSWER_HINT = "Ctrl+Enter goes on in the window · Esc to close"
+_NOTHING = "No passage has these words. Enter asks all the same."
+
+
+class QuickAsk(QWidget):
+    """A frameless window that never takes the focus but when the person asked for it.
+
+    `continued` carries a Conversation to go on with in the window; or None, and the text of a
+    question that was not asked yet.
+    """
+
+    continued = Signal(object, str)
+    settings_requested = Signal()
+    shown = Signal()
+
+    def __init__(
+        self, bridge: Bridge, library: "Library", chat: "Chat", theme: Theme, sessions: ChatSessions
+    ) -> None:
+        super().__init__(
+            None, Qt.WindowType.Dialog | Qt.WindowType.FramelessWindowHint
+            | Qt.WindowType.WindowStaysOnTopHint
+        )  # fmt: skip
+        self.setWindowTitle("desktop-rag quick ask")
+        self.setAttribute(Qt.WidgetAttribute.WA_TranslucentBackground)
+        self._theme = theme
+        self._sessions = sessions
+        self._session: ChatSession | None = None
+        self._hidden_at = 0.0
+        self._answer_size = QSize(_WIDTH_PX, _ANSWER_HEIGHT_PX)
+        self._search = PassageSearch(bridge, chat, self)
+        self._opener = DocumentOpener(bridge, library, theme, self)
+        self._grabbed: QPoint | None = None
+        self._build()
+        self._connect()
+        self._fit()
+
+    def _build(self) -> None:
+        self.field = AskField(self._theme)
+        self.passages = PassageList(self._theme)
+        # Where the list of completions lies, which is no part of the layout.
+        self._room = QWidget()
+        self._room.hide()
+        self.answer = MessageView(self._theme)
+        self._hint = PlainLabel(_HINT, tone="muted", scale="small")
+        self._new = TextButton("New question", kind="quiet")
+        self._new.setToolTip(plain_tooltip("Ctrl+N"))
+        self._continue = TextButton("Go on in the window", kind="quiet")
+        self._continue.setToolTip(plain_tooltip("Ctrl+Enter"))
+        foot = QHBoxLayout()
+        foot.setContentsMargins(14, 0, 4, 4)
+        foot.addWidget(self._hint, 1)
+        foot.addWidget(self._new)
+        foot.addWidget(self._continue)
+        foot.addWidget(QSizeGrip(self), alignment=Qt.AlignmentFlag.AlignBottom)
+        frame = Card(kind="popup")
+        column = QVBoxLayout(frame)
+        column.setContentsMargins(10, 10, 10, 4)
+        column.setSpacing(6)
+        column.addWidget(self.field)
+        column.addWidget(self._room)
+        column.addWidget(self.passages)
+        column.addWidget(self.answer, 1)
+        column.addLayout(foot)
+        self._outer = outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, 0)
+        outer.addWidget(frame)
+        self.setFocusProxy(self.field)
+
+    def _connect(self) -> None:
+        self.field.typed.connect(self._on_typed)
+        for completion in (self.field.prompts, self.field.names):
+            completion.room_needed.connect(self._on_room_needed)
+        self.field.scope_changed.connect(self._on_scope_changed)
+        self.field.submitted.connect(self._on_submitted)
+        self.field.stop_requested.connect(self._on_stop)
+        self.field.stepped.connect(self._on_stepped)
+        self.field.copy_requested.connect(self._on_copy_requested)
+        self._search.found.connect(self._on_found)
+        self.passages.opened.connect(self.open_passage)
+        self.answer.citation_clicked.connect(self._on_citation_clicked)
+        self.answer.view_requested.connect(self._on_view_requested)
+        self.answer.follow_up_chosen.connect(self._on_follow_up)
+        self.answer.retry_requested.connect(self._on_retry)
+        self.answer.address_clicked.connect(lambda address: confirm_and_open(address, self))
+        self.answer.settings_requested.connect(self.settings_requested)
+        # What needs the window's room goes on there.
+        for signal in (self.answer.sources_requested, self.answer.rewrite_requested,
+                       self.answer.edit_requested, self.answer.fork_requested,
+                       self.answer.past_answers_requested):  # fmt: skip
+            signal.connect(lambda _message: self._go_on())
+        self.answer.feedback_given.connect(self._on_feedback)
+        self._new.clicked.connect(self.begin_anew)
+        self._continue.clicked.connect(self._go_on)
+        for keys, slot in (("Esc", self.close), ("Ctrl+N", self.begin_anew),
+                           ("Ctrl+Return", self._go_on), ("Ctrl+Enter", self._go_on)):  # fmt: skip
+            QShortcut(QKeySequence(keys), self).activated.connect(slot)
+
+    # --- opening and closing -----------------------------------------------------------------
+
+    def pop_up(self, question: str = "", selection: str = "") -> None:
+        """Show the popup in the middle of the screen with the pointer, ready to type."""
+        is_old = not self.isVisible() and time.monotonic() - self._hidden_at > _FORGET_S
+        if question or (is_old and self._session and not self._session.is_busy):
+            self.begin_anew()
+        if question:
+            self.field.set_text(question)
+        self.field.show_selection(selection)
+        if not self.isVisible():
+            self._fit()
+            self._centre()
+        self.show()
+        self.raise_()
+        self.activateWindow()
+        self.field.setFocus(Qt.FocusReason.ActiveWindowFocusReason)
+        self.field.select_all()
+        self.shown.emit()
+
+    @Slot()
+    def begin_anew(self) -> None:
+        """Forget the chat, which stays in the window's list, and show an empty field."""
+        self._leave_session()
+        self._search.clear()
+        self.field.clear()
+        self.field.set_busy(False)
+        self._show_passages("", ())
+        self.field.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    @property
+    def is_answering(self) -> bool:
+        """True while an answer is being written here."""
+        return self._session is not None and self._session.is_busy
+
+    def remembered_size(self) -> QSize:
+        """The size of the popup with an answer, to be kept for the next start."""
+        return self._answer_size
+
+    def set_remembered_size(self, size: QSize) -> None:
+        """Use the size of an earlier run."""
+        self._answer_size = size.expandedTo(_MINIMUM)
+        self._fit()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        self._hidden_at = time.monotonic()
+        super().hideEvent(event)
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        is_left = event.type() == QEvent.Type.ActivationChange and not self.isActiveWindow()
+        # A view or a question that opened over the popup is part of it.
+        if is_left and self.isVisible() and not self.is_answering:
+            QTimer.singleShot(0, self, self._hide_when_left)
+
+    @Slot()
+    def _hide_when_left(self) -> None:
+        active = QGuiApplication.focusWindow()
+        if not self.isActiveWindow() and not (active and self._is_over(active)):
+            self.hide()
+
+    def _is_over(self, window: object) -> bool:
+        children = [child for child in self.findChildren(QWidget) if child.isWindow()]
+        return any(child.windowHandle() is window for child in children)
+
+    def _centre(self) -> None:
+        screen = QGuiApplication.screenAt(QCursor.pos()) or QGuiApplication.primaryScreen()
+        area = screen.availableGeometry()
+        left = area.x() + (area.width() - self.width()) // 2
+        self.move(left, area.y() + int(area.height() * _HEIGHT_PART))
+
+    def _fit(self) -> None:
+        """As high as what it shows, and as wide and high as the person made it for an answer."""
+        has_answer = self._session is not None
+        self.answer.setVisible(has_answer)
+        has_room = self._room.isVisibleTo(self)
+        self.passages.setVisible(not has_answer and not has_room and self.passages.rows > 0)
+        self._new.setVisible(has_answer)
+        self._continue.setVisible(has_answer or bool(self.field.text.strip()))
+        if has_answer:
+            self.resize(self._answer_size)
+        else:
+            self._outer.activate()
+            self.resize(self._answer_size.width(), self.sizeHint().height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if self._session and self.isVisible():
+            self._answer_size = self.size()
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        if handle := self.windowHandle():
+            handle.startSystemMove()
+
+    # --- passages ----------------------------------------------------------------------------
+
+    @Slot(str)
+    def _on_typed(self, text: str) -> None:
+        self._continue.setVisible(self._session is not None or bool(text.strip()))
+        if self._session is None and not self.field.is_completing:
+            self._search.search(text, self.field.scope.collection_id)
+
+    @Slot(int)
+    def _on_room_needed(self, height_px: int) -> None:
+        self._room.setFixedHeight(height_px)
+        self._room.setVisible(height_px > 0)
+        self._fit()
+
+    @Slot()
+    def _on_scope_changed(self) -> None:
+        self._on_typed(self.field.text)
+
+    @Slot(str, object)
+    def _on_found(self, text: str, passages: tuple[Passage, ...]) -> None:
+        if self._session is None:
+            self._show_passages(text, passages)
+
+    def _show_passages(self, text: str, passages: tuple[Passage, ...]) -> None:
+        self.passages.show_passages(text, passages)
+        self._hint.setText(_NOTHING if text and not passages else _HINT)
+        self.field.set_follow_up(False)
+        self._fit()
+
+    @Slot(int)
+    def _on_stepped(self, by: int) -> None:
+        if self._session is None:
+            self.passages.step(by)
+            self._hint.setText(_CHOSEN_HINT if self.passages.chosen else _HINT)
+
+    @Slot(object)
+    def open_passage(self, passage: Passage) -> None:
+        """Show the passage at its place in the text of its document."""
+        self._opener.view(DocumentSpan(passage.document_id, passage.start, passage.end))
+
+    @Slot()
+    def _on_copy_requested(self) -> None:
+        if chosen := self.passages.chosen:
+            QGuiApplication.clipboard().setText(copied(chosen))
+            self._hint.setText("Copied")
+
+    # --- the answer --------------------------------------------------------------------------
+
+    @Slot(object)
+    def _on_submitted(self, question: Question) -> None:
+        chosen = self.passages.chosen if self._session is None else None
+        if chosen:
+            self.open_passage(chosen)
+        elif question.text:
+            self._ask(question)
+
+    def _ask(self, question: Question) -> None:
+        session = self._session or self._begin_session()
+        self._search.clear()
+        self.field.clear()
+        session.ask(question)
+        self._hint.setText(_ANSWER_HINT)
+        self.field.set_follow_up(True)
+        self._fit()
+        self.answer.scroll_to_end()
+
+    def _begin_session(self) -> ChatSession:
+        self._session = session = self._sessions.open_apart()
+        session.busy_changed.connect(self.field.set_busy)
+        self.answer.set_model(session.model)
+        return session
+
+    def _leave_session(self) -> None:
+        if session := self._session:
+            self._session = None
+            session.busy_changed.disconnect(self.field.set_busy)
+            self._sessions.release(session)
+
+    @Slot(str)
+    def _on_follow_up(self, question: str) -> None:
+        if self._session and not self._session.is_busy:
+            scope = self.field.scope
+            self._ask(Question(question, scope.collection_id, scope.assistant_id))
+
+    @Slot()
+    def _on_stop(self) -> None:
+        if self._session:
+            self._session.stop()
+
+    @Slot()
+    def _on_retry(self) -> None:
+        if self._session:
+            self._session.retry()
+
+    @Slot(object, object)
+    def _on_feedback(self, message: Message, feedback: Feedback) -> None:
+        if self._session:
+            self._session.give_feedback(message, feedback)
+
+    @Slot(object, int)
+    def _on_citation_clicked(self, message: Message, n: int) -> None:
+        source = next(source for source in message.sources if source.n == n)
+        self._on_view_requested(source)
+
+    @Slot(object)
+    def _on_view_requested(self, source: SourceRef) -> None:
+        if source.is_in_library:
+            self._opener.view(DocumentSpan(source.document_id, source.start, source.end))
+
+    @Slot()
+    def _go_on(self) -> None:
+        """Hand the chat, or the question not asked yet, to the window."""
+        conversation: Conversation | None = self._session.conversation if self._session else None
+        self.continued.emit(conversation, "" if conversation else self.field.text)
+        self.begin_anew()
+        self.hide()
+
+
+def copied(passage: Passage) -> str:
+    """A passage with its source, as it is copied."""
+    place = passage.anchor.label()
+    where = passage.url or passage.path
+    named = " · ".join(part for part in (passage.title, place) if part)
+    return f"“{passage.text.strip()}”\n{named}\n{where}"

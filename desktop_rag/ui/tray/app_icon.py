@@ -1,0 +1,110 @@
+"""The app's icon at every size, alone and with a badge for the state in the tray. Qt thread.
+
+The badge differs by shape as well as by colour.
+"""
+
+from pathlib import Path
+
+from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QIcon, QPainter, QPixmap
+from PySide6.QtSvg import QSvgRenderer
+
+from desktop_rag.ui.tray.tray_state import TrayState
+
+SIZES_PX = (16, 20, 22, 24, 32, 40, 44, 48, 64, 96, 128, 256, 512)
+_TRAY_SIZES_PX = SIZES_PX[:9]
+_STEPS = 16
+_FULL_CIRCLE = 360 * 16
+_TOP = 90 * 16
+# The badge covers this part of the icon's side, and a ring around it is cut out.
+_BADGE = 0.56
+_RING = 0.06
+_WITHOUT_FOLDER = 0.45
+_COLOURS = {
+    TrayState.NO_FOLDER: "#5b6472",
+    TrayState.INDEXING: "#1d8f5a",
+    TrayState.PAUSED: "#5b6472",
+    TrayState.FAILED: "#d0342c",
+}
+
+
+class AppIcon:
+    """Draws from the one drawing in the resources; a missing file is an error at start."""
+
+    def __init__(self, resources: Path) -> None:
+        self._renderer = QSvgRenderer(str(resources / "app_icon.svg"))
+        if not self._renderer.isValid():
+            raise FileNotFoundError(resources / "app_icon.svg")
+        self._tray: dict[tuple[TrayState, int], QIcon] = {}
+
+    def icon(self) -> QIcon:
+        """The icon of the app and its windows."""
+        icon = QIcon()
+        for size_px in SIZES_PX:
+            icon.addPixmap(self.pixmap(size_px))
+        return icon
+
+    def pixmap(self, size_px: int, opacity: float = 1.0) -> QPixmap:
+        """The drawing, `size_px` wide and high."""
+        pixmap = QPixmap(QSize(size_px, size_px))
+        pixmap.fill(Qt.GlobalColor.transparent)
+        painter = QPainter(pixmap)
+        painter.setOpacity(opacity)
+        self._renderer.render(painter, QRectF(0, 0, size_px, size_px))
+        painter.end()
+        return pixmap
+
+    def tray_icon(self, state: TrayState, fraction: float = 0.0) -> QIcon:
+        """The icon for a state; `fraction` (0..1) fills the disc while indexing."""
+        step = round(min(max(fraction, 0.0), 1.0) * _STEPS) if state is TrayState.INDEXING else 0
+        if (state, step) not in self._tray:
+            icon = QIcon()
+            for size_px in _TRAY_SIZES_PX:
+                icon.addPixmap(self._with_badge(size_px, state, step / _STEPS))
+            self._tray[state, step] = icon
+        return self._tray[state, step]
+
+    def _with_badge(self, size_px: int, state: TrayState, fraction: float) -> QPixmap:
+        if state is TrayState.UP_TO_DATE:
+            return self.pixmap(size_px)
+        pixmap = self.pixmap(size_px, _WITHOUT_FOLDER if state is TrayState.NO_FOLDER else 1.0)
+        side = round(size_px * _BADGE)
+        ring = max(1, round(size_px * _RING))
+        disc = QRectF(size_px - side, size_px - side, side, side)
+        painter = QPainter(pixmap)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setCompositionMode(QPainter.CompositionMode.CompositionMode_Clear)
+        painter.setBrush(Qt.GlobalColor.black)
+        painter.drawEllipse(disc.adjusted(-ring, -ring, ring, ring))
+        painter.setCompositionMode(QPainter.CompositionMode.CompositionMode_SourceOver)
+        painter.setBrush(QColor(_COLOURS[state]))
+        painter.drawEllipse(disc)
+        painter.setBrush(Qt.GlobalColor.white)
+        _draw_sign(painter, disc, state, fraction)
+        painter.end()
+        return pixmap
+
+
+def _draw_sign(painter: QPainter, disc: QRectF, state: TrayState, fraction: float) -> None:
+    """The white sign on the badge, its edges on whole pixels."""
+    left, top, side = round(disc.x()), round(disc.y()), round(disc.width())
+    unit, margin = max(1, round(side / 6)), side // 4
+    height = side - 2 * margin
+    middle, centre = left + (side - unit) // 2, top + (side - unit) // 2
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, state is TrayState.INDEXING)
+    match state:
+        case TrayState.INDEXING:
+            inner = disc.adjusted(unit, unit, -unit, -unit)
+            painter.drawPie(inner, _TOP, -round(fraction * _FULL_CIRCLE))
+        case TrayState.PAUSED:
+            start = left + (side - 3 * unit) // 2
+            painter.drawRect(start, top + margin, unit, height)
+            painter.drawRect(start + 2 * unit, top + margin, unit, height)
+        case TrayState.FAILED:
+            edge = max(1, side // 6)
+            painter.drawRect(middle, top + edge, unit, side - 2 * edge - unit - max(1, unit // 2))
+            painter.drawRect(middle, top + side - edge - unit, unit, unit)
+        case _:
+            painter.drawRect(middle, top + margin, unit, height)
+            painter.drawRect(left + margin, centre, height, unit)

@@ -1,0 +1,192 @@
+"""The app on the desktop: window, tray icon, quick ask, and what connects them. Qt thread."""
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, QSize, QTimer, Signal, Slot
+from PySide6.QtGui import QClipboard, QGuiApplication
+from PySide6.QtWidgets import QApplication
+
+from desktop_rag.core.atomic_file import read_object, write_object
+from desktop_rag.core.conversation import Conversation
+from desktop_rag.core.paths import Home
+from desktop_rag.desktop.requests import (
+    PassageRequested,
+    QuickAskRequested,
+    QuitRequested,
+    WindowRequested,
+)
+from desktop_rag.ui.documents.document_opener import DocumentOpener
+from desktop_rag.ui.documents.document_view import DocumentSpan
+from desktop_rag.ui.foundation.bridge import Bridge
+from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.quick_ask.popup import QuickAsk
+from desktop_rag.ui.tray.app_icon import AppIcon
+from desktop_rag.ui.tray.closing import Closing
+from desktop_rag.ui.tray.tray import Tray
+from desktop_rag.ui.window.main_window import LIBRARY, SETTINGS, MainWindow
+
+if TYPE_CHECKING:
+    from desktop_rag.answer.chat import Chat
+    from desktop_rag.ingest.library import Library
+
+# The popup is built once the window has drawn, so that neither waits for the other.
+_BUILD_POPUP_MS = 1_500
+
+
+class Presence(QObject):
+    """Keeps the app running without its window. `quit_requested` ends it."""
+
+    quit_requested = Signal()
+
+    def __init__(  # noqa: PLR0917  the composition root passes everything in
+        self,
+        bridge: Bridge,
+        library: "Library",
+        chat: "Chat",
+        theme: Theme,
+        window: MainWindow,
+        app_icon: AppIcon,
+        home: Home,
+    ) -> None:
+        super().__init__(window)
+        self._bridge = bridge
+        self._library = library
+        self._chat = chat
+        self._theme = theme
+        self._window = window
+        self._home = home
+        self._popup: QuickAsk | None = None
+        self._opener = DocumentOpener(bridge, library, theme, window)
+        self.tray = Tray(bridge, library, app_icon, self)
+        settings = window.settings_page
+        self.closing = Closing(
+            window, lambda: settings.settings, settings.change, lambda: self.tray.is_there
+        )
+        self._connect()
+
+    def _connect(self) -> None:
+        tray, window = self.tray, self._window
+        tray.quick_ask_requested.connect(self.quick_ask)
+        tray.window_requested.connect(window.raise_window)
+        tray.settings_requested.connect(lambda: self._show_page(SETTINGS))
+        tray.failures_requested.connect(self._on_failures_requested)
+        tray.conversation_requested.connect(self._show_conversation)
+        tray.quit_requested.connect(self.quit_requested)
+        window.close_requested.connect(self.closing.close)
+        window.quit_requested.connect(self.quit_requested)
+        self.closing.quit_requested.connect(self.quit_requested)
+        window.chat_page.feed.loaded.connect(tray.show_conversations)
+        self._bridge.posted.connect(tray.on_posted)
+        self._bridge.posted.connect(self._on_posted)
+
+    def begin(self) -> None:
+        """Show the icon, and build the popup soon."""
+        self.tray.show()
+        QTimer.singleShot(_BUILD_POPUP_MS, self, lambda: self.popup)
+
+    def end(self) -> None:
+        """Hide everything and keep the popup's size."""
+        self.tray.hide()
+        if self._popup:
+            size = self._popup.remembered_size()
+            write_object(self._home.popup, {"width": size.width(), "height": size.height()})
+            self._popup.close()
+            self._popup.deleteLater()
+            self._popup = None
+
+    @property
+    def popup(self) -> QuickAsk:
+        """The quick ask, built when it is first needed."""
+        if self._popup is None:
+            self._popup = self._build_popup()
+        return self._popup
+
+    @Slot()
+    def quick_ask(self, question: str = "", selection: str = "") -> None:
+        """Show the popup, with this question or this text of another program."""
+        self.popup.pop_up(question, selection)
+
+    @Slot(object)
+    def _on_posted(self, event: object) -> None:
+        match event:
+            case WindowRequested(question=question):
+                self._window.raise_window(question)
+            case PassageRequested(document_id=document_id, start=start, end=end):
+                self._window.raise_window()
+                self._opener.view(DocumentSpan(document_id, start, end))
+            case QuickAskRequested(question=question, takes_selection=takes_selection):
+                self.quick_ask(question, selected_text() if takes_selection else "")
+            case QuitRequested():
+                self.quit_requested.emit()
+            case _:
+                pass
+
+    def _build_popup(self) -> QuickAsk:
+        page = self._window.chat_page
+        popup = QuickAsk(self._bridge, self._library, self._chat, self._theme, page.sessions)
+        size = read_object(self._home.popup)
+        width, height = size.get("width"), size.get("height")
+        if isinstance(width, int) and isinstance(height, int):
+            popup.set_remembered_size(QSize(width, height))
+        popup.continued.connect(self._on_continued)
+        popup.settings_requested.connect(lambda: self._show_page(SETTINGS))
+        popup.field.prompts.prompts_requested.connect(self._load_prompts)
+        popup.field.prompts.manage_requested.connect(self._on_prompts_requested)
+        popup.shown.connect(self._load_names)
+        return popup
+
+    def _load_names(self) -> None:
+        library, chat = self._library, self._chat
+        self._bridge.run(
+            self.popup,
+            lambda: (library.collections.all(), chat.assistants.all()),
+            lambda found: self.popup.field.names.set_choices(*found),
+        )
+
+    def _load_prompts(self) -> None:
+        prompts = self.popup.field.prompts
+        self._bridge.run(self.popup, self._chat.prompts.all, prompts.show_prompts)
+
+    @Slot()
+    def _on_prompts_requested(self) -> None:
+        self.popup.hide()
+        self._window.raise_window()
+        self._window.chat_page.prompts.manage()
+
+    @Slot(object, str)
+    def _on_continued(self, conversation: Conversation | None, question: str) -> None:
+        if conversation:
+            self._show_conversation(conversation)
+        else:
+            self._window.raise_window(question)
+
+    @Slot(object)
+    def _show_conversation(self, conversation: Conversation) -> None:
+        self._window.raise_window()
+        self._window.show_conversation(conversation)
+
+    @Slot()
+    def _on_failures_requested(self) -> None:
+        self.tray.forget_error()
+        self._show_page(LIBRARY)
+        self._window.library_page.show_failed()
+
+    def _show_page(self, page: int) -> None:
+        self._window.raise_window()
+        self._window.show_page(page)
+
+
+def selected_text() -> str:
+    """The text selected in another program; where the desktop has no such thing, the clipboard."""
+    clipboard = QGuiApplication.clipboard()
+    mode = QClipboard.Mode.Selection if clipboard.supportsSelection() else QClipboard.Mode.Clipboard
+    return clipboard.text(mode)
+
+
+def name_app(app: QApplication, icon: AppIcon) -> None:
+    """Give the app its icon and its name, which ties its windows to its desktop file."""
+    app.setApplicationName("desktop-rag")
+    app.setApplicationDisplayName("desktop-rag")
+    app.setDesktopFileName("desktop-rag")
+    app.setWindowIcon(icon.icon())
+    app.setQuitOnLastWindowClosed(False)
