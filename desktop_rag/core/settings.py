@@ -166,11 +166,19 @@ class WhenClosed(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class BackgroundSettings:
-    """Settings for the app without its window: closing, starting at login, notifications."""
+    """Settings for the app without its window.
+
+    `hotkey` opens the quick ask, `selection_hotkey` with the text selected in another program; both
+    as `Ctrl+Alt+Space`, "" for none. `asks_for_hotkeys` allows a question of the desktop about them
+    at the start, where it asks.
+    """
 
     when_closed: WhenClosed = WhenClosed.ASK
     starts_at_login: bool = False
     notifies: bool = True
+    hotkey: str = "Ctrl+Alt+Space"
+    selection_hotkey: str = ""
+    asks_for_hotkeys: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,7 +89,7 @@ class SettingsPage(ScrolledPage):
         self._models.show_settings(settings)
         self._answers.show_answers(settings.answers)
         self._preferences.show_preferences(settings.preferences)
-        self._background.show_background(settings.background)
+        self.background.show_background(settings.background)
         self._schemes[settings.appearance.scheme].setChecked(True)
         self._retrieval.show_retrieval(settings.retrieval)
         show_number(self._largest, settings.index.max_file_mb)
@@ -122,7 +122,7 @@ class SettingsPage(ScrolledPage):
         self._retrieval = RetrievalForm(self._guard)
         self._preferences = PreferencesForm(self._guard)
         self.prompts_requested = self._preferences.prompts_requested
-        self._background = BackgroundForm()
+        self.background = BackgroundForm()
         self._answers = AnswersForm(MemoryField(self._bridge, self._chat))
         for section in (
             self._models,
@@ -131,7 +131,7 @@ class SettingsPage(ScrolledPage):
             self._preferences,
             self._answers,
             self._build_indexing(),
-            self._background,
+            self.background,
             self._build_about(),
         ):
             self.column.addWidget(section)
@@ -207,7 +207,7 @@ class SettingsPage(ScrolledPage):
         self._models.changed.connect(self._change_to)
         self._retrieval.changed.connect(self._on_retrieval_changed)
         self._answers.changed.connect(self._on_answers_changed)
-        self._background.changed.connect(self._on_background_changed)
+        self.background.changed.connect(self._on_background_changed)
         self._preferences.changed.connect(self._on_preferences_changed)
         for button in self._schemes.values():
             # Not `toggled`, which fires for the deselected button too.

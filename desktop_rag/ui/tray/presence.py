@@ -22,6 +22,7 @@ from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.quick_ask.popup import QuickAsk
 from desktop_rag.ui.tray.app_icon import AppIcon
 from desktop_rag.ui.tray.closing import Closing
+from desktop_rag.ui.tray.hotkey_keeper import HotkeyKeeper
 from desktop_rag.ui.tray.tray import Tray
 from desktop_rag.ui.window.main_window import LIBRARY, SETTINGS, MainWindow
 
@@ -62,6 +63,7 @@ class Presence(QObject):
         self.closing = Closing(
             window, lambda: settings.settings, settings.change, lambda: self.tray.is_there
         )
+        self.hotkeys = HotkeyKeeper(bridge, self)
         self._connect()
 
     def _connect(self) -> None:
@@ -76,17 +78,21 @@ class Presence(QObject):
         window.quit_requested.connect(self.quit_requested)
         self.closing.quit_requested.connect(self.quit_requested)
         window.chat_page.feed.loaded.connect(tray.show_conversations)
+        self.hotkeys.bound.connect(window.settings_page.background.show_hotkeys)
+        window.settings_page.background.changed.connect(self.hotkeys.apply)
         self._bridge.posted.connect(tray.on_posted)
         self._bridge.posted.connect(self._on_posted)
 
     def begin(self) -> None:
         """Show the icon, and build the popup soon."""
         self.tray.show()
+        self.hotkeys.apply(self._window.settings_page.settings.background)
         QTimer.singleShot(_BUILD_POPUP_MS, self, lambda: self.popup)
 
     def end(self) -> None:
         """Hide everything and keep the popup's size."""
         self.tray.hide()
+        self.hotkeys.close()
         if self._popup:
             size = self._popup.remembered_size()
             write_object(self._home.popup, {"width": size.width(), "height": size.height()})

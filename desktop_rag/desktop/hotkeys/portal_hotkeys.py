@@ -1,0 +1,224 @@
+"""Global hotkeys on Wayland, through the portal org.freedesktop.portal.GlobalShortcuts.
+
+The desktop asks the person, who may choose other keys. The sequence is the one its specification
+gives: CreateSession, ListShortcuts, BindShortcuts once in a session, then Activated. GNOME 48 and
+later answer only programs that have a desktop file with the app's id.
+"""
+
+import contextlib
+import logging
+import os
+import queue
+import threading
+from collections.abc import Mapping
+from typing import Any, cast
+
+from jeepney import (
+    AuthenticationError,
+    DBusAddress,
+    DBusErrorResponse,
+    MatchRule,
+    Message,
+    MessageType,
+    message_bus,
+    new_method_call,
+)
+from jeepney.io.threading import DBusRouter, RouterClosed, open_dbus_connection
+
+from desktop_rag.desktop.hotkeys.hotkey import (
+    DESCRIPTIONS,
+    Action,
+    Binding,
+    Bound,
+    Hotkey,
+    Hotkeys,
+    OnPressed,
+)
+
+log = logging.getLogger(__name__)
+
+APP_ID = "desktop-rag"
+_BUS = "org.freedesktop.portal.Desktop"
+_PATH = "/org/freedesktop/portal/desktop"
+_SHORTCUTS = DBusAddress(_PATH, _BUS, "org.freedesktop.portal.GlobalShortcuts")
+_REGISTRY = DBusAddress(_PATH, _BUS, "org.freedesktop.host.portal.Registry")
+_REQUEST = "org.freedesktop.portal.Request"
+_REPLY_S = 5.0
+# The person reads a question of the desktop meanwhile.
+_DIALOG_S = 120.0
+_REFUSED = {1: "It was refused in the desktop's question.", 2: "The desktop ended the request."}
+_TRIGGERS = {"Ctrl": "CTRL", "Alt": "ALT", "Shift": "SHIFT", "Meta": "LOGO"}
+_KEYS = {"Space": "space", "PgUp": "Page_Up", "PgDown": "Page_Down"}
+_FAULTS = (OSError, ValueError, KeyError, DBusErrorResponse, RouterClosed, TimeoutError,
+           AuthenticationError)  # fmt: skip
+Options = dict[str, tuple[str, object]]
+
+
+class PortalRefusedError(Exception):
+    """The portal said no; the message is for people."""
+
+
+class PortalHotkeys:
+    """`on_pressed` is called on a thread of its own."""
+
+    def __init__(self, on_pressed: OnPressed) -> None:
+        """OSError without a session bus or without this portal."""
+        self._on_pressed = on_pressed
+        self._counter = 0
+        try:
+            self._connection = open_dbus_connection()
+        except _FAULTS as exc:
+            raise OSError("there is no session bus") from exc
+        self._router = DBusRouter(self._connection)
+        self._session = ""
+        self._activated: queue.Queue[Message | None] = queue.Queue()
+        rule = MatchRule(type="signal", interface=_SHORTCUTS.interface, member="Activated")
+        self._filter = self._router.filter(rule, queue=self._activated)
+        self._thread = threading.Thread(target=self._read, name="hotkeys", daemon=True)
+        try:
+            self._call(message_bus.AddMatch(rule))
+            self._register()
+        except _FAULTS as exc:
+            self._end_connection()
+            raise OSError("the session bus refused the app") from exc
+        self._thread.start()
+
+    def bind(self, hotkeys: Hotkeys) -> dict[Action, Bound]:
+        """Bind these in a session of their own; waits while the desktop asks the person."""
+        try:
+            self._begin_session()
+            known = self._listed()
+            missing = [action for action in hotkeys if action not in known]
+            if missing:
+                known = self._bound({action: hotkeys[action] for action in hotkeys})
+        except PortalRefusedError as refused:
+            return dict.fromkeys(hotkeys, Bound(Binding.FAILED, str(refused)))
+        except _FAULTS as exc:
+            log.info("the portal failed: %r", exc)
+            words = "This desktop's portal for hotkeys did not answer as it should."
+            return dict.fromkeys(hotkeys, Bound(Binding.FAILED, words))
+        return {action: _outcome(known.get(action)) for action in hotkeys}
+
+    def close(self) -> None:
+        """Give all keys back. Idempotent."""
+        if not self._thread.is_alive():
+            return
+        with contextlib.suppress(*_FAULTS):
+            self._end_session()
+        self._activated.put(None)
+        self._thread.join()
+        self._end_connection()
+
+    # --- the sequence ------------------------------------------------------------------------
+
+    def _register(self) -> None:
+        """Tell the portal the app's id; older portals take it from the desktop file."""
+        try:
+            self._call(new_method_call(_REGISTRY, "Register", "sa{sv}", (APP_ID, {})))
+        except DBusErrorResponse as exc:
+            log.info("the portal keeps no registry: %s", exc.name)
+
+    def _begin_session(self) -> None:
+        if self._session:
+            self._end_session()
+        token = self._token()
+        results = self._request(
+            "CreateSession", "a{sv}", (), {"session_handle_token": ("s", token)}, _REPLY_S
+        )
+        self._session = str(results["session_handle"])
+
+    def _end_session(self) -> None:
+        session, self._session = self._session, ""
+        if session:
+            address = DBusAddress(session, _BUS, "org.freedesktop.portal.Session")
+            self._call(new_method_call(address, "Close"))
+
+    def _listed(self) -> dict[str, str]:
+        results = self._request("ListShortcuts", "oa{sv}", (self._session,), {}, _REPLY_S)
+        return _triggers(results)
+
+    def _bound(self, hotkeys: Mapping[Action, Hotkey]) -> dict[str, str]:
+        wanted = [
+            (str(action), {"description": ("s", DESCRIPTIONS[action]),
+                           "preferred_trigger": ("s", _trigger(hotkey))})
+            for action, hotkey in hotkeys.items()
+        ]  # fmt: skip
+        arguments = (self._session, wanted, "")
+        return _triggers(
+            self._request("BindShortcuts", "oa(sa{sv})sa{sv}", arguments, {}, _DIALOG_S)
+        )
+
+    def _request(
+        self, method: str, signature: str, arguments: tuple[object, ...], options: Options,
+        limit_s: float,
+    ) -> dict[str, Any]:  # fmt: skip
+        """Call a method that answers by a signal; its results, or PortalRefusedError."""
+        token = self._token()
+        sender = self._connection.unique_name.lstrip(":").replace(".", "_")
+        path = f"{_PATH}/request/{sender}/{token}"
+        rule = MatchRule(type="signal", interface=_REQUEST, member="Response", path=path)
+        # Listened for before the call: the answer may come first.
+        self._call(message_bus.AddMatch(rule))
+        try:
+            with self._router.filter(rule) as answers:
+                options = {**options, "handle_token": ("s", token)}
+                self._call(new_method_call(_SHORTCUTS, method, signature, (*arguments, options)))
+                answer = answers.get(timeout=limit_s)
+        except queue.Empty:
+            raise PortalRefusedError("The desktop did not answer in time.") from None
+        except DBusErrorResponse as exc:
+            raise PortalRefusedError(_said(exc)) from exc
+        finally:
+            self._call(message_bus.RemoveMatch(rule))
+        code, results = cast("tuple[int, dict[str, tuple[str, Any]]]", answer.body)
+        if code:
+            raise PortalRefusedError(_REFUSED.get(code, "The desktop refused it."))
+        return {key: value for key, (_signature, value) in results.items()}
+
+    def _call(self, message: Message) -> Message:
+        reply = self._router.send_and_get_reply(message, timeout=_REPLY_S)
+        if reply.header.message_type is MessageType.error:
+            raise DBusErrorResponse(reply)
+        return reply
+
+    def _token(self) -> str:
+        self._counter += 1
+        return f"desktop_rag_{os.getpid()}_{self._counter}"
+
+    # --- keys --------------------------------------------------------------------------------
+
+    def _read(self) -> None:
+        while message := self._activated.get():
+            session, shortcut = message.body[0], message.body[1]
+            if session == self._session and shortcut in list(Action):
+                self._on_pressed(Action(shortcut))
+
+    def _end_connection(self) -> None:
+        self._filter.close()
+        self._router.close()
+        self._connection.close()
+
+
+def _trigger(hotkey: Hotkey) -> str:
+    """A hotkey as the specification of shortcuts writes it: `CTRL+ALT+space`."""
+    names = [_TRIGGERS[name] for name in _TRIGGERS if name in hotkey.modifiers]
+    key = _KEYS.get(hotkey.key) or (hotkey.key.lower() if len(hotkey.key) == 1 else hotkey.key)
+    return "+".join([*names, key])
+
+
+def _triggers(results: Mapping[str, Any]) -> dict[str, str]:
+    """What the desktop bound, in its own words, by action."""
+    shortcuts = cast("list[tuple[str, dict[str, tuple[str, Any]]]]", results.get("shortcuts", []))
+    return {name: str(told.get("trigger_description", ("s", ""))[1]) for name, told in shortcuts}
+
+
+def _outcome(trigger: str | None) -> Bound:
+    if trigger is None:
+        return Bound(Binding.FAILED, "The desktop did not bind it. Its settings may offer it.")
+    return Bound(Binding.BOUND, trigger)
+
+
+def _said(error: DBusErrorResponse) -> str:
+    if error.name.endswith(("UnknownMethod", "UnknownInterface", "NotSupported", "ServiceUnknown")):
+        return "This desktop offers no hotkeys to programs."
+    return "This desktop refused a hotkey. It may want the app installed with its desktop file."
