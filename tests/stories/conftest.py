@@ -5,7 +5,16 @@ from pathlib import Path
 from typing import TypeVar
 
 import pytest
-from PySide6.QtCore import QCoreApplication, QEvent, QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtCore import (
+    QAbstractListModel,
+    QCoreApplication,
+    QEvent,
+    QMimeData,
+    QPoint,
+    QPointF,
+    Qt,
+    QUrl,
+)
 from PySide6.QtGui import QDropEvent, QTextCursor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
@@ -38,11 +47,20 @@ _WAIT_MS = 20_000
 class Person:
     """Uses the window as a person does, waiting for its reactions."""
 
-    def __init__(self, opened: WindowApp, qtbot: QtBot) -> None:
+    def __init__(self, opened: WindowApp, qtbot: QtBot, window: QWidget | None = None) -> None:
         self.app = opened
-        self.window = opened.window
+        self.main_window = opened.window
+        self.window = window or opened.window
         self._qtbot = qtbot
         self._is_gone = False
+
+    def in_quick_ask(self) -> "Person":
+        """The same person, in front of the quick ask."""
+        return Person(self.app, self._qtbot, self.app.presence.popup)
+
+    def in_the_window(self) -> "Person":
+        """The same person, in front of the window again."""
+        return Person(self.app, self._qtbot)
 
     # --- reading -------------------------------------------------------------------------
 
@@ -103,7 +121,7 @@ class Person:
         no_keys = Qt.KeyboardModifier.NoModifier
         event = QDropEvent(QPointF(100, 100), action, data, button, no_keys)
         # A real drop goes through Qt's drag manager, which only the desktop can drive.
-        self.window.library_page.dropEvent(event)
+        self.main_window.library_page.dropEvent(event)
 
     def clicks_citation(self, n: int) -> None:
         """Click the pill of source n in the last answer."""
@@ -116,9 +134,9 @@ class Person:
         if self._is_gone:
             return
         self._is_gone = True
-        self.window.hide()
+        self.main_window.hide()
         self.app.shut_down()
-        self.window.deleteLater()
+        self.main_window.deleteLater()
         QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
         QApplication.processEvents()
 
@@ -131,8 +149,12 @@ class Person:
     def rows(self, name: str) -> list[list[str]]:
         """The cells of the visible list or table with this accessible name."""
         model = self._view(name).model()
-        at = [(r, range(model.columnCount())) for r in range(model.rowCount())]
-        return [[str(model.index(row, c).data() or "") for c in columns] for row, columns in at]
+        # For Qt, the columns of a list are private: it has one.
+        columns = range(1 if isinstance(model, QAbstractListModel) else model.columnCount())
+        return [
+            [str(model.index(row, column).data() or "") for column in columns]
+            for row in range(model.rowCount())
+        ]
 
     def opens_row(self, name: str, row: int) -> None:
         """Click a row of the list with this accessible name."""

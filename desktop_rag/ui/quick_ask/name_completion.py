@@ -55,6 +55,7 @@ class NameCompletion(FieldCompletion):
             *(NamedChoice(c.name, collection_id=c.collection_id) for c in collections),
             *(NamedChoice(a.name, assistant_id=a.assistant_id) for a in assistants),
         )
+        self._offer()
 
     def _typed(self) -> str | None:
         cursor = self.field.textCursor()
