@@ -15,5 +15,12 @@ class AppError(Exception):
         self.hint = hint
 
 
+class DiskFullError(AppError):
+    """A write was refused for lack of space, and nothing changed. It may succeed later."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__("The disk is full.", f"{detail} Free some space.".strip())
+
+
 class Cancelled(Exception):  # noqa: N818  it ends work early, it reports no failure
     """The person stopped the work. Raised between tokens, files or batches; never shown."""

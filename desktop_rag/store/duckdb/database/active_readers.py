@@ -3,7 +3,7 @@
 import logging
 import threading
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 from desktop_rag.core.errors import AppError
@@ -23,15 +23,17 @@ class ActiveReaders:
     def __init__(self) -> None:
         self._cursors: set[Connection] = set()
         self._is_closed = False
+        self._is_held = False
         self._changed = threading.Condition()
 
     @contextmanager
-    def cursor(self, connection: Connection) -> Generator[Connection]:
+    def cursor(self, connection: Callable[[], Connection]) -> Generator[Connection]:
         """A cursor on the connection for one reader, closed at the end of the context."""
         with self._changed:
+            self._changed.wait_for(lambda: not self._is_held)
             if self._is_closed:
                 raise closed_error()
-            cursor = connection.cursor()
+            cursor = connection().cursor()
             self._cursors.add(cursor)
         try:
             yield cursor
@@ -44,15 +46,35 @@ class ActiveReaders:
 
     def interrupt_all(self) -> None:
         """Refuse new readers, interrupt the active ones and wait until they are gone."""
-        ends_at = time.monotonic() + _TIMEOUT_S
         with self._changed:
             self._is_closed = True
-            while self._cursors and time.monotonic() < ends_at:
-                for cursor in self._cursors:
-                    cursor.interrupt()
-                self._changed.wait(_INTERRUPT_INTERVAL_S)
-            if self._cursors:
+            if not self._interrupted():
                 log.warning("%d readers are still active", len(self._cursors))
+
+    @contextmanager
+    def none_active(self) -> Generator[None]:
+        """Interrupt the active readers; new ones wait for the end of the context.
+
+        TimeoutError when one is still active after seconds.
+        """
+        with self._changed:
+            self._is_held = True
+            try:
+                if not self._interrupted():
+                    raise TimeoutError(f"{len(self._cursors)} readers are still active")
+                yield
+            finally:
+                self._is_held = False
+                self._changed.notify_all()
+
+    def _interrupted(self) -> bool:
+        """True once no reader is left. With the lock held, which it gives up while it waits."""
+        ends_at = time.monotonic() + _TIMEOUT_S
+        while self._cursors and time.monotonic() < ends_at:
+            for cursor in self._cursors:
+                cursor.interrupt()
+            self._changed.wait(_INTERRUPT_INTERVAL_S)
+        return not self._cursors
 
 
 def closed_error() -> AppError:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.store.duckdb.database.active_readers import ActiveReaders, closed_error
+from desktop_rag.store.duckdb.database.checkpoints import NEVER, checkpoint_when_due, has_room
 from desktop_rag.store.duckdb.database.compaction import compact, is_wasteful, remove_unfinished
 from desktop_rag.store.duckdb.database.connections import OPTIONS, Connection
 from desktop_rag.store.duckdb.database.creation import create
@@ -38,8 +39,6 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 Columns = dict[str, Sequence[Any] | NDArray[Any]]
 
-# A small threshold keeps the write-ahead log short: less to replay after a crash.
-_CHECKPOINT_THRESHOLD = "16MB"
 # At most this many rows are passed as parameters.
 _FEW_ROWS = 4
 # At most this many numbers are written into the statement.
@@ -57,6 +56,8 @@ class Database:
         """
         self.path = path
         self.memory_mb = memory_mb
+        self._backups = backups
+        self._is_broken = False
         with mapping_open_errors(path):
             _create_or_refuse(path)
             remove_unfinished(path)
@@ -80,7 +81,7 @@ class Database:
     @contextmanager
     def read(self) -> Generator[Connection]:
         """A cursor of the caller's own, for reading. Not to be shared between threads."""
-        with mapping_duckdb_errors(), self._readers.cursor(self._connection) as cursor:
+        with mapping_duckdb_errors(), self._readers.cursor(lambda: self._connection) as cursor:
             yield cursor
 
     @contextmanager
@@ -134,9 +135,14 @@ class Database:
 
         def run() -> None:
             try:
-                result.set_result(self._in_transaction(work, changes, invalidates=invalidates))
+                done = self._in_transaction(work, changes, invalidates=invalidates)
             except BaseException as error:
+                # Before the caller hears of it, who may read next.
+                self._is_broken = self._is_broken or isinstance(error, duckdb.FatalException)
+                self._reopen_when_broken()
                 result.set_exception(error)
+            else:
+                result.set_result(done)
 
         with self._closing:
             if self._is_closed:
@@ -166,18 +172,43 @@ class Database:
 
     def _run_lane(self) -> None:
         while (run := self._queue.get()) is not None:
+            self._reopen_when_broken()
             run()
+            self._checkpoint_when_due()
         self._readers.interrupt_all()
         is_wasteful = self._is_wasteful()
         self._connection.close()
         if is_wasteful:
             compact(self.path, self.memory_mb)
 
+    def _checkpoint_when_due(self) -> None:
+        try:
+            checkpoint_when_due(self._connection, self.path)
+        except (duckdb.Error, OSError) as error:
+            log.info("the log could not be written into the library file: %s", error)
+            self._is_broken = isinstance(error, duckdb.FatalException)
+            self._reopen_when_broken()
+
+    def _reopen_when_broken(self) -> None:
+        """Open the file again after an error that DuckDB calls fatal: its reads all fail then.
+
+        What was committed is in the log. Without success, the next write tries again.
+        """
+        if not self._is_broken:
+            return
+        try:
+            with self._readers.none_active(), self._cache.changing():
+                self._connection.close()
+                self._connection = _open(self.path, self.memory_mb, self._backups)
+                self._is_broken = False
+        except (duckdb.Error, TimeoutError) as error:
+            log.info("the library file could not be opened again: %s", error)
+
     def _is_wasteful(self) -> bool:
         try:
-            return is_wasteful(self._connection)
-        except duckdb.Error as error:
-            log.warning("the free space of the library file is not known: %s", error)
+            return has_room(self.path) and is_wasteful(self._connection)
+        except (duckdb.Error, OSError) as error:
+            log.info("the free space of the library file is not known: %s", error)
             return False
 
     def _in_transaction(
@@ -285,7 +316,7 @@ def _open(path: Path, memory_mb: int, backups: Path) -> Connection:
     # Opening replays the log of a crash under the memory limit, so the limit is set afterwards.
     connection = duckdb.connect(
         str(path),
-        config={**OPTIONS, "checkpoint_threshold": _CHECKPOINT_THRESHOLD},
+        config={**OPTIONS, "checkpoint_threshold": NEVER},
     )
     try:
         migrate(connection)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import duckdb
 
-from desktop_rag.core.errors import AppError
+from desktop_rag.core.errors import AppError, DiskFullError
 from desktop_rag.store.duckdb.database.active_readers import closed_error
 
 _CORRUPT = re.compile(r"(?i)corrupt|checksum")
@@ -23,13 +23,10 @@ _NOT_READABLE = re.compile(
     r"(?i)corrupt|checksum|could not read enough bytes|not a valid duckdb|deserializ|replaying wal"
 )
 _HOLDER = re.compile(r"PID (\d+)")
-_DISK_FULL = "The disk is full."
 _TOO_MANY_FILES = "Too many files are open."
 _NOT_WRITABLE = "The library cannot be written."
 _DISK_AWAY = "The disk with the library does not respond."
 _TITLES = {
-    errno.ENOSPC: _DISK_FULL,
-    errno.EDQUOT: _DISK_FULL,
     errno.EMFILE: _TOO_MANY_FILES,
     errno.ENFILE: _TOO_MANY_FILES,
     errno.EACCES: _NOT_WRITABLE,
@@ -42,8 +39,9 @@ _TITLES = {
     errno.ENODEV: _DISK_AWAY,
     errno.ENOLCK: "The library cannot be locked.",
 }
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+_FULL_IN_WORDS = (*map(os.strerror, _FULL), "There is not enough space on the disk")
 _HINTS = {
-    _DISK_FULL: "Free some space and try again.",
     _TOO_MANY_FILES: "Close other programs and try again.",
     _NOT_WRITABLE: "Check the permissions of the file, and that its disk is not read-only.",
     _DISK_AWAY: "Check the connection to the disk or server and try again.",
@@ -76,10 +74,14 @@ def mapping_duckdb_errors() -> Generator[None]:
     try:
         yield
     except (duckdb.IOException, duckdb.OutOfMemoryException, duckdb.FatalException) as exc:
+        if _is_full(exc):
+            raise DiskFullError("The library file can't grow.") from exc
         if _NOT_READABLE.search(str(exc)):
             raise DamagedStoreError(Path("The library"), _first_line(exc)) from exc
         raise AppError("The library file cannot be read or written.", _first_line(exc)) from exc
     except duckdb.TransactionException as exc:
+        if _is_full(exc):
+            raise DiskFullError("A change could not be saved.") from exc
         raise AppError(
             "A change could not be saved.",
             f"{_first_line(exc)} Check that the disk has free space.",
@@ -99,6 +101,8 @@ def mapping_journal_errors() -> Generator[None]:
     try:
         yield
     except OSError as exc:
+        if exc.errno in _FULL:
+            raise DiskFullError("A change could not be saved.") from exc
         raise AppError(
             "A change could not be saved.",
             f"{exc.filename}: {exc.strerror}. Check that the disk has free space.",
@@ -114,6 +118,8 @@ def _open_error(path: Path, exc: duckdb.Error) -> AppError:
         )
     if not os.access(path if path.exists() else path.parent, os.W_OK):
         return AppError(_NOT_WRITABLE, f"You may not write to {path}.")
+    if _is_full(exc):
+        return DiskFullError(f"{path} was left as it is.")
     for number, title in _TITLES.items():
         if os.strerror(number) in text:
             hint = _HINTS.get(title, "Try again, and check the disk.")
@@ -121,6 +127,11 @@ def _open_error(path: Path, exc: duckdb.Error) -> AppError:
     if isinstance(exc, duckdb.IOException) and not _NOT_READABLE.search(text):
         return AppError("The library cannot be opened.", f"{_first_line(exc)} Nothing was changed.")
     return DamagedStoreError(path, _first_line(exc))
+
+
+def _is_full(exc: duckdb.Error) -> bool:
+    text = str(exc)
+    return any(words in text for words in _FULL_IN_WORDS)
 
 
 def _first_line(exc: BaseException) -> str:
