@@ -57,6 +57,9 @@ class Waiting:
         while self._notices:
             notice = self._notices.popleft()
             self._say(f"{notice.title} {notice.hint}".strip())
+        if self._stop and self._library.indexing.is_paused_for_space:
+            # It would go on by itself, but a script must not hang until then.
+            raise AppError(self._stop.title, "Free some space and run the command again.")
         if self._stop and self._library.indexing.is_paused:
             raise AppError(self._stop.title, self._stop.hint)
 

@@ -4,14 +4,16 @@ Window, tray, command line, server and evaluation use this and its parts. Method
 from any worker thread; those marked "cheap" also from the Qt thread.
 """
 
+import shutil
 from collections.abc import Callable, Sequence
 
 from desktop_rag.core.domain import Document, Source
-from desktop_rag.core.errors import AppError
+from desktop_rag.core.errors import AppError, DiskFullError
 from desktop_rag.core.library_events import ChangeSummary, DocumentsChanged, Notice
 from desktop_rag.core.settings import Settings
 from desktop_rag.ingest.background.event_publisher import EventPublisher, Listener
 from desktop_rag.ingest.background.pipeline_callbacks import PipelineCallbacks
+from desktop_rag.ingest.background.space_wait import SpaceWait
 from desktop_rag.ingest.embedding.embedder_registry import EmbedderRegistry
 from desktop_rag.ingest.indexing.attacher import Attacher
 from desktop_rag.ingest.library_collections import LibraryCollections
@@ -82,7 +84,8 @@ class Library:
             stores.documents, catalogue, pipeline, self._pages, self._attacher,
             changed=self._on_documents_changed,
         )  # fmt: skip
-        self.indexing = LibraryIndexing(pipeline, stores.documents, publish=publish)
+        space = SpaceWait(lambda: shutil.disk_usage(stores.pages).free, self._times.space)
+        self.indexing = LibraryIndexing(pipeline, stores.documents, space, publish=publish)
 
     def start(self, *, watch: bool = True) -> None:
         """Resume unfinished work, scan every source, and begin to watch."""
@@ -141,6 +144,11 @@ class Library:
         self._events.publish(DocumentsChanged(tuple(self.documents.listed(documents))))
 
     def _on_failed(self, error: AppError) -> None:
+        if isinstance(error, DiskFullError):
+            if self.indexing.pause_for_space():
+                goes_on = "Indexing goes on by itself once there is room."
+                self._events.publish(Notice(error.title, f"{error.hint} {goes_on}"))
+            return
         self.indexing.pause()
         self._events.publish(
             Notice(error.title, f"{error.hint} Indexing is paused until you resume it.")

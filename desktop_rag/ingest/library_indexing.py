@@ -9,6 +9,7 @@ from dataclasses import replace
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import IndexProgress, LibraryEvent, ProgressChanged, Stage
 from desktop_rag.ingest.background.indexing_pauses import IndexingPauses
+from desktop_rag.ingest.background.space_wait import SpaceWait
 from desktop_rag.ingest.background.ticker import Ticker
 from desktop_rag.ingest.pipeline import Pipeline
 from desktop_rag.store.contract.documents import DocumentStore
@@ -27,13 +28,14 @@ class LibraryIndexing:
         self,
         pipeline: Pipeline,
         documents: DocumentStore,
+        space: SpaceWait,
         *,
         publish: Callable[[LibraryEvent], None],
     ) -> None:
         self._pipeline = pipeline
         self._documents = documents
         self._publish = publish
-        self._pauses = IndexingPauses(pipeline.set_paused)
+        self._pauses = IndexingPauses(pipeline.set_paused, space)
         self._ticker = Ticker("progress", _PROGRESS_S, self._tick)
         self._ticks = itertools.count()
         self._ticked = threading.Condition()
@@ -92,6 +94,17 @@ class LibraryIndexing:
         """True while indexing is paused only because the computer runs on battery. Cheap."""
         return self._pauses.is_for_battery
 
+    @property
+    def is_paused_for_space(self) -> bool:
+        """True while indexing waits for room on a full disk. Cheap."""
+        return self._pauses.is_for_space
+
+    def pause_for_space(self) -> bool:
+        """Pause until there may be room on the disk; False when that is no news. Cheap."""
+        is_news = self._pauses.pause_for_space()
+        self._publish(ProgressChanged(self.progress()))
+        return is_news
+
     def pause(self) -> None:
         """Pause indexing after the current file or batch. Cheap."""
         self._pauses.pause()
@@ -126,8 +139,10 @@ class LibraryIndexing:
         """Publish new progress, and wake those who wait."""
         if next(self._ticks) % _BATTERY_TICKS == 0:
             self._pauses.check_battery()
+        self._pauses.check_space()
         if self._pipeline.is_idle and (self._is_count_stale or self._pipeline.meter.is_running):
             self._is_count_stale = False
+            self._pauses.note_progress()
             self._end_run()
         progress = self.progress()
         if progress != self._published:

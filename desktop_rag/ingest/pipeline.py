@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from desktop_rag.core.domain import Collection, Document
+from desktop_rag.core.errors import DiskFullError
 from desktop_rag.core.parsed import Chunk
 from desktop_rag.core.settings import IndexSettings
 from desktop_rag.core.text import rough_token_counts
@@ -124,7 +125,11 @@ class Pipeline:
 
     def start(self) -> None:
         """Resume unfinished work."""
-        self._documents.requeue_older_than(READERS)
+        try:
+            self._documents.requeue_older_than(READERS)
+        except DiskFullError as error:
+            # What waits already goes on when there is room, the others at the next start.
+            self._callbacks.failed(error)
         for part in self._parts:
             part.start()
 

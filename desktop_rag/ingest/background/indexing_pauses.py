@@ -1,9 +1,11 @@
-"""Pauses of indexing, by the person or for the battery. Any thread; cheap."""
+"""Pauses of indexing, by the person, for the battery or on a full disk. Any thread; cheap."""
 
 import threading
 from collections.abc import Callable
 
 import psutil
+
+from desktop_rag.ingest.background.space_wait import SpaceWait
 
 
 def is_on_battery() -> bool:
@@ -13,29 +15,39 @@ def is_on_battery() -> bool:
 
 
 class IndexingPauses:
-    """Indexing is paused while the person or the battery pauses it."""
+    """Indexing is paused while the person, the battery or a full disk pauses it."""
 
     def __init__(
-        self, apply: Callable[[bool], None], is_on_battery: Callable[[], bool] = is_on_battery
+        self,
+        apply: Callable[[bool], None],
+        space: SpaceWait,
+        is_on_battery: Callable[[], bool] = is_on_battery,
     ) -> None:
         """`apply(is_paused)` pauses or resumes indexing."""
         self._apply = apply
+        self._space = space
         self._is_on_battery = is_on_battery
         self._lock = threading.Lock()
         self._by_person = False
         self._by_battery = False
+        self._for_space = False
         self._is_overruled = False
         self._pauses_on_battery = False
 
     @property
     def is_paused(self) -> bool:
         """True while indexing is paused."""
-        return self._by_person or self._by_battery
+        return self._by_person or self._by_battery or self._for_space
 
     @property
     def is_for_battery(self) -> bool:
         """True while only the battery pauses it."""
         return self._by_battery and not self._by_person
+
+    @property
+    def is_for_space(self) -> bool:
+        """True while a full disk pauses it, and not the person."""
+        return self._for_space and not self._by_person
 
     def pause(self) -> None:
         """Pause, as the person chose or because of an error."""
@@ -43,11 +55,37 @@ class IndexingPauses:
             self._by_person = True
         self._apply(True)
 
+    def pause_for_space(self) -> bool:
+        """Pause until there may be room on the disk; False when that is no news."""
+        with self._lock:
+            is_news = not self._for_space and self._space.begin()
+            self._for_space = True
+        self._apply(True)
+        return is_news
+
+    def check_space(self) -> bool:
+        """Look at the disk while it pauses indexing; True if that resumed it."""
+        with self._lock:
+            if not self._for_space or not self._space.is_over():
+                return False
+            self._for_space = False
+            is_paused = self.is_paused
+        if not is_paused:
+            self._apply(False)
+        return not is_paused
+
+    def note_progress(self) -> None:
+        """Indexing came to its end: a full disk is news again."""
+        with self._lock:
+            if not self._for_space:
+                self._space.forget()
+
     def resume(self) -> None:
         """Resume, also on battery, until the computer is plugged in and unplugged again."""
         with self._lock:
             self._is_overruled = self._by_battery or self._is_overruled
-            self._by_person = self._by_battery = False
+            self._by_person = self._by_battery = self._for_space = False
+            self._space.forget()
         self._apply(False)
 
     def set_pauses_on_battery(self, is_wanted: bool) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from desktop_rag.ingest.background.space_wait import SpaceTimes
 from desktop_rag.ingest.scanning.recheck_schedule import RecheckTimes
 from desktop_rag.ingest.watching.changes import PendingChanges
 
@@ -21,7 +22,7 @@ class WatchTimes:
     """Quiet before a hand-over and the longest wait for it; how often a root is looked at for
     having come or gone; between polls; and between whole rescans that make up for lost events,
     of roots that tell of events and of polled ones. `recheck` are the times of the scanner's
-    rechecks.
+    rechecks, `space` those of the wait for room on a full disk.
     """
 
     quiet_s: float = 1.5
@@ -31,6 +32,7 @@ class WatchTimes:
     rescan_s: float = 3600.0
     polled_rescan_s: float = 600.0
     recheck: RecheckTimes = field(default_factory=RecheckTimes)
+    space: SpaceTimes = field(default_factory=SpaceTimes)
 
 
 @dataclass(slots=True)

@@ -180,9 +180,15 @@ class LibraryPage(QWidget):
 
     @Slot(object)
     def _show_progress(self, progress: IndexProgress) -> None:
-        self._strip.set_held_for_battery(self._library.indexing.is_paused_for_battery)
+        self._strip.set_hold(self._hold_in_words())
         self._strip.set_progress(progress)
         self._show_paused()
+
+    def _hold_in_words(self) -> str:
+        indexing = self._library.indexing
+        if indexing.is_paused_for_space:
+            return "Waiting for room on the disk"
+        return "Paused on battery power" if indexing.is_paused_for_battery else ""
 
     def _show_paused(self) -> None:
         is_paused = self._library.indexing.is_paused

@@ -9,7 +9,6 @@ from desktop_rag.ui.widgets.controls import Card, ElidedLabel, PlainLabel
 
 _REPAINT_MS = 200
 _STEPS = 1000
-_ON_BATTERY = "Paused on battery power"
 _HEADLINES = {
     Stage.IDLE: "Up to date",
     Stage.SCANNING: "Looking for files",
@@ -30,7 +29,7 @@ class ProgressStrip(Card):
         super().__init__(parent)
         self._progress = IndexProgress()
         self._searchable_count = 0
-        self._is_held_for_battery = False
+        self._hold = ""
         self._repaint = QTimer(self)
         self._repaint.setSingleShot(True)
         self._repaint.setInterval(_REPAINT_MS)
@@ -44,10 +43,10 @@ class ProgressStrip(Card):
         self._progress = progress
         self._show_soon(is_new_stage)
 
-    def set_held_for_battery(self, is_held: bool) -> None:
-        """Set to True while indexing is paused only because the computer runs on battery."""
-        if is_held is not self._is_held_for_battery:
-            self._is_held_for_battery = is_held
+    def set_hold(self, words: str) -> None:
+        """Set why indexing is paused when it wasn't the person; "" for any other pause."""
+        if words != self._hold:
+            self._hold = words
             self._show_soon(True)
 
     def set_searchable_count(self, files: int) -> None:
@@ -97,8 +96,8 @@ class ProgressStrip(Card):
     def _show(self) -> None:
         now = self._progress
         is_idle = now.stage is Stage.IDLE
-        is_held = self._is_held_for_battery and now.stage is Stage.PAUSED
-        self._headline.setText(_ON_BATTERY if is_held else _HEADLINES[now.stage])
+        is_held = bool(self._hold) and now.stage is Stage.PAUSED
+        self._headline.setText(self._hold if is_held else _HEADLINES[now.stage])
         self._left.setText("" if is_idle else duration_left(now.seconds_left))
         self._percent.setText("" if is_idle else percent(now.fraction))
         self._bar.setValue(int(now.fraction * _STEPS))

@@ -1,11 +1,15 @@
 """A small disk for each test, and a home on it."""
 
-from collections.abc import Iterator
+import dataclasses
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from desktop_rag import app
 from desktop_rag.core.paths import HOME_VARIABLE, Home
+from desktop_rag.ingest.background.space_wait import SpaceTimes
+from tests.conftest import FAST_TIMES
 from tests.faults.storage.small_disk import SmallDisk, mounted, unmount
 
 
@@ -26,3 +30,19 @@ def home(disk: SmallDisk, monkeypatch: pytest.MonkeyPatch) -> Home:
     monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")
     monkeypatch.delenv("DESKTOP_RAG_API_KEY", raising=False)
     return Home(disk.root / "home")
+
+
+@pytest.fixture
+def build_services(home: Home) -> Iterator[Callable[[], app.Services]]:
+    """Builds real services over the home, which look at its disk often."""
+    built: list[app.Services] = []
+    space = SpaceTimes(look_s=0.05, first_s=1.0, more_bytes=1_000_000)
+    times = dataclasses.replace(FAST_TIMES, space=space)
+
+    def build() -> app.Services:
+        built.append(app.build_services(home, times=times))
+        return built[-1]
+
+    yield build
+    for services in built:
+        services.close()

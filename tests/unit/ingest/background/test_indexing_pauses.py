@@ -3,13 +3,16 @@ from dataclasses import dataclass, field
 import pytest
 
 from desktop_rag.ingest.background.indexing_pauses import IndexingPauses
+from desktop_rag.ingest.background.space_wait import SpaceTimes, SpaceWait
 
 
 @dataclass
 class Computer:
-    """Its power supply, and what indexing was told."""
+    """Its power supply, disk and clock, and what indexing was told."""
 
     on_battery: bool = False
+    free_bytes: int = 0
+    now: float = 1000.0
     told: list[bool] = field(default_factory=list)
 
     def is_on_battery(self) -> bool:
@@ -23,7 +26,12 @@ def computer() -> Computer:
 
 @pytest.fixture
 def pauses(computer: Computer) -> IndexingPauses:
-    made = IndexingPauses(computer.told.append, computer.is_on_battery)
+    space = SpaceWait(
+        lambda: computer.free_bytes,
+        SpaceTimes(look_s=5, first_s=60, longest_s=200, more_bytes=100),
+        lambda: computer.now,
+    )
+    made = IndexingPauses(computer.told.append, space, computer.is_on_battery)
     made.set_pauses_on_battery(True)
     return made
 
@@ -86,3 +94,86 @@ def test_what_the_person_holds_stays_held_when_plugged_in(
     pauses.check_battery()
     assert pauses.is_paused
     assert computer.told[-1] is True
+
+
+def goes_on_after(computer: Computer, pauses: IndexingPauses) -> float:
+    """The seconds until indexing resumes by itself, looking once a second."""
+    began_at = computer.now
+    while not pauses.check_space():
+        computer.now += 1
+        assert computer.now - began_at < 10_000
+    return computer.now - began_at
+
+
+def test_indexing_goes_on_soon_after_there_is_more_room(
+    computer: Computer, pauses: IndexingPauses
+) -> None:
+    assert pauses.pause_for_space()
+    assert pauses.is_paused
+    assert pauses.is_for_space
+    computer.now += 7
+    assert not pauses.check_space()
+    computer.free_bytes = 100
+    assert goes_on_after(computer, pauses) == 5
+    assert not pauses.is_paused
+    assert computer.told == [True, False]
+
+
+def test_without_more_room_it_tries_again_ever_more_rarely(
+    computer: Computer, pauses: IndexingPauses
+) -> None:
+    """As with a quota, which shows in no figure of the disk."""
+    waits: list[float] = []
+    news = [pauses.pause_for_space()]
+    for _ in range(4):
+        waits.append(goes_on_after(computer, pauses))
+        news.append(pauses.pause_for_space())
+    assert waits == [60, 120, 200, 200]
+    assert news == [True, False, False, False, False]
+
+
+def test_room_is_compared_with_the_least_there_was(
+    computer: Computer, pauses: IndexingPauses
+) -> None:
+    computer.free_bytes = 90
+    pauses.pause_for_space()
+    computer.now += 6
+    computer.free_bytes = 0
+    assert not pauses.check_space()
+    computer.free_bytes = 100
+    assert goes_on_after(computer, pauses) == 5
+
+
+def test_several_refused_writes_are_one_wait(computer: Computer, pauses: IndexingPauses) -> None:
+    assert pauses.pause_for_space()
+    assert not pauses.pause_for_space()
+    assert goes_on_after(computer, pauses) == 60
+
+
+def test_a_disk_that_is_full_again_later_is_news(
+    computer: Computer, pauses: IndexingPauses
+) -> None:
+    pauses.pause_for_space()
+    goes_on_after(computer, pauses)
+    pauses.note_progress()
+    assert pauses.pause_for_space()
+
+
+def test_what_the_person_holds_stays_held_when_there_is_room(
+    computer: Computer, pauses: IndexingPauses
+) -> None:
+    pauses.pause_for_space()
+    pauses.pause()
+    assert not pauses.is_for_space
+    computer.free_bytes = 1000
+    computer.now += 10
+    assert not pauses.check_space()
+    assert pauses.is_paused
+    assert computer.told[-1] is True
+
+
+def test_the_person_may_try_at_once(computer: Computer, pauses: IndexingPauses) -> None:
+    pauses.pause_for_space()
+    pauses.resume()
+    assert not pauses.is_paused
+    assert computer.told == [True, False]

@@ -1,0 +1,91 @@
+"""R-28 while indexing: a full disk stops it with one notice, and it goes on by itself."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from desktop_rag.app import Services
+from desktop_rag.core.domain import DocumentState
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.library_events import Notice
+from desktop_rag.waiting import Waiting
+from tests.faults.storage.small_disk import SmallDisk
+
+_WAIT_S = 30
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder on another disk than the home."""
+    found = tmp_path / "files"
+    found.mkdir()
+    return found
+
+
+def write_files(folder: Path, count: int) -> None:
+    for n in range(count):
+        words = " ".join(f"word{n}x{k}" for k in range(400))
+        (folder / f"{n}.md").write_text(f"# Note {n}\n\nThe ferry leaves at noon. {words}")
+
+
+def notices_of(services: Services) -> list[Notice]:
+    heard: list[Notice] = []
+    services.library.subscribe(lambda e: heard.append(e) if isinstance(e, Notice) else None)
+    return heard
+
+
+def wait_for_pause(services: Services) -> None:
+    while not services.library.indexing.is_paused_for_space:
+        assert not services.library.indexing.wait_until_idle(0.05), "it never stopped"
+
+
+@pytest.mark.parametrize("leave_mb", [0, 2])
+def test_r28_indexing_goes_on_by_itself_when_there_is_room_again(
+    build_services: Callable[[], Services], disk: SmallDisk, folder: Path, leave_mb: int
+) -> None:
+    services = build_services()
+    heard = notices_of(services)
+    services.library.sources.add(folder)
+    services.library.start()
+    assert services.library.indexing.wait_until_idle(_WAIT_S)
+    disk.fill(leave_mb * 1_000_000)
+    write_files(folder, 60)
+    services.library.sources.rescan()
+    wait_for_pause(services)
+    disk.free()
+    assert services.library.indexing.wait_until_idle(_WAIT_S)
+    assert services.library.documents.counts().by_state == {DocumentState.SEARCHABLE: 60}
+    assert not services.library.indexing.is_paused
+    assert [n.title for n in heard] == ["The disk is full."]
+    assert heard[0].hint.endswith("goes on by itself once there is room.")
+    assert services.engine.documents.count_inconsistent() == 0
+
+
+def test_r28_a_library_starts_on_a_full_disk_and_goes_on_later(
+    build_services: Callable[[], Services], disk: SmallDisk, folder: Path
+) -> None:
+    services = build_services()
+    services.library.sources.add(folder)
+    services.close()
+    write_files(folder, 5)
+    disk.fill()
+    services = build_services()
+    services.library.start()
+    wait_for_pause(services)
+    disk.free()
+    assert services.library.indexing.wait_until_idle(_WAIT_S)
+    assert services.library.documents.counts().by_state == {DocumentState.SEARCHABLE: 5}
+
+
+def test_r28_a_command_that_waits_for_the_index_ends_with_the_reason(
+    build_services: Callable[[], Services], disk: SmallDisk, folder: Path
+) -> None:
+    services = build_services()
+    services.library.sources.add(folder)
+    write_files(folder, 5)
+    disk.fill()
+    with Waiting(services.library, lambda _line: None) as waiting:
+        services.library.start(watch=False)
+        with pytest.raises(AppError, match=r"The disk is full\. Free some space and run"):
+            waiting.until_idle()
