@@ -106,6 +106,7 @@ def build_services(home: Home, *, times: WatchTimes | None = None) -> Services:
             assistants=Assistants(engine.assistants, engine.sources.collections),
             check=ClaimChecker().check,
         )  # fmt: skip
+        chat.store_cut_answers()
         faults = [Notice(error.title, error.hint) for error in (dense.fault,) if error]
         faults += restored_notices(engine)
     except BaseException:

@@ -109,7 +109,7 @@ class Answering:
         else:
             state = MessageState.STOPPED if cancel.is_set() else MessageState.DONE
             done = draft.message(state)
-        located = replace(done, sources=self._located(done.sources))
+        located = replace(done, sources=self.located(done.sources))
         return FinishedAnswer(located, draft.has_several_steps)
 
     def _fill(
@@ -217,7 +217,7 @@ class Answering:
         others = [] if draft.sources else [*nearest, *draft.nearest]
         draft.nearest = numbered_anew(others[:_NEAREST])
 
-    def _located(self, sources: Sequence[SourceRef]) -> tuple[SourceRef, ...]:
+    def located(self, sources: Sequence[SourceRef]) -> tuple[SourceRef, ...]:
         """The sources, each cited one at the place of its quote: a row, not the whole table."""
         return tuple(
             replace(source, anchor=self._place(source)) if source.quote else source

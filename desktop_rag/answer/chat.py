@@ -18,6 +18,11 @@ from desktop_rag.answer.conversations.assistants import Assistants
 from desktop_rag.answer.conversations.attachments import Attachments
 from desktop_rag.answer.conversations.history import History
 from desktop_rag.answer.conversations.personal import Personal
+from desktop_rag.answer.conversations.unfinished_answers import (
+    AnswerKeeper,
+    AnswerStart,
+    UnfinishedAnswers,
+)
 from desktop_rag.answer.endpoints.chat_models import ChatModels
 from desktop_rag.answer.endpoints.helper_job import CancelWhen
 from desktop_rag.answer.map_reduce.whole_library import MOST_FILES
@@ -88,6 +93,7 @@ class Chat:
             memory=self.memory,
             attachments=self.attachments,
         )
+        self._unfinished = UnfinishedAnswers(engine, self._answering.located)
         self.grader = AnswerGrader(check, models)
         self._settings = models.settings
         self._answers = AnswerPriority()
@@ -100,6 +106,13 @@ class Chat:
         """Use these settings from the next question on."""
         self._settings = settings
         self.models.apply(settings)
+
+    def store_cut_answers(self) -> None:
+        """Put answers that the last run of the app didn't finish into their chats.
+
+        At the start, before any question.
+        """
+        self._unfinished.store_cut_ones()
 
     def warm_up(self) -> None:
         """Load the client of the endpoint, if one is set, before the first question needs it."""
@@ -303,9 +316,12 @@ class Chat:
     def _answer_and_store(
         self, request: AnswerRequest, cancel: Event, *, again_to: Message | None = None
     ) -> Iterator[AnswerEvent]:
-        with self._answers.answering():
-            finished = yield from self._answer(request, cancel)
-            done = finished.message
+        with (
+            self._answers.answering(),
+            self._unfinished.keeping(self._start_of(request, again_to)) as keeper,
+        ):
+            finished = yield from self._kept(request, cancel, keeper)
+            done = replace(finished.message, message_id=keeper.answer_id)
             # The answer of now: since the start, a former one may have been put back.
             if again_to and (present := self._answer_to(again_to)):
                 self._conversations.replace_message(present.message_id, done)
@@ -320,11 +336,34 @@ class Chat:
                 )
         yield AnswerDone(done)
 
+    def _kept(
+        self, request: AnswerRequest, cancel: Event, keeper: AnswerKeeper
+    ) -> Generator[AnswerEvent, None, FinishedAnswer]:
+        events = self._answer(request, cancel)
+        while True:
+            try:
+                event = next(events)
+            except StopIteration as end:
+                return end.value
+            keeper.note(event)
+            yield event
+
+    def _start_of(self, request: AnswerRequest, again_to: Message | None) -> AnswerStart:
+        former = self._answer_to(again_to) if again_to else None
+        return AnswerStart(
+            request.conversation_id,
+            request.setup.settings.endpoint.model,
+            request.setup.is_open,
+            former.message_id if former else "",
+        )
+
     def _answer_to(self, question: Message) -> Message | None:
+        """The last answer to it: a new version that was cut stands below the former answer."""
         messages = self._conversations.messages(question.conversation_id)
         later = itertools.dropwhile(lambda m: m.message_id != question.message_id, messages)
-        after = next(itertools.islice(later, 1, None), None)
-        return after if after and after.role is Role.ASSISTANT else None
+        after = itertools.islice(later, 1, None)
+        answers = list(itertools.takewhile(lambda m: m.role is Role.ASSISTANT, after))
+        return answers[-1] if answers else None
 
     def _set_up(self, conversation: Conversation) -> Setup:
         return self.set_up(conversation.assistant_id, conversation.collection_id)

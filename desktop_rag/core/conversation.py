@@ -153,11 +153,12 @@ class Role(StrEnum):
 
 
 class MessageState(StrEnum):
-    """The outcome of a message."""
+    """The outcome of a message. One is cut when the app ended while it was being written."""
 
     DONE = "done"
     STOPPED = "stopped"
     FAILED = "failed"
+    CUT = "cut"
 
 
 class Feedback(StrEnum):
@@ -180,8 +181,8 @@ class PastAnswer:
 class Message:
     """One turn of a conversation. `model` is empty for the person's turns and for excerpts.
 
-    A failed answer has `error_title` and `error_hint`, and in `text` the part received before the
-    failure. When no passage seems relevant, `sources` is empty and `nearest` holds the closest
+    A failed or cut answer has `error_title` and `error_hint`, and in `text` the part received
+    before. When no passage seems relevant, `sources` is empty and `nearest` holds the closest
     passages. `is_rewritten` marks a question for which the person wrote an answer. `follow_ups` are
     suggested next questions, `claims` the checked sentences. With `is_own_knowledge` the model
     answered without documents. `remembered` lists the earlier answers given as examples. A question

@@ -39,7 +39,7 @@ class Interaction:
 
 def outcome_of(answer: Message) -> InteractionOutcome:
     """The outcome of an answer. Without a single citation it counts as nothing found."""
-    if answer.state is MessageState.STOPPED:
+    if answer.state in (MessageState.STOPPED, MessageState.CUT):
         return InteractionOutcome.STOPPED
     if answer.state is MessageState.FAILED:
         return InteractionOutcome.FAILED

@@ -40,7 +40,11 @@ _STYLE = (
     "pre{overflow:auto;background:#f4f4f4;padding:.6em}table{border-collapse:collapse}"
     "td,th{border:1px solid #ccc;padding:.2em .5em}"
 )
-_STATES = {MessageState.STOPPED: "stopped", MessageState.FAILED: "failed"}
+_STATES = {
+    MessageState.STOPPED: "stopped",
+    MessageState.FAILED: "failed",
+    MessageState.CUT: "cut off",
+}
 
 
 def export_text(conversation: Conversation, messages: Sequence[Message], ending: str) -> str:
@@ -133,12 +137,13 @@ def _as_json(conversation: Conversation, messages: Sequence[Message]) -> str:
         "version": VERSION,
         "title": conversation.title,
         "updated_at": _exactly(conversation.updated_at),
-        "messages": [_json_message(message) for message in messages],
+        "messages": [message_to_json(message) for message in messages],
     }
     return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
 
 
-def _json_message(message: Message) -> dict[str, Any]:
+def message_to_json(message: Message) -> dict[str, Any]:
+    """The message as an object, without its id and conversation."""
     fields: dict[str, Any] = {
         "role": message.role.value,
         "text": message.text,

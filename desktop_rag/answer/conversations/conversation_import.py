@@ -83,6 +83,14 @@ def imported(content: bytes, name: str = "The file") -> ImportedConversation:
     return ImportedConversation(title or "Imported chat", messages)
 
 
+def message_from_json(fields: object) -> Message:
+    """The inverse of `message_to_json`; ValueError for anything else. The message gets a new id."""
+    try:
+        return _message(_Fields(fields, "the message"))
+    except _WrongError as exc:
+        raise ValueError(str(exc)) from exc
+
+
 def _content(path: Path) -> bytes:
     try:
         status = path.stat()

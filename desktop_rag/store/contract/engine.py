@@ -14,6 +14,7 @@ from desktop_rag.store.contract.records import (
     AttachmentStore,
     ConversationStore,
     EvaluationStore,
+    UnfinishedAnswerStore,
 )
 from desktop_rag.store.contract.search import LexicalStore, NameStore, Upkeep
 from desktop_rag.store.contract.sources import SourceStore, WebPageStore
@@ -69,6 +70,7 @@ class Engine:
     names: NameStore
     models: ModelStore
     conversations: ConversationStore
+    unfinished: UnfinishedAnswerStore
     assistants: AssistantStore
     interactions: InteractionStore
     attachments: AttachmentStore

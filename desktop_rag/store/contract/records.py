@@ -1,6 +1,6 @@
 """Conversations and measurements, which nothing else can restore. Protocols; any thread."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
@@ -86,6 +86,40 @@ class ConversationStore(Protocol):
 
     def feedback_log(self, message_id: str) -> list[tuple[float, Feedback]]:
         """All feedback on an answer with its time, the oldest first."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class UnfinishedAnswer:
+    """What was shown of an answer whose process ended before it.
+
+    `about` are JSON values from the writer, empty when they were lost.
+    """
+
+    answer_id: str
+    about: dict[str, Any]
+    text: str
+    thinking: str
+
+
+class UnfinishedAnswerStore(Protocol):
+    """What was shown of answers in progress, for the next start after a crash.
+
+    A change is on disk when its method returns. AppError when the disk refuses.
+    """
+
+    def append(
+        self, answer_id: str, *, about: Mapping[str, Any] | None, text: str, thinking: str
+    ) -> None:
+        """Add what was shown since; `about` replaces the one before."""
+        ...
+
+    def all(self) -> list[UnfinishedAnswer]:
+        """The answers that were not removed, in no order."""
+        ...
+
+    def remove(self, answer_id: str) -> None:
+        """Forget an answer, because it is stored as a message or gone."""
         ...
 
 

@@ -22,6 +22,7 @@ from desktop_rag.store.duckdb.personal.attachment_store import AttachmentStore
 from desktop_rag.store.duckdb.personal.conversation_store import ConversationStore
 from desktop_rag.store.duckdb.personal.evaluation_store import EvaluationStore
 from desktop_rag.store.duckdb.personal.interaction_store import InteractionStore
+from desktop_rag.store.duckdb.personal.unfinished_store import UnfinishedAnswerStore
 from desktop_rag.store.duckdb.search.index_cache import IndexCache
 from desktop_rag.store.duckdb.search.lexical_store import LexicalStore
 from desktop_rag.store.duckdb.search.model_store import ModelStore
@@ -73,6 +74,7 @@ def engine_over(database: Database) -> Engine:
         names=NameStore(database, cache),
         models=ModelStore(database, cache),
         conversations=ConversationStore(database),
+        unfinished=UnfinishedAnswerStore(database.path.with_name("unfinished")),
         assistants=AssistantStore(database),
         interactions=InteractionStore(database),
         attachments=AttachmentStore(database),

@@ -38,6 +38,8 @@ _OPINIONS = {
     Feedback.LIKED: ("thumb-up", "Good answer"),
     Feedback.DISLIKED: ("thumb-down", "Bad answer"),
 }
+_BROKEN_OFF = (MessageState.FAILED, MessageState.CUT)
+_OUTCOMES = {MessageState.STOPPED: "stopped", MessageState.CUT: "cut off"}
 EXCERPTS_BYLINE = "Excerpts from your documents"
 
 
@@ -80,7 +82,7 @@ class CollapsibleThinking(QWidget):
 
 
 class FailureCard(Card):
-    """The reason an answer failed, with Retry and Open settings."""
+    """The reason an answer failed or was cut off, with Retry and what else may help."""
 
     retry_requested = Signal()
     settings_requested = Signal()
@@ -91,12 +93,12 @@ class FailureCard(Card):
         self._title.setObjectName("noticeTitle")
         self._hint = PlainLabel(wrap=True, selectable=True)
         retry = TextButton("Retry", icon="retry", theme=theme)
-        settings = TextButton("Open settings", kind="quiet")
+        self._settings = TextButton("Open settings", kind="quiet")
         retry.clicked.connect(self.retry_requested)
-        settings.clicked.connect(self.settings_requested)
+        self._settings.clicked.connect(self.settings_requested)
         buttons = QHBoxLayout()
         buttons.addWidget(retry)
-        buttons.addWidget(settings)
+        buttons.addWidget(self._settings)
         buttons.addStretch(1)
         column = QVBoxLayout(self)
         column.setContentsMargins(14, 12, 14, 12)
@@ -106,11 +108,13 @@ class FailureCard(Card):
         column.addLayout(buttons)
 
     def show_failure(self, message: Message) -> None:
-        """Show the error of a failed answer; hidden for any other."""
+        """Show the error of a failed or cut answer; hidden for any other."""
         self._title.setText(message.error_title)
         self._hint.setText(message.error_hint)
         self._hint.setVisible(bool(message.error_hint))
-        self.setVisible(message.state is MessageState.FAILED)
+        # No setting keeps an answer from being cut.
+        self._settings.setVisible(message.state is MessageState.FAILED)
+        self.setVisible(message.state in _BROKEN_OFF)
 
 
 class AnswerItem(QWidget):
@@ -277,10 +281,10 @@ class AnswerItem(QWidget):
             )
             button.setVisible(bool(message.message_id and message.text) and is_over)
         self._follow_ups.show_questions(message.follow_ups if self._is_last and is_over else ())
-        # A failed answer has Retry in its card.
-        has_failed = message.state is MessageState.FAILED
-        self._retry.setVisible(self._is_last and is_over and not has_failed)
-        self._every_file.setVisible(self._is_last and is_over and not has_failed)
+        # An answer that broke off has Retry in its card.
+        has_ended = is_over and message.state not in _BROKEN_OFF
+        self._retry.setVisible(self._is_last and has_ended)
+        self._every_file.setVisible(self._is_last and has_ended)
 
     @Slot()
     def _on_check_clicked(self) -> None:
@@ -334,8 +338,8 @@ def _notes_in_words(message: Message) -> str:
 def byline(message: Message) -> str:
     """The model and the time it took: `llama-3.1 · 4.2 s`."""
     parts = [EXCERPTS_BYLINE if message.is_excerpts else message.model]
-    if message.state is MessageState.STOPPED:
-        parts.insert(0, "stopped")
+    if outcome := _OUTCOMES.get(message.state):
+        parts.insert(0, outcome)
     if message.seconds:
         parts.append(f"{message.seconds:.1f} s")
     if message.is_rewritten:

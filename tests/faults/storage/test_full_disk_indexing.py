@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from desktop_rag.app import Services
-from desktop_rag.core.domain import DocumentState
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import Notice
 from desktop_rag.waiting import Waiting
@@ -54,8 +53,8 @@ def test_r28_indexing_goes_on_by_itself_when_there_is_room_again(
     services.library.sources.rescan()
     wait_for_pause(services)
     disk.free()
-    assert services.library.indexing.wait_until_idle(_WAIT_S)
-    assert services.library.documents.counts().by_state == {DocumentState.SEARCHABLE: 60}
+    assert services.library.indexing.wait_until_searchable(_WAIT_S)
+    assert services.library.documents.counts().searchable == 60
     assert not services.library.indexing.is_paused
     assert [n.title for n in heard] == ["The disk is full."]
     assert heard[0].hint.endswith("goes on by itself once there is room.")
@@ -74,8 +73,8 @@ def test_r28_a_library_starts_on_a_full_disk_and_goes_on_later(
     services.library.start()
     wait_for_pause(services)
     disk.free()
-    assert services.library.indexing.wait_until_idle(_WAIT_S)
-    assert services.library.documents.counts().by_state == {DocumentState.SEARCHABLE: 5}
+    assert services.library.indexing.wait_until_searchable(_WAIT_S)
+    assert services.library.documents.counts().searchable == 5
 
 
 def test_r28_a_command_that_waits_for_the_index_ends_with_the_reason(

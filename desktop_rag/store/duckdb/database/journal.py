@@ -15,11 +15,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 from urllib.parse import quote
 
 from desktop_rag.core.atomic_file import write_atomically
 from desktop_rag.store.duckdb.database.connections import Connection
+from desktop_rag.store.duckdb.database.line_files import append_lines
 from desktop_rag.store.duckdb.database.precious_rows import (
     KINDS,
     Entity,
@@ -163,16 +164,7 @@ class Journal:
         for line in lines:
             by_file.setdefault(self._place(line), []).append(line)
         for file, own in by_file.items():
-            file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with _opened(file) as written:
-                if written.seek(0, os.SEEK_END) and not _ends_a_line(file):
-                    written.write(b"\n")  # the line before was cut off
-                is_new = not written.tell()
-                written.write(b"".join(line.encoded() for line in own))
-                written.flush()
-                os.fsync(written.fileno())
-            if is_new:
-                _sync_folder(file.parent)
+            append_lines(file, b"".join(line.encoded() for line in own))
 
     def _write_number(self) -> None:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -218,26 +210,6 @@ def _applied(connection: Connection, lines: Sequence[Line]) -> int:
 
 def _set_generation(connection: Connection, number: int) -> None:
     connection.execute("UPDATE journal_state SET generation = ?", [number])
-
-
-def _opened(file: Path) -> BinaryIO:
-    return os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab")
-
-
-def _sync_folder(folder: Path) -> None:
-    """Bring the name of a new file to the disk; Windows does so by itself."""
-    if os.name == "posix":
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-
-
-def _ends_a_line(file: Path) -> bool:
-    with file.open("rb") as content:
-        content.seek(-1, os.SEEK_END)
-        return content.read(1) == b"\n"
 
 
 def _erase(file: Path, removed: set[Entity]) -> None:
