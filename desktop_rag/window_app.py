@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any
 
 from desktop_rag.app import Verb, build_services
-from desktop_rag.core.errors import AppError
+from desktop_rag.core.errors import AppError, DiskFullError
 from desktop_rag.core.library_events import Notice
 from desktop_rag.core.log import start_logging
 from desktop_rag.core.paths import Home, resources_dir
@@ -121,6 +121,7 @@ class WindowApp:
         self._unsubscribe = [
             library.subscribe(self.bridge.post),
             chat.models.subscribe(self.bridge.post),
+            chat.subscribe(self.bridge.post),
         ]
         self._previous_hook = sys.excepthook
         sys.excepthook = self._on_bug
@@ -174,8 +175,11 @@ class WindowApp:
         gc.unfreeze()
 
     def _start_services(self) -> None:
-        self.services.chat.history.purge_deleted()
-        self.services.chat.assistants.purge_deleted()
+        try:
+            self.services.chat.history.purge_deleted()
+            self.services.chat.assistants.purge_deleted()
+        except DiskFullError as error:
+            log.info("what was deleted is removed at the next start: %s", error.title)
         self.services.chat.warm_up()
         # These objects live until the end. A full collection would traverse them all and freeze
         # the window for a tenth of a second each time.

@@ -4,10 +4,9 @@ The window, the command line and the evaluation use this module and nothing behi
 block on the database or the network, so they run on worker threads only.
 """
 
-import itertools
 import time
 import uuid
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import replace
 from threading import Event
 
@@ -18,11 +17,8 @@ from desktop_rag.answer.conversations.assistants import Assistants
 from desktop_rag.answer.conversations.attachments import Attachments
 from desktop_rag.answer.conversations.history import History
 from desktop_rag.answer.conversations.personal import Personal
-from desktop_rag.answer.conversations.unfinished_answers import (
-    AnswerKeeper,
-    AnswerStart,
-    UnfinishedAnswers,
-)
+from desktop_rag.answer.conversations.unfinished_answers import UnfinishedAnswers
+from desktop_rag.answer.conversations.unstored_chats import UnstoredChats
 from desktop_rag.answer.endpoints.chat_models import ChatModels
 from desktop_rag.answer.endpoints.helper_job import CancelWhen
 from desktop_rag.answer.map_reduce.whole_library import MOST_FILES
@@ -31,6 +27,7 @@ from desktop_rag.answer.post_answer.suggested_questions import FollowUps
 from desktop_rag.answer.search.retriever import Retriever
 from desktop_rag.answer.sources.source_finder import SourceFinder
 from desktop_rag.answer.sources.source_merging import numbered
+from desktop_rag.answer.stored_answering import StoredAnswering
 from desktop_rag.answer.writing.answer_request import AnswerRequest
 from desktop_rag.core.attachment import Attachment
 from desktop_rag.core.conversation import (
@@ -39,6 +36,7 @@ from desktop_rag.core.conversation import (
     AnswerEvent,
     Conversation,
     Message,
+    MessagesStored,
     QuestionStored,
     Role,
     SearchResult,
@@ -74,14 +72,14 @@ class Chat:
         check: CheckClaim,
     ) -> None:
         """Uses the settings of `models` until others are applied."""
-        conversations, documents = engine.conversations, engine.documents
-        self.history = History(engine, personal.rewrites)
+        documents = engine.documents
+        self._conversations = conversations = UnstoredChats(engine.conversations)
+        self.history = History(engine, personal.rewrites, conversations)
         self.prompts = personal.prompts
         self.models = models
         self.memory = personal.memory
         self.assistants = assistants
         self.attachments = Attachments(engine.attachments, models)
-        self._conversations = conversations
         self._documents = documents
         self._finder = SourceFinder(retriever, documents, embedder)
         self._answering = Answering(
@@ -94,6 +92,9 @@ class Chat:
             attachments=self.attachments,
         )
         self._unfinished = UnfinishedAnswers(engine, self._answering.located)
+        self._storing = StoredAnswering(
+            self._answering, conversations, self._unfinished, self.memory
+        )
         self.grader = AnswerGrader(check, models)
         self._settings = models.settings
         self._answers = AnswerPriority()
@@ -126,6 +127,14 @@ class Chat:
     def close(self) -> None:
         """Close the connections to endpoints. No answer may be under way."""
         self.models.close()
+        self._conversations.close()
+
+    def subscribe(self, listener: Callable[[MessagesStored], None]) -> Callable[[], None]:
+        """Call the listener, on a thread of the chat's, when waiting messages are stored.
+
+        Returns a function that unsubscribes.
+        """
+        return self._conversations.subscribe(lambda ids: listener(MessagesStored(ids)))
 
     # --- questions -------------------------------------------------------------------------
 
@@ -164,8 +173,9 @@ class Chat:
 
         `attachments` become those of the conversation. Yields QuestionStored, SourcesFound,
         ThinkingDelta and TextDelta as they come, and last AnswerDone, whose message is stored and
-        says how it ended. Raises only when the store fails, and AppError when the model does not
-        take the attachments; then nothing is stored.
+        says how it ended. On a full disk it is given without being stored, and says so
+        (`is_unstored`). Raises only when the store fails otherwise, and AppError when the model
+        does not take the attachments; then nothing is stored.
         """
         question = strip_invalid_characters(question)
         if not question.strip():
@@ -177,8 +187,10 @@ class Chat:
         history = self._conversations.messages(conversation_id)
         asked = _user_message(question, conversation_id, attachments)
         self._conversations.add_message(asked)
-        self.attachments.set(conversation_id, attachments)
-        yield QuestionStored(conversation, asked)
+        self._conversations.do(
+            conversation_id, lambda: self.attachments.set(conversation_id, attachments)
+        )
+        yield QuestionStored(conversation, self._conversations.as_kept(asked))
         setup = self._set_up(conversation)
         request = AnswerRequest.of(asked, history, setup, uses_memory=True)
         yield from self._answer_and_store(request, cancel)
@@ -316,54 +328,9 @@ class Chat:
     def _answer_and_store(
         self, request: AnswerRequest, cancel: Event, *, again_to: Message | None = None
     ) -> Iterator[AnswerEvent]:
-        with (
-            self._answers.answering(),
-            self._unfinished.keeping(self._start_of(request, again_to)) as keeper,
-        ):
-            finished = yield from self._kept(request, cancel, keeper)
-            done = replace(finished.message, message_id=keeper.answer_id)
-            # The answer of now: since the start, a former one may have been put back.
-            if again_to and (present := self._answer_to(again_to)):
-                self._conversations.replace_message(present.message_id, done)
-            else:
-                self._conversations.add_message(done)
-            if request.uses_memory:
-                self.memory.record(
-                    request.question,
-                    done,
-                    has_several_steps=finished.has_several_steps,
-                    assistant_id=request.setup.assistant_id,
-                )
+        with self._answers.answering():
+            done = yield from self._storing.answer(request, cancel, again_to=again_to)
         yield AnswerDone(done)
-
-    def _kept(
-        self, request: AnswerRequest, cancel: Event, keeper: AnswerKeeper
-    ) -> Generator[AnswerEvent, None, FinishedAnswer]:
-        events = self._answer(request, cancel)
-        while True:
-            try:
-                event = next(events)
-            except StopIteration as end:
-                return end.value
-            keeper.note(event)
-            yield event
-
-    def _start_of(self, request: AnswerRequest, again_to: Message | None) -> AnswerStart:
-        former = self._answer_to(again_to) if again_to else None
-        return AnswerStart(
-            request.conversation_id,
-            request.setup.settings.endpoint.model,
-            request.setup.is_open,
-            former.message_id if former else "",
-        )
-
-    def _answer_to(self, question: Message) -> Message | None:
-        """The last answer to it: a new version that was cut stands below the former answer."""
-        messages = self._conversations.messages(question.conversation_id)
-        later = itertools.dropwhile(lambda m: m.message_id != question.message_id, messages)
-        after = itertools.islice(later, 1, None)
-        answers = list(itertools.takewhile(lambda m: m.role is Role.ASSISTANT, after))
-        return answers[-1] if answers else None
 
     def _set_up(self, conversation: Conversation) -> Setup:
         return self.set_up(conversation.assistant_id, conversation.collection_id)

@@ -11,6 +11,7 @@ from desktop_rag.core.conversation import (
     NEAREST,
     OWN_KNOWLEDGE,
     Message,
+    MessageState,
     SearchNotes,
     SearchResult,
     SourceRef,
@@ -124,7 +125,8 @@ def answer_json(message: Message) -> dict[str, Any]:
     """The document of `ask --json`.
 
     It has `nearest` only when nothing seems relevant, `notes` only when the search changed the
-    question, and `is_own_knowledge` only when the answer rests on no document.
+    question, `is_own_knowledge` only when the answer rests on no document, `state` only when it did
+    not come to its end, and `is_stored`, false, only when the disk was full.
     """
     document: dict[str, Any] = {
         "answer": message.text,
@@ -134,6 +136,10 @@ def answer_json(message: Message) -> dict[str, Any]:
         "model": message.model,
         "seconds": round(message.seconds, 3),
     }
+    if message.is_unstored:
+        document["is_stored"] = False
+    if message.state is not MessageState.DONE:
+        document["state"] = message.state.value
     if message.is_own_knowledge:
         document["is_own_knowledge"] = True
     if message.nearest:
@@ -171,6 +177,8 @@ def answer_lines(answer: dict[str, Any]) -> list[str]:
     if notes := answer.get("notes"):
         lines.append(notes["text"])
     lines.append(f"{by}{', ' if by else ''}{answer['seconds']:.1f} s")
+    if not answer.get("is_stored", True):
+        lines.append("This answer was not stored: the disk is full.")
     listed = {"Sources": answer["citations"], NEAREST: answer.get("nearest", [])}
     for heading, sources in listed.items():
         lines += ["", f"{heading}:"] if sources else []

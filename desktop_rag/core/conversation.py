@@ -187,6 +187,7 @@ class Message:
     suggested next questions, `claims` the checked sentences. With `is_own_knowledge` the model
     answered without documents. `remembered` lists the earlier answers given as examples. A question
     keeps its `attachments`. In a copied conversation `copy_of` is the id of the original message.
+    With `is_unstored` the disk was full, and the message waits in memory for room.
     """
 
     message_id: str
@@ -212,6 +213,7 @@ class Message:
     remembered: tuple[PastAnswer, ...] = ()
     attachments: tuple[Attachment, ...] = ()
     copy_of: str = ""
+    is_unstored: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,6 +299,13 @@ class AnswerChanged:
     """An update to a finished answer, stored in place of the previous version."""
 
     message: Message
+
+
+@dataclass(frozen=True, slots=True)
+class MessagesStored:
+    """Messages with these ids, which waited for room on the disk, are stored now."""
+
+    message_ids: frozenset[str]
 
 
 AnswerEvent = (

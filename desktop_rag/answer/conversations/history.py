@@ -12,6 +12,7 @@ from desktop_rag.answer.conversations.rewrites import Rewrites, is_of
 from desktop_rag.core.conversation import Conversation, Feedback, Message, Role, SourceRef
 from desktop_rag.core.errors import AppError
 from desktop_rag.store.contract.engine import Engine
+from desktop_rag.store.contract.records import ConversationStore
 
 _COPY = "{title} (copy)"
 
@@ -19,8 +20,11 @@ _COPY = "{title} (copy)"
 class History:
     """The stored conversations, and the actions on them."""
 
-    def __init__(self, engine: Engine, rewrites: Rewrites) -> None:
-        self._conversations = engine.conversations
+    def __init__(
+        self, engine: Engine, rewrites: Rewrites, conversations: ConversationStore | None = None
+    ) -> None:
+        """`conversations` are used in place of those of the engine."""
+        self._conversations = conversations or engine.conversations
         self._attachments = engine.attachments
         self._documents = engine.documents
         self._rewrites = rewrites

@@ -9,7 +9,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -52,10 +52,14 @@ class AnswerStart:
 
 
 class AnswerKeeper:
-    """Saves one answer as it grows: each word once, never more than a moment late."""
+    """Saves one answer as it grows: each word once, never more than a moment late.
+
+    `is_stored` is set once the finished answer is stored as a message with `answer_id`.
+    """
 
     def __init__(self, store: UnfinishedAnswerStore, start: AnswerStart, every_s: float) -> None:
         self.answer_id = uuid.uuid4().hex
+        self.is_stored = False
         self._store = store
         self._start = start
         self._every_s = every_s
@@ -90,7 +94,7 @@ class AnswerKeeper:
                 self._thread = threading.Thread(target=self._run, name="answer-keeper", daemon=True)
                 self._thread.start()
 
-    def finish(self, *, is_stored: bool) -> None:
+    def finish(self) -> None:
         """Stop saving. An answer that is stored needs nothing more; another one is saved whole."""
         with self._changed:
             self._is_closed = True
@@ -99,7 +103,7 @@ class AnswerKeeper:
             return
         self._thread.join()
         try:
-            if is_stored:
+            if self.is_stored:
                 self._store.remove(self.answer_id)
             else:
                 self._save()
@@ -111,10 +115,8 @@ class AnswerKeeper:
 
     def _run(self) -> None:
         while self._is_due():
-            try:
+            with suppress(AppError):  # tried again with the next words, and at the end
                 self._save()
-            except AppError as error:
-                log.info("an unfinished answer could not be saved: %s", error.title)
 
     def _is_due(self) -> bool:
         """Wait for words, then for the next save; False when the answer is over."""
@@ -159,17 +161,16 @@ class UnfinishedAnswers:
 
     @contextmanager
     def keeping(self, start: AnswerStart) -> Generator[AnswerKeeper]:
-        """Save an answer until the end of the context, by which it has been stored.
+        """Save an answer until the end of the context.
 
-        After an exception, or when the answer is given up, what was shown stays saved.
+        When it is not stored by then, as it was given up or the disk is full, what was shown stays
+        saved for the next start.
         """
         keeper = AnswerKeeper(self._store, start, self._every_s)
-        is_stored = False
         try:
             yield keeper
-            is_stored = True
         finally:
-            keeper.finish(is_stored=is_stored)
+            keeper.finish()
 
     def store_cut_ones(self) -> None:
         """Make messages of what crashes have left. For the start, before any answer."""

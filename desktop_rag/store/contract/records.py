@@ -15,8 +15,10 @@ class ConversationStore(Protocol):
     refers to are gone. An unknown id is a bug of the caller.
     """
 
-    def add(self, title: str, collection_id: str, assistant_id: str = "") -> Conversation:
-        """A new, empty conversation; "" means all documents, and no assistant."""
+    def add(
+        self, title: str, collection_id: str, assistant_id: str = "", conversation_id: str = ""
+    ) -> Conversation:
+        """A new, empty conversation; "" means all documents, no assistant, and an id of its own."""
         ...
 
     def get(self, conversation_id: str) -> Conversation:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from desktop_rag.core.conversation import Conversation, Message
+from desktop_rag.core.conversation import Conversation, Message, MessagesStored
 from desktop_rag.ui.chat.chat_session import ChatSession
 from desktop_rag.ui.foundation.bridge import Bridge
 
@@ -38,6 +38,7 @@ class ChatSessions(QObject):
         self._open: list[ChatSession] = []
         self._apart: list[ChatSession] = []
         self.current = self._unsent = self._new(None)
+        bridge.posted.connect(self._on_posted)
 
     def show_unsent(self) -> None:
         """Show the conversation without a question yet, with its attachments."""
@@ -126,6 +127,12 @@ class ChatSessions(QObject):
     def _on_conversation_stored(self, conversation: Conversation) -> None:
         if self.sender() is self.current:
             self.conversation_stored.emit(conversation)
+
+    @Slot(object)
+    def _on_posted(self, event: object) -> None:
+        if isinstance(event, MessagesStored):
+            for session in self._open:
+                session.model.show_stored(event.message_ids)
 
     @Slot(bool)
     def _on_busy_changed(self, is_busy: bool) -> None:

@@ -40,6 +40,10 @@ _OPINIONS = {
 }
 _BROKEN_OFF = (MessageState.FAILED, MessageState.CUT)
 _OUTCOMES = {MessageState.STOPPED: "stopped", MessageState.CUT: "cut off"}
+_UNSTORED = (
+    "This answer was not stored: the disk is full. It is stored by itself once there is room, as"
+    " long as the app stays open."
+)
 EXCERPTS_BYLINE = "Excerpts from your documents"
 
 
@@ -163,6 +167,8 @@ class AnswerItem(QWidget):
         # A model's name may be long: it must not widen the window.
         self._byline = ElidedLabel(tone="muted", scale="small")
         self._byline.setObjectName("byline")
+        self._unstored = PlainLabel(_UNSTORED, tone="warning", wrap=True, selectable=True)
+        self._unstored.setObjectName("unstored")
         self._hidden = HiddenAnswerNotice()
         self._claims = ClaimPanel(self._theme)
         self._check = TextButton("", kind="quiet")
@@ -179,7 +185,7 @@ class AnswerItem(QWidget):
         column.setSpacing(4)
         for widget in (self._thinking, self._own_knowledge, self._body, self._query, self._status):
             column.addWidget(widget)
-        for widget in (self._notes, self._failure, self._hidden):
+        for widget in (self._notes, self._unstored, self._failure, self._hidden):
             column.addWidget(widget)
         column.addWidget(self._check, alignment=Qt.AlignmentFlag.AlignLeft)
         column.addWidget(self._claims)
@@ -246,6 +252,7 @@ class AnswerItem(QWidget):
         self._status.set_full_text(one_line(turn.progress) or _PHASES.get(turn.phase, ""))
         self._status.setVisible(turn.is_live and turn.phase is not Phase.WRITING)
         self._failure.show_failure(message)
+        self._unstored.setVisible(message.is_unstored)
         self._byline.set_full_text("" if turn.is_live else one_line(byline(message)))
         self._notes.setText(one_line(_notes_in_words(message)))
         self._notes.setVisible(bool(self._notes.text()))

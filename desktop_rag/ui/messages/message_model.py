@@ -147,8 +147,16 @@ class MessageModel(QAbstractListModel):
                 kept = {
                     "feedback": turn.message.feedback,
                     "is_rewritten": turn.message.is_rewritten,
+                    "is_unstored": turn.message.is_unstored,
                 }
                 fresh = dataclasses.replace(message, **kept)
+                self._replace(row, dataclasses.replace(turn, message=fresh))
+
+    def show_stored(self, message_ids: frozenset[str]) -> None:
+        """Show that messages, which waited for room on the disk, are stored."""
+        for row, turn in enumerate(self._turns):
+            if turn.message.message_id in message_ids:
+                fresh = dataclasses.replace(turn.message, is_unstored=False)
                 self._replace(row, dataclasses.replace(turn, message=fresh))
 
     def show_checking(self, message_id: str, *, is_checking: bool) -> None:

@@ -11,7 +11,7 @@ from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QGuiApplication, QKeySequence, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QStackedWidget, QVBoxLayout, QWidget
 
-from desktop_rag.core.conversation import Conversation
+from desktop_rag.core.conversation import Conversation, MessagesStored
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import (
     DocumentsChanged,
@@ -215,6 +215,8 @@ class MainWindow(QMainWindow):
                 self.settings_page.on_examination_changed(event)
             case WindowRequested() | QuickAskRequested() | PassageRequested() | QuitRequested():
                 pass  # for the presence on the desktop
+            case MessagesStored():
+                pass  # the open chats hear it from the bridge
             case _:
                 raise TypeError(f"Unhandled event {type(event).__name__}")
 

@@ -17,6 +17,7 @@ from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import (
     NEAREST,
     Message,
+    MessageState,
     Role,
     SearchNotes,
     SearchResult,
@@ -132,3 +133,8 @@ def test_the_status_names_models_that_were_chosen() -> None:
     ]
     lines = status_lines(status | {"sources": [{"path": "/docs", "state": "x", "documents": {}}]})
     assert lines == ["/docs (x): no files yet", "Collection Work: model /models/e5"]
+
+
+def test_an_answer_that_did_not_come_to_its_end_says_so() -> None:
+    assert answer_json(replace(ANSWER, state=MessageState.CUT))["state"] == "cut"
+    assert "state" not in answer_json(ANSWER)

@@ -46,12 +46,13 @@ class ConversationStore:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def add(self, title: str, collection_id: str, assistant_id: str = "") -> Conversation:
-        """A new, empty conversation."""
+    def add(
+        self, title: str, collection_id: str, assistant_id: str = "", conversation_id: str = ""
+    ) -> Conversation:
+        """A new, empty conversation, with this id if given."""
         now = time.time()
-        conversation = Conversation(
-            uuid.uuid4().hex, title, collection_id, now, assistant_id=assistant_id
-        )
+        made = conversation_id or uuid.uuid4().hex
+        conversation = Conversation(made, title, collection_id, now, assistant_id=assistant_id)
         row = [conversation.conversation_id, title, collection_id, now, now, False, assistant_id]
         self._database.write_uncached(
             lambda con: con.execute(

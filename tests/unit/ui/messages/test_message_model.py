@@ -1,5 +1,7 @@
 """The model of a conversation: the effect of each event of an answer on the rows."""
 
+from dataclasses import replace
+
 import pytest
 from PySide6.QtCore import Qt
 from pytestqt.modeltest import ModelTester
@@ -127,3 +129,12 @@ def test_the_reason_for_waiting_is_shown_until_text_arrives(model: MessageModel)
     assert model.turn(-1).progress == "It goes on in 5 s."
     model.apply(TextDelta("Because"))
     assert model.turn(-1).progress == ""
+
+
+def test_answers_that_waited_for_room_on_the_disk_are_shown_as_stored(model: MessageModel) -> None:
+    waiting = [replace(m, is_unstored=True) for m in (QUESTION, ANSWER)]
+    model.load(waiting)
+    model.show_stored(frozenset({ANSWER.message_id}))
+    assert [model.turn(n).message.is_unstored for n in range(2)] == [True, False]
+    model.change(waiting[1])
+    assert not model.turn(1).message.is_unstored

@@ -259,3 +259,26 @@ def test_a_narrow_answer_is_not_cut_off(view: MessageView, qtbot: QtBot) -> None
     qtbot.waitUntil(lambda: all(_is_inside(widget, view.viewport()) for widget in seen))
     view.resize(700, 500)
     qtbot.waitUntil(lambda: not footer.is_wrapped)
+
+
+def test_a_cut_answer_can_be_asked_for_again(view: MessageView, qtbot: QtBot) -> None:
+    cut = replace(
+        FAILED, state=MessageState.CUT, error_title="This answer was cut off.", seconds=0.0
+    )
+    load(view, [QUESTION, cut], qtbot)
+    assert "This answer was cut off." in labels(view)
+    assert byline(cut) == "cut off · tiny"
+    shown = [b.accessibleName() or b.text() for b in view.findChildren(QAbstractButton)
+             if b.isVisible()]  # fmt: skip
+    assert "Open settings" not in shown
+    assert "Regenerate answer" not in shown
+    with qtbot.waitSignal(view.retry_requested):
+        button(view, "Retry").click()
+
+
+def test_an_answer_says_that_it_is_not_stored_until_it_is(view: MessageView, qtbot: QtBot) -> None:
+    model = load(view, [QUESTION, replace(ANSWER, is_unstored=True)], qtbot)
+    assert any(text.startswith("This answer was not stored: the disk is full.")
+               for text in labels(view))  # fmt: skip
+    model.show_stored(frozenset({ANSWER.message_id}))
+    assert not any("not stored" in text for text in labels(view))
