@@ -96,12 +96,12 @@ class FailureCard(Card):
         self._title = PlainLabel(wrap=True, selectable=True)
         self._title.setObjectName("noticeTitle")
         self._hint = PlainLabel(wrap=True, selectable=True)
-        retry = TextButton("Retry", icon="retry", theme=theme)
+        self._retry = TextButton("Retry", icon="retry", theme=theme)
         self._settings = TextButton("Open settings", kind="quiet")
-        retry.clicked.connect(self.retry_requested)
+        self._retry.clicked.connect(self.retry_requested)
         self._settings.clicked.connect(self.settings_requested)
         buttons = QHBoxLayout()
-        buttons.addWidget(retry)
+        buttons.addWidget(self._retry)
         buttons.addWidget(self._settings)
         buttons.addStretch(1)
         column = QVBoxLayout(self)
@@ -116,9 +116,13 @@ class FailureCard(Card):
         self._title.setText(message.error_title)
         self._hint.setText(message.error_hint)
         self._hint.setVisible(bool(message.error_hint))
-        # No setting keeps an answer from being cut.
+        # No setting can keep an answer from being cut.
         self._settings.setVisible(message.state is MessageState.FAILED)
         self.setVisible(message.state in _BROKEN_OFF)
+
+    def offer_retry(self, *, is_offered: bool) -> None:
+        """Offer Retry: it answers the last question, so it belongs to the last answer only."""
+        self._retry.setVisible(is_offered)
 
 
 class AnswerItem(QWidget):
@@ -290,6 +294,7 @@ class AnswerItem(QWidget):
         self._follow_ups.show_questions(message.follow_ups if self._is_last and is_over else ())
         # An answer that broke off has Retry in its card.
         has_ended = is_over and message.state not in _BROKEN_OFF
+        self._failure.offer_retry(is_offered=self._is_last)
         self._retry.setVisible(self._is_last and has_ended)
         self._every_file.setVisible(self._is_last and has_ended)
 

@@ -3,6 +3,7 @@
 import dataclasses
 import itertools
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -71,7 +72,7 @@ def shown_until_killed(home: Home, conversation_id: str = "") -> str:
         assert process.stdout is not None
         shown = b""
         while shown.decode() != HALF:
-            piece = process.stdout.read1()
+            piece = os.read(process.stdout.fileno(), 65_536)
             assert piece, "the process ended"
             shown += piece
         wait_until_kept(home, shown.decode())

@@ -13,7 +13,7 @@ from desktop_rag.core.conversation import Message, MessagesStored, Role
 from desktop_rag.core.errors import DiskFullError
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import Settings, save_settings
-from tests.asking import ask, events_of
+from tests.asking import answer_of, ask, events_of
 from tests.faults.storage.small_disk import SmallDisk
 from tests.servers.chat_server import ChatServer
 
@@ -88,7 +88,7 @@ def test_r28_an_answer_given_again_on_a_full_disk_replaces_the_former_later(
     former = ask(services, "When does the ferry leave?")
     chat = former.conversation_id
     disk.fill()
-    *_, done = services.chat.retry(chat, cancel=threading.Event())
+    done = answer_of(list(services.chat.retry(chat, cancel=threading.Event())))
     [_, now] = shown(services, chat)
     assert now.is_unstored
     assert now.message_id != former.message_id
@@ -99,7 +99,7 @@ def test_r28_an_answer_given_again_on_a_full_disk_replaces_the_former_later(
     assert not any(m.is_unstored for m in shown(services, chat))
     services.close()
     again = build_services()
-    assert [m.message_id for m in shown(again, chat)][1] == done.message.message_id
+    assert [m.message_id for m in shown(again, chat)][1] == done.message_id
     assert [c.title for c in again.chat.history.all()] == ["Ferry"]
 
 

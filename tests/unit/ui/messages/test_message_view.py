@@ -276,6 +276,13 @@ def test_a_cut_answer_can_be_asked_for_again(view: MessageView, qtbot: QtBot) ->
         button(view, "Retry").click()
 
 
+def test_only_the_last_answer_offers_to_retry(view: MessageView, qtbot: QtBot) -> None:
+    load(view, [QUESTION, FAILED, replace(QUESTION, message_id="m3"), ANSWER], qtbot)
+    assert "Start it." in labels(view)
+    assert not [b for b in view.findChildren(QAbstractButton)
+                if b.isVisible() and b.text() == "Retry"]  # fmt: skip
+
+
 def test_an_answer_says_that_it_is_not_stored_until_it_is(view: MessageView, qtbot: QtBot) -> None:
     model = load(view, [QUESTION, replace(ANSWER, is_unstored=True)], qtbot)
     assert any(text.startswith("This answer was not stored: the disk is full.")
