@@ -2,7 +2,6 @@
 
 import dataclasses
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
@@ -14,9 +13,9 @@ from tests.faults.storage.small_disk import SmallDisk, mounted, unmount
 
 
 @pytest.fixture
-def disk(tmp_path: Path) -> Iterator[SmallDisk]:
+def disk() -> Iterator[SmallDisk]:
     """A disk of 64 MB."""
-    found = mounted(tmp_path / "disk", 64)
+    found = mounted(64)
     if found is None:
         pytest.skip("this user may not mount a disk")
     yield found

@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import tempfile
 from pathlib import Path
 
 _BLOCK = b"x" * 65_536
@@ -35,17 +36,24 @@ class SmallDisk:
         return found.f_bavail * found.f_frsize
 
 
-def mounted(root: Path, megabytes: int) -> SmallDisk | None:
-    """A new disk at the folder; None where this user may not mount."""
-    root.mkdir()
+def mounted(megabytes: int) -> SmallDisk | None:
+    """A new disk; None where this user may not mount.
+
+    Outside pytest's folders: it could not remove one that a killed run has left mounted.
+    """
+    root = Path(tempfile.mkdtemp(prefix="small-disk-"))
     command = ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "tmpfs", str(root)]
     try:
         done = subprocess.run(command, capture_output=True, check=False)
     except FileNotFoundError:
-        return None
-    return SmallDisk(root) if done.returncode == 0 else None
+        done = None
+    if done and done.returncode == 0:
+        return SmallDisk(root)
+    root.rmdir()
+    return None
 
 
 def unmount(disk: SmallDisk) -> None:
     """Take the disk away; what still has a file open there keeps it until it ends."""
     subprocess.run(["umount", "-l", str(disk.root)], check=True)
+    disk.root.rmdir()

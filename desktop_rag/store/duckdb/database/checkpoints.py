@@ -23,18 +23,28 @@ _FREE_PER_LOG_BYTE = 4
 NEVER = "1TB"
 
 
-def checkpoint_when_due(connection: Connection, path: Path) -> None:
-    """Write a long log into the file, if the disk has room for that.
+class Checkpoints:
+    """The checkpoints of one library file."""
 
-    duckdb.FatalException when the room was gone meanwhile: the connection is then of no more use.
-    """
-    size = _log_bytes(path)
-    if size < _LOG_BYTES or not has_room(path):
-        return
-    try:
-        connection.execute("CHECKPOINT")
-    except duckdb.TransactionException:
-        log.info("a table is being built: the log grows until that is done")
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._due_bytes = _LOG_BYTES
+
+    def run_when_due(self, connection: Connection) -> None:
+        """Write a long log into the file, if the disk has room for that.
+
+        duckdb.FatalException when the room was gone meanwhile, or kept from this user by a quota:
+        the connection is then of no more use. The next attempt comes when the log has grown.
+        """
+        size = _log_bytes(self._path)
+        if size < self._due_bytes or not has_room(self._path):
+            return
+        self._due_bytes = size + _LOG_BYTES
+        try:
+            connection.execute("CHECKPOINT")
+        except duckdb.TransactionException:
+            log.info("a table is being built: the log grows until that is done")
+        self._due_bytes = _LOG_BYTES
 
 
 def has_room(path: Path) -> bool:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.store.duckdb.database.active_readers import ActiveReaders, closed_error
-from desktop_rag.store.duckdb.database.checkpoints import NEVER, checkpoint_when_due, has_room
+from desktop_rag.store.duckdb.database.checkpoints import NEVER, Checkpoints, has_room
 from desktop_rag.store.duckdb.database.compaction import compact, is_wasteful, remove_unfinished
 from desktop_rag.store.duckdb.database.connections import OPTIONS, Connection
 from desktop_rag.store.duckdb.database.creation import create
@@ -58,6 +58,7 @@ class Database:
         self.memory_mb = memory_mb
         self._backups = backups
         self._is_broken = False
+        self._checkpoints = Checkpoints(path)
         with mapping_open_errors(path):
             _create_or_refuse(path)
             remove_unfinished(path)
@@ -183,7 +184,7 @@ class Database:
 
     def _checkpoint_when_due(self) -> None:
         try:
-            checkpoint_when_due(self._connection, self.path)
+            self._checkpoints.run_when_due(self._connection)
         except (duckdb.Error, OSError) as error:
             log.info("the log could not be written into the library file: %s", error)
             self._is_broken = isinstance(error, duckdb.FatalException)
