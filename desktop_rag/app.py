@@ -5,11 +5,17 @@ point needs; `window_app` adds the window.
 """
 
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from desktop_rag.activity.activity import Activity
+from desktop_rag.activity.event_files import EventFiles
+from desktop_rag.activity.event_log import EventLog
+from desktop_rag.activity.library_recorder import LibraryRecorder
+from desktop_rag.activity.recorder import Recorder
 from desktop_rag.answer.chat import Chat
 from desktop_rag.answer.checking.claims.checker import ClaimChecker
 from desktop_rag.answer.conversations.answer_memory import Memory
@@ -54,6 +60,7 @@ class Services:
     """The two faces over one open store, and the evaluation runs in it.
 
     `notices` say what went wrong during the start. `engine` is for the composition root alone.
+    `recorder` writes the event log that `activity` reads.
     """
 
     home: Home
@@ -65,6 +72,8 @@ class Services:
     evaluation_runs: StoredRuns
     notices: tuple[Notice, ...]
     settings_notices: tuple[Notice, ...]
+    recorder: Recorder
+    activity: Activity
 
     def verify(self) -> None:
         """Read everything that is stored; AppError when a part of it is damaged."""
@@ -75,6 +84,7 @@ class Services:
         self.library.close()
         self.chat.close()
         self.engine.close()
+        self.recorder.close()
 
 
 Verb = Callable[[Services, dict[str, Any]], Any]
@@ -88,29 +98,33 @@ def build_services(home: Home, *, times: WatchTimes | None = None) -> Services:
     home.create()
     settings, notices = load_settings(home.settings)
     engine = open_engine(home, settings)
+    event_log = EventLog(EventFiles(home.activity))
+    recorder = Recorder(event_log, is_on=settings.activity.is_recorded)
     try:
         priority = AnswerPriority()
         stores = LibraryStores(
             engine.documents, engine.sources, engine.web_pages, engine.upkeep, home.pages
         )
         keys = KeyStore()
-        dense = _make_dense(engine, settings.index, keys)
+        dense = _make_dense(engine, settings.index, keys, recorder)
         library = _make_library(home, settings.index, stores, dense, priority, times)
         library.apply(settings)
+        _record_changes(library, recorder)
         retriever = _make_retriever(engine, dense, priority)
         # Extractive answers embed sentence by sentence: too many requests for an endpoint.
         embedder = None if is_address(settings.index.model_folder) else dense.embedder
         personal = _make_personal(home, engine, library, dense)
         chat = Chat(
-            engine, retriever, embedder, _make_models(home, settings, keys), personal,
+            engine, retriever, embedder, _make_models(home, settings, keys, recorder), personal,
             assistants=Assistants(engine.assistants, engine.sources.collections),
-            check=ClaimChecker().check,
+            check=ClaimChecker().check, recorder=recorder,
         )  # fmt: skip
         chat.store_cut_answers()
         faults = [Notice(error.title, error.hint) for error in (dense.fault,) if error]
-        faults += restored_notices(engine)
+        faults += _recorded(restored_notices(engine), recorder)
     except BaseException:
         engine.close()
+        recorder.close()
         raise
     return Services(
         home,
@@ -122,6 +136,8 @@ def build_services(home: Home, *, times: WatchTimes | None = None) -> Services:
         StoredRuns(engine.evaluations),
         (*notices, *faults),
         tuple(notices),
+        recorder,
+        Activity(event_log, chat.history.feedback.newest_first, chat.history.titles),
     )
 
 
@@ -145,9 +161,22 @@ def _make_retriever(engine: Engine, dense: EmbedderRegistry, priority: AnswerPri
     return Retriever(engine.lexical, answering, priority, FilenameMatcher(engine.names), fusion)
 
 
-def _make_models(home: Home, settings: Settings, keys: KeyStore) -> ChatModels:
+def _recorded(repairs: list[Notice], recorder: Recorder) -> list[Notice]:
+    for notice in repairs:
+        recorder.repair(notice.title, notice.hint)
+    return repairs
+
+
+def _record_changes(library: Library, recorder: Recorder) -> None:
+    def names() -> dict[str, str]:
+        return {source.source_id: source.name for source in library.sources.all()}
+
+    library.subscribe(LibraryRecorder(recorder, names).on_event)
+
+
+def _make_models(home: Home, settings: Settings, keys: KeyStore, recorder: Recorder) -> ChatModels:
     profiles, allowances = ProfileBook(home.model_profiles), Allowances(home.spending)
-    return ChatModels(keys, settings, profiles, allowances)
+    return ChatModels(keys, settings, profiles, allowances, recorder)
 
 
 def _make_personal(
@@ -160,12 +189,14 @@ def _make_personal(
     )
 
 
-def _make_dense(engine: Engine, settings: IndexSettings, keys: KeyStore) -> EmbedderRegistry:
+def _make_dense(
+    engine: Engine, settings: IndexSettings, keys: KeyStore, recorder: Recorder
+) -> EmbedderRegistry:
     return EmbedderRegistry(
         engine.models,
         engine.chunks,
         engine.sources.collections,
-        embedder_opener(keys).open,
+        embedder_opener(keys, recorder).open,
         default=settings.model_folder,
         threads=settings.embedding_threads,
     )
@@ -202,7 +233,13 @@ def _make_library(
 def repair_store(home: Home, error: AppError) -> RepairReport | None:
     """Repair a library that `error` reports as damaged; None for any other error."""
     settings, _ = load_settings(home.settings)
-    return repair_library(home, settings, error)
+    report = repair_library(home, settings, error)
+    if report:
+        is_on = settings.activity.is_recorded
+        with closing(Recorder(EventLog(EventFiles(home.activity)), is_on=is_on)) as recorder:
+            hint = f"The damaged file was kept as {report.kept.name}."
+            recorder.repair("The library was repaired.", hint)
+    return report
 
 
 def library_size(home: Home) -> int:
@@ -216,6 +253,6 @@ def model_folder(settings: IndexSettings) -> Path:
     return Path(settings.model_folder or resources_dir() / "models" / BUNDLED_MODEL).expanduser()
 
 
-def embedder_opener(keys: KeyStore) -> EmbedderOpener:
+def embedder_opener(keys: KeyStore, recorder: Recorder | None = None) -> EmbedderOpener:
     """Opens embedding models: the bundled one unless another is named."""
-    return EmbedderOpener(model_folder(IndexSettings()), keys.get)
+    return EmbedderOpener(model_folder(IndexSettings()), keys.get, recorder)

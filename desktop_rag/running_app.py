@@ -35,8 +35,17 @@ _CLIENT, _SERVER = b"client", b"server"
 class AppServer:
     """Answers requests of other processes while the window is open. Handlers run on threads."""
 
-    def __init__(self, home: Home, handlers: Mapping[str, Handler]) -> None:
-        """Listen, replacing the socket that a crashed app left; AppError when that fails."""
+    def __init__(
+        self,
+        home: Home,
+        handlers: Mapping[str, Handler],
+        refused: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        """Listen, replacing the socket that a crashed app left; AppError when that fails.
+
+        `refused` is called with the reason when another process is turned away.
+        """
+        self._refused = refused
         self._handlers = dict(handlers)
         self._token = secrets.token_bytes(_TOKEN_BYTES)
         self.address = clear_address(home)
@@ -81,6 +90,7 @@ class AppServer:
                 request = self._receive(connection)
             except (OSError, EOFError, ValueError, RecursionError) as exc:
                 log.info("a request was refused: %s", exc)
+                self._refused(str(exc) or "It ended early.")
                 return
             answer = self._answer(request)
             try:

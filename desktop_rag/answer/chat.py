@@ -10,6 +10,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import replace
 from threading import Event
 
+from desktop_rag.activity.recorder import Recorder
 from desktop_rag.answer.answering import Answering, FinishedAnswer
 from desktop_rag.answer.checking.answer_checking import CheckClaim
 from desktop_rag.answer.checking.answer_grading import AnswerGrader
@@ -70,9 +71,11 @@ class Chat:
         *,
         assistants: Assistants,
         check: CheckClaim,
+        recorder: Recorder | None = None,
     ) -> None:
         """Uses the settings of `models` until others are applied."""
         documents = engine.documents
+        self._recorder = recorder or Recorder()
         self._conversations = conversations = UnstoredChats(engine.conversations)
         self.history = History(engine, personal.rewrites, conversations)
         self.prompts = personal.prompts
@@ -330,6 +333,7 @@ class Chat:
     ) -> Iterator[AnswerEvent]:
         with self._answers.answering():
             done = yield from self._storing.answer(request, cancel, again_to=again_to)
+        self._recorder.question(done)
         yield AnswerDone(done)
 
     def _set_up(self, conversation: Conversation) -> Setup:

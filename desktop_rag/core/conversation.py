@@ -170,6 +170,16 @@ class Feedback(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class GivenFeedback:
+    """One entry of the log of feedback, with the conversation and the model of the answer."""
+
+    noted_at: float
+    feedback: Feedback
+    conversation_id: str
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
 class PastAnswer:
     """An earlier answer used as an example: its id and the question it answered."""
 

@@ -1,5 +1,8 @@
 """The one error shown to people. Every other exception is a bug and is not caught."""
 
+# Before the words of a server in a hint, which end with the last ”.
+SERVER_SAYS = "It says: “"
+
 
 class AppError(Exception):
     """A failure outside the app that the person can understand and act on.
@@ -24,3 +27,9 @@ class DiskFullError(AppError):
 
 class Cancelled(Exception):  # noqa: N818  it ends work early, it reports no failure
     """The person stopped the work. Raised between tokens, files or batches; never shown."""
+
+
+def without_quotation(hint: str) -> str:
+    """The hint without the words of a server, which may repeat what was sent to it."""
+    before, quotation, after = hint.partition(SERVER_SAYS)
+    return f"{before}{after.rpartition('”')[2]}".strip() if quotation else hint

@@ -141,4 +141,14 @@ class Notice:
     hint: str = ""
 
 
-LibraryEvent = ProgressChanged | DocumentsChanged | SourcesChanged | SourceScanned | Notice
+@dataclass(frozen=True, slots=True)
+class RequestRefused:
+    """An address was not fetched because the app, or its site, forbids that."""
+
+    url: str
+    reason: str
+
+
+LibraryEvent = (
+    ProgressChanged | DocumentsChanged | SourcesChanged | SourceScanned | Notice | RequestRefused
+)

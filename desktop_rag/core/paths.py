@@ -40,6 +40,11 @@ class Home:
         return self.root / "logs"
 
     @property
+    def activity(self) -> Path:
+        """The event log, JSON lines; created with the first event."""
+        return self.root / "activity"
+
+    @property
     def backups(self) -> Path:
         """The only folder the database engine may write to, apart from its own file."""
         return self.root / "backups"

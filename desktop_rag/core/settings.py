@@ -182,6 +182,13 @@ class BackgroundSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class ActivitySettings:
+    """The event log on this computer. Without `is_recorded` nothing is added to it."""
+
+    is_recorded: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class HelperSettings:
     """The model for background tasks at one of the endpoints; empty means the chat model."""
 
@@ -208,6 +215,7 @@ class Settings:
     preferences: PreferenceSettings = field(default_factory=PreferenceSettings)
     appearance: AppearanceSettings = field(default_factory=AppearanceSettings)
     background: BackgroundSettings = field(default_factory=BackgroundSettings)
+    activity: ActivitySettings = field(default_factory=ActivitySettings)
 
     @property
     def endpoints(self) -> tuple[EndpointSettings, ...]:

@@ -69,6 +69,7 @@ class Library:
                 source_reached=self._watch.set_reached,
                 notify=publish,
                 failed=self._on_failed,
+                refused=publish,
             ),
         )  # fmt: skip
         self._pages = PageRenderer(make_parser)

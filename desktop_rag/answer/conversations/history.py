@@ -8,6 +8,7 @@ from pathlib import Path
 
 from desktop_rag.answer.conversations.conversation_export import export_text
 from desktop_rag.answer.conversations.conversation_import import read_conversation
+from desktop_rag.answer.conversations.feedback_log import FeedbackLog
 from desktop_rag.answer.conversations.rewrites import Rewrites, is_of
 from desktop_rag.core.conversation import Conversation, Feedback, Message, Role, SourceRef
 from desktop_rag.core.errors import AppError
@@ -28,11 +29,16 @@ class History:
         self._attachments = engine.attachments
         self._documents = engine.documents
         self._rewrites = rewrites
+        self.feedback = FeedbackLog(engine.conversations, rewrites)
         self._opened_at = time.time()
 
     def all(self) -> list[Conversation]:
         """All conversations that are not deleted: pinned ones first, then the most recent."""
         return self._conversations.all()
+
+    def titles(self) -> dict[str, str]:
+        """The titles of all conversations that are not deleted, by id."""
+        return {c.conversation_id: c.title for c in self.all()}
 
     def find(self, text: str) -> frozenset[str]:
         """The ids of conversations with this text in the title or a message, ignoring case."""

@@ -4,6 +4,7 @@ Worker threads only. The folder is a source of the library like any other, so ch
 are found too.
 """
 
+import contextlib
 import json
 import re
 from collections.abc import Callable
@@ -32,6 +33,14 @@ class Rewrites:
     def names(self) -> frozenset[str]:
         """The names of all files, which identify the rewritten answers; see `is_of`."""
         return frozenset(path.stem for path in self._folder.glob("*.md"))
+
+    def written_at(self) -> dict[str, float]:
+        """The times when answers were rewritten, by the first characters of the answers' ids."""
+        times: dict[str, float] = {}
+        for path in self._folder.glob("*.md"):
+            with contextlib.suppress(OSError):  # deleted meanwhile
+                times[path.stem.rpartition("-")[2]] = path.stat().st_mtime
+        return times
 
     def text(self, message: Message) -> str:
         """The answer as rewritten, or as given."""

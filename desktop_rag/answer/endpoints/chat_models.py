@@ -7,6 +7,8 @@ import logging
 from collections.abc import Callable, Sequence
 from threading import Event
 
+from desktop_rag.activity.activity_event import Purpose
+from desktop_rag.activity.recorder import Recorder
 from desktop_rag.answer.endpoints.examiner import Examiner
 from desktop_rag.core.domain import EndpointReport
 from desktop_rag.core.errors import AppError
@@ -34,6 +36,7 @@ class ChatModels:
         settings: Settings,
         profiles: ProfileBook | None = None,
         allowances: Allowances | None = None,
+        recorder: Recorder | None = None,
     ) -> None:
         """Without `profiles` and `allowances`, their contents are lost when the app ends."""
         self._keys = keys
@@ -43,12 +46,13 @@ class ChatModels:
         self._priority = AnswerPriority()
         self._listeners: list[Callable[[ExaminationChanged], None]] = []
         self._allowances = allowances or Allowances()
+        self._recorder = recorder or Recorder()
         self._examiner = Examiner(
-            keys, self._profiles, self._priority, self._allowances, self._notify
+            keys, self._profiles, self._priority, self._allowances, self._notify, self._recorder
         )
         self._examines_in_background = False
         # All clients so far, the current ones last: an earlier one may still be answering.
-        self._clients: list[tuple[EndpointSettings, str, ChatModel]] = []
+        self._clients: list[tuple[EndpointSettings, str, ChatClient]] = []
 
     def apply(self, settings: Settings) -> None:
         """Use these settings from the next call on."""
@@ -71,9 +75,10 @@ class ChatModels:
     def helper(self, settings: Settings | None = None) -> ChatModel | None:
         """The model for background requests; None without an endpoint for answers."""
         settings = settings or self._settings
-        return self._used(settings.helping_endpoint) if settings.endpoint.is_set else None
+        client = self._used(settings.helping_endpoint) if settings.endpoint.is_set else None
+        return client.serving(Purpose.HELPER) if client else None
 
-    def _used(self, endpoint: EndpointSettings) -> ChatModel | None:
+    def _used(self, endpoint: EndpointSettings) -> ChatClient | None:
         if not endpoint.is_set:
             return None
         if self._examines_in_background:
@@ -107,7 +112,7 @@ class ChatModels:
     def test_endpoint(self, endpoint: EndpointSettings, key: str = "") -> EndpointReport:
         """Ask the endpoint for its models and a first token; an empty key means the stored one."""
         key = key or self._keys.get(endpoint.base_url)
-        report = probe_endpoint(endpoint, key, self._stopping)
+        report = probe_endpoint(endpoint, key, self._stopping, self._recorder)
         if report.models:
             self._profiles.put_offer(endpoint.base_url, report.models)
         return report
@@ -154,17 +159,20 @@ class ChatModels:
 
     def save_key(self, base_url: str, key: str) -> bool:
         """Store the key (an empty one deletes it); False when kept for this session only."""
+        self._recorder.setting("API key")
         if not key:
             self._keys.delete(base_url)
             return True
         return self._keys.save(base_url, key)
 
-    def _client(self, endpoint: EndpointSettings) -> ChatModel:
+    def _client(self, endpoint: EndpointSettings) -> ChatClient:
         key = self._keys.get(endpoint.base_url)
         for known, known_key, client in reversed(self._clients):
             if (known, known_key) == (endpoint, key):
                 return client
-        client = ChatClient(endpoint, key, self._profiles, self._priority, self._allowances)
+        client = ChatClient(
+            endpoint, key, self._profiles, self._priority, self._allowances, self._recorder
+        )
         self._clients.append((endpoint, key, client))
         return client
 

@@ -8,6 +8,8 @@ import threading
 from collections.abc import Callable
 from contextlib import closing
 
+from desktop_rag.activity.activity_event import Purpose
+from desktop_rag.activity.recorder import Recorder
 from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.model_profile import ExaminationChanged, ModelProfile
 from desktop_rag.core.settings import EndpointSettings
@@ -31,6 +33,7 @@ class Examiner:
         priority: AnswerPriority,
         allowances: Allowances,
         notify: Callable[[ExaminationChanged], None],
+        recorder: Recorder,
     ) -> None:
         """`notify` is called on the examining thread when one begins and when it ends."""
         self._keys = keys
@@ -38,6 +41,7 @@ class Examiner:
         self._priority = priority
         self._allowances = allowances
         self._notify_listeners = notify
+        self._recorder = recorder
         self._turn = threading.Lock()
         self._lock = threading.Lock()
         self._waiting: list[EndpointSettings] = []
@@ -63,9 +67,11 @@ class Examiner:
             self._report(endpoint, is_running=True)
             try:
                 key = key or self._keys.get(endpoint.base_url)
-                with closing(
-                    EndpointRequests(endpoint, key, self._allowances, is_patient=True)
-                ) as requests:
+                made = EndpointRequests(
+                    endpoint, key, self._allowances, self._recorder,
+                    purpose=Purpose.EXAMINATION, is_patient=True,
+                )  # fmt: skip
+                with closing(made) as requests:
                     profile = Examination(requests, self._priority).run()
                 self._profiles.put(endpoint.base_url, endpoint.model, profile)
             finally:

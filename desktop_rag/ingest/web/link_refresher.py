@@ -50,7 +50,9 @@ class LinkRefresher:
         self._sources = sources
         self._pages = pages
         self._indexer = indexer
-        self._stores = Stores(documents, pages, indexer, callbacks.documents_changed)
+        self._stores = Stores(
+            documents, pages, indexer, callbacks.documents_changed, callbacks.refused
+        )
         self._callbacks = callbacks
         self._folder = folder
         self._web = web or WebAccess()

@@ -105,7 +105,8 @@ class RefreshPass:
 
     def _listing(self) -> SitemapPages:
         left = max(0, self._links.page_limit - self._page_count)
-        return SitemapWalk(self._crawler, left, self._may_go_on).pages(self._sitemaps)
+        walk = SitemapWalk(self._crawler, left, self._may_go_on, self._pages.report)
+        return walk.pages(self._sitemaps)
 
 
 def _over_limit(limit: int) -> PageRefused:

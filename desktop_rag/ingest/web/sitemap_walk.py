@@ -78,8 +78,18 @@ def refuse_list(page: FetchedPage) -> None:
 class SitemapWalk:
     """Collects up to `limit` pages from sitemaps, in order."""
 
-    def __init__(self, crawler: "Crawler", limit: int, may_go_on: Callable[[], bool]) -> None:
-        """`may_go_on` is called before each request; on False no further request is sent."""
+    def __init__(
+        self,
+        crawler: "Crawler",
+        limit: int,
+        may_go_on: Callable[[], bool],
+        report: Callable[[str, PageRefused], None],
+    ) -> None:
+        """`may_go_on` is called before each request; on False no further request is sent.
+
+        `report` is called with each sitemap that was refused.
+        """
+        self._report = report
         self._crawler = crawler
         self._limit = limit
         self._may_go_on = may_go_on
@@ -128,6 +138,7 @@ class SitemapWalk:
             found = sitemap_in(url, page, self._crawler.limits.page_bytes) if page else None
         except PageRefused as refused:
             log.info("a sitemap could not be read: %s", refused.title)
+            self._report(url, refused)
             self._is_complete = False
             return None
         if found is None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from desktop_rag.core.domain import Document, DocumentState, FileStat, Source
-from desktop_rag.core.library_events import ChangeSummary
+from desktop_rag.core.library_events import ChangeSummary, RequestRefused
 from desktop_rag.ingest.indexing.indexer import Indexer
 from desktop_rag.ingest.web.fetched_page import CacheValidators, FetchedPage
 from desktop_rag.ingest.web.page_files import drop, is_kept, page_path, save, stat_of
@@ -21,6 +21,7 @@ _NO_FILE = FileStat(0, 0, 0)
 _KEPT = {RefusalKind.UNREACHABLE, RefusalKind.FAILING, RefusalKind.BLOCKED}
 # Refusals that a retry is unlikely to change: listed as skipped, not as failed.
 _SKIPPED = {RefusalKind.BLOCKED, RefusalKind.CLOSED, RefusalKind.UNFIT}
+_FORBIDDEN = {RefusalKind.BLOCKED, RefusalKind.CLOSED}
 _REFUSED_STATES = {DocumentState.FAILED, DocumentState.SKIPPED}
 
 
@@ -44,12 +45,16 @@ class Findings:
 
 @dataclass(frozen=True, slots=True)
 class Stores:
-    """The stores a page goes to: documents, cache validators, and the indexing queue."""
+    """The stores a page goes to: documents, cache validators, and the indexing queue.
+
+    `changed` and `refused` are told of documents and of forbidden requests.
+    """
 
     documents: DocumentStore
     pages: WebPageStore
     indexer: Indexer
     changed: Callable[[Sequence[Document]], None]
+    refused: Callable[[RequestRefused], None]
 
 
 class SourcePages:
@@ -105,6 +110,7 @@ class SourcePages:
     def refuse(self, url: str, refused: PageRefused, *, is_link: bool = False) -> None:
         """Record that a page is not available. A person's own link stays listed with the reason."""
         self._settled.add(url)
+        self.report(url, refused)
         if self.was_read(url) and refused.kind in _KEPT:
             self.findings.missed[url] = refused.reason
             self.findings.unchanged += 1
@@ -120,6 +126,11 @@ class SourcePages:
             row = None
         if is_link or not is_gone:
             self._list(url, refused, row)
+
+    def report(self, url: str, refused: PageRefused) -> None:
+        """Tell that a request was forbidden; other refusals are the server's."""
+        if refused.kind in _FORBIDDEN:
+            self._stores.refused(RequestRefused(url, refused.reason))
 
     def remove_unsettled(self) -> None:
         """Remove known pages that no list names any more."""

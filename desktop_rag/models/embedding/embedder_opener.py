@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from desktop_rag.activity.recorder import Recorder
 from desktop_rag.models.embedding.model_folder import check_files, read_description
 from desktop_rag.models.embedding.onnx_embedder import OnnxEmbedder
 from desktop_rag.models.embedding.remote_embedder import RemoteEmbedder, endpoint_of, is_address
@@ -12,9 +13,12 @@ from desktop_rag.models.ports import Embedder
 class EmbedderOpener:
     """Opens the bundled model, model folders and endpoints."""
 
-    def __init__(self, bundled: Path, key_of: Callable[[str], str]) -> None:
+    def __init__(
+        self, bundled: Path, key_of: Callable[[str], str], recorder: Recorder | None = None
+    ) -> None:
         self._bundled = bundled
         self._key_of = key_of
+        self._recorder = recorder
 
     def open(self, spec: str, threads: int, dimensions: int = 0) -> Embedder:
         """The embedder of a spec; empty means the bundled model. AppError when it can't be opened.
@@ -23,13 +27,15 @@ class EmbedderOpener:
         have this number of dimensions, 0 means any.
         """
         if is_address(spec):
-            return RemoteEmbedder(endpoint_of(spec), self._key_of, dimensions=dimensions)
+            return RemoteEmbedder(
+                endpoint_of(spec), self._key_of, dimensions=dimensions, recorder=self._recorder
+            )
         return OnnxEmbedder(self._folder(spec), threads=threads)
 
     def check(self, spec: str) -> str:
         """A sentence that confirms a usable model; AppError says what is wrong with another."""
         if is_address(spec):
-            embedder = RemoteEmbedder(endpoint_of(spec), self._key_of)
+            embedder = RemoteEmbedder(endpoint_of(spec), self._key_of, recorder=self._recorder)
             try:
                 return f"{embedder.name} answers with vectors of {embedder.dimensions:,} numbers."
             finally:

@@ -10,15 +10,22 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from threading import Event, Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from desktop_rag.activity.activity_event import Purpose
+from desktop_rag.activity.recorder import Recorder
 from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.settings import EndpointSettings
 from desktop_rag.core.text import rough_token_counts
 from desktop_rag.models.endpoint_address import host_of, normalise_base_url
-from desktop_rag.models.endpoints.client.chat_stream import load_json, read_whole
+from desktop_rag.models.endpoints.client.chat_stream import (
+    Usage,
+    load_json,
+    read_usage,
+    read_whole,
+)
 from desktop_rag.models.endpoints.client.endpoint_errors import mapping_endpoint_errors
 from desktop_rag.models.endpoints.client.endpoint_faults import EndpointFaultError, Fault
 from desktop_rag.models.endpoints.client.remote_vectors import parts_of, read_vectors, unit
@@ -67,7 +74,12 @@ class RemoteEmbedder:
     """An `Embedder` over an endpoint. One per address, for any thread, closed at the end."""
 
     def __init__(
-        self, endpoint: EndpointSettings, key_of: Callable[[str], str], *, dimensions: int = 0
+        self,
+        endpoint: EndpointSettings,
+        key_of: Callable[[str], str],
+        *,
+        dimensions: int = 0,
+        recorder: Recorder | None = None,
     ) -> None:
         """`key_of` returns the key for an address; it is called on first use and after a refusal.
         With `dimensions` 0, the first request tells.
@@ -76,6 +88,7 @@ class RemoteEmbedder:
         self._key_of = key_of
         self._key: str | None = None
         self._dimensions = dimensions
+        self._recorder = recorder or Recorder()
         self._lock = Lock()
         self._closing = Event()
         # Each with the key it was opened with. The last one is in use; another thread may still be
@@ -205,7 +218,11 @@ class RemoteEmbedder:
         return found
 
     def _send(self, texts: Sequence[str], key: str, limit_s: float) -> Vectors:
-        with mapping_endpoint_errors(self._endpoint, key), ExitStack() as stack:
+        with (
+            self._recorder.call(Purpose.EMBEDDING, self._endpoint) as call,
+            mapping_endpoint_errors(self._endpoint, key),
+            ExitStack() as stack,
+        ):
             client, interruption = self._client(key)
             with interruption.within(limit_s, self._closing):
                 response = stack.enter_context(
@@ -216,8 +233,12 @@ class RemoteEmbedder:
                         encoding_format="float",
                     )
                 )
-                body = read_whole(response.http_response.iter_raw())
-            return read_vectors(load_json(body), len(texts))
+                body = load_json(read_whole(response.http_response.iter_raw()))
+            counted = _usage_in(body)
+            estimate = sum(rough_token_counts(texts))
+            tokens = counted.asked if counted else estimate
+            call.count(tokens, 0, is_estimate=counted is None)
+            return read_vectors(body, len(texts))
 
     def _known_key(self) -> str:
         """The cached key: a keyring is slow, and may ask the person for permission."""
@@ -275,6 +296,11 @@ def _in_words(exc: AppError) -> EmbedderFaultError:
             return EmbedderFaultError(f"Embedding: {exc.title}", exc.hint, exc.wait_s)
         case _:
             return EmbedderFaultError(exc.title, exc.hint)
+
+
+def _usage_in(body: object) -> Usage | None:
+    fields = cast("dict[str, Any]", body) if isinstance(body, dict) else {}
+    return read_usage(fields.get("usage"))
 
 
 def _fault_of(exc: BaseException | None) -> Fault | None:

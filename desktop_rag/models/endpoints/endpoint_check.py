@@ -5,6 +5,8 @@ import time
 from contextlib import closing
 from threading import Event
 
+from desktop_rag.activity.activity_event import Purpose
+from desktop_rag.activity.recorder import Recorder
 from desktop_rag.core.domain import EndpointReport
 from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.settings import EndpointSettings
@@ -54,7 +56,10 @@ def list_models(
 
 
 def probe_endpoint(
-    endpoint: EndpointSettings, key: str, cancel: Event | None = None
+    endpoint: EndpointSettings,
+    key: str,
+    cancel: Event | None = None,
+    recorder: Recorder | None = None,
 ) -> EndpointReport:
     """Request the list of models, then the first words of an answer; the report includes faults.
 
@@ -68,7 +73,8 @@ def probe_endpoint(
         models = _models_or_none(endpoint, key, cancel)
         if not endpoint.model:
             return _without_model(models)
-        with closing(ChatClient(endpoint, key)) as client:
+        made = ChatClient(endpoint, key, recorder=recorder)
+        with closing(made.serving(Purpose.TEST)) as client:
             started = time.monotonic()
             _hear_first_words(client, cancel)
             return _answered(endpoint.model, models, time.monotonic() - started)

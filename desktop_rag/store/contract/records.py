@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
 from desktop_rag.core.attachment import Attachment, Image
-from desktop_rag.core.conversation import Conversation, Feedback, Message
+from desktop_rag.core.conversation import Conversation, Feedback, GivenFeedback, Message
 
 
 class ConversationStore(Protocol):
@@ -88,6 +88,17 @@ class ConversationStore(Protocol):
 
     def feedback_log(self, message_id: str) -> list[tuple[float, Feedback]]:
         """All feedback on an answer with its time, the oldest first."""
+        ...
+
+    def all_feedback(self) -> list[GivenFeedback]:
+        """All feedback in conversations that are not hidden, the last given first.
+
+        Feedback on an answer that was replaced is included while the answer is remembered.
+        """
+        ...
+
+    def places_of(self, id_starts: Sequence[str]) -> dict[str, tuple[str, str]]:
+        """Conversation and model of the messages whose ids begin like this, unless hidden."""
         ...
 
 

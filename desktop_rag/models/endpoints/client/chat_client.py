@@ -1,11 +1,14 @@
 """The chat model behind an OpenAI-compatible endpoint. Runs on the calling worker thread."""
 
+import copy
 import logging
 import math
 from collections.abc import Generator, Sequence
 from contextlib import closing
 from threading import Event
 
+from desktop_rag.activity.activity_event import Purpose
+from desktop_rag.activity.recorder import Recorder
 from desktop_rag.core.attachment import sees_no_images
 from desktop_rag.core.errors import Cancelled
 from desktop_rag.core.model_profile import LEAST_RATIO, MOST_RATIO, ModelProfile, Thinking
@@ -56,15 +59,23 @@ class ChatClient:
         profiles: ProfileBook | None = None,
         priority: AnswerPriority | None = None,
         allowances: Allowances | None = None,
+        recorder: Recorder | None = None,
     ) -> None:
         self._endpoint = endpoint
         self._key = key
         self._profiles = profiles or ProfileBook()
         self._priority = priority or AnswerPriority()
-        self._requests = EndpointRequests(endpoint, key, allowances)
+        self._requests = EndpointRequests(endpoint, key, allowances, recorder)
+        self.purpose = Purpose.ANSWER
 
     def __repr__(self) -> str:
         return f"ChatClient({self.name!r})"
+
+    def serving(self, purpose: Purpose) -> "ChatClient":
+        """The same client over the same connections, its requests recorded with this purpose."""
+        client = copy.copy(self)
+        client.purpose = purpose
+        return client
 
     @property
     def name(self) -> str:
@@ -193,7 +204,7 @@ class ChatClient:
         has_answer = False
         left_chars = LONGEST_ANSWER_CHARS
         body = chat_body(self._endpoint.model, turns, profile)
-        for piece in self._requests.pieces(body, cancel):
+        for piece in self._requests.pieces(body, cancel, self.purpose):
             if piece.status:
                 yield Delta("", status=piece.status)
             # Images are counted differently.

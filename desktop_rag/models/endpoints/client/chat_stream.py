@@ -177,7 +177,7 @@ def read_event(event: object) -> StreamPart:
     if fields.get("error"):
         said, code = server_message(fields)
         raise StreamError(Fault.FAILED, said, code)
-    usage = _usage(fields.get("usage"))
+    usage = read_usage(fields.get("usage"))
     choices = fields.get("choices")
     choice = cast("list[Any]", choices)[0] if isinstance(choices, list) and choices else None
     if not isinstance(choice, dict):
@@ -196,7 +196,8 @@ def read_event(event: object) -> StreamPart:
     )
 
 
-def _usage(value: object) -> Usage | None:
+def read_usage(value: object) -> Usage | None:
+    """The tokens in the `usage` of an answer; None when the server did not count them."""
     fields = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
     counts = fields.get("prompt_tokens"), fields.get("completion_tokens", 0)
     asked, answered = (count if type(count) is int and count >= 0 else 0 for count in counts)

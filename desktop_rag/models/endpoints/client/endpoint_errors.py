@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from desktop_rag.core.errors import AppError, Cancelled
+from desktop_rag.core.errors import SERVER_SAYS, AppError, Cancelled
 from desktop_rag.core.settings import ASSUMED_CONTEXT_TOKENS, EndpointSettings
 from desktop_rag.models.endpoint_address import host_of, normalise_base_url, with_version
 from desktop_rag.models.endpoints.client.endpoint_faults import (
@@ -192,7 +192,7 @@ def _in_words(found: _FaultReport, endpoint: EndpointSettings, key: str) -> Endp
     if len(said) > _LONGEST_MESSAGE_CHARS:
         said = said[:_LONGEST_MESSAGE_CHARS] + "…"
     if said and found.fault not in (Fault.REDIRECT, Fault.EMPTY):
-        said = f"It says: “{said}”"
+        said = f"{SERVER_SAYS}{said}”"
     if found.status and found.fault in (Fault.FAILED, Fault.REJECTED):
         said = f"Status {found.status}. {said}"
     fields = {

@@ -11,7 +11,9 @@ from contextlib import ExitStack, suppress
 from threading import Event, Lock
 from typing import TYPE_CHECKING, Any
 
-from desktop_rag.core.errors import Cancelled
+from desktop_rag.activity.activity_event import Purpose
+from desktop_rag.activity.recorder import Recorder
+from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.settings import EndpointSettings
 from desktop_rag.core.text import rough_token_counts
 from desktop_rag.models.endpoint_address import host_of, normalise_base_url
@@ -61,13 +63,18 @@ class EndpointRequests:
         endpoint: EndpointSettings,
         key: str = "",
         allowances: Allowances | None = None,
+        recorder: Recorder | None = None,
         *,
+        purpose: Purpose = Purpose.ANSWER,
         is_patient: bool = False,
     ) -> None:
         """`allowances` enforce the endpoint's limits and count its costs.
 
-        Where there is a limit, patient requests let others go first.
+        Requests are recorded with this `purpose` unless they have another. Where there is a limit,
+        patient requests let others go first.
         """
+        self._recorder = recorder or Recorder()
+        self._purpose = purpose
         self._is_patient = is_patient
         self.endpoint = endpoint
         self._key = key
@@ -87,7 +94,9 @@ class EndpointRequests:
         if opened is not None:
             opened[0].close()
 
-    def pieces(self, body: dict[str, Any], cancel: Event) -> Generator[StreamPart]:
+    def pieces(
+        self, body: dict[str, Any], cancel: Event, purpose: Purpose | None = None
+    ) -> Generator[StreamPart]:
         """The parts of the answer to a chat request with this body, and LAST at the end.
 
         Where a limit requires a short wait, parts with a status come first.
@@ -96,25 +105,32 @@ class EndpointRequests:
         yield from self._wait_for_allowance(asked, cancel)
         counted: Usage | None = None
         answered = 0
-        try:
-            for piece in self._sent(body, cancel):
-                counted = piece.usage or counted
-                answered += sum(rough_token_counts([piece.text, piece.thinking]))
-                yield piece
-        finally:
-            # A refused request costs nothing.
-            estimate = Usage(asked, answered) if answered else Usage(0, 0)
-            self._allowances.finish(
-                self.endpoint, counted or estimate, asked, is_counted=counted is not None
-            )
+        with self._recorder.call(purpose or self._purpose, self.endpoint) as call:
+            try:
+                for piece in self._sent(body, cancel):
+                    counted = piece.usage or counted
+                    answered += sum(rough_token_counts([piece.text, piece.thinking]))
+                    yield piece
+            finally:
+                # A refused request costs nothing.
+                usage = counted or (Usage(asked, answered) if answered else Usage(0, 0))
+                call.count(usage.asked, usage.answered, is_estimate=counted is None)
+                self._allowances.finish(self.endpoint, usage, asked, is_counted=counted is not None)
 
     def _wait_for_allowance(self, tokens: int, cancel: Event) -> Generator[StreamPart]:
-        while pause_s := self._allowances.begin(self.endpoint, tokens, is_patient=self._is_patient):
+        while pause_s := self._begin(tokens):
             limits = limits_in_words(self.endpoint)
             yield StreamPart(status=f"The limit is {limits}: continuing in {math.ceil(pause_s)} s.")
             pause(pause_s, cancel)
             if cancel.is_set():
                 raise Cancelled
+
+    def _begin(self, tokens: int) -> float:
+        try:
+            return self._allowances.begin(self.endpoint, tokens, is_patient=self._is_patient)
+        except AppError as error:
+            self._recorder.refused("A request was not sent.", error.title)
+            raise
 
     def _sent(self, body: dict[str, Any], cancel: Event) -> Generator[StreamPart]:
         limit_s = _SILENCES_FOR_TEXT * self.endpoint.timeout_s
@@ -152,7 +168,11 @@ class EndpointRequests:
 
     def vectors(self, texts: Sequence[str], cancel: Event) -> Vectors:
         """The vectors of the texts, one per row."""
-        with mapping_endpoint_errors(self.endpoint, self._key), ExitStack() as stack:
+        with (
+            self._recorder.call(self._purpose, self.endpoint),
+            mapping_endpoint_errors(self.endpoint, self._key),
+            ExitStack() as stack,
+        ):
             client, interruption = self._client()
             with interruption.within(_SILENCES_FOR_TEXT * self.endpoint.timeout_s, cancel):
                 response = stack.enter_context(

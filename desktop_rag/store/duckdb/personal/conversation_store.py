@@ -12,6 +12,7 @@ from desktop_rag.core.attachment import Attachment
 from desktop_rag.core.conversation import (
     Conversation,
     Feedback,
+    GivenFeedback,
     Message,
     MessageState,
     PastAnswer,
@@ -34,6 +35,7 @@ _NEXT_CHANGE = "(SELECT coalesce(max(change_number), 0) + 1 FROM conversations)"
 # Feedback belongs to the original of an answer, and so to all its copies.
 _SAID_FIRST = "coalesce(nullif(copy_of, ''), message_id)"
 _SAID_FIRST_OF = f"coalesce((SELECT {_SAID_FIRST} FROM messages WHERE message_id = $id), $id)"
+_IS_SHOWN = "conversation_id IN (SELECT conversation_id FROM conversations WHERE NOT is_deleted)"
 _CITATION = (
     "message_id, n, document_id, path, title, anchor, text, score, quote, start_offset,"
     " end_offset, is_cited, part, url, also_in, query, is_nearest"
@@ -216,6 +218,31 @@ class ConversationStore:
                 {"id": message_id},
             ).fetchall()
         return [(noted_at, Feedback(value)) for noted_at, value in rows]
+
+    def all_feedback(self) -> list[GivenFeedback]:
+        """All feedback in conversations that are not hidden, the last given first."""
+        with self._database.read() as con:
+            rows = con.execute(
+                "WITH answers AS ("
+                f" SELECT {_SAID_FIRST} AS id, conversation_id, model, (copy_of <> '')::INT AS rank"
+                " FROM messages UNION ALL"
+                " SELECT interaction_id, conversation_id, model, 2 FROM interactions)"
+                " SELECT noted_at, value, arg_min(conversation_id, rank), arg_min(model, rank)"
+                " FROM feedback f JOIN answers a ON a.id = f.message_id"
+                f" WHERE a.{_IS_SHOWN} GROUP BY number, noted_at, value ORDER BY number DESC"
+            ).fetchall()
+        return [GivenFeedback(at, Feedback(value), *place) for at, value, *place in rows]
+
+    def places_of(self, id_starts: Sequence[str]) -> dict[str, tuple[str, str]]:
+        """Conversation and model of the messages whose ids begin like this, unless hidden."""
+        with self._database.read() as con:
+            rows = con.execute(
+                "SELECT start, conversation_id, model FROM unnest(?::VARCHAR[]) s(start)"
+                " JOIN messages ON starts_with(message_id, start)"
+                f" WHERE start <> '' AND {_IS_SHOWN}",
+                [list(id_starts)],
+            ).fetchall()
+        return {start: (conversation_id, model) for start, conversation_id, model in rows}
 
     def _set(self, conversation_id: str, column: str, value: str | bool) -> None:
         sql = f"UPDATE conversations SET {column} = ? WHERE conversation_id = ?"

@@ -1,0 +1,141 @@
+"""The files of the event log: numbered, one event a line, bounded in bytes and days.
+
+One thread writes; any thread reads. Their order is that of their numbers, so that a clock that is
+set back moves nothing.
+"""
+
+import errno
+import logging
+import os
+import re
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+log = logging.getLogger(__name__)
+
+_NAME = re.compile(r"events-(\d{6,})\.jsonl")
+_DAY_S = 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class LogLimits:
+    """The bounds of the log: bytes of one file and of all, and days until an event is removed."""
+
+    file_bytes: int = 1_000_000
+    total_bytes: int = 8_000_000
+    days: int = 90
+
+
+class EventFiles:
+    """Appends lines to the newest file, begins another one each day, and removes the oldest."""
+
+    def __init__(
+        self, folder: Path, limits: LogLimits | None = None, clock: Callable[[], float] = time.time
+    ) -> None:
+        """The folder is created with the first line. `clock` returns Unix time."""
+        self._folder = folder
+        self._limits = limits or LogLimits()
+        self._clock = clock
+        # The newest file as this object left it; None when the disk has to be asked.
+        self._newest: _Newest | None = None
+
+    def append(self, line: bytes) -> None:
+        """Append one line, which ends with a line feed.
+
+        Raises:
+            OSError: when it can't be written. A part of it may be; readers skip that.
+        """
+        newest, self._newest = self._newest or self._found(), None
+        day = _day_of(self._clock())
+        if newest.day != day or newest.size + len(line) > self._limits.file_bytes:
+            newest = _Newest(newest.number + 1, 0, day, is_cut=False)
+            self._remove_old(newest.number)
+        whole = b"\n" + line if newest.is_cut else line
+        _append(self._path(newest.number), whole)
+        self._newest = _Newest(newest.number, newest.size + len(whole), day, is_cut=False)
+
+    def newest_first(self) -> Iterator[bytes]:
+        """Every line, the last one first. A file that can't be read is passed over."""
+        for number in reversed(self._numbers()):
+            try:
+                content = self._path(number).read_bytes()
+            except OSError as exc:
+                log.info("events were not read: %s", exc.strerror)
+                continue
+            yield from (line for line in reversed(content.split(b"\n")) if line)
+
+    def delete_all(self) -> None:
+        """Remove every file. OSError when one can't be removed; nobody may write meanwhile."""
+        self._newest = None
+        for number in self._numbers():
+            self._path(number).unlink(missing_ok=True)
+
+    def _found(self) -> "_Newest":
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        numbers = self._numbers()
+        if not numbers:
+            return _Newest(1, 0, _day_of(self._clock()), is_cut=False)
+        path = self._path(numbers[-1])
+        self._remove_old(numbers[-1])
+        status = path.stat()
+        return _Newest(
+            numbers[-1], status.st_size, _day_of(status.st_mtime), is_cut=_is_cut_off(path)
+        )
+
+    def _remove_old(self, kept_number: int) -> None:
+        """Remove files out of bounds, with room for a full one of the number that is kept."""
+        left_bytes = self._limits.total_bytes - self._limits.file_bytes
+        oldest = self._clock() - self._limits.days * _DAY_S
+        for number in reversed(self._numbers()):
+            if number >= kept_number:
+                continue
+            status = self._path(number).stat()
+            left_bytes -= status.st_size
+            if left_bytes < 0 or status.st_mtime < oldest:
+                self._path(number).unlink(missing_ok=True)
+
+    def _numbers(self) -> list[int]:
+        try:
+            names = [_NAME.fullmatch(path.name) for path in self._folder.iterdir()]
+        except OSError:
+            return []
+        return sorted(int(name[1]) for name in names if name)
+
+    def _path(self, number: int) -> Path:
+        return self._folder / f"events-{number:06}.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class _Newest:
+    """The file that is written to: its number, bytes, day, and if its last line has no end."""
+
+    number: int
+    size: int
+    day: str
+    is_cut: bool
+
+
+def _day_of(moment: float) -> str:
+    return datetime.fromtimestamp(moment).astimezone().date().isoformat()
+
+
+def _append(path: Path, line: bytes) -> None:
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
+    descriptor = os.open(path, flags, 0o600)
+    try:
+        if os.write(descriptor, line) != len(line):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    finally:
+        os.close(descriptor)
+
+
+def _is_cut_off(path: Path) -> bool:
+    """True when the last line has no end, as after a crash or on a full disk."""
+    with path.open("rb") as file:
+        if not file.seek(0, os.SEEK_END):
+            return False
+        file.seek(-1, os.SEEK_END)
+        return file.read(1) != b"\n"

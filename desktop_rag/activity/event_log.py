@@ -1,0 +1,129 @@
+"""The event log: appended by a thread of its own, so that no disk holds up the work. Any thread.
+
+Losing an event is better than losing an answer: nothing here raises into the work that it records.
+"""
+
+import json
+import logging
+import threading
+from collections.abc import Callable, Iterator
+
+from desktop_rag.activity.activity_event import ActivityEvent
+from desktop_rag.activity.event_files import EventFiles
+from desktop_rag.core.errors import AppError
+
+log = logging.getLogger(__name__)
+
+Listener = Callable[[ActivityEvent], None]
+# A disk that hangs must not fill the memory.
+_MOST_PENDING = 10_000
+_FLUSH_S = 5.0
+
+
+class EventLog:
+    """Keeps events in order. The thread starts with the first event and ends with `close`."""
+
+    def __init__(self, files: EventFiles) -> None:
+        self._files = files
+        self._files_lock = threading.Lock()
+        self._condition = threading.Condition()
+        self._pending: list[ActivityEvent] = []
+        self._is_writing = self._is_closed = False
+        self._thread: threading.Thread | None = None
+        self._listeners: list[Listener] = []
+        self._has_failed = False
+
+    def append(self, event: ActivityEvent) -> None:
+        """Have the event written soon; it is lost when the disk is full or the log is closed."""
+        with self._condition:
+            if self._is_closed or len(self._pending) >= _MOST_PENDING:
+                return
+            self._pending.append(event)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._work, name="event-log", daemon=True)
+                self._thread.start()
+            self._condition.notify_all()
+
+    def subscribe(self, listener: Listener) -> Callable[[], None]:
+        """Call `listener` with each event that was written, on the thread of the log.
+
+        Returns a function that unsubscribes.
+        """
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    def newest_first(self) -> Iterator[ActivityEvent]:
+        """The written events, the last one first. Lines that are no events are skipped."""
+        for line in self._files.newest_first():
+            if event := _event_of(line):
+                yield event
+
+    def flush(self) -> None:
+        """Wait until the events so far are written, for a few seconds at most."""
+        with self._condition:
+            self._condition.wait_for(lambda: not (self._pending or self._is_writing), _FLUSH_S)
+
+    def delete_all(self) -> None:
+        """Remove every event, also those still to be written.
+
+        Raises:
+            AppError: when a file can't be removed.
+        """
+        with self._condition:
+            self._pending.clear()
+        try:
+            with self._files_lock:
+                self._files.delete_all()
+        except OSError as exc:
+            title = "The recorded activity could not be deleted."
+            raise AppError(title, f"{exc.filename}: {exc.strerror}.") from exc
+
+    def close(self) -> None:
+        """Write the events so far and end the thread. Later ones are dropped. Idempotent."""
+        with self._condition:
+            self._is_closed = True
+            self._condition.notify_all()
+        if self._thread:
+            self._thread.join()
+
+    def _work(self) -> None:
+        while True:
+            with self._condition:
+                self._condition.wait_for(lambda: self._pending or self._is_closed)
+                events, self._pending = self._pending, []
+                if not events:
+                    return
+                self._is_writing = True
+            try:
+                for event in events:
+                    self._write(event)
+            finally:
+                with self._condition:
+                    self._is_writing = False
+                    self._condition.notify_all()
+
+    def _write(self, event: ActivityEvent) -> None:
+        try:
+            with self._files_lock:
+                self._files.append(_line_of(event))
+        except OSError as exc:
+            if not self._has_failed:
+                log.info("events are lost: %s", exc.strerror)
+            self._has_failed = True
+            return
+        self._has_failed = False
+        for listener in list(self._listeners):
+            listener(event)
+
+
+def _line_of(event: ActivityEvent) -> bytes:
+    text = json.dumps(event.to_json(), ensure_ascii=False, separators=(",", ":"))
+    # File names that are no UTF-8 hold lone surrogates, which become escapes of JSON.
+    return text.encode("utf-8", "backslashreplace") + b"\n"
+
+
+def _event_of(line: bytes) -> ActivityEvent | None:
+    try:
+        return ActivityEvent.from_json(json.loads(line))
+    except (ValueError, RecursionError):
+        return None
