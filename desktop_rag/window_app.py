@@ -12,9 +12,10 @@ import traceback
 from collections.abc import Callable, Mapping
 from functools import partial
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from desktop_rag.app import Verb, build_services
+from desktop_rag.core.conversation import Conversation
 from desktop_rag.core.errors import AppError, DiskFullError
 from desktop_rag.core.library_events import Notice
 from desktop_rag.core.log import start_logging
@@ -25,6 +26,9 @@ from desktop_rag.desktop.autostart import set_autostart, starts_at_login
 from desktop_rag.desktop.requests import DesktopRequest, request_of_verb
 from desktop_rag.ingest.read.foundation.format_table import kinds_read
 from desktop_rag.ingest.watching.watcher import WatchTimes
+
+if TYPE_CHECKING:
+    from desktop_rag.ui.foundation.theme import Theme
 
 log = logging.getLogger(__name__)
 
@@ -120,9 +124,12 @@ class WindowApp:
         self.presence = Presence(self.bridge, library, chat, theme, self.window, app_icon, home)
         self._unsubscribe = [
             library.subscribe(self.bridge.post),
+            self.services.activity.subscribe(self.bridge.post),
             chat.models.subscribe(self.bridge.post),
             chat.subscribe(self.bridge.post),
         ]
+        self.window.notices.shown.connect(self._on_notice_shown)
+        self._add_activity_page(theme)
         self._previous_hook = sys.excepthook
         sys.excepthook = self._on_bug
         threading.excepthook = lambda failed: self._on_bug(
@@ -130,7 +137,7 @@ class WindowApp:
         )
         self._server: AppServer | None = None
         try:
-            self._server = AppServer(home, self._verbs(verbs))
+            self._server = AppServer(home, self._verbs(verbs), self._on_process_refused)
         except AppError as error:
             self.bridge.post(Notice(error.title, error.hint))
         self.presence.quit_requested.connect(qt.quit)
@@ -190,10 +197,44 @@ class WindowApp:
         save_settings(self.services.home.settings, settings)
         if settings.background.starts_at_login != starts_at_login():
             set_autostart(settings.background.starts_at_login)
+        recorder, before = self.services.recorder, self.services.chat.models.settings
+        recorder.settings_change(before, settings)
+        recorder.set_on(settings.activity.is_recorded)
         self.services.library.apply(settings)
         self.services.chat.apply(settings)
         self.services.chat.warm_up()
         gc.freeze()
+
+    def _add_activity_page(self, theme: "Theme") -> None:
+        from desktop_rag.ui.upkeep.activity_page import ActivityPage
+
+        recorder = self.services.recorder
+        page = ActivityPage(
+            self.bridge, self.services.activity, theme, is_recording=lambda: recorder.is_on
+        )
+        page.chat_requested.connect(self._open_chat)
+        page.notified.connect(self.window.notices.show_notice)
+        self.window.settings_tabs.add_page("Activity", page)
+
+    def _open_chat(self, conversation_id: str) -> None:
+        chats = self.services.chat.history.all
+
+        def find() -> Conversation | None:
+            return next((c for c in chats() if c.conversation_id == conversation_id), None)
+
+        def show(found: Conversation | None) -> None:
+            if found is None:
+                self.bridge.post(Notice("The chat was deleted."))
+            else:
+                self.window.show_conversation(found)
+
+        self.bridge.run(self.window, find, show)
+
+    def _on_notice_shown(self, notice: Notice, is_error: bool) -> None:
+        self.services.recorder.notice(notice, is_error=is_error)
+
+    def _on_process_refused(self, reason: str) -> None:
+        self.services.recorder.refused("Another process was turned away.", reason)
 
     def _verbs(self, verbs: Mapping[str, Verb]) -> dict[str, Callable[[dict[str, Any]], Any]]:
         def reach(verb: str, asked: dict[str, Any]) -> None:

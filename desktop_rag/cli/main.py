@@ -11,7 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from desktop_rag import app
-from desktop_rag.cli import collection_verbs, desktop_verbs, eval_verbs, output, verbs
+from desktop_rag.cli import (
+    collection_verbs,
+    desktop_verbs,
+    eval_verbs,
+    event_verbs,
+    output,
+    verbs,
+)
 from desktop_rag.cli.doctor import Finding, examined, repaired
 from desktop_rag.cli.terminal import open_services, print_document, say
 from desktop_rag.core.domain import SearchMode, SourceRules, WebLinks
@@ -241,6 +248,8 @@ def _parser() -> argparse.ArgumentParser:
     added = added_verbs.add_parser("demo", help=text, description=text)
     added.set_defaults(run=_demo)
     added.add_argument("--terminal", action="store_true", help="without a window")
+    text = "List what the app did, and the feedback given."
+    event_verbs.add_events(added_verbs.add_parser("events", help=text, description=text))
     text = "List collections and choose their models."
     collection_verbs.add_collections(added_verbs.add_parser("collection", help=text))
     eval_verbs.add_evals(added_verbs.add_parser("eval", help="Measure quality."), _positive)

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QCheckBox, QWidget
 from desktop_rag.core.model_profile import ExaminationChanged
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import (
+    ActivitySettings,
     AnswerSettings,
     BackgroundSettings,
     PreferenceSettings,
@@ -48,6 +49,11 @@ _FINER_NOTE = (
     "Finds details in long passages that a search by meaning would miss. Indexing takes about twice"
     " as long, and the library about 10% more disk space. Takes effect at once: turning it on"
     " indexes long passages in the background, turning it off removes that data."
+)
+_ACTIVITY_NOTE = (
+    "Questions by their chat, requests to endpoints, changes of the index and errors, on this"
+    " computer only, for 90 days at most. No text of documents, no answers, no keys. See Activity"
+    " above."
 )
 LICENCE = "Apache License 2.0"
 
@@ -98,6 +104,7 @@ class SettingsPage(ScrolledPage):
         show_checked(self._makes_windows, settings.index.makes_windows)
         show_checked(self._pauses_on_battery, settings.index.pauses_on_battery)
         show_checked(self._reads_images, settings.index.reads_pictures)
+        show_checked(self._records_activity, settings.activity.is_recorded)
 
     def on_examination_changed(self, event: ExaminationChanged) -> None:
         """Show the progress or the result of measuring a model."""
@@ -132,6 +139,7 @@ class SettingsPage(ScrolledPage):
             self._answers,
             self._build_indexing(),
             self.background,
+            self._build_activity(),
             self._build_about(),
         ):
             self.column.addWidget(section)
@@ -189,6 +197,13 @@ class SettingsPage(ScrolledPage):
         )
         return section
 
+    def _build_activity(self) -> SettingsSection:
+        section = SettingsSection("Activity")
+        self._records_activity = QCheckBox("Record what the app does")
+        section.add_row("Event log", self._records_activity)
+        section.add_note(note(_ACTIVITY_NOTE))
+        return section
+
     def _build_about(self) -> SettingsSection:
         section = SettingsSection("About")
         self._version = PlainLabel(selectable=True)
@@ -214,7 +229,12 @@ class SettingsPage(ScrolledPage):
             button.clicked.connect(self._on_edited)
         for field in (self._largest, self._threads):
             field.valueChanged.connect(self._on_edited)
-        for box in (self._makes_windows, self._pauses_on_battery, self._reads_images):
+        for box in (
+            self._makes_windows,
+            self._pauses_on_battery,
+            self._reads_images,
+            self._records_activity,
+        ):
             box.toggled.connect(self._on_edited)
         self._model.changed.connect(self._on_edited)
         self._undo.clicked.connect(self._on_undo_clicked)
@@ -246,6 +266,7 @@ class SettingsPage(ScrolledPage):
             replace(
                 now,
                 appearance=replace(now.appearance, scheme=scheme),
+                activity=ActivitySettings(self._records_activity.isChecked()),
                 index=replace(
                     now.index,
                     max_file_mb=self._largest.value(),

@@ -49,7 +49,12 @@ class NoticeCard(Card):
 
 
 class NoticeBar(QWidget):
-    """The latest notices, newest on top, without duplicates."""
+    """The latest notices, newest on top, without duplicates.
+
+    `shown` carries each notice, and True when it is about an error; offers are left out.
+    """
+
+    shown = Signal(object, bool)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -68,10 +73,13 @@ class NoticeBar(QWidget):
     def show_notice(self, notice: Notice) -> None:
         """Show a notice."""
         self._add(NoticeCard(self._theme, notice))
+        self.shown.emit(notice, False)
 
     def show_error(self, error: AppError) -> None:
         """Show an error with its hint."""
-        self._add(NoticeCard(self._theme, Notice(error.title, error.hint), tone="danger"))
+        notice = Notice(error.title, error.hint)
+        self._add(NoticeCard(self._theme, notice, tone="danger"))
+        self.shown.emit(notice, True)
 
     def offer(self, notice: Notice, action: str, on_action: Callable[[], None]) -> None:
         """Show a notice with one action, such as Undo."""

@@ -10,9 +10,14 @@ _SIDE_PX = 22
 
 
 class ScrolledPage(QWidget):
-    """Subclasses add their cards to `column` and what acts on the whole page to `header`."""
+    """Subclasses add their cards to `column` and what acts on the whole page to `header`.
 
-    def __init__(self, title: str, parent: QWidget | None = None) -> None:
+    With `fills_height` the column is as high as the page, for a list that takes what is left.
+    """
+
+    def __init__(
+        self, title: str, parent: QWidget | None = None, *, fills_height: bool = False
+    ) -> None:
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setProperty("kind", "page")
@@ -28,9 +33,9 @@ class ScrolledPage(QWidget):
         outer.setContentsMargins(0, 18, 0, 0)
         outer.setSpacing(12)
         outer.addLayout(top)
-        outer.addWidget(self._build_scroll(), 1)
+        outer.addWidget(self._build_scroll(fills_height=fills_height), 1)
 
-    def _build_scroll(self) -> QScrollArea:
+    def _build_scroll(self, *, fills_height: bool) -> QScrollArea:
         body = QWidget()
         body.setProperty("kind", "page")
         centre = QWidget(body)
@@ -38,7 +43,8 @@ class ScrolledPage(QWidget):
         cards = QVBoxLayout(centre)
         cards.setContentsMargins(0, 0, 0, 0)
         cards.addLayout(self.column)
-        cards.addStretch(1)
+        if not fills_height:
+            cards.addStretch(1)
         row = QHBoxLayout(body)
         row.setContentsMargins(_SIDE_PX, 0, _SIDE_PX, 18)
         row.addWidget(centre, 1)

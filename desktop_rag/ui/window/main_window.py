@@ -11,12 +11,14 @@ from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QGuiApplication, QKeySequence, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QStackedWidget, QVBoxLayout, QWidget
 
+from desktop_rag.activity.activity_event import ActivityEvent
 from desktop_rag.core.conversation import Conversation, MessagesStored
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import (
     DocumentsChanged,
     Notice,
     ProgressChanged,
+    RequestRefused,
     SourceScanned,
     SourcesChanged,
 )
@@ -44,6 +46,16 @@ if TYPE_CHECKING:
     from desktop_rag.ingest.library import Library
 
 CHAT, LIBRARY, SETTINGS = range(len(PAGES))
+# Events for pages and the presence on the desktop, which listen to the bridge themselves.
+_HEARD_ELSEWHERE = (
+    ActivityEvent,
+    MessagesStored,
+    PassageRequested,
+    QuickAskRequested,
+    QuitRequested,
+    RequestRefused,
+    WindowRequested,
+)
 _INITIAL_SIZE = QSize(1200, 800)
 _MINIMUM_SIZE = QSize(680, 480)
 
@@ -149,11 +161,6 @@ class MainWindow(QMainWindow):
         self.chat_page.apply(settings)
         self.settings_page.show_settings(settings)
 
-    def show_conversation(self, conversation: Conversation) -> None:
-        """Show a stored chat."""
-        self.show_page(CHAT)
-        self.chat_page.open_conversation(conversation)
-
     @property
     def notices(self) -> NoticeBar:
         """The notices above the pages."""
@@ -172,6 +179,11 @@ class MainWindow(QMainWindow):
         self.show_page(CHAT)
         self.chat_page.new_chat()
         self.chat_page.ask(question)
+
+    def show_conversation(self, conversation: Conversation) -> None:
+        """Show a stored conversation on the chat page."""
+        self.show_page(CHAT)
+        self.chat_page.open_conversation(conversation)
 
     def raise_window(self, question: str = "") -> None:
         """Raise the window; a question goes into the composer, unsent."""
@@ -213,10 +225,8 @@ class MainWindow(QMainWindow):
                 self.library_page.on_library_event(event)
             case ExaminationChanged():
                 self.settings_page.on_examination_changed(event)
-            case WindowRequested() | QuickAskRequested() | PassageRequested() | QuitRequested():
-                pass  # for the presence on the desktop
-            case MessagesStored():
-                pass  # the open chats hear it from the bridge
+            case _ if isinstance(event, _HEARD_ELSEWHERE):
+                pass
             case _:
                 raise TypeError(f"Unhandled event {type(event).__name__}")
 

@@ -1,0 +1,65 @@
+"""The verb `events`: what the app did, and the feedback given. Any worker thread."""
+
+import argparse
+from collections.abc import Mapping
+from datetime import date, datetime
+from typing import Any
+
+from desktop_rag import app
+from desktop_rag.activity.activity_event import EventKind
+from desktop_rag.activity.event_export import rows_of
+from desktop_rag.activity.event_search import EventFilter
+from desktop_rag.cli.terminal import open_services, print_document
+from desktop_rag.core.paths import find_home
+from desktop_rag.running_app import ask_running_app
+
+_NOTHING = "Nothing is recorded."
+
+
+def add_events(added: argparse.ArgumentParser) -> None:
+    """Add the arguments of `events` to its parser."""
+    added.set_defaults(run=_events)
+    text = "list events of this kind only; may be repeated"
+    added.add_argument(
+        "--kind", action="append", default=[], choices=[kind.value for kind in EventKind], help=text
+    )
+    text = "leave out events before this day, for example 2026-11-05"
+    added.add_argument("--since", type=_day, metavar="DAY", default=0.0, help=text)
+    added.add_argument("--json", action="store_true", help="print one JSON document")
+
+
+def running_app_verbs() -> Mapping[str, app.Verb]:
+    """The handler of this verb in the running app."""
+    return {"events": lambda services, asked: _found(services, **asked)}
+
+
+def _events(arguments: argparse.Namespace) -> int:
+    request: dict[str, Any] = {"kinds": arguments.kind, "since": arguments.since}
+    is_answered, rows = ask_running_app(find_home(), "events", request)
+    if not is_answered:
+        with open_services() as services:
+            rows = _found(services, **request)
+    print_document(rows, _lines, as_json=arguments.json)
+    return 0
+
+
+def _found(services: app.Services, kinds: list[str], since: float) -> list[dict[str, Any]]:
+    """The events, the oldest first, so that the end of a long list is the present."""
+    wanted = EventFilter(frozenset(EventKind(kind) for kind in kinds), since=since)
+    return list(rows_of(services.activity.find(wanted)))[::-1]
+
+
+def _lines(rows: list[dict[str, Any]]) -> list[str]:
+    return [*map(_line, rows)] or [_NOTHING]
+
+
+def _line(row: dict[str, Any]) -> str:
+    details = f": {row['details']}" if row["details"] else ""
+    return f"{row['time'].replace('T', ' ')[:19]}  {row['event']}{details}"
+
+
+def _day(text: str) -> float:
+    try:
+        return datetime.combine(date.fromisoformat(text), datetime.min.time()).timestamp()
+    except ValueError as exc:
+        raise argparse.ArgumentTypeError("must be a day such as 2026-11-05") from exc

@@ -1,0 +1,87 @@
+"""The filters of the activity page: kind, text and time. Qt thread."""
+
+import time
+from datetime import datetime
+
+from PySide6.QtCore import QTimer, Signal, Slot
+from PySide6.QtWidgets import QButtonGroup, QComboBox, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+
+from desktop_rag.activity.activity_event import EventKind
+from desktop_rag.activity.event_search import EventFilter
+from desktop_rag.activity.event_wording import KIND_NAMES
+from desktop_rag.ui.widgets.controls import TextButton
+from desktop_rag.ui.widgets.wrapping_row import WrappingRow
+
+_TYPING_MS = 150
+_DAYS_S = 7 * 86_400.0
+_CHIPS_IN_FIRST_LINE = 4
+_TODAY, _WEEK, _ALL = "Today", "Last 7 days", "All"
+
+
+class ActivityFilters(QWidget):
+    """`changed` says that `wanted` is another."""
+
+    changed = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._typing = QTimer(self)
+        self._typing.setSingleShot(True)
+        self._typing.setInterval(_TYPING_MS)
+        self._kinds: dict[int, frozenset[EventKind]] = {}
+        self._chips = QButtonGroup(self)
+        self._text = QLineEdit(self)
+        self._text.setPlaceholderText("Filter by chat, model, host or message")
+        self._text.setAccessibleName("Filter events")
+        self._text.setClearButtonEnabled(True)
+        self._range = QComboBox(self)
+        self._range.setAccessibleName("Time range")
+        self._range.addItems([_ALL, _WEEK, _TODAY])
+        fields = QHBoxLayout()
+        fields.setSpacing(8)
+        fields.addWidget(self._text, 1)
+        fields.addWidget(self._range)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(8)
+        column.addWidget(self._build_chips())
+        column.addLayout(fields)
+        self._chips.idClicked.connect(self.changed)
+        self._text.textChanged.connect(self._typing.start)
+        self._typing.timeout.connect(self.changed)
+        self._range.currentIndexChanged.connect(self._on_range_changed)
+
+    @property
+    def wanted(self) -> EventFilter:
+        """The filter as chosen; days begin at midnight."""
+        since = 0.0
+        if self._range.currentText() == _WEEK:
+            since = time.time() - _DAYS_S
+        elif self._range.currentText() == _TODAY:
+            since = datetime.combine(datetime.now(), datetime.min.time()).timestamp()
+        return EventFilter(self._kinds[self._chips.checkedId()], self._text.text(), since)
+
+    @property
+    def is_open(self) -> bool:
+        """True when nothing is filtered."""
+        return self.wanted == EventFilter()
+
+    def _build_chips(self) -> WrappingRow:
+        choices = [("All", frozenset[EventKind]())]
+        choices += [(name, frozenset({kind})) for kind, name in KIND_NAMES.items()]
+        chips: list[QWidget] = []
+        for number, (name, kinds) in enumerate(choices):
+            chip = TextButton(name, self, kind="chip")
+            chip.setCheckable(True)
+            chip.setChecked(number == 0)
+            self._chips.addButton(chip, number)
+            self._kinds[number] = kinds
+            chips.append(chip)
+        first, rest = chips[:_CHIPS_IN_FIRST_LINE], chips[_CHIPS_IN_FIRST_LINE:]
+        room = QWidget(self)
+        at = len(first)
+        return WrappingRow([*first, room], rest, at=at, stretched=at, min_px=0, spacing=6)
+
+    @Slot()
+    def _on_range_changed(self) -> None:
+        self.changed.emit()

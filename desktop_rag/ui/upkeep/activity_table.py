@@ -1,0 +1,188 @@
+"""The table of events, and the details of the chosen one. Qt thread."""
+
+from datetime import datetime
+
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QPalette, QResizeEvent
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHBoxLayout,
+    QHeaderView,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTableView,
+    QVBoxLayout,
+    QWidget,
+)
+
+from desktop_rag.activity.activity_event import ActivityEvent, EventKind, Outcome
+from desktop_rag.activity.event_wording import kind_of, title_of, tokens_in_words
+from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.upkeep.activity_model import EVENT_ROLE, ActivityColumn, ActivityModel
+from desktop_rag.ui.widgets.controls import Card, ElidedLabel, PlainLabel, TextButton
+
+_ROW_PADDING_PX = 12
+_PADDING_PX = 26
+_SAMPLE_TEXTS = {ActivityColumn.TIME: "30 Nov 23:59", ActivityColumn.KIND: "Endpoint call"}
+_EVENT_SHARE = 0.52
+_LEAST_HEIGHT_PX = 180
+_DETAILS_HEIGHT_PX = 116
+_NOTHING_CHOSEN = "Choose an event to see its details."
+
+
+class KindDelegate(QStyledItemDelegate):
+    """Colours the kind of errors and refusals, in addition to the text."""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._theme = theme
+
+    def initStyleOption(
+        self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        super().initStyleOption(option, index)
+        event: ActivityEvent = index.data(EVENT_ROLE)
+        palette = QPalette(option.palette)
+        colour = self._theme.colour(_role_of(event))
+        palette.setColor(QPalette.ColorRole.Text, colour)
+        palette.setColor(QPalette.ColorRole.HighlightedText, colour)
+        option.palette = palette
+
+
+def _role_of(event: ActivityEvent) -> str:
+    if event.outcome is Outcome.FAILED:
+        return "danger"
+    return "warning" if event.kind is EventKind.REFUSED else "muted"
+
+
+class ActivityTable(QTableView):
+    """One row per event, the newest first. `chosen` carries the current event, or None."""
+
+    chosen = Signal(object)
+
+    def __init__(self, theme: Theme, model: ActivityModel, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._events = model
+        self.setAccessibleName("Events")
+        self.setModel(model)
+        self.setItemDelegateForColumn(ActivityColumn.KIND, KindDelegate(theme, self))
+        self._empty_label = PlainLabel("", self.viewport(), tone="muted", wrap=True)
+        self._empty_label.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._empty_label.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self._set_up()
+        self.selectionModel().currentRowChanged.connect(self._on_current_changed)
+        theme.changed.connect(self.viewport().update)
+
+    @property
+    def chosen_event(self) -> ActivityEvent | None:
+        """The event of the current row."""
+        index = self.currentIndex()
+        return self._events.event_at(index.row()) if index.isValid() else None
+
+    def choose(self, event: ActivityEvent | None) -> None:
+        """Make this event's row the current one, without scrolling to it."""
+        row = None if event is None else self._events.row_of(event)
+        if row is None:
+            self.chosen.emit(None)
+            return
+        place = self.verticalScrollBar().value()
+        self.selectRow(row)
+        self.verticalScrollBar().setValue(place)
+
+    def set_empty_text(self, text: str) -> None:
+        """Set the text shown while there are no rows."""
+        self._empty_label.setText(text)
+        self._empty_label.setVisible(self._events.rowCount() == 0)
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(super().minimumSizeHint().width(), _LEAST_HEIGHT_PX)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._empty_label.setGeometry(self.viewport().rect())
+        self._fit_columns()
+
+    def _set_up(self) -> None:
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.setTabKeyNavigation(False)
+        rows = self.verticalHeader()
+        rows.hide()
+        rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        rows.setDefaultSectionSize(self.fontMetrics().height() + _ROW_PADDING_PX)
+        self.horizontalHeader().setHighlightSections(False)
+
+    def _fit_columns(self) -> None:
+        room = self.viewport().width()
+        for column, sample in _SAMPLE_TEXTS.items():
+            width = self.fontMetrics().horizontalAdvance(sample) + _PADDING_PX
+            self.setColumnWidth(column, width)
+            room -= width
+        event_px = max(0, int(room * _EVENT_SHARE))
+        self.setColumnWidth(ActivityColumn.EVENT, event_px)
+        self.setColumnWidth(ActivityColumn.DETAILS, max(0, room - event_px))
+
+    @Slot(QModelIndex, QModelIndex)
+    def _on_current_changed(self, current: QModelIndex, _before: QModelIndex) -> None:
+        self.chosen.emit(self._events.event_at(current.row()) if current.isValid() else None)
+
+
+class ActivityDetails(Card):
+    """Everything about one event. `chat_requested` carries the id of its chat."""
+
+    chat_requested = Signal(str)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._chat_id = ""
+        self._title = ElidedLabel(scale="heading")
+        self._facts = PlainLabel(tone="muted", wrap=True, selectable=True)
+        self._facts.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self._open_chat = TextButton("Open chat")
+        self._open_chat.clicked.connect(self._on_open_chat_clicked)
+        top = QHBoxLayout()
+        top.addWidget(self._title, 1)
+        top.addWidget(self._open_chat)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(16, 12, 16, 12)
+        column.setSpacing(6)
+        column.addLayout(top)
+        column.addWidget(self._facts, 1)
+        # Of one height, so that choosing an event does not move the table.
+        self.setMinimumHeight(_DETAILS_HEIGHT_PX)
+        policy = self._open_chat.sizePolicy()
+        policy.setRetainSizeWhenHidden(True)
+        self._open_chat.setSizePolicy(policy)
+        self.show_event(None)
+
+    def show_event(self, event: ActivityEvent | None, chat_title: str = "") -> None:
+        """Show an event; its chat can be opened if it has a title."""
+        self._chat_id = event.chat_id if event and chat_title else ""
+        self._open_chat.setVisible(bool(self._chat_id))
+        self._title.set_full_text(one_line(title_of(event, chat_title)) if event else "")
+        self._facts.setText("\n".join(_facts_of(event)) if event else _NOTHING_CHOSEN)
+
+    @Slot()
+    def _on_open_chat_clicked(self) -> None:
+        self.chat_requested.emit(self._chat_id)
+
+
+def _facts_of(event: ActivityEvent) -> list[str]:
+    """Lines such as `Model: llama`."""
+    moment = datetime.fromtimestamp(event.at).astimezone()
+    ending = "" if event.outcome is Outcome.DONE else f" · {event.outcome.value}"
+    at = f" at {event.host}" if event.host else ""
+    facts = {
+        "Time": f"{moment:%A}, {moment.day} {moment:%B %Y, %H:%M:%S}",
+        "Kind": kind_of(event) + (ending if event.kind is not EventKind.NOTICE else ""),
+        "Model": f"{event.model}{at}" if event.model else "",
+        "Host": "" if event.model else event.host,
+        "Tokens": tokens_in_words(event),
+        "Duration": f"{event.seconds:,.2f} s" if event.seconds else "",
+        "Numbers": ", ".join(f"{number:,} {name}" for name, number in event.counts),
+        "Details": "" if event.kind is EventKind.INDEX else event.detail,
+    }
+    return [f"{name}: {one_line(fact)}" for name, fact in facts.items() if fact]
