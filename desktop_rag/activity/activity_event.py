@@ -4,7 +4,6 @@ An event names chats by their ids, files by counts and settings by their names. 
 of a document, a question, an answer, or a key.
 """
 
-import math
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, cast
@@ -85,7 +84,7 @@ class ActivityEvent:
     def to_json(self) -> dict[str, Any]:
         """The stored form, without empty fields."""
         fields: dict[str, Any] = {
-            "at": round(self.at, 3),
+            "at": self.at,
             "kind": self.kind.value,
             "subject": self.subject,
             "detail": self.detail,
@@ -96,7 +95,7 @@ class ActivityEvent:
             "tokens_in": self.tokens_in,
             "tokens_out": self.tokens_out,
             "estimate": self.is_estimate,
-            "seconds": round(self.seconds, 3),
+            "seconds": self.seconds,
             "counts": dict(self.counts),
         }
         return {name: value for name, value in fields.items() if value}
@@ -142,7 +141,7 @@ def _text(value: object) -> str:
 
 
 def _number(value: object) -> float:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or not math.isfinite(value) or not 0 <= value <= _LARGEST:
+    if not isinstance(value, int | float) or isinstance(value, bool):
         return 0.0
-    return float(value)
+    # False for what is no number too.
+    return float(value) if 0 <= value <= _LARGEST else 0.0

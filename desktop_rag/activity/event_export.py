@@ -16,13 +16,13 @@ _COLUMNS = (
     "is_estimate", "seconds",
 )  # fmt: skip
 # A spreadsheet takes a cell that begins like this for a formula and runs it.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+_FORMULA = ("=", "+", "-", "@")
 
 
 def as_csv(found: FoundEvents) -> str:
     """The events as a table with a header. No cell is a formula."""
     file = io.StringIO()
-    writer = csv.writer(file, lineterminator="\n")
+    writer = csv.writer(file)
     writer.writerow(_COLUMNS)
     for event in found.events:
         title = found.chat_titles.get(event.chat_id, "")
@@ -53,4 +53,5 @@ def _time_of(event: ActivityEvent) -> str:
 
 
 def _inert(cell: str) -> str:
-    return f"'{cell}" if cell.startswith(_FORMULA) else cell
+    line = " ".join(cell.split())
+    return f"'{line}" if line.startswith(_FORMULA) else line

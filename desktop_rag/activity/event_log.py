@@ -69,8 +69,7 @@ class EventLog:
         Raises:
             AppError: when a file can't be removed.
         """
-        with self._condition:
-            self._pending.clear()
+        self.flush()
         try:
             with self._files_lock:
                 self._files.delete_all()

@@ -4,6 +4,7 @@ Passed to the services by their constructors. Each text is cleaned of keys and s
 """
 
 import dataclasses
+import re
 import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
@@ -19,6 +20,8 @@ from desktop_rag.core.log import redact
 from desktop_rag.core.settings import EndpointSettings, Settings
 
 _LONGEST_CHARS = 400
+# The part of an address that may hold a secret.
+_QUERY = re.compile(r"(?i)(\bhttps?://[^\s?#”\"]+)[?#][^\s”\"]*")
 _OUTCOMES = {
     MessageState.DONE: Outcome.DONE,
     MessageState.STOPPED: Outcome.STOPPED,
@@ -77,7 +80,7 @@ class Recorder:
                 outcome=_OUTCOMES[answer.state],
                 chat_id=answer.conversation_id,
                 model=answer.model,
-                seconds=answer.seconds,
+                seconds=round(answer.seconds, 3),
                 counts=(("sources", len(answer.sources)),),
             )
         )
@@ -107,7 +110,7 @@ class Recorder:
                     tokens_in=opened.tokens_in,
                     tokens_out=opened.tokens_out,
                     is_estimate=opened.is_estimate,
-                    seconds=time.monotonic() - began_at,
+                    seconds=round(time.monotonic() - began_at, 3),
                 )
             )
 
@@ -140,7 +143,7 @@ class Recorder:
         self._record(self._event(EventKind.SETTINGS, detail=name))
 
     def _event(self, kind: EventKind, subject: str = "", detail: str = "") -> ActivityEvent:
-        return ActivityEvent(self._clock(), kind, _cleaned(subject), _cleaned(detail))
+        return ActivityEvent(round(self._clock(), 3), kind, _cleaned(subject), _cleaned(detail))
 
     def _record(self, event: ActivityEvent) -> None:
         if self._log and self._is_on:
@@ -164,7 +167,7 @@ def changed_names(before: Settings, after: Settings) -> list[str]:
 
 
 def _cleaned(text: str) -> str:
-    line = " ".join(redact(text).split())
+    line = " ".join(_QUERY.sub(r"\1", redact(text)).split())
     return line if len(line) <= _LONGEST_CHARS else line[: _LONGEST_CHARS - 1] + "…"
 
 

@@ -32,4 +32,5 @@ class Cancelled(Exception):  # noqa: N818  it ends work early, it reports no fai
 def without_quotation(hint: str) -> str:
     """The hint without the words of a server, which may repeat what was sent to it."""
     before, quotation, after = hint.partition(SERVER_SAYS)
-    return f"{before}{after.rpartition('”')[2]}".strip() if quotation else hint
+    parts = before, after.rpartition("”")[2]
+    return " ".join(part.strip() for part in parts if part.strip()) if quotation else hint

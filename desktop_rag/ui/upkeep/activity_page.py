@@ -170,7 +170,7 @@ class ActivityPage(ScrolledPage):
             text = as_json_lines(found) if path.suffix == ".jsonl" else as_csv(found)
             try:
                 with persons_mask():
-                    path.write_text(text, encoding="utf-8", errors="replace")
+                    path.write_text(text, encoding="utf-8", errors="replace", newline="")
             except OSError as exc:
                 title = "The activity could not be exported."
                 raise AppError(title, f"{path}: {exc.strerror}. Choose another location.") from exc
