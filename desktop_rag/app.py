@@ -242,6 +242,11 @@ def repair_store(home: Home, error: AppError) -> RepairReport | None:
     return report
 
 
+def recorded_activity(home: Home) -> Activity:
+    """The event log of a library that can't be opened: without feedback and titles of chats."""
+    return Activity(EventLog(EventFiles(home.activity)), list, dict)
+
+
 def library_size(home: Home) -> int:
     """The disk space in bytes that a closed library takes."""
     settings, _ = load_settings(home.settings)

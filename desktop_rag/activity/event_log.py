@@ -78,12 +78,12 @@ class EventLog:
             raise AppError(title, f"{exc.filename}: {exc.strerror}.") from exc
 
     def close(self) -> None:
-        """Write the events so far and end the thread. Later ones are dropped. Idempotent."""
+        """Write the events so far, for some seconds at most; later ones are dropped. Idempotent."""
         with self._condition:
             self._is_closed = True
             self._condition.notify_all()
         if self._thread:
-            self._thread.join()
+            self._thread.join(_FLUSH_S)
 
     def _work(self) -> None:
         while True:

@@ -36,11 +36,11 @@ _OPINIONS = {
     Opinion.REWRITTEN: "Rewrote an answer",
 }
 _CHANGES = {IndexChange.SCANNED: "was scanned", IndexChange.READ: "was read"}
-_NO_TITLE = "a deleted chat"
+_NO_TITLE = "a chat"
 
 
 def title_of(event: ActivityEvent, chat_title: str = "") -> str:
-    """The event in a few words. An unknown `chat_title` is that of a deleted chat."""
+    """The event in a few words. Without a `chat_title` the chat is not named."""
     chat = f"“{chat_title}”" if chat_title else _NO_TITLE
     match event.kind:
         case EventKind.QUESTION:

@@ -6,10 +6,12 @@ from datetime import date, datetime
 from typing import Any
 
 from desktop_rag import app
+from desktop_rag.activity.activity import Activity
 from desktop_rag.activity.activity_event import EventKind
 from desktop_rag.activity.event_export import rows_of
 from desktop_rag.activity.event_search import EventFilter
-from desktop_rag.cli.terminal import open_services, print_document
+from desktop_rag.cli.terminal import open_services, print_document, say
+from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import find_home
 from desktop_rag.running_app import ask_running_app
 
@@ -30,23 +32,29 @@ def add_events(added: argparse.ArgumentParser) -> None:
 
 def running_app_verbs() -> Mapping[str, app.Verb]:
     """The handler of this verb in the running app."""
-    return {"events": lambda services, asked: _found(services, **asked)}
+    return {"events": lambda services, asked: _found(services.activity, **asked)}
 
 
 def _events(arguments: argparse.Namespace) -> int:
     request: dict[str, Any] = {"kinds": arguments.kind, "since": arguments.since}
     is_answered, rows = ask_running_app(find_home(), "events", request)
     if not is_answered:
-        with open_services() as services:
-            rows = _found(services, **request)
+        try:
+            with open_services() as services:
+                rows = _found(services.activity, **request)
+        except AppError as error:
+            if EventKind.FEEDBACK in arguments.kind:
+                raise
+            say(f"{error.title} Chats are listed without their titles, and feedback is missing.")
+            rows = _found(app.recorded_activity(find_home()), **request)
     print_document(rows, _lines, as_json=arguments.json)
     return 0
 
 
-def _found(services: app.Services, kinds: list[str], since: float) -> list[dict[str, Any]]:
+def _found(activity: Activity, kinds: list[str], since: float) -> list[dict[str, Any]]:
     """The events, the oldest first, so that the end of a long list is the present."""
     wanted = EventFilter(frozenset(EventKind(kind) for kind in kinds), since=since)
-    return list(rows_of(services.activity.find(wanted)))[::-1]
+    return list(rows_of(activity.find(wanted)))[::-1]
 
 
 def _lines(rows: list[dict[str, Any]]) -> list[str]:

@@ -286,6 +286,17 @@ def test_the_verb_asks_the_open_window(home: Home, services: Services) -> None:
     assert row["details"] == "answers.checks_claims"
 
 
+def test_events_are_listed_when_the_library_cannot_be_opened(home: Home, indexed: Services) -> None:
+    ask(indexed, QUESTION)
+    indexed.close()
+    file = library_file(home)
+    file.write_bytes(b"\0" * 4096 + file.read_bytes()[4096:])
+    done = run("events", "--kind", "question", "--json")
+    assert "without their titles" in done.stderr
+    assert [row["event"] for row in json.loads(done.stdout)] == ["Question in a chat"]
+    assert run("events", "--kind", "feedback").returncode == 1
+
+
 def test_feedback_as_one_document(home: Home, indexed: Services) -> None:
     message = ask(indexed, QUESTION)
     indexed.chat.history.set_feedback(message.message_id, Feedback.LIKED)

@@ -86,7 +86,7 @@ def test_deleting_leaves_the_feedback(activity: Activity) -> None:
 
 def test_events_in_words() -> None:
     assert title_of(QUESTION, TITLES["c1"]) == "Question in “When is the lamp lit?”"
-    assert title_of(QUESTION) == "Question in a deleted chat"
+    assert title_of(QUESTION) == "Question in a chat"
     assert detail_of(QUESTION) == "5 sources · 4.0 s · llama"
     assert title_of(CALL) == "Answer by llama"
     assert detail_of(CALL) == "900 tokens in, 50 out · 3.5 s · at localhost:1"
