@@ -19,6 +19,16 @@ def open_engine(home: Home, settings: Settings) -> Engine:
     return _opener(settings).open(home, settings.index.database_memory_mb)
 
 
+def open_engine_to_read(home: Home, settings: Settings) -> Engine:
+    """Open an existing library so that nothing in the home changes; AppError as above."""
+    return _opener(settings).open_to_read(home, settings.index.database_memory_mb)
+
+
+def restore_library(home: Home, settings: Settings) -> None:
+    """Let the next opening take every chat, source and the like from the journal."""
+    _opener(settings).restore(home)
+
+
 def restored_notices(engine: Engine) -> list[Notice]:
     """What to tell the person about an opened library that had lost changes."""
     if not engine.restored:

@@ -1,5 +1,6 @@
 """All stores of one library, opened together, and what every engine promises."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -9,6 +10,7 @@ from desktop_rag.core.paths import Home
 from desktop_rag.store.contract.assistant_store import AssistantStore
 from desktop_rag.store.contract.chunks import ChunkStore
 from desktop_rag.store.contract.documents import DocumentStore
+from desktop_rag.store.contract.inspection import Inspection
 from desktop_rag.store.contract.interaction_store import InteractionStore
 from desktop_rag.store.contract.records import (
     AttachmentStore,
@@ -29,8 +31,11 @@ class Storage(Protocol):
         """Finish pending writes, then close. Idempotent, from any thread."""
         ...
 
-    def verify(self) -> None:
-        """Read everything that is stored; AppError when a part of it can't be read."""
+    def verify(self, may_go_on: Callable[[], bool] = ...) -> None:
+        """Read everything that is stored; AppError when a part of it can't be read.
+
+        Takes about a second per gigabyte, and ends early when `may_go_on` returns False.
+        """
         ...
 
 
@@ -77,6 +82,7 @@ class Engine:
     evaluations: EvaluationStore
     tables: TableQueries
     upkeep: Upkeep
+    inspection: Inspection
     storage: Storage
     restored: int = 0
 
@@ -93,6 +99,20 @@ class EngineOpener(Protocol):
 
         AppError, with the library unchanged, when it is damaged, open in another process, or from
         a newer version or another program.
+        """
+        ...
+
+    def open_to_read(self, home: Home, memory_mb: int) -> Engine:
+        """Open an existing library so that nothing in the home changes; writes raise AppError.
+
+        AppError as in `open`, and when there is no library or an earlier version wrote it.
+        """
+        ...
+
+    def restore(self, home: Home) -> None:
+        """Let the next opening take every chat, source and the like from the journal.
+
+        Nobody may have the library open. AppError when it can't be written.
         """
         ...
 

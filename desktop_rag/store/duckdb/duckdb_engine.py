@@ -7,7 +7,7 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import Home
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.duckdb.database.database import Database
-from desktop_rag.store.duckdb.database.repair import repair
+from desktop_rag.store.duckdb.database.repair import repair, replay_journal
 from desktop_rag.store.duckdb.database.store_errors import (
     DamagedStoreError,
     mapping_journal_errors,
@@ -17,6 +17,7 @@ from desktop_rag.store.duckdb.documents.chunk_store import ChunkStore
 from desktop_rag.store.duckdb.documents.document_store import DocumentStore
 from desktop_rag.store.duckdb.documents.source_store import SourceStore
 from desktop_rag.store.duckdb.documents.web_page_store import WebPageStore
+from desktop_rag.store.duckdb.inspection.library_inspection import LibraryInspection
 from desktop_rag.store.duckdb.personal.assistant_store import AssistantStore
 from desktop_rag.store.duckdb.personal.attachment_store import AttachmentStore
 from desktop_rag.store.duckdb.personal.conversation_store import ConversationStore
@@ -44,6 +45,18 @@ class DuckdbOpener:
         """
         file = library_file(home)
         return engine_over(Database(file, memory_mb=memory_mb, backups=home.backups))
+
+    def open_to_read(self, home: Home, memory_mb: int) -> Engine:
+        """Open the file so that nothing in the home changes."""
+        file = library_file(home)
+        return engine_over(
+            Database(file, memory_mb=memory_mb, backups=home.backups, is_read_only=True)
+        )
+
+    def restore(self, home: Home) -> None:
+        """Let the next opening take every precious row from the journal."""
+        with mapping_open_errors(library_file(home)):
+            replay_journal(library_file(home))
 
     def size_bytes(self, home: Home) -> int:
         """The size of the library file."""
@@ -81,6 +94,7 @@ def engine_over(database: Database) -> Engine:
         evaluations=EvaluationStore(database),
         tables=TableQueries(),
         upkeep=PostingsMerge(database),
+        inspection=LibraryInspection(database, cache),
         storage=database,
         restored=database.restored,
     )

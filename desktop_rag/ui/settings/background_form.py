@@ -28,9 +28,7 @@ _HOTKEY_NOTE = (
     "Work in every program. Selected text is read when you press the key, never otherwise. A key"
     " set in your desktop's own settings can run “desktop-rag quick-ask” instead."
 )
-_PORTAL_NOTE = (
-    "On this desktop (Wayland) a program can't take a key by itself: it asks once."
-)
+_PORTAL_NOTE = "On this desktop (Wayland) a program can't take a key by itself: it asks once."
 _STAY_NOTE = "While it runs, your folders are kept up to date and the quick ask opens at once."
 _NOTICE_NOTE = (
     "When the first indexing is done, a folder goes offline, something needs you, or an answer is"

@@ -20,12 +20,15 @@ from numpy.typing import NDArray
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.store.duckdb.database.active_readers import ActiveReaders, closed_error
-from desktop_rag.store.duckdb.database.checkpoints import NEVER, Checkpoints, has_room
+from desktop_rag.store.duckdb.database.checkpoints import Checkpoints, has_room
 from desktop_rag.store.duckdb.database.compaction import compact, is_wasteful, remove_unfinished
-from desktop_rag.store.duckdb.database.connections import OPTIONS, Connection
-from desktop_rag.store.duckdb.database.creation import create
+from desktop_rag.store.duckdb.database.connections import Connection
+from desktop_rag.store.duckdb.database.file_opening import (
+    create_or_refuse,
+    open_to_read,
+    open_to_write,
+)
 from desktop_rag.store.duckdb.database.journal import FOLDER, Journal
-from desktop_rag.store.duckdb.database.migrations import LATEST, migrate, version_of
 from desktop_rag.store.duckdb.database.precious_rows import Entity
 from desktop_rag.store.duckdb.database.snapshot_cache import Lookup, Snapshot, SnapshotCache
 from desktop_rag.store.duckdb.database.store_errors import (
@@ -48,29 +51,32 @@ _FEW_NUMBERS = 32
 class Database:
     """An open library file. Close it last: readers still active then get an AppError."""
 
-    def __init__(self, path: Path, *, memory_mb: int, backups: Path) -> None:
+    def __init__(
+        self, path: Path, *, memory_mb: int, backups: Path, is_read_only: bool = False
+    ) -> None:
         """Open or create the file and bring its schema up to date.
 
-        A file of a newer version, of another program, damaged, or held by another process is
-        left untouched and reported as AppError.
+        With `is_read_only` neither the file nor the journal is changed, and every write raises
+        AppError. A file of a newer version, of another program, damaged, or held by another process
+        is left untouched and reported as AppError; so is a missing or older one if `is_read_only`.
         """
         self.path = path
         self.memory_mb = memory_mb
         self._backups = backups
         self._is_broken = False
         self._checkpoints = Checkpoints(path)
-        with mapping_open_errors(path):
-            _create_or_refuse(path)
-            remove_unfinished(path)
-            self._connection = _open(path, memory_mb, backups)
-            path.chmod(0o600)  # it holds the text of the documents
+        self.is_read_only = is_read_only
         self._journal = Journal(path.with_name(FOLDER))
-        try:
-            with mapping_open_errors(path), mapping_journal_errors():
-                self.restored = self._journal.catch_up(self._connection)
-        except BaseException:
-            self._connection.close()
-            raise
+        self.restored = 0
+        with mapping_open_errors(path):
+            if is_read_only:
+                self._connection = open_to_read(path, memory_mb)
+            else:
+                create_or_refuse(path)
+                remove_unfinished(path)
+                self._connection = open_to_write(path, memory_mb, backups)
+                path.chmod(0o600)  # it holds the text of the documents
+                self._restore(path)
         self._queue: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._is_closed = False
         self._readers = ActiveReaders()
@@ -78,6 +84,14 @@ class Database:
         self._closing = threading.Lock()
         self._lane = threading.Thread(target=self._run_lane, name="store-lane", daemon=True)
         self._lane.start()
+
+    def _restore(self, path: Path) -> None:
+        try:
+            with mapping_journal_errors():
+                self.restored = self._journal.catch_up(self._connection)
+        except BaseException:
+            self._connection.close()
+            raise
 
     @contextmanager
     def read(self) -> Generator[Connection]:
@@ -145,6 +159,8 @@ class Database:
             else:
                 result.set_result(done)
 
+        if self.is_read_only:
+            raise AppError("The library is open for reading only.", "Start the app to change it.")
         with self._closing:
             if self._is_closed:
                 raise closed_error()
@@ -152,12 +168,39 @@ class Database:
         with mapping_duckdb_errors():
             return result.result()
 
-    def verify(self) -> None:
+    def verify(self, may_go_on: Callable[[], bool] = lambda: True) -> None:
         """Read every row of every table, so that each block is compared with its checksum."""
         with self.read() as con:
             tables = con.execute("SELECT table_name FROM duckdb_tables()").fetchall()
             for (table,) in tables:
-                con.execute(f"SELECT bit_xor(hash(t)) FROM {table} t").fetchall()
+                if may_go_on():
+                    con.execute(f"SELECT bit_xor(hash(t)) FROM {table} t").fetchall()
+
+    def journal_numbers(self) -> tuple[int, int | None]:
+        """The number of the last change in the library, and in the journal if there is one."""
+
+        def read(con: Connection) -> tuple[int, int | None]:
+            [(stored,)] = con.execute("SELECT max(generation) FROM journal_state").fetchall()
+            return int(stored or 0), self._journal.last_number()
+
+        if not self.is_read_only:
+            # On the lane: a change is in the journal a moment earlier than in the library.
+            return self.write_uncached(read)
+        with self.read() as con:
+            return read(con)
+
+    def unreadable_lines(self) -> int:
+        """The number of damaged lines of the journal. AppError when its files can't be read."""
+        try:
+            return self._journal.count_unreadable()
+        except OSError as exc:
+            raise AppError(
+                "The journal beside the library cannot be read.", f"{exc.filename}: {exc.strerror}."
+            ) from exc
+
+    def rewrite_journal(self) -> None:
+        """Write the journal anew from the library."""
+        self.write_uncached(self._journal.rewrite)
 
     def close(self) -> None:
         """Finish the queued writes, interrupt active readers, then close the file. Idempotent.
@@ -200,12 +243,14 @@ class Database:
         try:
             with self._readers.none_active(), self._cache.changing():
                 self._connection.close()
-                self._connection = _open(self.path, self.memory_mb, self._backups)
+                self._connection = open_to_write(self.path, self.memory_mb, self._backups)
                 self._is_broken = False
         except (duckdb.Error, TimeoutError) as error:
             log.info("the library file could not be opened again: %s", error)
 
     def _is_wasteful(self) -> bool:
+        if self.is_read_only:
+            return False
         try:
             return has_room(self.path) and is_wasteful(self._connection)
         except (duckdb.Error, OSError) as error:
@@ -311,45 +356,3 @@ def _as_array(values: Sequence[Any] | NDArray[Any]) -> NDArray[Any]:
     for index, value in enumerate(values):
         objects[index] = value
     return objects
-
-
-def _open(path: Path, memory_mb: int, backups: Path) -> Connection:
-    # Opening replays the log of a crash under the memory limit, so the limit is set afterwards.
-    connection = duckdb.connect(
-        str(path),
-        config={**OPTIONS, "checkpoint_threshold": NEVER},
-    )
-    try:
-        migrate(connection)
-        connection.execute("SET allowed_directories = [$1]", [str(backups)])
-        connection.execute("SET enable_external_access = false")
-        connection.execute(f"SET memory_limit = '{int(memory_mb)}MB'")
-        connection.execute("SET preserve_insertion_order = false")
-        connection.execute("SET lock_configuration = true")
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-def _create_or_refuse(path: Path) -> None:
-    """Open an existing file read-only first, so that one we must refuse stays untouched."""
-    if not path.exists():
-        create(path)
-        return
-    connection = duckdb.connect(str(path), read_only=True)
-    try:
-        found = version_of(connection)
-    finally:
-        connection.close()
-    if found is None:
-        raise AppError(
-            "This database belongs to another program.",
-            f"{path} was left as it is. Move it away, or choose another home folder.",
-        )
-    if found > LATEST:
-        raise AppError(
-            "The library was written by a newer version of the app.",
-            f"{path} (version {found}, this app knows {LATEST}) was left as it is. "
-            "Update the app to open it.",
-        )

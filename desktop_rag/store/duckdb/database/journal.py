@@ -3,7 +3,7 @@
 A line is on disk before the transaction that it describes is committed. Each has the number of its
 change, and the library stores the number of its last one: a library that lost its latest changes,
 or all of them, gets them back from the lines with higher numbers. Used on the write lane only, and
-at opening before the lane starts.
+at opening before the lane starts, unless stated otherwise.
 """
 
 import json
@@ -99,6 +99,27 @@ class Journal:
         if self._number != stored:
             _set_generation(connection, self._number)
         return restored
+
+    def last_number(self) -> int | None:
+        """The number of the last change that was written; None without files."""
+        return self._last_number() if self._folder.exists() else None
+
+    def count_unreadable(self) -> int:
+        """The number of lines that are damaged or were cut off by a crash. Any thread."""
+        unreadable = 0
+        for file in self._folder.rglob(_LINES):
+            # What follows the last line break may just be being written.
+            for content in file.read_bytes().split(b"\n")[:-1]:
+                try:
+                    Line.decoded(content)
+                except ValueError:
+                    unreadable += 1
+        return unreadable
+
+    def rewrite(self, connection: Connection) -> None:
+        """Write everything anew from the library, inside a transaction of the caller."""
+        self._write_all(connection)
+        _set_generation(connection, self._number)
 
     def record(self, connection: Connection, entities: Iterable[Entity]) -> None:
         """Write the lines of a change, before it is committed. OSError when that fails."""

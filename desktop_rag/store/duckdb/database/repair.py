@@ -44,6 +44,15 @@ def repair(path: Path) -> RepairReport:
     return RepairReport(kept, lost, has_index)
 
 
+def replay_journal(path: Path) -> None:
+    """Have the next opening take everything from the journal. Nobody may have the file open."""
+    connection = duckdb.connect(str(path), config={**OPTIONS})
+    try:
+        _replay_all(connection, path)
+    finally:
+        connection.close()
+
+
 def set_aside(path: Path) -> Path:
     """Move a damaged library file and its log out of the way; returns its new path."""
     kept = path.with_name(f"{path.name}.damaged-{time.strftime('%Y%m%d-%H%M%S')}")

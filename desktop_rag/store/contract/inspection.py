@@ -1,0 +1,67 @@
+"""The rules that the content of a library keeps, and whether it does. A protocol; any thread."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Discrepancy:
+    """A rule that `count` things break; `what` names them in the plural.
+
+    `is_precious` is True for chats, folders and the like, which the journal holds too, and False
+    for the index, which can be made again from the files.
+    """
+
+    what: str
+    count: int
+    is_precious: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.count:,}"
+
+
+@dataclass(frozen=True, slots=True)
+class JournalState:
+    """The number of the last change in the library and in the journal beside it.
+
+    `written` is None when there is no journal. `unreadable` counts its damaged lines.
+    """
+
+    stored: int
+    written: int | None
+    unreadable: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class IndexRepair:
+    """What a repair did: pieces removed that belonged to nothing, documents to be read again."""
+
+    removed: int
+    read_again: int
+
+
+class Inspection(Protocol):
+    """Reads the whole library without changing it, except for `repair`."""
+
+    def discrepancies(self, may_go_on: Callable[[], bool]) -> list[Discrepancy]:
+        """The rules that are broken, all of the same moment; none in a healthy library.
+
+        Ends early when `may_go_on` returns False.
+        """
+        ...
+
+    def waiting_contents(self) -> int:
+        """The number of distinct chunk contents that have no vector of any model."""
+        ...
+
+    def journal(self) -> JournalState:
+        """The last change in the library and in its journal. Reads the whole journal."""
+        ...
+
+    def repair(self) -> IndexRepair:
+        """Remove what belongs to nothing in the index, let documents with a wrong one wait.
+
+        In one transaction. A journal with damaged lines is then written anew from the library.
+        """
+        ...

@@ -1,0 +1,47 @@
+"""The rules of chats, sources and the other rows that exist nowhere else. Pure."""
+
+from desktop_rag.store.duckdb.inspection.rules import Rule
+
+# Table and key of the things that are listed once, with a word for them.
+_LISTED_ONCE = (
+    ("collections", "collection_id", "collections"),
+    ("sources", "source_id", "folders and links"),
+    ("conversations", "conversation_id", "chats"),
+    ("messages", "message_id", "messages"),
+    ("assistants", "assistant_id", "assistants"),
+    ("interactions", "interaction_id", "remembered answers"),
+    ("attached_images", "attachment_id", "attached images"),
+    ("evaluations", "evaluation_id", "evaluation runs"),
+)
+
+PERSONAL_RULES = (
+    *(
+        Rule(
+            f"{word} listed twice",
+            f"(SELECT {key} FROM {table} GROUP BY {key} HAVING count(*) > 1)",
+            is_precious=True,
+        )
+        for table, key, word in _LISTED_ONCE
+    ),
+    Rule(
+        "folders and links without a collection",
+        "sources ANTI JOIN collections USING (collection_id)",
+        is_precious=True,
+    ),
+    Rule(
+        "messages without a chat",
+        "messages ANTI JOIN conversations USING (conversation_id)",
+        is_precious=True,
+    ),
+    Rule(
+        "citations without a message",
+        "citations ANTI JOIN messages USING (message_id)",
+        is_precious=True,
+    ),
+    Rule(
+        "remembered answers without a chat",
+        "(FROM interactions WHERE conversation_id <> '')"
+        " ANTI JOIN conversations USING (conversation_id)",
+        is_precious=True,
+    ),
+)
