@@ -4,8 +4,9 @@ The only module that imports every room below the window. `build_services` build
 point needs; `window_app` adds the window.
 """
 
-from collections.abc import Callable
-from contextlib import closing
+import logging
+from collections.abc import Callable, Generator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -28,14 +29,16 @@ from desktop_rag.answer.search.candidates import AnsweringIndex
 from desktop_rag.answer.search.filename_matching import FilenameMatcher
 from desktop_rag.answer.search.fusion import FusionModel
 from desktop_rag.answer.search.retriever import Retriever
-from desktop_rag.core.domain import RepairReport
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import Notice
+from desktop_rag.core.model_profile import ModelProfile
 from desktop_rag.core.paths import Home, resources_dir
-from desktop_rag.core.settings import IndexSettings, Settings, load_settings
+from desktop_rag.core.settings import EndpointSettings, IndexSettings, Settings, load_settings
+from desktop_rag.diagnosis.home_repair import HomeRepair
+from desktop_rag.diagnosis.subject import Outside, Subject
 from desktop_rag.evaluate.stored_runs import StoredRuns
 from desktop_rag.ingest.embedding.embedder_registry import EmbedderRegistry
-from desktop_rag.ingest.library import Library
+from desktop_rag.ingest.library import Library, sandbox_report
 from desktop_rag.ingest.parsing.parser_process import ParserProcess
 from desktop_rag.ingest.parsing.protocol import Limits
 from desktop_rag.ingest.pipeline import LibraryStores
@@ -47,9 +50,24 @@ from desktop_rag.models.embedding.embedder_opener import EmbedderOpener
 from desktop_rag.models.embedding.remote_embedder import is_address
 from desktop_rag.models.endpoints.client.profile_book import ProfileBook
 from desktop_rag.models.endpoints.client.rate_limits import Allowances
+from desktop_rag.models.endpoints.endpoint_check import probe_endpoint
 from desktop_rag.models.endpoints.keys import KeyStore
 from desktop_rag.store.contract.engine import Engine
-from desktop_rag.store.opening import library_bytes, open_engine, repair_library, restored_notices
+from desktop_rag.store.contract.inspection import (
+    IndexRepair,
+    NoLibraryError,
+    NotReadableNowError,
+)
+from desktop_rag.store.opening import (
+    library_bytes,
+    open_engine,
+    open_engine_to_read,
+    repair_library,
+    restore_library,
+    restored_notices,
+)
+
+log = logging.getLogger(__name__)
 
 BUNDLED_MODEL = "all-MiniLM-L6-v2"
 _MEGABYTE = 1 << 20
@@ -70,14 +88,17 @@ class Services:
     chat: Chat
     retriever: Retriever
     evaluation_runs: StoredRuns
+    keys: KeyStore
     notices: tuple[Notice, ...]
     settings_notices: tuple[Notice, ...]
     recorder: Recorder
     activity: Activity
 
-    def verify(self) -> None:
-        """Read everything that is stored; AppError when a part of it is damaged."""
-        self.engine.storage.verify()
+    def repair_index(self) -> IndexRepair:
+        """Mend the index of the open library and read the files concerned again."""
+        done = self.engine.inspection.repair()
+        self.library.documents.read_waiting()
+        return done
 
     def close(self) -> None:
         """Stop indexing, give up connections, then close the store."""
@@ -134,6 +155,7 @@ def build_services(home: Home, *, times: WatchTimes | None = None) -> Services:
         chat,
         retriever,
         StoredRuns(engine.evaluations),
+        keys,
         (*notices, *faults),
         tuple(notices),
         recorder,
@@ -222,24 +244,87 @@ def _make_library(
         stores,
         dense,
         priority,
-        partial(
-            ParserProcess, limits=Limits(file_bytes=max_bytes), uses_ocr=settings.reads_pictures
-        ),
+        _parser_maker(settings),
         rules=IgnoreRules(is_readable_name, max_bytes, home.root.absolute()),
         times=times,
     )
 
 
-def repair_store(home: Home, error: AppError) -> RepairReport | None:
-    """Repair a library that `error` reports as damaged; None for any other error."""
+def _parser_maker(settings: IndexSettings) -> Callable[[], ParserProcess]:
+    limits = Limits(file_bytes=settings.max_file_mb * _MEGABYTE)
+    return partial(ParserProcess, limits=limits, uses_ocr=settings.reads_pictures)
+
+
+def subject_of(services: Services) -> Subject:
+    """The running app, for a diagnosis."""
+    models = services.chat.models
+    notices = services.settings_notices
+    outside = _outside(models.settings.index, services.keys, models.profile)
+    return Subject(services.home, models.settings, notices, services.engine, None, outside)
+
+
+@contextmanager
+def closed_home(home: Home) -> Generator[Subject]:
+    """A home whose library is not open, for a diagnosis: nothing in it changes."""
+    settings, notices = load_settings(home.settings)
+    engine, fault = None, None
+    try:
+        engine = open_engine_to_read(home, settings)
+    except AppError as error:
+        fault = error
+    book = ProfileBook(home.model_profiles)
+    outside = _outside(settings.index, KeyStore(), lambda e: book.get(e.base_url, e.model))
+    try:
+        yield Subject(home, settings, tuple(notices), engine, fault, outside)
+    finally:
+        if engine:
+            engine.close()
+
+
+def _outside(
+    index: IndexSettings, keys: KeyStore, profile: Callable[[EndpointSettings], ModelProfile]
+) -> Outside:
+    return Outside(
+        models=resources_dir() / "models",
+        check_model=lambda: embedder_opener(keys).check(index.model_folder),
+        sandbox_report=lambda: sandbox_report(_parser_maker(index)),
+        check_endpoint=lambda endpoint, cancel: probe_endpoint(
+            endpoint, keys.get(endpoint.base_url), cancel
+        ),
+        profile=profile,
+        keyring=keys.keyring_name,
+    )
+
+
+def repair_home(home: Home) -> HomeRepair:
+    """Repair a library that nobody has open: its file, its chats and folders, then its index.
+
+    What is rebuilt is read again when the app runs. AppError when it can't be opened or written.
+    """
     settings, _ = load_settings(home.settings)
-    report = repair_library(home, settings, error)
-    if report:
-        is_on = settings.activity.is_recorded
-        with closing(Recorder(EventLog(EventFiles(home.activity)), is_on=is_on)) as recorder:
-            hint = f"The damaged file was kept as {report.kept.name}."
-            recorder.repair("The library was repaired.", hint)
-    return report
+    report = None
+    try:
+        with closing(open_engine_to_read(home, settings)) as engine:
+            engine.storage.verify()
+            broken = engine.inspection.discrepancies(lambda: True)
+        if any(each.is_precious for each in broken):
+            restore_library(home, settings)
+    except (NoLibraryError, NotReadableNowError) as error:
+        log.info("the library was not read before the repair: %s", error.title)
+    except AppError as error:
+        report = repair_library(home, settings, error)
+        if report is None:
+            raise
+        _record_repair(home, settings, report)
+    with closing(open_engine(home, settings)) as engine:
+        return HomeRepair(report, engine.restored, engine.inspection.repair())
+
+
+def _record_repair(home: Home, settings: Settings, report: RepairReport) -> None:
+    is_on = settings.activity.is_recorded
+    with closing(Recorder(EventLog(EventFiles(home.activity)), is_on=is_on)) as recorder:
+        hint = f"The damaged file was kept as {report.kept.name}."
+        recorder.repair("The library was repaired.", hint)
 
 
 def recorded_activity(home: Home) -> Activity:

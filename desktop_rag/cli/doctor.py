@@ -1,151 +1,100 @@
-"""Checks the store, the model, the sandbox, the folders and the endpoint.
+"""`desktop-rag doctor`: prints what the diagnosis finds, and repairs when asked to.
 
-Read-only, except that a repair removes passages without a document. Runs on the caller's thread;
-part of the composition root, because it looks into every room.
+Without options it reads only: it creates no home, no log and no library. Exit codes: 0 all is well,
+1 something needs attention, 2 wrong usage.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import argparse
+import logging
+from collections.abc import Mapping
+from dataclasses import replace
+from threading import Event
 from typing import Any
 
 from desktop_rag import app
-from desktop_rag.app import Services, embedder_opener
-from desktop_rag.core.domain import RepairReport, SourceState
+from desktop_rag.cli.terminal import open_services, print_document
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.settings import Settings
-from desktop_rag.models.endpoints.keys import KeyStore
+from desktop_rag.core.log import start_logging
+from desktop_rag.core.paths import Home, find_home
+from desktop_rag.diagnosis.diagnosis import findings
+from desktop_rag.diagnosis.finding import Finding, from_error, lines_of
+from desktop_rag.diagnosis.home_repair import HomeRepair
+from desktop_rag.diagnosis.subject import Subject
+from desktop_rag.running_app import ask_running_app
+
+log = logging.getLogger(__name__)
+
+_Rows = list[dict[str, Any]]
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """The result of one check, with a hint when it failed."""
-
-    check: str
-    is_ok: bool
-    title: str
-    hint: str = ""
-
-    def to_json(self) -> dict[str, Any]:
-        """The keys of `doctor --json`."""
-        return {"check": self.check, "ok": self.is_ok, "title": self.title, "hint": self.hint}
+def run(arguments: argparse.Namespace) -> int:
+    """Diagnose the running app, else the home; returns the exit code."""
+    home = find_home()
+    request = {"repair": arguments.repair, "examine": arguments.examine}
+    is_answered, rows = ask_running_app(home, "doctor", request)
+    if not is_answered:
+        rows = _of_closed(home, **request)
+    print_document(rows, _lines, as_json=arguments.json)
+    return 0 if all(row["ok"] for row in rows) else 1
 
 
 def running_app_verbs() -> Mapping[str, app.Verb]:
     """The handler of this verb in the running app."""
-    return {"doctor": examined}
+    return {"doctor": _of_running}
 
 
-def examined(services: app.Services, request: dict[str, Any]) -> list[dict[str, Any]]:
-    """The document of `doctor`: one row for each check."""
-    findings = examine(
-        services, repair=bool(request["repair"]), measures_anew=bool(request["examine"])
-    )
-    return [finding.to_json() for finding in findings]
+def _of_running(services: app.Services, request: dict[str, Any]) -> _Rows:
+    """The rows of the running app, whose index can be repaired, but not its file."""
+    if request["examine"]:
+        _examine(services)
+    found = _found(app.subject_of(services))
+    if request["repair"] and any(each.is_repairable for each in found):
+        done = HomeRepair(None, 0, services.repair_index()).finding()
+        found = [done, *map(_to_do_when_closed, _found(app.subject_of(services)))]
+    return _rows(found)
 
 
-def examine(
-    services: Services, *, repair: bool = False, measures_anew: bool = False
-) -> list[Finding]:
-    """All checks in order; with `repair` orphaned passages are removed first.
-
-    The chat model is examined when it never was, or with `measures_anew`.
-    """
-    return [
-        _check_settings(services),
-        _check_store(services, repair=repair),
-        _checked("model", lambda: _check_model(services.settings)),
-        _check_sandbox(services),
-        *_check_folders(services),
-        _check_endpoint(services),
-        *_check_examination(services, anew=measures_anew),
-    ]
+def _of_closed(home: Home, *, repair: bool, examine: bool) -> _Rows:
+    if examine:
+        with open_services() as services:
+            _examine(services)
+    repaired = [_repaired(home)] if repair else []
+    with app.closed_home(home) as subject:
+        return _rows([*repaired, *_found(subject)])
 
 
-def _check_settings(services: Services) -> Finding:
-    for notice in services.settings_notices:
-        return Finding("settings", False, notice.title, notice.hint)
-    return Finding("settings", True, "The settings were read.")
-
-
-def repaired(report: RepairReport) -> Finding:
-    """The row of `doctor --repair` for a damaged library."""
-    hint = f"The damaged one was kept as {report.kept}. "
-    hint += (
-        "Its index was kept too."
-        if report.has_index
-        else "Your folders are read again when the app runs."
-    )
-    if report.lost_rows:
-        hint += f" {report.lost_rows:,} rows were unreadable; the journal beside it restores them."
-    return Finding("repair", True, "The library was repaired.", hint)
-
-
-def _check_store(services: Services, *, repair: bool) -> Finding:
-    services.verify()
-    found = services.library.documents.check(repair=repair)
-    if found.orphans:
-        return Finding("store", False, f"{found.orphans:,} passages belong to no document.",
-                       "Run: desktop-rag doctor --repair")  # fmt: skip
-    if found.inconsistent:
-        title = f"{found.inconsistent:,} documents do not agree with their passages."
-        return Finding("store", False, title,
-                       "Remove their folders from the library and add them again.")  # fmt: skip
-    title = "Documents and passages agree."
-    if found.removed:
-        title += f" {found.removed:,} passages that belonged to no document were removed."
-    return Finding("store", True, title)
-
-
-def _check_model(settings: Settings) -> str:
-    return embedder_opener(KeyStore()).check(settings.index.model_folder)
-
-
-def _check_sandbox(services: Services) -> Finding:
+def _repaired(home: Home) -> Finding:
+    home.create()
+    start_logging(home.logs)
     try:
-        report = services.library.sandbox_report()
+        return app.repair_home(home).finding()
     except AppError as error:
-        return Finding("sandbox", False, error.title, error.hint)
-    return Finding("sandbox", report.is_ok, report.title, report.hint)
+        return from_error("repair", error)
 
 
-def _check_folders(services: Services) -> list[Finding]:
-    findings: list[Finding] = []
-    for source in services.library.sources.all():
-        if not source.path.exists() or source.state is SourceState.OFFLINE:
-            findings.append(
-                Finding("folder", False, f"{source.path} cannot be reached.",
-                        "Its documents stay searchable; connect the drive, or remove the folder.")
-            )  # fmt: skip
-            continue
-        counts = services.library.documents.counts(source.source_id)
-        findings.append(Finding("folder", True, f"{source.path}: {counts.total:,} files."))
-    return findings or [Finding("folder", True, "No folders have been added yet.")]
+def _found(subject: Subject) -> list[Finding]:
+    return list(findings(subject, Event()))
 
 
-def _check_endpoint(services: Services) -> Finding:
-    endpoint = services.chat.models.endpoint
-    if not endpoint.is_set:
-        return Finding("endpoint", True, "No endpoint is set: answers are excerpts.")
-    report = services.chat.models.test_endpoint(endpoint)
-    return Finding("endpoint", report.is_ok, report.title, report.hint)
+def _examine(services: app.Services) -> None:
+    """Measure the chat model; the check of the endpoint says why that fails."""
+    models = services.chat.models
+    if models.endpoint.is_set:
+        try:
+            models.examine(models.endpoint)
+        except AppError as error:
+            log.info("the chat model was not measured: %s", error.title)
 
 
-def _check_examination(services: Services, *, anew: bool) -> list[Finding]:
-    """The profile of the chat model, examined now if it never was, or `anew`."""
-    models, endpoint = services.chat.models, services.chat.models.endpoint
-    if not endpoint.is_set:
-        return []
-    try:
-        profile = models.profile(endpoint)
-        if anew or not profile.is_examined:
-            profile = models.examine(endpoint)
-    except AppError:
-        return []  # the check of the endpoint says why
-    return [Finding("chat model", True, " ".join(profile.findings()))]
+def _to_do_when_closed(finding: Finding) -> Finding:
+    if not finding.is_repairable:
+        return finding
+    return replace(finding, hint="Close the window, then run: desktop-rag doctor --repair")
 
 
-def _checked(check: str, look: Callable[[], str]) -> Finding:
-    try:
-        return Finding(check, True, look())
-    except AppError as error:
-        return Finding(check, False, error.title, error.hint)
+def _rows(found: list[Finding]) -> _Rows:
+    return [each.to_json() for each in found]
+
+
+def _lines(rows: _Rows) -> list[str]:
+    return lines_of([Finding.from_json(row) for row in rows])

@@ -14,12 +14,12 @@ from desktop_rag import app
 from desktop_rag.cli import (
     collection_verbs,
     desktop_verbs,
+    doctor,
     eval_verbs,
     event_verbs,
     output,
     verbs,
 )
-from desktop_rag.cli.doctor import Finding, examined, repaired
 from desktop_rag.cli.terminal import open_services, print_document, say
 from desktop_rag.core.domain import SearchMode, SourceRules, WebLinks
 from desktop_rag.core.errors import AppError
@@ -143,23 +143,6 @@ def _index(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _doctor(arguments: argparse.Namespace) -> int:
-    request = {"repair": arguments.repair, "examine": arguments.examine}
-    is_answered, rows = ask_running_app(find_home(), "doctor", request)
-    if not is_answered:
-        try:
-            with open_services() as services:
-                rows = examined(services, request)
-        except AppError as error:
-            rows = [Finding("store", False, error.title, error.hint).to_json()]
-            if arguments.repair and (report := app.repair_store(find_home(), error)):
-                rows = [repaired(report).to_json()]
-                with open_services() as services:
-                    rows += examined(services, request)
-    print_document(rows, _doctor_lines, as_json=arguments.json)
-    return 0 if all(row["ok"] for row in rows) else 1
-
-
 # --- waiting, printing ---------------------------------------------------------------------------
 
 
@@ -197,14 +180,6 @@ def _report_index(
     print_document(report.to_json(), lambda _: report.lines(), as_json=as_json)
 
 
-def _doctor_lines(rows: list[dict[str, Any]]) -> list[str]:
-    return [
-        f"{'ok ' if row['ok'] else 'BAD'} {row['check']}: {row['title']}"
-        + (f" {row['hint']}" if row["hint"] else "")
-        for row in rows
-    ]
-
-
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="desktop-rag",
@@ -238,9 +213,9 @@ def _parser() -> argparse.ArgumentParser:
     added.add_argument(
         "--failed", action="store_true", help="list the files that were not read, with the reasons"
     )
-    added = verb("doctor", _doctor, "Check the store, the model, the folders and the endpoint.")
+    added = verb("doctor", doctor.run, "Check everything the app depends on; reads only.")
     added.add_argument(
-        "--repair", action="store_true", help="remove passages that belong to no document"
+        "--repair", action="store_true", help="repair the library; what is damaged is kept"
     )
     added.add_argument("--examine", action="store_true", help="examine the chat model again")
     desktop_verbs.add_verbs(verb)

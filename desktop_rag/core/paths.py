@@ -65,6 +65,11 @@ class Home:
         return self.root / "prompts"
 
     @property
+    def repair_request(self) -> Path:
+        """There when the person wants the library repaired at the next start of the window."""
+        return self.root / "repair-at-start"
+
+    @property
     def socket(self) -> Path:
         """The socket on which a running app answers the command line."""
         return self.root / "app.sock"

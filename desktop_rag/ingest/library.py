@@ -120,11 +120,7 @@ class Library:
 
         AppError when it does not start.
         """
-        parser = self._make_parser()
-        try:
-            return report_on(parser.guards())
-        finally:
-            parser.close()
+        return sandbox_report(self._make_parser)
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         """Call `listener` with events, on worker threads; returns how to unsubscribe."""
@@ -154,3 +150,12 @@ class Library:
         self._events.publish(
             Notice(error.title, f"{error.hint} Indexing is paused until you resume it.")
         )
+
+
+def sandbox_report(make_parser: Callable[[], ParserProcess]) -> SandboxReport:
+    """The report of `Library.sandbox_report`, without a library."""
+    parser = make_parser()
+    try:
+        return report_on(parser.guards())
+    finally:
+        parser.close()

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from desktop_rag.core.anchors import Anchor, PageView
@@ -19,15 +19,6 @@ from desktop_rag.ingest.sources.catalogue import Catalogue
 from desktop_rag.store.contract.documents import DocumentStore
 
 _LONGEST_QUOTE_CHARS = 4000
-
-
-@dataclass(frozen=True, slots=True)
-class StoreCheck:
-    """Chunks without a document, removed and still there; documents that disagree with theirs."""
-
-    removed: int
-    orphans: int
-    inconsistent: int
 
 
 class LibraryDocuments:
@@ -132,11 +123,12 @@ class LibraryDocuments:
         self._changed(waiting)
         return len(waiting)
 
-    def check(self, *, repair: bool) -> StoreCheck:
-        """Check that documents and chunks agree; `repair` removes orphaned chunks first."""
-        removed = self._store.purge_orphans() if repair else 0
-        orphans = self._store.count_orphans()
-        return StoreCheck(removed, orphans, self._store.count_inconsistent())
+    def read_waiting(self) -> int:
+        """Read what waits, after rows were changed in the store; returns the number of files."""
+        waiting = self._store.documents(state=DocumentState.WAITING)
+        self._pipeline.indexer.submit(d.document_id for d in waiting)
+        self._changed(waiting)
+        return len(waiting)
 
     def _current(self, document: Document) -> Document:
         return replace(document, state=self._state(document.source_id, document.state))

@@ -59,6 +59,10 @@ class KeyStore:
         found = self._in_time(lambda backend: backend.get_password(SERVICE, user))
         return found or os.environ.get(KEY_VARIABLE, "").strip()
 
+    def keyring_name(self) -> str:
+        """The name of the system's keyring, empty when it can't be used. No key is read."""
+        return self._in_time(lambda backend: str(backend.name)) or ""
+
     def save(self, base_url: str, key: str) -> bool:
         """Store the key; False when it is kept only until the app ends. An empty key deletes."""
         if not key.strip():

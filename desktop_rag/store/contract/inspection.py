@@ -4,6 +4,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+from desktop_rag.core.errors import AppError
+
+
+class NoLibraryError(AppError):
+    """The home holds no library: it is new, or the file is gone. `has_journal` tells which."""
+
+    def __init__(self, *, has_journal: bool) -> None:
+        super().__init__("There is no library yet.", "The app creates it when it starts.")
+        self.has_journal = has_journal
+
+
+class NotReadableNowError(AppError):
+    """Nothing is wrong with the library, but it can't be read now: it is in use, or older."""
+
 
 @dataclass(frozen=True, slots=True)
 class Discrepancy:

@@ -160,7 +160,8 @@ def test_doctor_tells_what_the_chat_model_takes_and_measures_anew_on_request(hom
             rows = run_json("doctor", *arguments)
             return next(row["title"] for row in rows if row["check"] == "chat model")
 
-        assert told().startswith("Reads 5,000 tokens. Takes no system message")
+        assert told().startswith("The limits of the chat model have not been measured")
+        assert told("--examine").startswith("Reads 5,000 tokens. Takes no system message")
         server.dialect = Dialect(context_tokens=3000)
         assert told().startswith("Reads 5,000 tokens.")
         assert told("--examine").startswith("Reads 3,000 tokens.")

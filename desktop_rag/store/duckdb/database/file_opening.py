@@ -5,9 +5,11 @@ from pathlib import Path
 import duckdb
 
 from desktop_rag.core.errors import AppError
+from desktop_rag.store.contract.inspection import NoLibraryError, NotReadableNowError
 from desktop_rag.store.duckdb.database.checkpoints import NEVER
 from desktop_rag.store.duckdb.database.connections import OPTIONS, Connection
 from desktop_rag.store.duckdb.database.creation import create
+from desktop_rag.store.duckdb.database.journal import FOLDER
 from desktop_rag.store.duckdb.database.migrations import LATEST, migrate, version_of
 
 
@@ -37,10 +39,10 @@ def open_to_read(path: Path, memory_mb: int) -> Connection:
     A write-ahead log is replayed in memory.
     """
     if not path.exists():
-        raise AppError("There is no library yet.", "The app creates it when it starts.")
+        raise NoLibraryError(has_journal=path.with_name(FOLDER).exists())
     found = _version_or_refuse(path)
     if found < LATEST:
-        raise AppError(
+        raise NotReadableNowError(
             "The library was written by an earlier version of the app.",
             "Start the app once: it brings the library up to date.",
         )

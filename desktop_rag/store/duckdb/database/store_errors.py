@@ -15,6 +15,7 @@ from pathlib import Path
 import duckdb
 
 from desktop_rag.core.errors import AppError, DiskFullError
+from desktop_rag.store.contract.inspection import NotReadableNowError
 from desktop_rag.store.duckdb.database.active_readers import closed_error
 
 _CORRUPT = re.compile(r"(?i)corrupt|checksum")
@@ -112,7 +113,7 @@ def mapping_journal_errors() -> Generator[None]:
 def _open_error(path: Path, exc: duckdb.Error) -> AppError:
     text = str(exc)
     if holder := _HOLDER.search(text):
-        return AppError(
+        return NotReadableNowError(
             "The library is in use by another process.",
             f"Process {holder.group(1)} holds {path}. Close it, or use its window.",
         )

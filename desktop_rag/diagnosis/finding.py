@@ -1,0 +1,97 @@
+"""The result of one check, as the command line and the window show it. Pure."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Protocol
+
+from desktop_rag.core.errors import AppError
+
+
+class State(StrEnum):
+    """The result in a word. A warning and a problem need attention, the others do not."""
+
+    OK = "ok"
+    WARNING = "warning"
+    PROBLEM = "problem"
+    NOT_CHECKED = "not checked"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The result of a check: one sentence, and a hint with the way out.
+
+    `is_repairable` is True when a repair of the library can mend it.
+    """
+
+    check: str
+    state: State
+    title: str
+    hint: str = ""
+    is_repairable: bool = False
+
+    @property
+    def needs_attention(self) -> bool:
+        """True for a warning and a problem."""
+        return self.state in (State.WARNING, State.PROBLEM)
+
+    def to_json(self) -> dict[str, Any]:
+        """The keys of `doctor --json`."""
+        return {
+            "check": self.check,
+            "state": self.state.value,
+            "ok": not self.needs_attention,
+            "title": self.title,
+            "hint": self.hint,
+        }
+
+    @classmethod
+    def from_json(cls, row: dict[str, Any]) -> "Finding":
+        """The inverse of `to_json`, for rows of the running app."""
+        return cls(row["check"], State(row["state"]), row["title"], row["hint"])
+
+
+class Report(Protocol):
+    """A result with a title and a hint that others made."""
+
+    @property
+    def is_ok(self) -> bool:
+        """False when something is wrong."""
+        ...
+
+    @property
+    def title(self) -> str:
+        """One sentence."""
+        ...
+
+    @property
+    def hint(self) -> str:
+        """The way out, or more about it; may be empty."""
+        ...
+
+
+def from_report(check: str, report: Report) -> Finding:
+    """The finding of a report: ok or a problem."""
+    return Finding(check, State.OK if report.is_ok else State.PROBLEM, report.title, report.hint)
+
+
+def from_error(check: str, error: AppError, state: State = State.PROBLEM) -> Finding:
+    """The finding of an error."""
+    return Finding(check, state, error.title, error.hint)
+
+
+def from_sentence(check: str, look: Callable[[], str]) -> Finding:
+    """The finding of a function that confirms in a sentence or raises AppError."""
+    try:
+        return Finding(check, State.OK, look())
+    except AppError as error:
+        return from_error(check, error)
+
+
+def lines_of(findings: list[Finding]) -> list[str]:
+    """The findings as text, a line each: state, check, sentence and hint."""
+    width = max((len(each.state) for each in findings), default=0)
+    return [
+        " ".join(part for part in (f"{f.state:{width}}  {f.check}:", f.title, f.hint) if part)
+        for f in findings
+    ]
