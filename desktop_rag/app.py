@@ -29,13 +29,15 @@ from desktop_rag.answer.search.candidates import AnsweringIndex
 from desktop_rag.answer.search.filename_matching import FilenameMatcher
 from desktop_rag.answer.search.fusion import FusionModel
 from desktop_rag.answer.search.retriever import Retriever
+from desktop_rag.core.domain import RepairReport
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import Notice
 from desktop_rag.core.model_profile import ModelProfile
 from desktop_rag.core.paths import Home, resources_dir
 from desktop_rag.core.settings import EndpointSettings, IndexSettings, Settings, load_settings
 from desktop_rag.diagnosis.home_repair import HomeRepair
-from desktop_rag.diagnosis.subject import Outside, Subject
+from desktop_rag.diagnosis.repair_request import RepairRequest
+from desktop_rag.diagnosis.subject import OpenLibrary, Outside, Subject
 from desktop_rag.evaluate.stored_runs import StoredRuns
 from desktop_rag.ingest.embedding.embedder_registry import EmbedderRegistry
 from desktop_rag.ingest.library import Library, sandbox_report
@@ -260,7 +262,9 @@ def subject_of(services: Services) -> Subject:
     models = services.chat.models
     notices = services.settings_notices
     outside = _outside(models.settings.index, services.keys, models.profile)
-    return Subject(services.home, models.settings, notices, services.engine, None, outside)
+    return Subject(
+        services.home, models.settings, notices, _open_library(services.engine), None, outside
+    )
 
 
 @contextmanager
@@ -273,12 +277,17 @@ def closed_home(home: Home) -> Generator[Subject]:
     except AppError as error:
         fault = error
     book = ProfileBook(home.model_profiles)
+    library = _open_library(engine) if engine else None
     outside = _outside(settings.index, KeyStore(), lambda e: book.get(e.base_url, e.model))
     try:
-        yield Subject(home, settings, tuple(notices), engine, fault, outside)
+        yield Subject(home, settings, tuple(notices), library, fault, outside)
     finally:
         if engine:
             engine.close()
+
+
+def _open_library(engine: Engine) -> OpenLibrary:
+    return OpenLibrary(engine.storage, engine.inspection, engine.sources, engine.documents)
 
 
 def _outside(
@@ -330,6 +339,19 @@ def _record_repair(home: Home, settings: Settings, report: RepairReport) -> None
 def recorded_activity(home: Home) -> Activity:
     """The event log of a library that can't be opened: without feedback and titles of chats."""
     return Activity(EventLog(EventFiles(home.activity)), list, dict)
+
+
+def repair_if_requested(home: Home) -> list[Notice]:
+    """Repair before the library is opened if the person asked for it; says what was done."""
+    request = RepairRequest(home)
+    if not request.is_made:
+        return []
+    try:
+        done = repair_home(home).finding()
+        request.make(is_wanted=False)
+    except AppError as error:
+        return [Notice(error.title, error.hint)]
+    return [Notice(done.title, done.hint)]
 
 
 def library_size(home: Home) -> int:

@@ -9,12 +9,12 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from desktop_rag.app import Verb, build_services
+from desktop_rag.app import Verb, build_services, repair_if_requested, subject_of
 from desktop_rag.core.conversation import Conversation
 from desktop_rag.core.errors import AppError, DiskFullError
 from desktop_rag.core.library_events import Notice
@@ -24,11 +24,15 @@ from desktop_rag.core.settings import Settings, save_settings
 from desktop_rag.demo_library import add_demo
 from desktop_rag.desktop.autostart import set_autostart, starts_at_login
 from desktop_rag.desktop.requests import DesktopRequest, request_of_verb
+from desktop_rag.diagnosis.diagnosis import findings
+from desktop_rag.diagnosis.finding import Finding
+from desktop_rag.diagnosis.repair_request import RepairRequest
 from desktop_rag.ingest.read.foundation.format_table import kinds_read
 from desktop_rag.ingest.watching.watcher import WatchTimes
 
 if TYPE_CHECKING:
     from desktop_rag.ui.foundation.theme import Theme
+    from desktop_rag.ui.upkeep.health_page import HealthPage
 
 log = logging.getLogger(__name__)
 
@@ -114,6 +118,7 @@ class WindowApp:
         assert isinstance(qt, QApplication), "the application is made first"
         app_icon = AppIcon(resources_dir())
         name_app(qt, app_icon)
+        self._repair_notices = repair_if_requested(home)
         self.services = build_services(home, times=times)
         settings = self.services.settings
         library, chat = self.services.library, self.services.chat
@@ -122,6 +127,7 @@ class WindowApp:
             self.bridge, library, chat, theme, settings, home, self._save_settings, kinds_read()
         )
         self.presence = Presence(self.bridge, library, chat, theme, self.window, app_icon, home)
+        self.window.settings_tabs.add_page("Health", self._health_page(theme))
         self._unsubscribe = [
             library.subscribe(self.bridge.post),
             self.services.activity.subscribe(self.bridge.post),
@@ -147,7 +153,7 @@ class WindowApp:
         """Show the window, or stay in the background, and start the library."""
         # The longest time the window waits for the interpreter while background threads compute.
         sys.setswitchinterval(_SWITCH_S)
-        for notice in self.services.notices:
+        for notice in (*self._repair_notices, *self.services.notices):
             self.bridge.post(notice)
         if is_shown:
             self.window.show()
@@ -180,6 +186,14 @@ class WindowApp:
         sys.excepthook = self._previous_hook
         threading.excepthook = threading.__excepthook__
         gc.unfreeze()
+
+    def _health_page(self, theme: "Theme") -> "HealthPage":
+        from desktop_rag.ui.upkeep.health_page import HealthPage
+
+        def diagnose(cancel: threading.Event) -> Iterator[Finding]:
+            return findings(subject_of(self.services), cancel)
+
+        return HealthPage(self.bridge, theme, diagnose, RepairRequest(self.services.home))
 
     def _start_services(self) -> None:
         try:

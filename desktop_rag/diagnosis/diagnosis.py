@@ -10,7 +10,7 @@ from desktop_rag.diagnosis.finding import Finding, State, from_error, from_repor
 from desktop_rag.diagnosis.folders import check_folders
 from desktop_rag.diagnosis.free_space import check_space
 from desktop_rag.diagnosis.keyring import check_keyring
-from desktop_rag.diagnosis.library import check_library
+from desktop_rag.diagnosis.library_check import check_library
 from desktop_rag.diagnosis.model_files import check_bundled
 from desktop_rag.diagnosis.permissions import check_permissions
 from desktop_rag.diagnosis.subject import Subject

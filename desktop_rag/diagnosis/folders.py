@@ -1,6 +1,7 @@
 """Checks the sources: there, readable, and how many of their files could not be read."""
 
 import os
+import stat
 from collections.abc import Iterator
 from threading import Event
 
@@ -8,8 +9,7 @@ from desktop_rag.core.domain import DocumentState, Source
 from desktop_rag.core.library_events import DocumentCounts
 from desktop_rag.diagnosis.finding import Finding, State
 from desktop_rag.diagnosis.patience import within
-from desktop_rag.diagnosis.subject import Subject
-from desktop_rag.store.contract.engine import Engine
+from desktop_rag.diagnosis.subject import OpenLibrary, Subject
 
 _ANSWER_S = 5.0
 _KEPT = "Its documents stay searchable;"
@@ -17,20 +17,20 @@ _KEPT = "Its documents stay searchable;"
 
 def check_folders(subject: Subject, cancel: Event) -> Iterator[Finding]:
     """One finding for each source."""
-    if subject.engine is None:
+    if subject.library is None:
         yield Finding("folder", State.NOT_CHECKED, "The list of folders cannot be read.")
         return
-    sources = subject.engine.sources.sources()
+    sources = subject.library.sources.sources()
     for source in sources:
         if cancel.is_set():
             return
-        yield _check(source, subject.engine)
+        yield _check(source, subject.library)
     if not sources:
         yield Finding("folder", State.OK, "No folders have been added yet.")
 
 
-def _check(source: Source, engine: Engine) -> Finding:
-    counts = engine.documents.counts(source.source_id)
+def _check(source: Source, library: OpenLibrary) -> Finding:
+    counts = library.documents.counts(source.source_id)
     if source.links is not None:
         return _found(source.name, counts, "pages")
     # A disconnected network drive may never answer.
@@ -47,13 +47,13 @@ def _check(source: Source, engine: Engine) -> Finding:
 def _fault_of(source: Source) -> str:
     path = source.path
     try:
-        if not path.exists():
-            return "cannot be reached"
-        if path.is_dir():
+        if stat.S_ISDIR(path.stat().st_mode):
             with os.scandir(path) as entries:
                 next(entries, None)
         else:
             path.open("rb").close()
+    except (FileNotFoundError, NotADirectoryError):
+        return "cannot be reached"
     except PermissionError:
         return "may not be read"
     except OSError as exc:

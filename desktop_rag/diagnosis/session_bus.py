@@ -3,6 +3,7 @@
 import os
 from collections.abc import Generator
 from contextlib import contextmanager
+from typing import cast
 
 from jeepney import (
     AuthenticationError,
@@ -34,9 +35,10 @@ class SessionBus:
         """The value of a property, None when the object does not have it."""
         try:
             asked = Properties(DBusAddress(path, name, interface)).get(key)
-            return self._answer(asked)[0][1]
+            _signature, value = cast("tuple[str, object]", self._answer(asked)[0])
         except DBusErrorResponse:
             return None
+        return value
 
     def _answer(self, message: Message) -> tuple[object, ...] | list[object]:
         message.header.flags |= MessageFlag.no_auto_start

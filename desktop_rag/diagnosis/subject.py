@@ -11,7 +11,20 @@ from desktop_rag.core.model_profile import ModelProfile
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import EndpointSettings, Settings
 from desktop_rag.diagnosis.finding import Report
-from desktop_rag.store.contract.engine import Engine
+from desktop_rag.store.contract.documents import DocumentStore
+from desktop_rag.store.contract.engine import Storage
+from desktop_rag.store.contract.inspection import Inspection
+from desktop_rag.store.contract.sources import SourceStore
+
+
+@dataclass(frozen=True, slots=True)
+class OpenLibrary:
+    """The parts of an open library that are looked at."""
+
+    storage: Storage
+    inspection: Inspection
+    sources: SourceStore
+    documents: DocumentStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +45,11 @@ class Outside:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """An app, running or not. `engine` is None when `fault` says why the library can't be read."""
+    """An app, running or not. `library` is None when `fault` says why it can't be read."""
 
     home: Home
     settings: Settings
     settings_notices: Sequence[Notice]
-    engine: Engine | None
+    library: OpenLibrary | None
     fault: AppError | None
     outside: Outside

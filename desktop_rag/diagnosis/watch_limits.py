@@ -27,10 +27,10 @@ def check_watching(subject: Subject, cancel: Event) -> Iterator[Finding]:
     if sys.platform != "linux":
         title = "This system has no limit for watching folders."
         yield Finding("watching", State.NOT_CHECKED, title)
-    elif subject.engine is None:
+    elif subject.library is None:
         yield Finding("watching", State.NOT_CHECKED, "The list of folders cannot be read.")
     else:
-        roots = [s.path for s in subject.engine.sources.sources() if s.links is None]
+        roots = [s.path for s in subject.library.sources.sources() if s.links is None]
         yield watching(roots, cancel)
 
 

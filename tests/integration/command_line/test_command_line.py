@@ -155,6 +155,7 @@ def test_doctor_tells_what_the_chat_model_takes_and_measures_anew_on_request(hom
         server.dialect = Dialect(context_tokens=5000, refuses_system="System role not supported")
         home.create()
         save_settings(home.settings, Settings(endpoint=server.endpoint()))
+        home.settings.chmod(0o600)
 
         def told(*arguments: str) -> str:
             rows = run_json("doctor", *arguments)

@@ -42,6 +42,8 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 Columns = dict[str, Sequence[Any] | NDArray[Any]]
 
+# A cancelled verification ends after this many rows.
+_ROWS_VERIFIED = 200_000
 # At most this many rows are passed as parameters.
 _FEW_ROWS = 4
 # At most this many numbers are written into the statement.
@@ -173,8 +175,13 @@ class Database:
         with self.read() as con:
             tables = con.execute("SELECT table_name FROM duckdb_tables()").fetchall()
             for (table,) in tables:
-                if may_go_on():
-                    con.execute(f"SELECT bit_xor(hash(t)) FROM {table} t").fetchall()
+                sql = f"SELECT coalesce(max(rowid), -1) FROM {table}"
+                [(last,)] = con.execute(sql).fetchall()
+                for first in range(0, last + 1, _ROWS_VERIFIED):
+                    if not may_go_on():
+                        return
+                    rows = f"rowid BETWEEN {first} AND {first + _ROWS_VERIFIED - 1}"
+                    con.execute(f"SELECT bit_xor(hash(t)) FROM {table} t WHERE {rows}").fetchall()
 
     def journal_numbers(self) -> tuple[int, int | None]:
         """The number of the last change in the library, and in the journal if there is one."""

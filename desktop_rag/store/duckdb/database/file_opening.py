@@ -47,8 +47,11 @@ def open_to_read(path: Path, memory_mb: int) -> Connection:
             "Start the app once: it brings the library up to date.",
         )
     # Without a folder for temporary files: nothing at all is written.
-    options = {**OPTIONS, "temp_directory": "", "memory_limit": f"{memory_mb:d}MB"}
-    connection = duckdb.connect(str(path), read_only=True, config=options)
+    connection = duckdb.connect(
+        str(path),
+        read_only=True,
+        config={**OPTIONS, "temp_directory": "", "memory_limit": f"{memory_mb:d}MB"},
+    )
     connection.execute("SET enable_external_access = false")
     connection.execute("SET preserve_insertion_order = false")
     return connection

@@ -5,8 +5,7 @@ from threading import Event
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.diagnosis.finding import Finding, State, from_error
-from desktop_rag.diagnosis.subject import Subject
-from desktop_rag.store.contract.engine import Engine
+from desktop_rag.diagnosis.subject import OpenLibrary, Subject
 from desktop_rag.store.contract.inspection import (
     Discrepancy,
     JournalState,
@@ -21,22 +20,22 @@ _SHOWN = 4
 
 def check_library(subject: Subject, cancel: Event) -> Iterator[Finding]:
     """The store, the index, the chats and the journal."""
-    if subject.engine is None:
+    if subject.library is None:
         yield _unreadable(subject)
         return
-    engine = subject.engine
+    library = subject.library
     try:
-        engine.storage.verify(lambda: not cancel.is_set())
+        library.storage.verify(lambda: not cancel.is_set())
     except AppError as error:
         yield Finding("store", State.PROBLEM, error.title, error.hint, is_repairable=True)
         yield Finding("index", State.NOT_CHECKED, _RULES)
         yield Finding("chats", State.NOT_CHECKED, _RULES)
         return
     yield Finding("store", State.OK, "Everything that is stored can be read.")
-    found = engine.inspection.discrepancies(lambda: not cancel.is_set())
-    yield _index(engine, [each for each in found if not each.is_precious])
+    found = library.inspection.discrepancies(lambda: not cancel.is_set())
+    yield _index(library, [each for each in found if not each.is_precious])
     yield _chats([each for each in found if each.is_precious])
-    yield _journal(engine)
+    yield _journal(library)
 
 
 def _unreadable(subject: Subject) -> Finding:
@@ -54,13 +53,13 @@ def _unreadable(subject: Subject) -> Finding:
             return Finding("store", State.PROBLEM, error.title, error.hint, is_repairable=True)
 
 
-def _index(engine: Engine, broken: Sequence[Discrepancy]) -> Finding:
+def _index(library: OpenLibrary, broken: Sequence[Discrepancy]) -> Finding:
     if broken:
         title = f"The index disagrees with itself: {_listed(broken)}."
         hint = f"“{REPAIR}” mends it and reads the files concerned again. Chats are not affected."
         return Finding("index", State.PROBLEM, title, hint, is_repairable=True)
     title = "Documents, passages, words and vectors agree."
-    if waiting := engine.inspection.waiting_contents():
+    if waiting := library.inspection.waiting_contents():
         title += f" {waiting:,} passages still get their vectors while the app runs."
     return Finding("index", State.OK, title)
 
@@ -73,9 +72,9 @@ def _chats(broken: Sequence[Discrepancy]) -> Finding:
     return Finding("chats", State.OK, "Chats, folders and collections are complete.")
 
 
-def _journal(engine: Engine) -> Finding:
+def _journal(library: OpenLibrary) -> Finding:
     try:
-        state = engine.inspection.journal()
+        state = library.inspection.journal()
     except AppError as error:
         return from_error("journal", error)
     if state.written is None:
@@ -86,7 +85,7 @@ def _journal(engine: Engine) -> Finding:
     if state.written != state.stored:
         return _apart(state)
     if state.unreadable:
-        title = f"{state.unreadable:,} lines of the journal cannot be read."
+        title = f"Lines of the journal that cannot be read: {state.unreadable:,}."
         hint = f"The library holds everything itself. “{REPAIR}” writes the journal anew."
         return Finding("journal", State.WARNING, title, hint, is_repairable=True)
     title = f"The journal holds all {state.stored:,} changes of chats and folders."

@@ -1,0 +1,45 @@
+"""One finding of the diagnosis: its state, what was found, the way out. Qt thread."""
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QGridLayout, QWidget
+
+from desktop_rag.diagnosis.finding import Finding, State
+from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.widgets.controls import IconLabel, PlainLabel
+
+# Icon with its colour, word, tone.
+_LOOKS = {
+    State.OK: ("success:success", "OK", "success"),
+    State.WARNING: ("warning:warning", "Warning", "warning"),
+    State.PROBLEM: ("error:danger", "Problem", "danger"),
+    State.NOT_CHECKED: ("help:muted", "Not checked", "muted"),
+}
+_STATE_WIDTH_PX = 96
+
+
+class FindingRow(QWidget):
+    """Read out as one sentence; its text can be selected."""
+
+    def __init__(self, theme: Theme, finding: Finding, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        icon, word, tone = _LOOKS[finding.state]
+        name = finding.check[:1].upper() + finding.check[1:]
+        told = f"{name}: {word}. {finding.title} {finding.hint}".strip()
+        self.setAccessibleName(told)
+        state = PlainLabel(word, tone=tone)
+        state.setMinimumWidth(_STATE_WIDTH_PX)
+        title = PlainLabel(finding.title, wrap=True, selectable=True)
+        title.setAccessibleName(told)
+        grid = QGridLayout(self)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setHorizontalSpacing(10)
+        grid.setVerticalSpacing(3)
+        grid.setColumnStretch(2, 1)
+        grid.addWidget(IconLabel(theme, icon), 0, 0, Qt.AlignmentFlag.AlignTop)
+        grid.addWidget(state, 0, 1, Qt.AlignmentFlag.AlignTop)
+        grid.addWidget(PlainLabel(name, scale="heading"), 0, 2)
+        grid.addWidget(title, 1, 2)
+        if finding.hint:
+            hint = PlainLabel(finding.hint, tone="muted", wrap=True, selectable=True)
+            hint.setAccessibleName(f"{name}, the way out: {finding.hint}")
+            grid.addWidget(hint, 2, 2)

@@ -1,0 +1,121 @@
+"""Tray and hotkeys, on a private session bus."""
+
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING, cast
+
+import pytest
+
+from desktop_rag.diagnosis import desktop
+from desktop_rag.diagnosis.finding import Finding, State
+
+if TYPE_CHECKING:
+    from desktop_rag.diagnosis.subject import Subject
+
+if sys.platform != "linux" or not shutil.which("dbus-daemon"):
+    pytest.skip("dbus-daemon is not installed", allow_module_level=True)
+
+from jeepney import HeaderFields, MessageType, message_bus, new_error, new_method_return
+from jeepney.io.blocking import open_dbus_connection
+
+NOTHING = cast("Subject", None)
+
+
+@pytest.fixture
+def bus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The address of a bus of the test's own."""
+    address = f"unix:path={tmp_path}/bus"
+    command = ["dbus-daemon", "--session", "--nofork", "--print-address", f"--address={address}"]
+    daemon = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    assert daemon.stdout
+    daemon.stdout.readline()  # it listens now
+    for variable in ("DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", address)
+    yield address
+    daemon.terminate()
+    daemon.wait()
+    daemon.stdout.close()
+
+
+def serve(name: str, version: int | None) -> Callable[[], None]:
+    """Own a name on the bus and answer every request for a property; returns how to end that."""
+    connection = open_dbus_connection("SESSION")
+    connection.send_and_get_reply(message_bus.RequestName(name))
+
+    def work() -> None:
+        while True:
+            message = connection.receive()
+            if message.header.message_type is not MessageType.method_call:
+                continue
+            if message.header.fields[HeaderFields.member] == "Stop":
+                return
+            answer = (
+                new_error(message, "org.freedesktop.DBus.Error.UnknownInterface")
+                if version is None
+                else new_method_return(message, "v", (("u", version),))
+            )
+            connection.send(answer)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+
+    def end() -> None:
+        from jeepney import DBusAddress, new_method_call
+
+        with open_dbus_connection("SESSION") as other:
+            other.send(new_method_call(DBusAddress("/", name, name), "Stop"))
+            thread.join()
+        connection.close()
+
+    return end
+
+
+def tray() -> Finding:
+    [found] = desktop.check_tray(NOTHING, Event())
+    return found
+
+
+def hotkeys() -> Finding:
+    [found] = desktop.check_hotkeys(NOTHING, Event())
+    return found
+
+
+def test_a_tray_is_seen_on_the_bus(bus: str) -> None:
+    assert "no system tray" in tray().title
+    end = serve("org.kde.StatusNotifierWatcher", None)
+    assert tray().title == "This desktop offers a system tray."
+    end()
+
+
+def test_the_version_of_the_portal_for_hotkeys_is_read(bus: str) -> None:
+    assert "no app register" in hotkeys().title
+    for version, told in ((None, "no app register"), (2, "portal version 2")):
+        end = serve("org.freedesktop.portal.Desktop", version)
+        assert told in hotkeys().title
+        end()
+
+
+def test_x11_is_seen_by_its_socket_and_hidden_below_wayland(
+    bus: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(desktop, "_DISPLAYS", tmp_path)
+    monkeypatch.setenv("DISPLAY", ":7.0")
+    assert "no app" in hotkeys().title
+    (tmp_path / "X7").touch()
+    assert hotkeys().title.startswith("X11")
+    monkeypatch.setenv("WAYLAND_DISPLAY", "wayland-0")
+    assert "no app" in hotkeys().title
+
+
+@pytest.mark.parametrize("address", ["", "unix:path=/nowhere/bus", "tcp:host=localhost,port=1"])
+def test_without_a_session_nothing_is_known(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
+    for variable in ("DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", address)
+    assert (tray().state, hotkeys().state) == (State.NOT_CHECKED, State.NOT_CHECKED)
