@@ -21,6 +21,7 @@ from pathlib import Path
 
 import model_graph
 from model_graph import BuildError
+from model_manifest import write_manifest
 from verify_model import verify
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -199,6 +200,7 @@ def replace_committed(built: Path) -> int:
     for path in sorted(built.iterdir()):
         shutil.copyfile(path, FOLDER / path.name)
         print(f"{FOLDER.relative_to(ROOT) / path.name}  {path.stat().st_size} bytes")
+    write_manifest()
     return 0
 
 

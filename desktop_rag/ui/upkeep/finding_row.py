@@ -35,8 +35,8 @@ class FindingRow(QWidget):
         grid.setHorizontalSpacing(10)
         grid.setVerticalSpacing(3)
         grid.setColumnStretch(2, 1)
-        grid.addWidget(IconLabel(theme, icon), 0, 0, Qt.AlignmentFlag.AlignTop)
-        grid.addWidget(state, 0, 1, Qt.AlignmentFlag.AlignTop)
+        grid.addWidget(IconLabel(theme, icon), 0, 0, Qt.AlignmentFlag.AlignVCenter)
+        grid.addWidget(state, 0, 1, Qt.AlignmentFlag.AlignVCenter)
         grid.addWidget(PlainLabel(name, scale="heading"), 0, 2)
         grid.addWidget(title, 1, 2)
         if finding.hint:

@@ -1,4 +1,4 @@
-"""The page Health: findings as they come, cancelling, the report, and a repair at the next start."""
+"""The page Health: findings, cancelling, the report, and a repair at the next start."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -68,7 +68,7 @@ def rows(page: QWidget) -> list[str]:
 
 def check(page: HealthPage, qtbot: QtBot) -> None:
     page.check.click()
-    qtbot.waitUntil(lambda: page.check.isVisible())
+    qtbot.waitUntil(page.check.isVisible)
 
 
 def test_findings_are_shown_with_their_state_as_a_word(page: HealthPage, qtbot: QtBot) -> None:
@@ -122,10 +122,10 @@ def test_a_repair_is_arranged_after_a_confirmation_and_taken_back(
     page.repair.arrange.click()
     box = page.findChildren(QMessageBox)[-1]
     button(box, "Repair at next start").click()
-    qtbot.waitUntil(lambda: page.repair.take_back.isVisible())
+    qtbot.waitUntil(page.repair.take_back.isVisible)
     assert request_file.is_made
     page.repair.take_back.click()
-    qtbot.waitUntil(lambda: page.repair.arrange.isVisible())
+    qtbot.waitUntil(page.repair.arrange.isVisible)
     assert not request_file.is_made
 
 
@@ -136,5 +136,5 @@ def test_an_arranged_repair_is_shown_from_the_start(
     page = HealthPage(bridge, theme, diagnosis, request_file)
     qtbot.addWidget(page)
     page.show()
-    qtbot.waitUntil(lambda: page.repair.isVisible())
+    qtbot.waitUntil(page.repair.isVisible)
     assert page.repair.take_back.isVisible()
