@@ -29,6 +29,8 @@ from desktop_rag.answer.search.candidates import AnsweringIndex
 from desktop_rag.answer.search.filename_matching import FilenameMatcher
 from desktop_rag.answer.search.fusion import FusionModel
 from desktop_rag.answer.search.retriever import Retriever
+from desktop_rag.backup.backups import Backups
+from desktop_rag.backup.snapshots import Snapshots
 from desktop_rag.core.domain import RepairReport
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import Notice
@@ -91,6 +93,8 @@ class Services:
     retriever: Retriever
     evaluation_runs: StoredRuns
     keys: KeyStore
+    backups: Backups
+    snapshots: Snapshots
     notices: tuple[Notice, ...]
     settings_notices: tuple[Notice, ...]
     recorder: Recorder
@@ -104,6 +108,7 @@ class Services:
 
     def close(self) -> None:
         """Stop indexing, give up connections, then close the store."""
+        self.snapshots.close()
         self.library.close()
         self.chat.close()
         self.engine.close()
@@ -124,13 +129,14 @@ def build_services(home: Home, *, times: WatchTimes | None = None) -> Services:
     event_log = EventLog(EventFiles(home.activity))
     recorder = Recorder(event_log, is_on=settings.activity.is_recorded)
     try:
+        backups = Backups(home, engine.precious, engine.sources.collections)
+        snapshots = Snapshots(home, backups, engine.precious)
+        if lost := snapshots.restore_lost():
+            settings, notices = load_settings(home.settings)
         priority = AnswerPriority()
-        stores = LibraryStores(
-            engine.documents, engine.sources, engine.web_pages, engine.upkeep, home.pages
-        )
         keys = KeyStore()
         dense = _make_dense(engine, settings.index, keys, recorder)
-        library = _make_library(home, settings.index, stores, dense, priority, times)
+        library = _make_library(home, settings.index, engine, dense, priority, times)
         library.apply(settings)
         _record_changes(library, recorder)
         retriever = _make_retriever(engine, dense, priority)
@@ -144,7 +150,8 @@ def build_services(home: Home, *, times: WatchTimes | None = None) -> Services:
         )  # fmt: skip
         chat.store_cut_answers()
         faults = [Notice(error.title, error.hint) for error in (dense.fault,) if error]
-        faults += _recorded(restored_notices(engine), recorder)
+        faults += _recorded([*restored_notices(engine), *lost], recorder)
+        backups.subscribe(lambda _: _read_again(library))
     except BaseException:
         engine.close()
         recorder.close()
@@ -158,11 +165,34 @@ def build_services(home: Home, *, times: WatchTimes | None = None) -> Services:
         retriever,
         StoredRuns(engine.evaluations),
         keys,
+        backups,
+        snapshots,
         (*notices, *faults),
         tuple(notices),
         recorder,
         Activity(event_log, chat.history.feedback.newest_first, chat.history.titles),
     )
+
+
+@contextmanager
+def opened_backups(home: Home) -> Generator[tuple[Backups, Snapshots]]:
+    """Backups of a library that nothing else uses; AppError when it can't be opened."""
+    home.create()
+    settings, _ = load_settings(home.settings)
+    engine = open_engine(home, settings)
+    try:
+        backups = Backups(home, engine.precious, engine.sources.collections)
+        yield backups, Snapshots(home, backups, engine.precious)
+    finally:
+        engine.close()
+
+
+def _read_again(library: Library) -> None:
+    """Look at folders that came with a backup. Pages are fetched when they are due."""
+    library.sources.publish_changed()
+    for source in library.sources.all():
+        if source.links is None:
+            library.sources.rescan(source.source_id)
 
 
 def make_claim_checker() -> ClaimChecker:
@@ -236,12 +266,15 @@ def _make_searchable(library: Library, rewrites: Path) -> None:
 def _make_library(
     home: Home,
     settings: IndexSettings,
-    stores: LibraryStores,
+    engine: Engine,
     dense: EmbedderRegistry,
     priority: AnswerPriority,
     times: WatchTimes | None,
 ) -> Library:
     max_bytes = settings.max_file_mb * _MEGABYTE
+    stores = LibraryStores(
+        engine.documents, engine.sources, engine.web_pages, engine.upkeep, home.pages
+    )
     return Library(
         stores,
         dense,

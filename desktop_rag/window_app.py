@@ -206,6 +206,7 @@ class WindowApp:
         # the window for a tenth of a second each time.
         gc.freeze()
         self.services.library.start()
+        self.services.snapshots.start(self.bridge.post)
 
     def _save_settings(self, settings: Settings) -> None:
         save_settings(self.services.home.settings, settings)

@@ -12,6 +12,7 @@ from typing import Any
 
 from desktop_rag import app
 from desktop_rag.cli import (
+    backup_verbs,
     collection_verbs,
     desktop_verbs,
     doctor,
@@ -227,6 +228,8 @@ def _parser() -> argparse.ArgumentParser:
     event_verbs.add_events(added_verbs.add_parser("events", help=text, description=text))
     text = "List collections and choose their models."
     collection_verbs.add_collections(added_verbs.add_parser("collection", help=text))
+    text = "Back up and move chats, settings and folders."
+    backup_verbs.add_backups(added_verbs.add_parser("backup", help=text))
     eval_verbs.add_evals(added_verbs.add_parser("eval", help="Measure quality."), _positive)
     return parser
 

@@ -30,6 +30,7 @@ def open_services() -> Generator[app.Services]:
     services = app.build_services(home)
     for notice in services.notices:
         say(f"{notice.title} {notice.hint}")
+    services.snapshots.start(lambda notice: say(f"{notice.title} {notice.hint}"))
     try:
         yield services
     finally:

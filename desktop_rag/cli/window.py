@@ -1,7 +1,14 @@
 """Opens the window, with every verb that it answers for other processes. Qt thread."""
 
 from desktop_rag import window_app
-from desktop_rag.cli import collection_verbs, doctor, eval_verbs, event_verbs, verbs
+from desktop_rag.cli import (
+    backup_verbs,
+    collection_verbs,
+    doctor,
+    eval_verbs,
+    event_verbs,
+    verbs,
+)
 from desktop_rag.core.paths import Home
 from desktop_rag.desktop.requests import DesktopRequest
 
@@ -20,6 +27,7 @@ def open_window(
         **collection_verbs.running_app_verbs(),
         **event_verbs.running_app_verbs(),
         **eval_verbs.running_app_verbs(),
+        **backup_verbs.running_app_verbs(),
     }
     return window_app.run_window(
         home, answered, starts_demo=starts_demo, is_shown=is_shown, first_event=first_event

@@ -50,6 +50,11 @@ class Home:
         return self.root / "backups"
 
     @property
+    def snapshots(self) -> Path:
+        """A backup for each of the last days on which something changed."""
+        return self.root / "snapshots"
+
+    @property
     def pages(self) -> Path:
         """Fetched web pages, one folder per source of links."""
         return self.root / "pages"

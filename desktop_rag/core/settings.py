@@ -295,6 +295,31 @@ def save_settings(path: Path, settings: Settings) -> None:
         document = tomlkit.parse(text)
     except (OSError, ValueError):
         text, document = "", tomlkit.document()
+    _put_sections(document, settings)
+    try:
+        if text:
+            write_atomically(_backup_of(path), text)
+        write_atomically(path, tomlkit.dumps(document))
+    except OSError as exc:
+        raise AppError("The settings could not be saved.", f"{path}: {exc.strerror}.") from exc
+
+
+def settings_to_text(settings: Settings) -> str:
+    """The settings as TOML, with nothing else that their file may hold."""
+    document = tomlkit.document()
+    _put_sections(document, settings)
+    return tomlkit.dumps(document)
+
+
+def settings_from_text(text: str) -> Settings:
+    """The inverse of `settings_to_text`; ValueError when a value is not of its kind."""
+    settings, notices = _from_tables(tomllib.loads(text), Path())
+    if notices:
+        raise ValueError(notices[0].title)
+    return settings
+
+
+def _put_sections(document: tomlkit.TOMLDocument, settings: Settings) -> None:
     for section, values in dataclasses.asdict(settings).items():
         if isinstance(values, tuple):
             _put_tables(document, section, cast("tuple[dict[str, Any], ...]", values))
@@ -303,12 +328,6 @@ def save_settings(path: Path, settings: Settings) -> None:
         if not isinstance(table, dict):
             document[section] = table = tomlkit.table()
         table.update(values)
-    try:
-        if text:
-            write_atomically(_backup_of(path), text)
-        write_atomically(path, tomlkit.dumps(document))
-    except OSError as exc:
-        raise AppError("The settings could not be saved.", f"{path}: {exc.strerror}.") from exc
 
 
 def _put_tables(

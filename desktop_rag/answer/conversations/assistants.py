@@ -1,6 +1,7 @@
 """The person's assistants, and the setup of a question for each. Worker threads only."""
 
 import itertools
+import time
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -55,7 +56,7 @@ class Assistants:
 
         AppError, with nothing changed, when it is not valid or its name is taken.
         """
-        kept = validated_assistant(assistant)
+        kept = replace(validated_assistant(assistant), changed_at=time.time())
         if self._is_taken(kept.name, kept.assistant_id):
             title = f"There is another assistant called “{kept.name}”."
             raise AppError(title, "Choose another name.")

@@ -12,6 +12,7 @@ from desktop_rag.store.contract.chunks import ChunkStore
 from desktop_rag.store.contract.documents import DocumentStore
 from desktop_rag.store.contract.inspection import Inspection
 from desktop_rag.store.contract.interaction_store import InteractionStore
+from desktop_rag.store.contract.precious import PreciousStore
 from desktop_rag.store.contract.records import (
     AttachmentStore,
     ConversationStore,
@@ -80,6 +81,7 @@ class Engine:
     interactions: InteractionStore
     attachments: AttachmentStore
     evaluations: EvaluationStore
+    precious: PreciousStore
     tables: TableQueries
     upkeep: Upkeep
     inspection: Inspection

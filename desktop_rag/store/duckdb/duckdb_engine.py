@@ -23,6 +23,7 @@ from desktop_rag.store.duckdb.personal.attachment_store import AttachmentStore
 from desktop_rag.store.duckdb.personal.conversation_store import ConversationStore
 from desktop_rag.store.duckdb.personal.evaluation_store import EvaluationStore
 from desktop_rag.store.duckdb.personal.interaction_store import InteractionStore
+from desktop_rag.store.duckdb.personal.precious_store import PreciousStore
 from desktop_rag.store.duckdb.personal.unfinished_store import UnfinishedAnswerStore
 from desktop_rag.store.duckdb.search.index_cache import IndexCache
 from desktop_rag.store.duckdb.search.lexical_store import LexicalStore
@@ -92,6 +93,7 @@ def engine_over(database: Database) -> Engine:
         interactions=InteractionStore(database),
         attachments=AttachmentStore(database),
         evaluations=EvaluationStore(database),
+        precious=PreciousStore(database),
         tables=TableQueries(),
         upkeep=PostingsMerge(database),
         inspection=LibraryInspection(database, cache),

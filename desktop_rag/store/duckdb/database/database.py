@@ -83,6 +83,7 @@ class Database:
         self._is_closed = False
         self._readers = ActiveReaders()
         self._cache = SnapshotCache()
+        self._listeners: list[Callable[[], None]] = []
         self._closing = threading.Lock()
         self._lane = threading.Thread(target=self._run_lane, name="store-lane", daemon=True)
         self._lane.start()
@@ -169,6 +170,10 @@ class Database:
             self._queue.put(run)
         with mapping_duckdb_errors():
             return result.result()
+
+    def subscribe(self, listener: Callable[[], None]) -> None:
+        """Call `listener` on the lane after each change of a precious thing."""
+        self._listeners.append(listener)
 
     def verify(self, may_go_on: Callable[[], bool] = lambda: True) -> None:
         """Read every row of every table, so that each block is compared with its checksum."""
@@ -281,6 +286,8 @@ class Database:
             raise
         if changed:
             self._journal.settle()
+            for listener in self._listeners:
+                listener()
         return result
 
     def _rollback(self) -> None:

@@ -19,12 +19,11 @@ from typing import Any
 from urllib.parse import quote
 
 from desktop_rag.core.atomic_file import write_atomically
+from desktop_rag.store.contract.precious import KINDS, Rows
 from desktop_rag.store.duckdb.database.connections import Connection
 from desktop_rag.store.duckdb.database.line_files import append_lines
 from desktop_rag.store.duckdb.database.precious_rows import (
-    KINDS,
     Entity,
-    Rows,
     all_rows,
     put_rows,
     rows_of,
@@ -84,6 +83,11 @@ class Journal:
         self._number = 0
         self._removed: set[Entity] = set()
 
+    @property
+    def number(self) -> int:
+        """The number of the last change; 0 when there never was one."""
+        return self._number
+
     def catch_up(self, connection: Connection) -> int:
         """Bring an opened library and its files to the same state.
 
@@ -126,8 +130,8 @@ class Journal:
         self._number += 1
         _set_generation(connection, self._number)
         lines = [
-            Line(self._number, entity, rows_of(connection, entity))
-            for entity in dict.fromkeys(entities)
+            Line(self._number, *entry)
+            for entry in rows_of(connection, list(dict.fromkeys(entities)))
         ]
         self._append(lines)
         self._write_number()

@@ -5,16 +5,19 @@ inside a transaction of the caller.
 """
 
 import base64
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
 from typing import Any, cast
 
 import duckdb
 
+from desktop_rag.store.contract.precious import KINDS, Rows
 from desktop_rag.store.duckdb.database.connections import Connection
 
-Rows = Mapping[str, Sequence[Mapping[str, Any]]]
 _BLOB = "base64"
+# Rows of one INSERT: eight times as fast as one each.
+_ROWS_TOGETHER = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,53 +29,57 @@ class Entity:
     conversation_id: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """The tables of a kind with the column that holds the key; the first has a row for each.
-
-    `derived` columns are left out: the app fills them again.
-    """
-
-    tables: Mapping[str, str]
-    derived: frozenset[str] = field(default_factory=frozenset[str])
-
-
-KINDS: Mapping[str, Kind] = {
-    "collection": Kind({"collections": "collection_id"}, frozenset({"answering"})),
-    "source": Kind({"sources": "source_id"}),
-    "assistant": Kind({"assistants": "assistant_id"}),
-    "conversation": Kind({"conversations": "conversation_id"}),
-    "message": Kind({"messages": "message_id", "citations": "message_id"}),
-    "feedback": Kind({"feedback": "message_id"}),
-    "answer": Kind({"interactions": "interaction_id"}, frozenset({"embedder", "vector"})),
-    "image": Kind({"attached_images": "attachment_id"}),
-    "evaluation": Kind({"evaluations": "evaluation_id"}),
-}
 PRECIOUS_TABLES = tuple(table for kind in KINDS.values() for table in kind.tables)
 
 
-def all_rows(connection: Connection) -> Iterator[tuple[Entity, Rows]]:
-    """Every precious thing in the library with its rows; each table is read once."""
-    for name, kind in KINDS.items():
-        found: dict[str, dict[str, list[dict[str, Any]]]] = {}
-        for table, key in kind.tables.items():
-            for row in _rows(connection, f"{table} ORDER BY rowid", [], kind.derived):
-                tables = found.setdefault(row[key], {other: [] for other in kind.tables})
-                tables[table].append(row)
-        for value, rows in found.items():
-            first = next(iter(rows.get("messages", [])), {})
-            yield Entity(name, value, first.get("conversation_id", "")), rows
+def all_rows(connection: Connection, but: Collection[str] = ()) -> Iterator[tuple[Entity, Rows]]:
+    """Every precious thing in the library with its rows; each table is read once.
+
+    The kinds named in `but` are left out.
+    """
+    for name in KINDS:
+        if name not in but:
+            yield from _found(connection, name, "", []).items()
 
 
-def rows_of(connection: Connection, entity: Entity) -> Rows:
-    """Its rows by table, each as column and value; no rows when it is gone."""
-    kind = KINDS[entity.kind]
-    return {
-        table: _rows(
-            connection, f"{table} WHERE {key} = ? ORDER BY rowid", [entity.key], kind.derived
+def keys_of(connection: Connection, kind: str) -> list[str]:
+    """The keys of all things of a kind."""
+    [(table, key), *_] = KINDS[kind].tables.items()
+    rows = connection.execute(f"SELECT {key} FROM {table} ORDER BY rowid").fetchall()
+    return [value for (value,) in rows]
+
+
+def rows_of(connection: Connection, entities: Sequence[Entity]) -> list[tuple[Entity, Rows]]:
+    """Each entity with its rows by table, as columns and values; no rows when it is gone."""
+    found: dict[tuple[str, str], Rows] = {}
+    for kind in {entity.kind for entity in entities}:
+        keys = [entity.key for entity in entities if entity.kind == kind]
+        which = (
+            " WHERE {key} IN (SELECT unnest(?::VARCHAR[]))" if len(keys) > 1 else " WHERE {key} = ?"
         )
-        for table, key in kind.tables.items()
-    }
+        values: list[Any] = [keys] if len(keys) > 1 else keys
+        rows_by_entity = _found(connection, kind, which, values)
+        found |= {(kind, entity.key): rows for entity, rows in rows_by_entity.items()}
+    nothing = {kind: {table: [] for table in KINDS[kind].tables} for kind in KINDS}
+    return [(e, found.get((e.kind, e.key), nothing[e.kind])) for e in entities]
+
+
+def _found(
+    connection: Connection, name: str, which: str, values: Sequence[Any]
+) -> dict[Entity, Rows]:
+    """The things of a kind that the condition selects, with their rows."""
+    kind = KINDS[name]
+    found: dict[str, dict[str, list[dict[str, Any]]]] = {}
+    for table, key in kind.tables.items():
+        selected = f"{table}{which.format(key=key)} ORDER BY rowid"
+        for row in _rows(connection, selected, values, kind.derived):
+            tables = found.setdefault(row[key], {other: [] for other in kind.tables})
+            tables[table].append(row)
+    entities: dict[Entity, Rows] = {}
+    for value, rows in found.items():
+        first = next(iter(rows.get("messages", [])), {})
+        entities[Entity(name, value, first.get("conversation_id", ""))] = rows
+    return entities
 
 
 def put_rows(connection: Connection, changed: Sequence[tuple[Entity, Rows]]) -> None:
@@ -87,22 +94,32 @@ def put_rows(connection: Connection, changed: Sequence[tuple[Entity, Rows]]) -> 
                 f"DELETE FROM {table} WHERE {key} IN (SELECT unnest(?::VARCHAR[]))",
                 [[entity.key for entity, _ in own]],
             )
-            known = set(_columns(connection, table))
-            for entity, rows in own:
-                for row in rows.get(table, ()):
-                    if row.get(key) != entity.key:
-                        raise ValueError(f"a row of {table} belongs to something else")
-                    values = {n: _decoded(value) for n, value in row.items() if n in known}
-                    _insert(connection, table, values)
+            _insert(connection, table, list(_new_rows(connection, table, own)))
 
 
-def _insert(connection: Connection, table: str, values: Mapping[str, object]) -> None:
-    holes = ", ".join("?" * len(values))
-    sql = f"INSERT INTO {table} ({', '.join(values)}) VALUES ({holes})"
-    try:
-        connection.execute(sql, list(values.values()))
-    except duckdb.ConversionException as exc:
-        raise ValueError(f"a value does not fit {table}") from exc
+def _new_rows(
+    connection: Connection, table: str, own: Sequence[tuple[Entity, Rows]]
+) -> Iterator[dict[str, Any]]:
+    """The rows for a table with the columns that it has."""
+    known = set(_columns(connection, table))
+    for entity, rows in own:
+        for row in rows.get(table, ()):
+            if row.get(KINDS[entity.kind].tables[table]) != entity.key:
+                raise ValueError(f"a row of {table} belongs to something else")
+            yield {name: _decoded(value) for name, value in row.items() if name in known}
+
+
+def _insert(connection: Connection, table: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    for columns, alike in groupby(rows, key=tuple):
+        same = list(alike)
+        for at in range(0, len(same), _ROWS_TOGETHER):
+            part = same[at : at + _ROWS_TOGETHER]
+            holes = ", ".join([f"({', '.join('?' * len(columns))})"] * len(part))
+            sql = f"INSERT INTO {table} ({', '.join(columns)}) VALUES {holes}"
+            try:
+                connection.execute(sql, [value for row in part for value in row.values()])
+            except duckdb.ConversionException as exc:
+                raise ValueError(f"a value does not fit {table}") from exc
 
 
 def _rows(

@@ -60,8 +60,13 @@ def find_or_create(con: Connection, model: str, dimensions: int) -> VectorTable:
         "INSERT INTO models (model_id, name, dimensions) VALUES (?, ?, ?)",
         [number, model, dimensions],
     )
+    create(con, table)
+    return table
+
+
+def create(con: Connection, table: VectorTable) -> None:
+    """Create the table of a model, inside a transaction."""
     bits = ", ".join(f"{name} BIGINT" for name in table.sign_columns)
     con.execute(
         f"CREATE TABLE {table.name} (content_hash UUID, vector {COLUMN}, {bits}, windows {COLUMN})"
     )
-    return table

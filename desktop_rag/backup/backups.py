@@ -1,0 +1,308 @@
+"""The face of backups: everything that can't be made again, in one file and back. Worker threads.
+
+The same format serves for a file that the person keeps or moves, and for the daily snapshot.
+"""
+
+import errno
+import json
+import os
+import secrets
+import shutil
+import time
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from threading import Event
+
+from desktop_rag.backup.archive_reader import Archive, opened_archive
+from desktop_rag.backup.archive_writer import ArchiveWriter, Write
+from desktop_rag.backup.contents import BackupContents, BackupMerged, Imported
+from desktop_rag.backup.home_files import TakenFiles, add_home_files, taken_files
+from desktop_rag.backup.manifest import ENTRIES, IMAGES, INDEX, Manifest
+from desktop_rag.backup.merging import Merge, merge, places_of
+from desktop_rag.backup.selection import Selection, selected
+from desktop_rag.backup.whole_check import contents_of
+from desktop_rag.core.domain import Collection
+from desktop_rag.core.errors import AppError, Cancelled
+from desktop_rag.core.paths import Home
+from desktop_rag.store.contract.precious import Entry, PreciousStore
+
+Tell = Callable[[str], None]
+_PIECE = 1 << 20
+_HAS_DOCUMENTS = "The library has documents already, and an index fits into an empty library only."
+_OTHER_SCHEMA = "It was made by an older version of the app."
+_RUNNING = "The app is running. Close it and import the file with: desktop-rag backup import"
+
+
+def silent(_said: str) -> None:
+    """Progress that nobody wants to see."""
+
+
+class Backups:
+    """Exports, examines and imports backups of one library."""
+
+    def __init__(
+        self,
+        home: Home,
+        store: PreciousStore,
+        collections: Callable[[], Sequence[Collection]],
+        *,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        """`collections` gives the current ones."""
+        self._home = home
+        self._store = store
+        self._collections = collections
+        self._clock = clock
+        self._listeners: list[Callable[[BackupMerged], None]] = []
+
+    def subscribe(self, listener: Callable[[BackupMerged], None]) -> None:
+        """Call `listener` after each import, on the thread that imports."""
+        self._listeners.append(listener)
+
+    def collections(self) -> list[Collection]:
+        """The collections that can be backed up alone, the oldest first."""
+        return list(self._collections())
+
+    def collection(self, name: str) -> Collection:
+        """The collection of this name; AppError when there is none."""
+        known = self.collections()
+        for collection in known:
+            if collection.name.casefold() == name.strip().casefold():
+                return collection
+        names = ", ".join(f"“{each.name}”" for each in known) or "none yet"
+        raise AppError(f"There is no collection “{name}”.", f"Collections: {names}.")
+
+    def export(
+        self,
+        file: Path,
+        *,
+        collection: Collection | None = None,
+        with_index: bool = False,
+        is_checked: bool = True,
+        tell: Tell = silent,
+        cancel: Event | None = None,
+    ) -> BackupContents | None:
+        """Write everything, or one collection with its chats, to a file.
+
+        It is complete or as it was before. What it holds is read back if it `is_checked`. AppError
+        when the disk refuses, Cancelled on `cancel`.
+        """
+        cancel = cancel or Event()
+        with self._scratch() as scratch, ArchiveWriter(file) as archive:
+            index = scratch if with_index else None
+            tell("Reading chats and settings…")
+            collection_id = collection.collection_id if collection else ""
+            chosen, images = _write_entries(archive, self._store, collection_id, index, cancel)
+            message_ids = chosen.message_ids if collection else None
+            add_home_files(archive, self._home, message_ids=message_ids)
+            if index:
+                size = index.stat().st_size
+                archive.add(INDEX, _told(_pieces(index), size, "Writing the index", tell, cancel))
+            counts = Counter(entry.kind for entry in chosen.entries)
+            counts["image"] = images
+            archive.finish(self._manifest(archive, collection.name if collection else "", counts))
+        if not is_checked:
+            return None
+        tell("Checking the file…")
+        return self.examine(file)
+
+    def examine(self, file: Path) -> BackupContents:
+        """What a backup holds, with every value checked. AppError when it is no sound backup."""
+        with opened_archive(file, self._store.schema) as archive:
+            return contents_of(archive, self._home)
+
+    def import_file(
+        self,
+        file: Path,
+        *,
+        takes_index: bool = False,
+        leaves_out_wrong: bool = False,
+        tell: Tell = silent,
+        cancel: Event | None = None,
+    ) -> Imported:
+        """Merge a backup into the library: all of it, or nothing when one value is wrong.
+
+        `takes_index` is for a library that nothing else uses, `leaves_out_wrong` for a snapshot
+        that is the last place of what it holds: a wrong value costs only its entry. AppError, with
+        nothing changed, for a file that is no sound backup, and when the disk refuses; Cancelled on
+        `cancel`.
+        """
+        cancel = cancel or Event()
+        schema = self._store.schema
+        with (
+            opened_archive(file, schema, leaves_out_wrong=leaves_out_wrong) as archive,
+            self._scratch() as scratch,
+        ):
+            tell("Checking every value…")
+            contents = contents_of(archive, self._home, cancel)
+            no_index = self._reason_without_index(archive.manifest, takes_index=takes_index)
+            index = scratch if contents.has_index and not no_index else None
+            if index:
+                _unpack(archive, index, tell, cancel)
+            files = taken_files(archive, self._home)
+            tell("Merging…")
+            if cancel.is_set():
+                raise Cancelled
+            done, added = self._merge(archive, index)
+            files.write(self._home)
+        for listener in self._listeners:
+            listener(BackupMerged())
+        return Imported(
+            contents, _added(added, files, self._home), tuple(done.overlapping),
+            bool(index), no_index if contents.has_index else "", files.settings is not None,
+        )  # fmt: skip
+
+    def _merge(self, archive: Archive, index: Path | None) -> tuple[Merge, Counter[str]]:
+        done, added = Merge(), Counter[str]()
+        places = places_of(archive.manifest, self._home)
+
+        def plan(present: Iterable[Entry]) -> list[Entry]:
+            known = {(entry.kind, entry.key): entry for entry in present}
+            merged = merge(list(present), archive.coherent_entries(), places)
+            done.overlapping = merged.overlapping
+            for entry in merged.put:
+                added[entry.kind] += _is_new(entry, known.get((entry.kind, entry.key)))
+            return merged.put
+
+        added["image"] = self._store.merge(plan, archive.images(), index)
+        return done, added
+
+    def _reason_without_index(self, manifest: Manifest, *, takes_index: bool) -> str:
+        """Why an index can't be taken; empty when it can."""
+        if self._store.has_index():
+            return _HAS_DOCUMENTS
+        if manifest.schema != self._store.schema:
+            return _OTHER_SCHEMA
+        return "" if takes_index else _RUNNING
+
+    def _manifest(self, archive: ArchiveWriter, collection: str, counts: Counter[str]) -> Manifest:
+        now = self._clock()
+        return Manifest(
+            schema=self._store.schema,
+            app=_app_version(),
+            made_at=max(0.0, now),
+            day=time.strftime("%Y-%m-%d", time.localtime(now)),
+            home=str(self._home.root.absolute()),
+            collection=collection,
+            change_number=self._store.change_number(),
+            counts={kind: count for kind, count in counts.items() if count},
+            files=archive.facts,
+        )
+
+    @contextmanager
+    def _scratch(self) -> Generator[Path]:
+        """A place for an index, in the one folder that the engine may use; removed at the end."""
+        scratch = self._home.backups / f"index-{secrets.token_hex(6)}"
+        try:
+            yield scratch
+        finally:
+            for left in self._home.backups.glob(f"{scratch.name}*"):
+                left.unlink(missing_ok=True)
+
+
+def remove_scratch(home: Home) -> None:
+    """Remove what an interrupted export or import left. None may be running."""
+    for left in home.backups.glob("index-*"):
+        left.unlink(missing_ok=True)
+
+
+def _write_entries(
+    archive: ArchiveWriter,
+    store: PreciousStore,
+    collection_id: str,
+    index: Path | None,
+    cancel: Event,
+) -> tuple[Selection, int]:
+    """Write the lines of entries, then of images, which come last; returns the images' number."""
+    found: list[Entry] = []
+    chosen: list[Selection] = []
+    image_ids: list[str] = []
+
+    def choose() -> Selection:
+        if not chosen:
+            chosen.append(selected(found, collection_id))
+            archive.add(ENTRIES, map(_line, chosen[0].entries))
+        return chosen[0]
+
+    with ExitStack() as stack:
+        streams: list[Write] = []
+
+        def take(entry: Entry) -> None:
+            if cancel.is_set():
+                raise Cancelled
+            if entry.kind != "image":
+                found.append(entry)
+            elif entry.key in choose().image_ids:
+                if not streams:
+                    streams.append(stack.enter_context(archive.stream(IMAGES)))
+                streams[0](_line(entry))
+                image_ids.append(entry.key)
+
+        store.read(take, index=index)
+    return choose(), len(image_ids)
+
+
+def _line(entry: Entry) -> bytes:
+    content = {"kind": entry.kind, "key": entry.key, "rows": entry.rows}
+    if entry.conversation_id:
+        content["conversation_id"] = entry.conversation_id
+    return json.dumps(content, ensure_ascii=False).encode() + b"\n"
+
+
+def _pieces(file: Path) -> Iterator[bytes]:
+    with file.open("rb") as content:
+        while piece := content.read(_PIECE):
+            yield piece
+
+
+def _told(
+    pieces: Iterable[bytes], size: int, what: str, tell: Tell, cancel: Event
+) -> Iterator[bytes]:
+    """The pieces, with a word about each tenth of all; Cancelled on `cancel`."""
+    done, tenths = 0, 0
+    for piece in pieces:
+        if cancel.is_set():
+            raise Cancelled
+        yield piece
+        done += len(piece)
+        if (now := 10 * done // max(1, size)) > tenths:
+            tenths = now
+            tell(f"{what}: {10 * tenths} %")
+
+
+def _unpack(archive: Archive, to: Path, tell: Tell, cancel: Event) -> None:
+    size = archive.manifest.files[INDEX].size
+    try:
+        # Once as it is, once inside the library.
+        if shutil.disk_usage(to.parent).free < 2 * size:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        descriptor = os.open(to, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            for piece in _told(archive.pieces(INDEX), size, "Unpacking the index", tell, cancel):
+                file.write(piece)
+    except OSError as exc:
+        raise AppError("The index could not be unpacked.", f"{to.parent}: {exc.strerror}.") from exc
+
+
+def _is_new(entry: Entry, present: Entry | None) -> bool:
+    """False for a chat that only got another place in the list."""
+    if present is None or entry.kind != "conversation":
+        return True
+    number = entry.row["change_number"]
+    return {**present.row, "change_number": number} != entry.row
+
+
+def _added(counts: Counter[str], files: TakenFiles, home: Home) -> dict[str, int]:
+    counts["prompt"] = sum(path.parent == home.prompts for path, *_ in files.texts)
+    counts["rewrite"] = sum(path.parent == home.rewrites for path, *_ in files.texts)
+    return {kind: count for kind, count in counts.items() if count}
+
+
+def _app_version() -> str:
+    try:
+        return version("desktop-rag")
+    except PackageNotFoundError:
+        return "not installed"

@@ -1,0 +1,200 @@
+"""Merges the entries of a backup into those of a library. Pure.
+
+What both have is kept once. Of assistants the newer one wins; a chat that was continued on one side
+is continued, one that went on differently on both is kept twice. Everything else that the library
+has stays as it is. Merging the same backup again changes nothing.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import Any
+
+from desktop_rag.backup.chat_merging import merged_chats
+from desktop_rag.backup.manifest import Manifest
+from desktop_rag.backup.value_rules import WrongValueError, strict_json
+from desktop_rag.core.assistant import LONGEST_NAME
+from desktop_rag.core.paths import Home
+from desktop_rag.store.contract.precious import Entry, Row
+
+_KEPT_APART = " (imported{number})"
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The home that a backup is from, and the one that takes it in, with its folder of pages."""
+
+    home_before: str
+    home: Path
+    pages: Path
+
+
+@dataclass(slots=True)
+class Merge:
+    """The outcome of a merge: entries to put, and the sources that were left out, as paths."""
+
+    put: list[Entry] = field(default_factory=list[Entry])
+    overlapping: list[str] = field(default_factory=list[str])
+
+
+def places_of(manifest: Manifest, home: Home) -> Places:
+    """Where a backup is from and where it goes."""
+    return Places(manifest.home, home.root.absolute(), home.pages.absolute())
+
+
+def merge(present: Sequence[Entry], incoming: Sequence[Entry], places: Places) -> Merge:
+    """The entries that `incoming` adds to `present` or changes in it.
+
+    WrongValueError when an entry refers to something that neither has.
+    """
+    if len({(entry.kind, entry.key) for entry in incoming}) < len(incoming):
+        raise WrongValueError("two of one kind and id")
+    here = {kind: {e.key: e for e in present if e.kind == kind} for kind in _kinds(present)}
+    new = {kind: [e for e in incoming if e.kind == kind] for kind in _kinds(incoming)}
+    done = Merge()
+    ids = _merge_collections(here.get("collection", {}), new.get("collection", []), done)
+    _merge_sources(here, new.get("source", []), ids, places, done)
+    _merge_assistants(here.get("assistant", {}), new.get("assistant", []), ids, done)
+    conversations = [_moved(chat, ids) for chat in new.get("conversation", [])]
+    done.put += merged_chats(here, {**new, "conversation": conversations})
+    done.put += _appended(here.get("evaluation", {}), new.get("evaluation", []))
+    return done
+
+
+def _kinds(entries: Iterable[Entry]) -> set[str]:
+    return {entry.kind for entry in entries}
+
+
+def _merge_collections(
+    here: Mapping[str, Entry], new: Iterable[Entry], done: Merge
+) -> Mapping[str, str]:
+    """The id here of each incoming collection: one of the same name is the same one."""
+    by_name = {_folded(entry.row["name"]): key for key, entry in here.items()}
+    ids: dict[str, str] = {}
+    for collection in new:
+        name = _folded(collection.row["name"])
+        if collection.key in here:
+            ids[collection.key] = collection.key
+        elif name in by_name:
+            ids[collection.key] = by_name[name]
+        else:
+            ids[collection.key] = by_name[name] = collection.key
+            done.put.append(collection)
+    return ids
+
+
+def _merge_sources(
+    here: Mapping[str, Mapping[str, Entry]],
+    new: Iterable[Entry],
+    ids: Mapping[str, str],
+    places: Places,
+    done: Merge,
+) -> None:
+    known = here.get("source", {})
+    taken = [entry.row for entry in known.values() if not entry.row["is_attached"]]
+    for source in new:
+        if source.key in known:
+            continue
+        row = dict(source.row)
+        row["collection_id"] = ids.get(row["collection_id"], row["collection_id"])
+        row["path"] = path_here(source, places)
+        if row["links"]:
+            row["refreshed_at"] = 0.0  # its pages are not here
+        is_homeless = row["collection_id"] not in {*ids.values(), *here.get("collection", {})}
+        if is_homeless and not row["is_attached"]:
+            raise WrongValueError(f"source {source.key}, collection_id")
+        if not row["is_attached"]:
+            same = [other for other in taken if other["collection_id"] == row["collection_id"]]
+            if any(_is_same(row, other) for other in same):
+                continue
+            if any(_overlaps(row, other) for other in same):
+                done.overlapping.append(row["path"])
+                continue
+            taken.append(row)
+        done.put.append(replace(source, rows={"sources": [row]}))
+
+
+def path_here(source: Entry, places: Places) -> str:
+    """The path of a source on this computer: pages and rewrites are below the app's home."""
+    path = str(source.row["path"])
+    if source.row["links"]:
+        return str(places.pages / source.key)
+    kind = PureWindowsPath if PureWindowsPath(places.home_before).drive else PurePosixPath
+    before = kind(places.home_before)
+    if places.home_before and kind(path).is_relative_to(before):
+        return str(places.home.joinpath(*kind(path).relative_to(before).parts))
+    return path
+
+
+def _is_same(row: Row, other: Row) -> bool:
+    if row["links"] or other["links"]:
+        return row["links"] == other["links"]
+    return row["path"] == other["path"]
+
+
+def _overlaps(row: Row, other: Row) -> bool:
+    if row["links"] or other["links"]:
+        return False
+    path, present = Path(row["path"]), Path(other["path"])
+    return path.is_relative_to(present) or present.is_relative_to(path)
+
+
+def _merge_assistants(
+    here: Mapping[str, Entry], new: Iterable[Entry], ids: Mapping[str, str], done: Merge
+) -> None:
+    names = {_folded(_made_of(e)["name"]): key for key, e in here.items() if _is_shown(e)}
+    for assistant in new:
+        made_of = _made_of(assistant)
+        made_of["collection_ids"] = [ids.get(i, i) for i in made_of["collection_ids"]]
+        present = here.get(assistant.key)
+        if present and _is_shown(present) and _changed_at(assistant) <= _changed_at(present):
+            continue
+        made_of["name"] = _free_name(made_of["name"], assistant.key, names)
+        names[_folded(made_of["name"])] = assistant.key
+        row = {**assistant.row, "made_of": json.dumps(made_of, ensure_ascii=False)}
+        done.put.append(replace(assistant, rows={"assistants": [row]}))
+
+
+def _made_of(assistant: Entry) -> dict[str, Any]:
+    return strict_json(assistant.row["made_of"])
+
+
+def _changed_at(assistant: Entry) -> float:
+    # Those stored before this was noted have none.
+    return float(_made_of(assistant).get("changed_at", 0.0))
+
+
+def _is_shown(assistant: Entry) -> bool:
+    return not assistant.row["is_deleted"]
+
+
+def _free_name(name: str, key: str, names: Mapping[str, str]) -> str:
+    """The name, with an ending when another assistant has it."""
+    candidate, number = name, 1
+    while names.get(_folded(candidate), key) != key:
+        ending = _KEPT_APART.format(number=f" {number}" if number > 1 else "")
+        candidate = name[: LONGEST_NAME - len(ending)].rstrip() + ending
+        number += 1
+    return candidate
+
+
+def _moved(chat: Entry, ids: Mapping[str, str]) -> Entry:
+    """The conversation with the collection as it is called here."""
+    row = chat.row
+    own = {**row, "collection_id": ids.get(row["collection_id"], row["collection_id"])}
+    return replace(chat, rows={"conversations": [own]})
+
+
+def _appended(here: Mapping[str, Entry], new: Sequence[Entry]) -> list[Entry]:
+    """Evaluations that are missing, after those here and in their own order."""
+    last = max((entry.row["number"] for entry in here.values()), default=0)
+    missing = sorted((e for e in new if e.key not in here), key=lambda e: e.row["number"])
+    return [
+        replace(entry, rows={"evaluations": [{**entry.row, "number": last + place}]})
+        for place, entry in enumerate(missing, start=1)
+    ]
+
+
+def _folded(name: str) -> str:
+    return " ".join(name.split()).casefold()

@@ -1,0 +1,108 @@
+"""Chooses what goes into a backup: all that is not deleted, or one collection. Pure."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from desktop_rag.backup.value_rules import strict_json
+from desktop_rag.store.contract.precious import Entry
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The entries for a backup, and the ids of the images that go with them."""
+
+    entries: tuple[Entry, ...]
+    image_ids: frozenset[str]
+
+    @property
+    def message_ids(self) -> frozenset[str]:
+        """The ids of its messages."""
+        return frozenset(entry.key for entry in self.entries if entry.kind == "message")
+
+
+def selected(entries: Sequence[Entry], collection_id: str = "") -> Selection:
+    """What is not deleted; with a collection, only that, its sources and its chats.
+
+    Chats about all documents belong to no collection. Evaluations go with everything only.
+    """
+    by_kind: dict[str, list[Entry]] = {}
+    for entry in entries:
+        by_kind.setdefault(entry.kind, []).append(entry)
+    shown = [e for e in by_kind.get("conversation", []) if not e.row["is_deleted"]]
+    chats = [e for e in shown if collection_id in {"", e.row["collection_id"]}]
+    chat_ids = {chat.key for chat in chats}
+    messages = by_kind.get("message", [])
+    own = [m for m in messages if m.conversation_id in chat_ids]
+    answers = [a for a in by_kind.get("answer", []) if a.row["conversation_id"] in chat_ids]
+    attached = attachment_ids([*chats, *own])
+    kept = [
+        *(c for c in by_kind.get("collection", []) if collection_id in {"", c.key}),
+        *_sources(by_kind.get("source", []), collection_id, attached),
+        *_assistants(by_kind.get("assistant", []), collection_id, chats),
+        *chats, *own,
+        *_feedback(by_kind.get("feedback", []), messages, chat_ids, collection_id),
+        *answers,
+        *(() if collection_id else by_kind.get("evaluation", [])),
+    ]  # fmt: skip
+    return Selection(tuple(kept), attached)
+
+
+def coherent(entries: Sequence[Entry]) -> list[Entry]:
+    """Without messages and remembered answers of no chat, and sources of no collection."""
+    chats = {entry.key for entry in entries if entry.kind == "conversation"}
+    collections = {entry.key for entry in entries if entry.kind == "collection"}
+    owners = {"message": chats, "answer": chats, "source": collections}
+    columns = {"message": "conversation_id", "answer": "conversation_id", "source": "collection_id"}
+    return [
+        entry
+        for entry in entries
+        if entry.kind not in owners or entry.row[columns[entry.kind]] in owners[entry.kind]
+    ]
+
+
+def attachment_ids(entries: Iterable[Entry]) -> frozenset[str]:
+    """The ids of what is attached to these conversations and messages."""
+    lists: list[Any] = [strict_json(entry.row["attachments"]) for entry in entries]
+    return frozenset(attached["attachment_id"] for each in lists for attached in each)
+
+
+def original_id(message: Entry) -> str:
+    """The id under which feedback on a message, and on its copies, is kept."""
+    return str(message.row["copy_of"] or message.key)
+
+
+def _sources(
+    sources: Iterable[Entry], collection_id: str, attached: frozenset[str]
+) -> Iterable[Entry]:
+    for source in sources:
+        row = source.row
+        if row["is_attached"] and source.key in attached:
+            # It is in the collection that new chats were about, whatever this chat is about.
+            own = {"sources": [{**row, "collection_id": collection_id or row["collection_id"]}]}
+            yield replace(source, rows=own)
+        elif not row["is_attached"] and collection_id in {"", row["collection_id"]}:
+            yield source
+
+
+def _assistants(
+    assistants: Iterable[Entry], collection_id: str, chats: Sequence[Entry]
+) -> Iterable[Entry]:
+    used = {chat.row["assistant_id"] for chat in chats}
+    for assistant in assistants:
+        if assistant.row["is_deleted"]:
+            continue
+        asks = strict_json(assistant.row["made_of"])["collection_ids"]
+        if not collection_id or assistant.key in used or collection_id in asks:
+            yield assistant
+
+
+def _feedback(
+    feedback: Iterable[Entry], messages: Sequence[Entry], chat_ids: set[str], collection_id: str
+) -> Iterable[Entry]:
+    """That on the chosen answers; with everything also that on answers since replaced."""
+    here = {original_id(m) for m in messages if m.conversation_id in chat_ids}
+    elsewhere = {original_id(m) for m in messages} - here
+    for log in feedback:
+        if log.key in here or (not collection_id and log.key not in elsewhere):
+            yield log

@@ -1,0 +1,168 @@
+"""Fills a library with one of everything that can't be made again, and tells what it holds."""
+
+import time
+import uuid
+from dataclasses import dataclass
+from typing import Any
+
+from desktop_rag.backup.backups import Backups
+from desktop_rag.core.anchors import Anchor
+from desktop_rag.core.answer_claims import Claim
+from desktop_rag.core.assistant import Assistant
+from desktop_rag.core.attachment import Attachment, AttachmentKind, Image
+from desktop_rag.core.claims import (
+    CheckedClaim,
+    Difference,
+    DifferenceKind,
+    Evidence,
+    Verdict,
+)
+from desktop_rag.core.conversation import (
+    Conversation,
+    Feedback,
+    FileCounts,
+    Message,
+    MessageState,
+    PastAnswer,
+    Role,
+    SearchNotes,
+    SourceRef,
+)
+from desktop_rag.core.domain import SourceRules, WebLinks
+from desktop_rag.core.interaction import Interaction, InteractionOutcome
+from desktop_rag.core.parsed import ChunkSettings
+from desktop_rag.core.paths import Home
+from desktop_rag.core.settings import RetrievalSettings
+from desktop_rag.store.contract.engine import Engine
+from desktop_rag.store.contract.precious import Entry
+from desktop_rag.store.contract.records import Evaluation
+
+PNG = Image("image/png", b"\x89PNG\r\n\x1a\n\x00\xff bytes")
+
+
+@dataclass(frozen=True)
+class Place:
+    """One library with its home and backups."""
+
+    home: Home
+    engine: Engine
+    backups: Backups
+
+
+def message(conversation: Conversation, text: str, role: Role = Role.USER, **more: Any) -> Message:
+    message_id = more.pop("message_id", uuid.uuid4().hex)
+    return Message(message_id, conversation.conversation_id, role, text, time.time(), **more)
+
+
+def fill(place: Place) -> Conversation:
+    """One of each kind, with every field set somewhere."""
+    engine, home = place.engine, place.home
+    sea = engine.sources.add_collection("Sea")
+    engine.sources.set_chunking(sea.collection_id, ChunkSettings("words", 100, 3))
+    engine.sources.set_embedder(sea.collection_id, "http://localhost:11434/v1#nomic")
+    land = engine.sources.add_collection("Land")
+    docs = home.root.parent / "documents"
+    rules = SourceRules(True, True, ("*.tmp", "drafts/"), 12)
+    engine.sources.add_source(docs / "sea", sea.collection_id, rules)
+    engine.sources.add_source(docs / "land", land.collection_id)
+    engine.sources.add_source(home.rewrites, land.collection_id)
+    engine.sources.add_links(
+        WebLinks(("https://example.com/a",), 7, 2.5), home.pages, land.collection_id
+    )
+    file = engine.sources.add_attached(docs / "note.txt", sea.collection_id)
+    engine.assistants.put(
+        Assistant(
+            "a1", "Keeper", "Be brief.", "https://models.example/v1", "keeper",
+            (sea.collection_id,), "type:md", RetrievalSettings(5), is_open=True, changed_at=5.0,
+        )
+    )  # fmt: skip
+    attached = (
+        Attachment(file.source_id, "note.txt", document_id="d9", words=3, pages=1),
+        Attachment("i1", "lamp.png", AttachmentKind.IMAGE),
+    )
+    engine.attachments.put_image("i1", PNG)
+    chat = engine.conversations.add("Lamps — “sea”", sea.collection_id, "a1")
+    engine.conversations.add_message(message(chat, "When is it lit? 灯", attachments=attached))
+    engine.attachments.set(chat.conversation_id, attached)
+    answer = message(chat, "At dusk [1]. It burns oil.", Role.ASSISTANT, **_answer_fields())
+    engine.conversations.add_message(answer)
+    engine.conversations.add_feedback(answer.message_id, Feedback.DISLIKED)
+    engine.conversations.add_feedback(answer.message_id, Feedback.LIKED)
+    engine.conversations.set_pinned(chat.conversation_id, True)
+    engine.interactions.add(
+        Interaction(
+            answer.message_id, chat.conversation_id, "When?", "When is the lamp lit?", "At dusk.",
+            InteractionOutcome.DONE, 12.5, "keeper", True, "a1",
+        )
+    )  # fmt: skip
+    other = engine.conversations.add("All documents", "")
+    engine.conversations.add_message(message(other, "Where?"))
+    failed = {"state": MessageState.FAILED, "error_title": "No", "error_hint": "Try"}
+    engine.conversations.add_message(message(other, "", Role.ASSISTANT, **failed))
+    copy = engine.conversations.add("A copy", sea.collection_id)
+    engine.conversations.add_message(
+        message(copy, answer.text, Role.ASSISTANT, copy_of=answer.message_id)
+    )
+    engine.evaluations.add(
+        Evaluation(
+            "e1", "ranking", "set", 3.0, 1.5, "0.1", {"k": 10}, [{"ndcg": 0.5}], [{"q": "?"}]
+        )
+    )
+    for folder, name, text in (
+        (home.prompts, "shorter.md", "Make it shorter.\n"),
+        (
+            home.rewrites,
+            f"when-is-it-lit-{answer.message_id[:12]}.md",
+            "# Your answer: …\n\nDusk.\n",
+        ),
+    ):
+        folder.mkdir(exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    return chat
+
+
+def _answer_fields() -> dict[str, Any]:
+    checked = CheckedClaim(
+        "At dusk.", Verdict.SUPPORTED, 0.75, Evidence(0, 0, 7),
+        (Difference(DifferenceKind.WORD, (0, 2), None),), "The words agree.",
+    )  # fmt: skip
+    source = SourceRef(
+        1, "d1", "/docs/sea/lamp.md", "Lamp", Anchor(heading="Fees", line=3), "Lit at dusk.", 0.5,
+        "dusk", 7, 11, is_cited=True, part="p", url="https://example.com/x",
+        also_in=("/docs/b.md",), query="SELECT 1",
+    )  # fmt: skip
+    notes = SearchNotes((("lapm", "lamp"),), "type: md", 12, ("Hint.",), "When?", FileCounts(3, 2))
+    return {
+        "model": "keeper", "seconds": 1.25, "thinking": "Hm.", "sources": (source,),
+        "nearest": (SourceRef(1, "", "/x", "X", Anchor(page=2), "t", -1.5),), "notes": notes,
+        "follow_ups": ("And at dawn?",), "claims": (Claim(0, 7, checked, 1),),
+        "remembered": (PastAnswer("p1", "Before?"),), "is_own_knowledge": True,
+    }  # fmt: skip
+
+
+def entries(place: Place) -> dict[tuple[str, str], Entry]:
+    """Everything precious in the library, images included."""
+    found: list[Entry] = []
+    place.engine.precious.read(found.append)
+    return {(entry.kind, entry.key): entry for entry in found}
+
+
+def shown(place: Place) -> dict[str, Any]:
+    """What the person sees of it, in the order of the lists."""
+    engine = place.engine
+    chats = engine.conversations.all()
+    return {
+        "chats": chats,
+        "messages": [engine.conversations.messages(chat.conversation_id) for chat in chats],
+        "collections": engine.sources.collections(),
+        "assistants": engine.assistants.all(),
+        "answers": engine.interactions.newest(100),
+        "image": engine.attachments.image("i1"),
+        "evaluation": [engine.evaluations.get(e.evaluation_id) for e in engine.evaluations.all()],
+    }
+
+
+def texts(home: Home) -> dict[str, str]:
+    """The person's own text files."""
+    files = [*home.prompts.glob("*"), *home.rewrites.glob("*")]
+    return {file.name: file.read_text("utf-8") for file in files}
