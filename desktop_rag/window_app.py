@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from desktop_rag.app import Verb, build_services, repair_if_requested, subject_of
+from desktop_rag.backup.contents import BackupMerged
 from desktop_rag.core.conversation import Conversation
 from desktop_rag.core.errors import AppError, DiskFullError
 from desktop_rag.core.library_events import Notice
@@ -146,8 +147,30 @@ class WindowApp:
             self._server = AppServer(home, self._verbs(verbs), self._on_process_refused)
         except AppError as error:
             self.bridge.post(Notice(error.title, error.hint))
+        self._add_backup_page()
         self.presence.quit_requested.connect(qt.quit)
         self.window.demo_requested.connect(self.start_demo)
+
+    def _add_backup_page(self) -> None:
+        from desktop_rag.ui.upkeep.backup_page import BackupPage
+
+        backups = self.services.backups
+        backups.subscribe(self._on_merged)
+        page = BackupPage(self.bridge, backups, self.services.snapshots)
+        self.window.settings_tabs.add_page("Backup", page)
+
+    def _on_merged(self, merged: BackupMerged) -> None:
+        """On the thread that imports."""
+        if merged.settings:
+            self.services.library.apply(merged.settings)
+            self.services.chat.apply(merged.settings)
+
+        def show(_nothing: None) -> None:
+            self.window.chat_page.refresh()
+            if merged.settings:
+                self.window.show_settings(merged.settings)
+
+        self.bridge.run(self.window, lambda: None, show)
 
     def open(self, *, is_shown: bool = True) -> None:
         """Show the window, or stay in the background, and start the library."""

@@ -107,12 +107,12 @@ class Backups:
         if not is_checked:
             return None
         tell("Checking the file…")
-        return self.examine(file)
+        return self.examine(file, cancel=cancel)
 
-    def examine(self, file: Path) -> BackupContents:
+    def examine(self, file: Path, *, cancel: Event | None = None) -> BackupContents:
         """What a backup holds, with every value checked. AppError when it is no sound backup."""
         with opened_archive(file, self._store.schema) as archive:
-            return contents_of(archive, self._home)
+            return contents_of(archive, self._home, cancel)
 
     def import_file(
         self,
@@ -149,7 +149,7 @@ class Backups:
             done, added = self._merge(archive, index)
             files.write(self._home)
         for listener in self._listeners:
-            listener(BackupMerged())
+            listener(BackupMerged(files.settings))
         return Imported(
             contents, _added(added, files, self._home), tuple(done.overlapping),
             bool(index), no_index if contents.has_index else "", files.settings is not None,

@@ -6,6 +6,8 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from desktop_rag.core.settings import Settings
+
 # One of a kind, and several, in the order of lists.
 _NOUNS = {
     "conversation": ("chat", "chats"),
@@ -81,7 +83,12 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class BackupMerged:
-    """A backup was taken into the library; what shows chats, assistants or prompts reads again."""
+    """A backup was taken into the library; what shows chats, assistants or prompts reads again.
+
+    With `settings` where the home had none and took these.
+    """
+
+    settings: Settings | None = None
 
 
 def in_words(counts: Mapping[str, int], *, most: int = 20) -> str:

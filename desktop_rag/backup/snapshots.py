@@ -36,10 +36,11 @@ _NAME = re.compile(rf"(\d{{6,12}})-(\d{{4}}-\d\d-\d\d){re.escape(ENDING)}")
 
 def snapshots_in(folder: Path) -> list[Snapshot]:
     """All snapshots in a folder, the newest first."""
-    found: list[Snapshot] = []
-    for file in folder.glob(f"*{ENDING}"):
-        if name := _NAME.fullmatch(file.name):
-            found.append(Snapshot(int(name[1]), name[2], file, file.stat().st_size))
+    found = [
+        Snapshot(int(name[1]), name[2], file, file.stat().st_size)
+        for file in folder.glob(f"*{ENDING}")
+        if (name := _NAME.fullmatch(file.name))
+    ]
     return sorted(found, key=lambda snapshot: snapshot.number, reverse=True)
 
 

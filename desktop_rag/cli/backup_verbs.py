@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from desktop_rag import app
-from desktop_rag.backup.backups import Backups
+from desktop_rag.backup.backups import Backups, Tell, silent
 from desktop_rag.backup.contents import day_in_words, in_words
 from desktop_rag.backup.snapshots import Snapshots, snapshots_in
 from desktop_rag.cli.terminal import print_document, say
@@ -56,7 +56,9 @@ def running_app_verbs() -> Mapping[str, app.Verb]:
     """The handlers of these verbs in the running app; arguments come from another process."""
     return {
         "backup_export": lambda services, asked: _exported(services.backups, **asked),
-        "backup_import": lambda services, asked: _imported(services.backups, **asked),
+        "backup_import": lambda services, asked: _imported(
+            services.backups, str(asked["file"]), is_preview=bool(asked["is_preview"])
+        ),
         "backup_list": lambda services, _: _listed(services.snapshots),
         "backup_restore": lambda services, asked: _restored(
             services.backups, services.snapshots, **asked
@@ -115,29 +117,36 @@ def _restore(arguments: argparse.Namespace) -> int:
 
 
 def _exported(
-    backups: Backups, file: str, collection: str, *, with_index: bool, **more: Any
+    backups: Backups, file: str, collection: str, *, with_index: bool, tell: Tell = silent
 ) -> dict[str, Any]:
     path = Path(file)
     chosen = backups.collection(collection) if collection else None
-    contents = backups.export(path, collection=chosen, with_index=bool(with_index), **more)
+    contents = backups.export(path, collection=chosen, with_index=bool(with_index), tell=tell)
     assert contents is not None, "it is checked"
     return {"file": file, "bytes": path.stat().st_size, **contents.to_json()}
 
 
 def _imported(
-    backups: Backups, file: str, *, is_preview: bool = False, **more: Any
+    backups: Backups,
+    file: str,
+    *,
+    is_preview: bool = False,
+    takes_index: bool = False,
+    tell: Tell = silent,
 ) -> dict[str, Any]:
     if is_preview:
         return backups.examine(Path(file)).to_json()
-    return backups.import_file(Path(file), **more).to_json()
+    return backups.import_file(Path(file), takes_index=takes_index, tell=tell).to_json()
 
 
 def _listed(snapshots: Snapshots) -> list[dict[str, Any]]:
     return [snapshot.to_json() for snapshot in snapshots.all()]
 
 
-def _restored(backups: Backups, snapshots: Snapshots, day: str, **more: Any) -> dict[str, Any]:
-    return backups.import_file(snapshots.find(day).file, **more).to_json()
+def _restored(
+    backups: Backups, snapshots: Snapshots, day: str, *, tell: Tell = silent
+) -> dict[str, Any]:
+    return backups.import_file(snapshots.find(day).file, tell=tell).to_json()
 
 
 # --- lines for people ----------------------------------------------------------------------------

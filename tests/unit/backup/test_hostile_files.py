@@ -93,8 +93,8 @@ WRONG: dict[str, tuple[str, str, str, Any]] = {
     "a relative path": ("source", "sources", "path", "documents"),
     "a path upwards": ("source", "sources", "path", "/docs/../etc"),
     "rules": ("source", "sources", "rules", '{"excluded": "all"}'),
-    "links": ("source", "sources", "links", '{"urls": ["file:///etc/passwd"], "page_limit": 1,'
-              ' "refresh_hours": 1}'),
+    "links": ("source", "sources", "links", json.dumps(
+        {"urls": ["file:///etc/passwd"], "page_limit": 1, "refresh_hours": 1})),
     "a source's id": ("source", "sources", "source_id", "../../x"),
     "a collection": ("source", "sources", "collection_id", "nowhere"),
     "an assistant": ("assistant", "assistants", "made_of", '{"assistant_id": "a1"}'),

@@ -1,0 +1,298 @@
+"""The page "Backup": daily snapshots, backups to a file, and what comes back. Qt thread."""
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from threading import Event
+from typing import TypeVar
+
+from PySide6.QtCore import QTimer, Slot
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QCheckBox, QComboBox, QFileDialog, QVBoxLayout, QWidget
+
+from desktop_rag.backup.backups import Backups, Tell
+from desktop_rag.backup.contents import (
+    BackupContents,
+    Imported,
+    Snapshot,
+    day_in_words,
+    in_words,
+)
+from desktop_rag.backup.manifest import ENDING
+from desktop_rag.backup.snapshots import KEPT, Snapshots
+from desktop_rag.core.domain import Collection
+from desktop_rag.core.errors import AppError, Cancelled
+from desktop_rag.ui.foundation.bridge import Bridge
+from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.settings.settings_fields import SettingsSection, note
+from desktop_rag.ui.upkeep.import_dialog import ImportDialog
+from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
+from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
+
+T = TypeVar("T")
+
+_FILTER = f"Backups (*{ENDING})"
+_SNAPSHOTS = (
+    "Once a day, chats, feedback, assistants, prompts, collections, the list of folders and"
+    f" settings are also kept in a file of their own, the last {KEPT} of them. If the library is"
+    " lost, it is filled from the newest at the next start."
+)
+_BACKUP = (
+    "One file with the same content, to keep elsewhere or to move to another computer. Keys are"
+    " never in it; whoever has the file can read your chats."
+)
+_INDEX = (
+    "Also holds the text of your documents, so that they need not be read again. It fits into an"
+    " empty library of the same version of the app."
+)
+_IMPORT = "Merges a backup into the library. You see what it holds first."
+_TICK_MS = 150
+_MEGABYTE = 1_000_000
+
+
+class BackupPage(ScrolledPage):
+    """Reads the list of snapshots whenever it is shown."""
+
+    def __init__(
+        self,
+        bridge: Bridge,
+        backups: Backups,
+        snapshots: Snapshots,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__("Backup", parent)
+        self._bridge = bridge
+        self._backups = backups
+        self._snapshots = snapshots
+        self._collections: Sequence[Collection] = ()
+        self._cancel = Event()
+        self._said: deque[str] = deque(maxlen=1)
+        self._progress = PlainLabel("", wrap=True)
+        self._stop = TextButton("Cancel")
+        self._stop.clicked.connect(self._on_cancel_clicked)
+        self._ticks = QTimer(self)
+        self._ticks.setInterval(_TICK_MS)
+        self._ticks.timeout.connect(self._on_tick)
+        self._build_snapshots()
+        self._build_backup()
+        self._build_import()
+        self._build_state()
+        self._set_busy(False)
+
+    # --- parts -------------------------------------------------------------------------------
+
+    def _build_snapshots(self) -> None:
+        section = SettingsSection("Daily snapshots", _SNAPSHOTS)
+        self._last = PlainLabel("")
+        section.add_row("Last snapshot", self._last)
+        self._rows = QWidget()
+        self._row_column = QVBoxLayout(self._rows)
+        self._row_column.setContentsMargins(0, 0, 0, 0)
+        self._row_column.setSpacing(6)
+        section.add_note(self._rows)
+        self.column.addWidget(section)
+
+    def _build_backup(self) -> None:
+        section = SettingsSection("Back up to a file", _BACKUP)
+        self.with_index = QCheckBox("With the index")
+        section.add_row("", self.with_index)
+        section.add_note(note(_INDEX))
+        self._everything = TextButton("Back up everything…", kind="primary")
+        self._everything.clicked.connect(self._on_everything_clicked)
+        section.add_row("Everything", self._everything)
+        self._choice = QComboBox()
+        self._one = TextButton("Back up a collection…")
+        self._one.clicked.connect(self._on_collection_clicked)
+        section.add_row("One collection", self._choice, self._one)
+        self.column.addWidget(section)
+
+    def _build_import(self) -> None:
+        section = SettingsSection("Import", _IMPORT)
+        self._import = TextButton("Import a backup…")
+        self._import.clicked.connect(self._on_import_clicked)
+        section.add_row("From a file", self._import)
+        self.column.addWidget(section)
+
+    def _build_state(self) -> None:
+        self._state = SettingsSection("Progress")
+        self._state.add_row("Now", self._progress, is_wide=True)
+        self._state.add_row("", self._stop)
+        self.column.addWidget(self._state)
+        self._state.hide()
+
+    # --- what is there -----------------------------------------------------------------------
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Read the snapshots and collections again."""
+        self._bridge.run(
+            self, lambda: (self._snapshots.all(), self._backups.collections()), self._on_read
+        )
+
+    def _on_read(self, found: tuple[Sequence[Snapshot], Sequence[Collection]]) -> None:
+        snapshots, self._collections = found
+        self._last.setText(day_in_words(snapshots[0].day) if snapshots else "None yet")
+        while item := self._row_column.takeAt(0):
+            if widget := item.widget():
+                widget.deleteLater()
+        for snapshot in snapshots:
+            self._row_column.addWidget(self._restore_button(snapshot))
+        chosen = self._choice.currentText()
+        self._choice.clear()
+        self._choice.addItems([one_line(c.name) for c in self._collections])
+        self._choice.setCurrentIndex(max(0, self._choice.findText(chosen)))
+        self._set_busy(self._ticks.isActive())
+
+    def _restore_button(self, snapshot: Snapshot) -> TextButton:
+        day = day_in_words(snapshot.day)
+        size = f"{snapshot.size / _MEGABYTE:,.1f} MB"
+        button = TextButton(f"Restore {day} ({size})…", kind="quiet")
+        button.setAccessibleDescription("Shows what the snapshot holds first")
+        button.setEnabled(not self._ticks.isActive())
+        button.clicked.connect(lambda: self._preview(snapshot.file, f"Snapshot of {day}"))
+        return button
+
+    # --- backing up --------------------------------------------------------------------------
+
+    @Slot()
+    def _on_everything_clicked(self) -> None:
+        self._ask_where("desktop-rag", None)
+
+    @Slot()
+    def _on_collection_clicked(self) -> None:
+        collection = self._collections[self._choice.currentIndex()]
+        self._ask_where(collection.name, collection)
+
+    def _ask_where(self, name: str, collection: Collection | None) -> None:
+        kept = "".join(c if c.isalnum() or c in " -_" else " " for c in name)
+        dialog = QFileDialog(self, "Back up")
+        dialog.setObjectName("backupDialog")
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.setNameFilter(_FILTER)
+        dialog.setDefaultSuffix(ENDING.removeprefix("."))
+        dialog.selectFile(f"{' '.join(kept.split())[:60] or 'backup'}{ENDING}")
+        dialog.fileSelected.connect(lambda path: self.back_up(Path(path), collection))
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+
+    def back_up(self, file: Path, collection: Collection | None = None) -> None:
+        """Write a backup to this file."""
+        with_index = self.with_index.isChecked()
+
+        def work(tell: Tell, cancel: Event) -> BackupContents | None:
+            return self._backups.export(
+                file, collection=collection, with_index=with_index, tell=tell, cancel=cancel
+            )
+
+        def done(contents: BackupContents | None) -> None:
+            if contents:
+                self._finish(f"Backed up to {file}: {in_words(contents.counts)}.")
+
+        self._run(work, done)
+
+    # --- taking in ---------------------------------------------------------------------------
+
+    @Slot()
+    def _on_import_clicked(self) -> None:
+        dialog = QFileDialog(self, "Import a backup")
+        dialog.setObjectName("importBackupDialog")
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog.setNameFilters([_FILTER, "All files (*)"])
+        dialog.fileSelected.connect(lambda path: self._preview(Path(path), Path(path).name))
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+
+    def _preview(self, file: Path, name: str) -> None:
+        def work(tell: Tell, cancel: Event) -> BackupContents:
+            tell("Checking every value…")
+            return self._backups.examine(file, cancel=cancel)
+
+        def ask(contents: BackupContents) -> None:
+            self._finish("")
+            dialog = ImportDialog(name, contents, self)
+            dialog.accepted.connect(lambda: self.take_in(file))
+            dialog.finished.connect(dialog.deleteLater)
+            dialog.open()
+
+        self._run(work, ask)
+
+    def take_in(self, file: Path) -> None:
+        """Merge a backup into the library."""
+
+        def work(tell: Tell, cancel: Event) -> Imported:
+            return self._backups.import_file(file, tell=tell, cancel=cancel)
+
+        self._run(work, lambda done: self._finish(_result(done)))
+
+    # --- one piece of work at a time ---------------------------------------------------------
+
+    def _run(self, work: Callable[[Tell, Event], T], done: Callable[[T], None]) -> None:
+        cancel = self._cancel = Event()
+        self._said.clear()
+        self._progress.setText("Starting…")
+        self._set_busy(True)
+
+        def guarded() -> list[T]:
+            try:
+                return [work(self._said.append, cancel)]
+            except Cancelled:
+                return []
+
+        def finish(result: list[T]) -> None:
+            if result:
+                done(result[0])
+            else:
+                self._finish("Cancelled. Nothing was changed.")
+
+        def fail(error: AppError) -> None:
+            self._finish("")
+            self._bridge.post(error)
+
+        self._bridge.run(self, guarded, finish, fail)
+
+    def _finish(self, said: str) -> None:
+        self._set_busy(False)
+        self._progress.setText(said)
+        self._state.setVisible(bool(said))
+        self.refresh()
+
+    def _set_busy(self, is_busy: bool) -> None:
+        for button in (self._everything, self._import, *self._rows.findChildren(TextButton)):
+            button.setEnabled(not is_busy)
+        self._choice.setEnabled(not is_busy and bool(self._collections))
+        self._one.setEnabled(not is_busy and bool(self._collections))
+        self._stop.setVisible(is_busy)
+        self._stop.setEnabled(is_busy)
+        if is_busy:
+            self._state.show()
+            self._ticks.start()
+        else:
+            self._ticks.stop()
+
+    @Slot()
+    def _on_tick(self) -> None:
+        if self._said:
+            self._progress.setText(self._said.popleft())
+
+    @Slot()
+    def _on_cancel_clicked(self) -> None:
+        self._cancel.set()
+        self._stop.setEnabled(False)
+        self._progress.setText("Cancelling…")
+
+
+def _result(done: Imported) -> str:
+    said = [f"Added or changed: {in_words(done.added)}."]
+    if done.takes_settings:
+        said.append("The settings were taken too.")
+    if done.no_index:
+        said.append(f"The index was left out. {done.no_index}")
+    if done.overlapping:
+        said.append("Left out, because a part is in the library already: ")
+        said[-1] += ", ".join(done.overlapping) + "."
+    if done.contents.missing:
+        said.append(f"Not on this computer: {', '.join(done.contents.missing)}.")
+    return " ".join(said)
