@@ -6,7 +6,7 @@ from pathlib import Path
 from threading import Event
 from typing import TypeVar
 
-from PySide6.QtCore import QTimer, Slot
+from PySide6.QtCore import Qt, QTimer, Slot
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QCheckBox, QComboBox, QFileDialog, QVBoxLayout, QWidget
 
@@ -23,7 +23,7 @@ from desktop_rag.backup.snapshots import KEPT, Snapshots
 from desktop_rag.core.domain import Collection
 from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.ui.foundation.bridge import Bridge
-from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.foundation.wording import one_line, size_in_words
 from desktop_rag.ui.settings.settings_fields import SettingsSection, note
 from desktop_rag.ui.upkeep.import_dialog import ImportDialog
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
@@ -47,7 +47,6 @@ _INDEX = (
 )
 _IMPORT = "Merges a backup into the library. You see what it holds first."
 _TICK_MS = 150
-_MEGABYTE = 1_000_000
 
 
 class BackupPage(ScrolledPage):
@@ -73,10 +72,11 @@ class BackupPage(ScrolledPage):
         self._ticks = QTimer(self)
         self._ticks.setInterval(_TICK_MS)
         self._ticks.timeout.connect(self._on_tick)
+        # First, so that it is in sight whatever was clicked.
+        self._build_state()
         self._build_snapshots()
         self._build_backup()
         self._build_import()
-        self._build_state()
         self._set_busy(False)
 
     # --- parts -------------------------------------------------------------------------------
@@ -114,9 +114,8 @@ class BackupPage(ScrolledPage):
         self.column.addWidget(section)
 
     def _build_state(self) -> None:
-        self._state = SettingsSection("Progress")
-        self._state.add_row("Now", self._progress, is_wide=True)
-        self._state.add_row("", self._stop)
+        self._state = SettingsSection("Progress and result")
+        self._state.add_row("Latest", self._progress, self._stop, is_wide=True)
         self.column.addWidget(self._state)
         self._state.hide()
 
@@ -139,7 +138,8 @@ class BackupPage(ScrolledPage):
             if widget := item.widget():
                 widget.deleteLater()
         for snapshot in snapshots:
-            self._row_column.addWidget(self._restore_button(snapshot))
+            button = self._restore_button(snapshot)
+            self._row_column.addWidget(button, 0, Qt.AlignmentFlag.AlignLeft)
         chosen = self._choice.currentText()
         self._choice.clear()
         self._choice.addItems([one_line(c.name) for c in self._collections])
@@ -148,8 +148,8 @@ class BackupPage(ScrolledPage):
 
     def _restore_button(self, snapshot: Snapshot) -> TextButton:
         day = day_in_words(snapshot.day)
-        size = f"{snapshot.size / _MEGABYTE:,.1f} MB"
-        button = TextButton(f"Restore {day} ({size})…", kind="quiet")
+        words = f"Restore {day} ({size_in_words(snapshot.size)})…"
+        button = TextButton(words, kind="quiet")
         button.setAccessibleDescription("Shows what the snapshot holds first")
         button.setEnabled(not self._ticks.isActive())
         button.clicked.connect(lambda: self._preview(snapshot.file, f"Snapshot of {day}"))

@@ -50,7 +50,7 @@ class ImportDialog(QDialog):
         scroll.setFrameShape(QScrollArea.Shape.NoFrame)
         scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         scroll.setWidget(body)
-        scroll.setMinimumHeight(min(_MOST_HEIGHT_PX, body.sizeHint().height() + 8))
+        scroll.setMinimumHeight(min(_MOST_HEIGHT_PX, self._column.heightForWidth(_WIDTH_PX - 24)))
         outer = QVBoxLayout(self)
         outer.addWidget(scroll, 1)
         outer.addLayout(self._buttons())

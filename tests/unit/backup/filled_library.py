@@ -28,7 +28,7 @@ from desktop_rag.core.conversation import (
     SearchNotes,
     SourceRef,
 )
-from desktop_rag.core.domain import SourceRules, WebLinks
+from desktop_rag.core.domain import Collection, Source, SourceRules, WebLinks
 from desktop_rag.core.interaction import Interaction, InteractionOutcome
 from desktop_rag.core.parsed import ChunkSettings
 from desktop_rag.core.paths import Home
@@ -56,6 +56,14 @@ def message(conversation: Conversation, text: str, role: Role = Role.USER, **mor
 
 def fill(place: Place) -> Conversation:
     """One of each kind, with every field set somewhere."""
+    sea, file = _fill_sources(place)
+    chat, answer = _fill_chat(place.engine, sea, file)
+    _fill_other_chats(place.engine, sea, answer)
+    _write_texts(place.home, answer)
+    return chat
+
+
+def _fill_sources(place: Place) -> tuple[Collection, Source]:
     engine, home = place.engine, place.home
     sea = engine.sources.add_collection("Sea")
     engine.sources.set_chunking(sea.collection_id, ChunkSettings("words", 100, 3))
@@ -70,6 +78,10 @@ def fill(place: Place) -> Conversation:
         WebLinks(("https://example.com/a",), 7, 2.5), home.pages, land.collection_id
     )
     file = engine.sources.add_attached(docs / "note.txt", sea.collection_id)
+    return sea, file
+
+
+def _fill_chat(engine: Engine, sea: Collection, file: Source) -> tuple[Conversation, Message]:
     engine.assistants.put(
         Assistant(
             "a1", "Keeper", "Be brief.", "https://models.example/v1", "keeper",
@@ -95,6 +107,10 @@ def fill(place: Place) -> Conversation:
             InteractionOutcome.DONE, 12.5, "keeper", True, "a1",
         )
     )  # fmt: skip
+    return chat, answer
+
+
+def _fill_other_chats(engine: Engine, sea: Collection, answer: Message) -> None:
     other = engine.conversations.add("All documents", "")
     engine.conversations.add_message(message(other, "Where?"))
     failed = {"state": MessageState.FAILED, "error_title": "No", "error_hint": "Try"}
@@ -108,6 +124,9 @@ def fill(place: Place) -> Conversation:
             "e1", "ranking", "set", 3.0, 1.5, "0.1", {"k": 10}, [{"ndcg": 0.5}], [{"q": "?"}]
         )
     )
+
+
+def _write_texts(home: Home, answer: Message) -> None:
     for folder, name, text in (
         (home.prompts, "shorter.md", "Make it shorter.\n"),
         (
@@ -118,7 +137,6 @@ def fill(place: Place) -> Conversation:
     ):
         folder.mkdir(exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
-    return chat
 
 
 def _answer_fields() -> dict[str, Any]:
