@@ -185,6 +185,18 @@ def test_a_wrong_manifest_changes_nothing(
     assert ("another version" in error.title) == is_newer
 
 
+def test_a_file_that_is_not_the_one_promised(
+    members: Members, empty: Place, tmp_path: Path
+) -> None:
+    """Every value is one that the app might have written, and of the same length."""
+    promised = json.loads(members["manifest.json"])["files"]
+    content = members["entries.jsonl"].replace(b"It burns oil", b"It burns gas")
+    assert content != members["entries.jsonl"]
+    other = members | {"entries.jsonl": content}
+    error = refused(empty, packed(other, tmp_path / "x", files=promised))
+    assert "hash" in error.hint
+
+
 def test_a_bomb_is_not_unpacked(members: Members, empty: Place, tmp_path: Path) -> None:
     """It says a small size and unpacks to a gigabyte, or says a gigabyte."""
     zeros = io.BytesIO()

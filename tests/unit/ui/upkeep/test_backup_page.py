@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
-from PySide6.QtWidgets import QComboBox, QFileDialog
+from PySide6.QtWidgets import QComboBox, QFileDialog, QWidget
 from pytestqt.qtbot import QtBot
 
 from desktop_rag.backup.backups import Backups
@@ -19,6 +20,8 @@ from desktop_rag.ui.upkeep.backup_page import BackupPage
 from desktop_rag.ui.upkeep.import_dialog import ImportDialog
 from tests.unit.backup.filled_library import Place, fill
 from tests.unit.ui.rooms import button, texts
+
+Widget = TypeVar("Widget", bound=QWidget)
 
 
 def place_in(root: Path) -> Place:
@@ -51,9 +54,16 @@ def page(
     qtbot.addWidget(page)
     page.resize(900, 900)
     page.show()
-    qtbot.waitUntil(lambda: page.findChild(QComboBox).count() == 2)
+    qtbot.waitUntil(lambda: only(page, QComboBox).count() == 2)
     yield page
     bridge.close()
+
+
+def only(page: BackupPage, kind: type[Widget], name: str = "") -> Widget:
+    """The widget of this class and object name."""
+    found = page.findChildren(kind, name) if name else page.findChildren(kind)
+    assert found
+    return found[0]
 
 
 def is_said(page: BackupPage, words: str) -> bool:
@@ -64,14 +74,14 @@ def test_it_lists_snapshots_and_collections(page: BackupPage, snapshots: Snapsho
     [snapshot] = snapshots.all()
     year = snapshot.day[:4]
     assert any(text.endswith(year) for text in texts(page))
-    assert page.findChild(QComboBox).itemText(0) == "Sea"
+    assert only(page, QComboBox).itemText(0) == "Sea"
 
 
 def test_everything_is_backed_up(
     page: BackupPage, place: Place, qtbot: QtBot, tmp_path: Path
 ) -> None:
     button(page, "Back up everything…").click()
-    dialog = page.findChild(QFileDialog, "backupDialog")
+    dialog = only(page, QFileDialog, "backupDialog")
     dialog.fileSelected.emit(str(tmp_path / "all"))
     dialog.reject()
     qtbot.waitUntil(lambda: is_said(page, "Backed up to"))
@@ -83,7 +93,7 @@ def test_a_collection_is_backed_up(
     page: BackupPage, place: Place, qtbot: QtBot, tmp_path: Path
 ) -> None:
     button(page, "Back up a collection…").click()
-    dialog = page.findChild(QFileDialog, "backupDialog")
+    dialog = only(page, QFileDialog, "backupDialog")
     dialog.fileSelected.emit(str(tmp_path / "one"))
     dialog.reject()
     qtbot.waitUntil(lambda: is_said(page, "Backed up to"))
@@ -101,7 +111,7 @@ def test_a_snapshot_is_shown_before_it_comes_back(
                  if b.text().startswith("Restore")]  # fmt: skip
     restore.click()
     qtbot.waitUntil(lambda: page.findChild(ImportDialog) is not None)
-    dialog = page.findChild(ImportDialog)
+    dialog = only(page, ImportDialog)
     said = " ".join(texts(dialog))
     assert "3 chats" in said
     assert "http://localhost:11434/v1" in said
@@ -116,10 +126,11 @@ def test_a_wrong_file_is_a_notice(
 ) -> None:
     (tmp_path / "x").write_text("no backup", encoding="utf-8")
     button(page, "Import a backup…").click()
-    dialog = page.findChild(QFileDialog, "importBackupDialog")
+    dialog = only(page, QFileDialog, "importBackupDialog")
     with qtbot.waitSignal(bridge.posted) as posted:
         dialog.fileSelected.emit(str(tmp_path / "x"))
         dialog.reject()
+    assert posted.args
     assert isinstance(posted.args[0], AppError)
     assert button(page, "Import a backup…").isEnabled()
 
