@@ -20,7 +20,7 @@ from desktop_rag.ingest.web.web_access import WebAccess
 from tests.servers.web_server import HTML, Served, WebServer, is_home, loopback_access
 
 Fetch = Callable[..., FetchedPage | None]
-CERTIFICATE = Path(__file__).parents[1] / "integration" / "endpoints" / "localhost.pem"
+CERTIFICATE = Path(__file__).parents[2] / "integration" / "endpoints" / "localhost.pem"
 _MEGABYTE = 1 << 20
 _HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
 
@@ -186,7 +186,7 @@ def test_n06_no_such_address_can_be_entered(line: str) -> None:
 
 
 def test_n06_nothing_else_in_ingest_can_connect() -> None:
-    room = Path(__file__).parents[2] / "desktop_rag" / "ingest"
+    room = Path(__file__).parents[3] / "desktop_rag" / "ingest"
     networking = {"ftplib", "http", "httpcore2", "httpx2", "requests", "socket", "ssl"}
     users = {
         path.relative_to(room).as_posix()

@@ -38,7 +38,7 @@ from pathlib import Path
 from desktop_rag.models.embedding.onnx_embedder import OnnxEmbedder
 print(OnnxEmbedder(Path(sys.argv[1])).embed_passages(["The lamp is lit."]).shape)
 """
-MODEL = Path(__file__).parents[2] / "resources" / "models" / "all-MiniLM-L6-v2"
+MODEL = Path(__file__).parents[3] / "resources" / "models" / "all-MiniLM-L6-v2"
 
 
 class Trace:

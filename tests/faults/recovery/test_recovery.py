@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from desktop_rag.core.settings import Settings
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.duckdb.duckdb_engine import library_file
 from desktop_rag.store.opening import open_engine, repair_library
+from tests.faults.recovery.damage import LIBRARY_CUTS, LOG_LOSSES, flip
 
 CHATS, MESSAGES = 4, 6
 # An error for each opening of a file whose name contains FAULT_PATH.
@@ -116,12 +116,6 @@ def survives(home: Home) -> bool:
                for n, text in enumerate(chat))  # fmt: skip
 
 
-def flip(path: Path, chance: random.Random) -> None:
-    content = bytearray(path.read_bytes())
-    content[chance.randrange(len(content))] ^= 1 << chance.randrange(8)
-    path.write_bytes(content)
-
-
 @pytest.mark.parametrize("seed", range(12))
 def test_r05_r23_a_flipped_bit_costs_no_message(
     home: Home, filled: tuple[Path, Path], seed: int
@@ -134,32 +128,21 @@ def test_r05_r23_a_flipped_bit_costs_no_message(
     assert survives(home)
 
 
-@pytest.mark.parametrize("left", [0, 100, 4096, -2, -1])
+@pytest.mark.parametrize("cut", LIBRARY_CUTS)
 def test_r06_a_library_cut_off_costs_no_message(
-    home: Home, filled: tuple[Path, Path], left: int
+    home: Home, filled: tuple[Path, Path], cut: str
 ) -> None:
     shutil.copytree(filled[0], home.root)
-    size = library_file(home).stat().st_size
-    os.truncate(library_file(home), size // 2 if left == -2 else size - 1 if left == -1 else left)
+    LIBRARY_CUTS[cut](library_file(home))
     assert survives(home)
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
-        lambda log: log.write_bytes(random.Random(1).randbytes(5000)),
-        lambda log: log.unlink(),
-        lambda log: os.truncate(log, log.stat().st_size - 7),
-        lambda log: os.truncate(log, log.stat().st_size // 2),
-        lambda log: os.truncate(log, 0),
-    ],
-    ids=["random", "gone", "7 bytes", "half", "empty"],
-)
+@pytest.mark.parametrize("loss", LOG_LOSSES)
 def test_r07_r08_a_log_that_is_lost_or_cut_costs_no_message(
-    home: Home, filled: tuple[Path, Path], damage: Callable[[Path], object]
+    home: Home, filled: tuple[Path, Path], loss: str
 ) -> None:
     shutil.copytree(filled[1], home.root)
-    damage(home.root / "library.duckdb.wal")
+    LOG_LOSSES[loss](home.root / "library.duckdb.wal")
     assert survives(home)
 
 
