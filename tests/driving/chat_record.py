@@ -28,9 +28,14 @@ class ChatRecord:
         """The app said that this message is stored."""
         self.chats.setdefault(chat, []).append((message_id, text))
 
-    def doubt(self, chat: str) -> None:
-        """The process ended before the question to this chat had its answer."""
-        self.doubtful.add(chat)
+    def note(self, said: Sequence[Mapping[str, str]], chat: str) -> None:
+        """Take in all that the app said of a question to a chat, "" for a new one."""
+        for line in said:
+            if "stored" in line:
+                chat = line["chat"]
+                self.acknowledge(chat, line["stored"], line["text"])
+        if not any("result" in line for line in said):
+            self.doubtful.add(chat)
 
     def remove(self, chat: str) -> None:
         """The app said that the chat is deleted."""

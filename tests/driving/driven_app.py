@@ -57,6 +57,12 @@ class DrivenApp:
         """True until it was closed or killed."""
         return self._process is not None
 
+    @property
+    def pid(self) -> int:
+        """The number of the running process."""
+        assert self._process
+        return self._process.pid
+
     def begin(self) -> None:
         """Start the process without waiting; `loaded` is said just before the library is opened."""
         keys = {"PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring"}
@@ -112,8 +118,12 @@ class DrivenApp:
         try:
             return self.result(number)
         finally:
-            with self._heard:
-                self._said = [said for said in self._said if said.get("id") != number]
+            self.forget(number)
+
+    def forget(self, number: int) -> None:
+        """Keep nothing of what came of a command."""
+        with self._heard:
+            self._said = [said for said in self._said if said.get("id") != number]
 
     def said_of(self, number: int) -> list[Said]:
         """All that came of a command up to now."""

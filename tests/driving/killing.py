@@ -119,7 +119,7 @@ class Killing:
             self._fault(*record.differences(app.call("chats")))
             number = app.send("ask", question="Where is the lamp?", conversation_id="")
             app.result(number)
-            _note(app, number, "", record)
+            record.note(app.said_of(number), "")
             app.kill()
         self.tally.acknowledged += record.count
         self._fault(*app.bugs)
@@ -178,7 +178,7 @@ class Killing:
         return self._app.send("ask", question="The lamp of the harbour?", conversation_id=chat)
 
     def _note(self, number: int, chat: str) -> None:
-        _note(self._app, number, chat, self._record)
+        self._record.note(self._app.said_of(number), chat)
 
     def _kill_within(self, longest_s: float, phase: str) -> None:
         threading.Event().wait(self._chance.uniform(0, longest_s))
@@ -191,14 +191,3 @@ class Killing:
     def _fault(self, *lines: str) -> None:
         kills = sum(self.tally.kills.values())
         self.tally.faults += [f"after kill {kills}: {line}" for line in lines]
-
-
-def _note(app: DrivenApp, number: int, chat: str, record: ChatRecord) -> None:
-    """Put into the record what the app said of a question."""
-    said = app.said_of(number)
-    for message in said:
-        if "stored" in message:
-            record.acknowledge(message["chat"], message["stored"], message["text"])
-            chat = message["chat"]
-    if not any("result" in line for line in said):
-        record.doubt(chat)

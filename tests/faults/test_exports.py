@@ -1,4 +1,4 @@
-"""S-13: exported chats load nothing in any renderer, and show which claims are not backed.
+"""S-11, S-13: exported chats load nothing in any renderer, and show which claims are not backed.
 
 The renderer here has raw HTML switched on and reads tables, as most do.
 """

@@ -1,3 +1,5 @@
+"""N-11, R-10: verbs of other processes, and whatever else comes to the app's socket."""
+
 import stat
 import sys
 import threading

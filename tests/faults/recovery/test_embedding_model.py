@@ -34,7 +34,8 @@ def answering(services: Services) -> set[str]:
 def assert_words_are_found(services: Services) -> None:
     found = services.chat.search("lamp harbour", mode="hybrid")
     assert {Path(passage.path).name for passage in found} == set(_TEXTS), (
-        services.library.documents.all()
+        [(d.title, d.state, d.chunk_count) for d in services.library.documents.all()],
+        services.chat.search("lamp", mode="lexical"),
     )
     assert services.chat.search("lamp", mode="lexical")
 

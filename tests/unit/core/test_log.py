@@ -1,3 +1,5 @@
+"""N-10: keys and credentials are removed from log lines and tracebacks."""
+
 import logging
 from pathlib import Path
 

@@ -1,3 +1,5 @@
+"""R-15: settings that are whole, damaged, unknown or of the wrong kind."""
+
 from dataclasses import replace
 from pathlib import Path
 

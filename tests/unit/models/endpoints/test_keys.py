@@ -1,4 +1,4 @@
-"""The key store against keyrings that work, lack, fail or hang."""
+"""N-09: the key store against keyrings that work, lack, fail or hang."""
 
 import threading
 from collections.abc import Iterator

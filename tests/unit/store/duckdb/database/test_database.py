@@ -1,3 +1,5 @@
+"""R-10, R-11: the one file, its write lane, and libraries that are refused untouched."""
+
 import subprocess
 import sys
 import threading
