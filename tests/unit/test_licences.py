@@ -1,4 +1,4 @@
-"""N-15: what the lock file holds: no version with a known hole, no licence that binds the whole app."""
+"""N-15: the lock file: no version with a known hole, no licence that binds the whole app."""
 
 import re
 import tomllib

@@ -107,7 +107,9 @@ class Scanner:
     @property
     def is_idle(self) -> bool:
         """True when no scan or recheck is due or running."""
-        return self._background.is_idle and self._rechecks.is_empty
+        # While this is held, no recheck can move to the queue between the two looks.
+        with self._background.condition:
+            return self._background.is_idle and self._rechecks.is_empty
 
     def _work(self) -> None:
         with self._background.condition:

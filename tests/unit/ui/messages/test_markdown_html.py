@@ -1,4 +1,6 @@
-"""Markdown → HTML: only the allowed subset is written, whatever the input."""
+"""S-01, S-04, S-05, S-10, P-11: of Markdown only the allowed subset becomes HTML, whatever the
+input.
+"""
 
 import html
 import re
