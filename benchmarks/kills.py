@@ -44,6 +44,8 @@ def main() -> int:
             killing.finish()
         except AppFailedError as error:
             killing.tally.faults.append(str(error))
+        finally:
+            killing.end()
     tally = killing.tally
     for line in tally.faults[told:]:
         print(line)

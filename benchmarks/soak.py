@@ -20,7 +20,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -52,8 +52,11 @@ def main() -> int:
     with _scratch(arguments.keep) as scratch, ChatServer(_ANSWER) as server:
         server.pause_s = _PAUSE_S
         soak = Soak(scratch, arguments.seed, server.base_url)
-        soak.run(arguments.minutes * 60)
-        return soak.report()
+        try:
+            soak.run(arguments.minutes * 60)
+            return soak.report()
+        finally:
+            soak.end()
 
 
 class Soak:
@@ -86,6 +89,11 @@ class Soak:
         self._lasted_s = time.monotonic() - began_at
         for app in self._apps.values():
             app.close()
+
+    def end(self) -> None:
+        """Leave no process behind, whatever happened."""
+        for app in self._apps.values():
+            app.end()
 
     def report(self) -> int:
         """Print the figures; the exit code."""
@@ -147,7 +155,7 @@ class Soak:
 
 
 @contextmanager
-def _scratch(kept: Path | None) -> Iterator[Path]:
+def _scratch(kept: Path | None) -> Generator[Path]:
     if kept:
         kept.mkdir(parents=True)
         yield kept

@@ -14,7 +14,6 @@ counts, too.
 import contextlib
 import json
 import os
-import signal
 import subprocess
 import sys
 import threading
@@ -155,7 +154,7 @@ class DrivenApp:
         """
         if self._process:
             children = psutil.Process(self._process.pid).children(recursive=True)
-            self._process.send_signal(signal.SIGKILL)
+            self._process.kill()
             self._reap()
             left = psutil.wait_procs(children, _CHILDREN_S)[1]
             self.bugs += [f"{child} outlived the app" for child in left]

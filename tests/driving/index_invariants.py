@@ -45,6 +45,8 @@ def _broken_in(services: Services, document: Document) -> Iterator[str]:
     [marker] = versions[0]
     if markers_in(engine.documents.text(document.document_id) or "") != {marker}:
         yield f"{name}: its text is of another version than its chunks"
+    if document.state is DocumentState.GONE:
+        return  # kept, but found by nothing
     [term] = term_counts(marker)
     found = dict(engine.lexical.best([(term,)], _ALL))
     if len(found) != len(chunks) or engine.lexical.documents_of(list(found)) != frozenset(

@@ -140,6 +140,10 @@ class Killing:
         self._fault(*self._app.bugs)
         self.tally.acknowledged += self._record.count
 
+    def end(self) -> None:
+        """Leave no process behind, whatever happened."""
+        self._app.kill()
+
     # --- steps -------------------------------------------------------------------------------
 
     def _ensure_open(self) -> None:

@@ -87,6 +87,10 @@ class SoakedApp:
         self._finish_questions()
         self.app.close()
 
+    def end(self) -> None:
+        """Leave no process behind, whatever happened."""
+        self.app.kill()
+
     # --- operations --------------------------------------------------------------------------
 
     def _change(self) -> str:

@@ -22,6 +22,14 @@ def server() -> Iterator[ChatServer]:
         yield server
 
 
+@pytest.fixture
+def app(tmp_path: Path) -> Iterator[DrivenApp]:
+    app = DrivenApp(Home(tmp_path / "home"), {"DESKTOP_RAG_API_KEY": _KEY})
+    app.open()
+    yield app
+    app.kill()
+
+
 def processes_with_the_key(app_pid: int) -> list[str]:
     """The command lines that hold it, and the children whose environment does."""
     app = psutil.Process(app_pid)
@@ -39,12 +47,12 @@ def files_with_the_key(folder: Path) -> list[str]:
 
 
 @pytest.mark.timeout(180)
-def test_n08_the_key_stays_in_the_process(tmp_path: Path, server: ChatServer) -> None:
+def test_n08_the_key_stays_in_the_process(
+    app: DrivenApp, tmp_path: Path, server: ChatServer
+) -> None:
     documents = tmp_path / "documents"
     documents.mkdir()
     (documents / "lamp.md").write_text("The lamp is lit at dusk.")
-    app = DrivenApp(Home(tmp_path / "home"), {"DESKTOP_RAG_API_KEY": _KEY})
-    app.open()
     app.call("start")
     app.call("add_source", path=str(documents), collection="Papers")
     while not app.call("find", words=["dusk"])["dusk"]:

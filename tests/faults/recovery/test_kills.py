@@ -23,9 +23,12 @@ def server() -> Iterator[ChatServer]:
 @pytest.mark.timeout(240)
 def test_r01_r24_no_kill_costs_a_message_or_a_start(tmp_path: Path, server: ChatServer) -> None:
     killing = Killing(tmp_path, _SEED, server)
-    for number in range(_KINDS):
-        killing.kill(number)
-    killing.finish()
+    try:
+        for number in range(_KINDS):
+            killing.kill(number)
+        killing.finish()
+    finally:
+        killing.end()
     assert killing.tally.faults == []
     assert killing.tally.failed_starts == 0
     assert killing.tally.acknowledged > 0
