@@ -172,9 +172,11 @@ class SoakedApp:
         """Open it, sometimes after changes that nobody watched."""
         for _ in range(self._chance.choice([0, 0, 3])):
             self._log("change while closed", self.files.change())
-        self._open()
+        self.app.open()
+        # Before anything runs in the background.
         self._differ(*self.app.call("broken"))
         self._compare_rest()
+        self.app.call("start")
 
     def _begin_again(self) -> None:
         """After a failure that was told of, so that the rest can be looked at."""
