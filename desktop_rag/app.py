@@ -50,6 +50,7 @@ from desktop_rag.ingest.read.foundation.format_names import is_readable_name
 from desktop_rag.ingest.scanning.ignore import IgnoreRules
 from desktop_rag.ingest.watching.watcher import WatchTimes
 from desktop_rag.models.answer_priority import AnswerPriority
+from desktop_rag.models.connection_states import Connection, Facts, connections
 from desktop_rag.models.embedding.embedder_opener import EmbedderOpener
 from desktop_rag.models.embedding.remote_embedder import is_address
 from desktop_rag.models.endpoints.client.profile_book import ProfileBook
@@ -105,6 +106,18 @@ class Services:
         done = self.engine.inspection.repair()
         self.library.documents.read_waiting()
         return done
+
+    def connections(self) -> tuple[Connection, ...]:
+        """Every connection the app can make, with its present state. Worker threads."""
+        return connections(
+            Facts(
+                self.chat.models.settings,
+                self.library.sources.all(),
+                self.library.collections.all(),
+                self.chat.assistants.all(),
+                self.settings.index.model_folder,
+            )
+        )
 
     def close(self) -> None:
         """Stop indexing, give up connections, then close the store."""

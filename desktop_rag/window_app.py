@@ -129,6 +129,7 @@ class WindowApp:
         )
         self.presence = Presence(self.bridge, library, chat, theme, self.window, app_icon, home)
         self.window.settings_tabs.add_page("Health", self._health_page(theme))
+        self._add_privacy_page()
         self._unsubscribe = [
             library.subscribe(self.bridge.post),
             self.services.activity.subscribe(self.bridge.post),
@@ -217,6 +218,13 @@ class WindowApp:
             return findings(subject_of(self.services), cancel)
 
         return HealthPage(self.bridge, theme, diagnose, RepairRequest(self.services.home))
+
+    def _add_privacy_page(self) -> None:
+        from desktop_rag.ui.upkeep.privacy_page import PrivacyPage
+
+        page = PrivacyPage(self.bridge, self.services.connections)
+        page.place_requested.connect(self.window.show_place)
+        self.window.settings_tabs.add_page("Privacy", page)
 
     def _start_services(self) -> None:
         try:

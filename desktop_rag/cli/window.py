@@ -7,6 +7,7 @@ from desktop_rag.cli import (
     doctor,
     eval_verbs,
     event_verbs,
+    privacy,
     verbs,
 )
 from desktop_rag.core.paths import Home
@@ -26,6 +27,7 @@ def open_window(
         **doctor.running_app_verbs(),
         **collection_verbs.running_app_verbs(),
         **event_verbs.running_app_verbs(),
+        **privacy.running_app_verbs(),
         **eval_verbs.running_app_verbs(),
         **backup_verbs.running_app_verbs(),
     }

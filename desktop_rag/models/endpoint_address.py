@@ -54,6 +54,16 @@ def is_this_computer(base_url: str) -> bool:
         return False
 
 
+def is_numeric(base_url: str) -> bool:
+    """True for an address that needs no look-up: numbers, or this computer by its usual name."""
+    host = urlsplit(base_url).hostname or ""
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return host == "localhost"
+    return True
+
+
 def is_near(base_url: str) -> bool:
     """True for a normalised address of this computer or the local network."""
     return _is_near(urlsplit(base_url).hostname or "")

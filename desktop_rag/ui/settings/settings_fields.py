@@ -120,6 +120,7 @@ class SettingsSection(Card):
 
     def __init__(self, title: str, intro: str = "", parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self.setAccessibleName(title)
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(18, 16, 18, 18)
         self._column.setSpacing(10)

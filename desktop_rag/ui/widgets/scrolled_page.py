@@ -1,9 +1,9 @@
 """A page with a title, actions beside it, and a column of cards that scrolls. Qt thread."""
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QCoreApplication, QEvent, QPoint, Qt
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
-from desktop_rag.ui.widgets.controls import PlainLabel
+from desktop_rag.ui.widgets.controls import Card, PlainLabel
 
 _WIDTH_PX = 780
 _SIDE_PX = 22
@@ -33,7 +33,21 @@ class ScrolledPage(QWidget):
         outer.setContentsMargins(0, 18, 0, 0)
         outer.setSpacing(12)
         outer.addLayout(top)
-        outer.addWidget(self._build_scroll(fills_height=fills_height), 1)
+        self._scroll = self._build_scroll(fills_height=fills_height)
+        outer.addWidget(self._scroll, 1)
+
+    def reveal(self, name: str) -> None:
+        """Scroll to the card with this accessible name, and focus its first control."""
+        cards = [c for c in self.findChildren(Card) if c.accessibleName() == name]
+        if not cards or not cards[0].isVisibleTo(self):
+            return
+        # Places of widgets are known only after the layout of a page that was just shown.
+        QCoreApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest)
+        body = self._scroll.widget()
+        self._scroll.verticalScrollBar().setValue(cards[0].mapTo(body, QPoint(0, 0)).y())
+        controls = [w for w in cards[0].findChildren(QWidget) if _takes_focus(w)]
+        if controls:
+            controls[0].setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _build_scroll(self, *, fills_height: bool) -> QScrollArea:
         body = QWidget()
@@ -56,3 +70,8 @@ class ScrolledPage(QWidget):
         scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         scroll.setWidget(body)
         return scroll
+
+
+def _takes_focus(widget: QWidget) -> bool:
+    policy = widget.focusPolicy()
+    return bool(policy & Qt.FocusPolicy.TabFocus) and widget.isVisible() and widget.isEnabled()

@@ -31,6 +31,7 @@ from desktop_rag.desktop.requests import (
     QuitRequested,
     WindowRequested,
 )
+from desktop_rag.models.connection_kinds import Place
 from desktop_rag.ui.chat.chat_page import ChatPage
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
@@ -173,6 +174,14 @@ class MainWindow(QMainWindow):
         self._pages.setCurrentIndex(position)
         if position == CHAT:
             self.chat_page.focus_composer()
+
+    @Slot(object)
+    def show_place(self, place: Place) -> None:
+        """Show where a kind of connection is switched."""
+        self.show_page(LIBRARY if place is Place.LIBRARY else SETTINGS)
+        if place.section:
+            self.settings_tabs.show_page(0)
+            self.settings_page.reveal(place.section)
 
     def ask(self, question: str) -> None:
         """Ask a question in a new chat."""

@@ -9,12 +9,15 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import psutil
 import pytest
 
 from desktop_rag.core.paths import HOME_VARIABLE, Home
+from desktop_rag.core.settings import Settings, save_settings
 from tests.command_line import run_json, wait_for_window
+from tests.servers.chat_server import ChatServer
 from tests.unit.ingest.read.pdf_samples import rendered
 
 pytestmark = [
@@ -30,6 +33,7 @@ _OUR_FOLDERS = ("home", "temporary")
 _DEVICES = ("/dev/", "/proc/")
 _WRITES = re.compile(r"O_CREAT|O_WRONLY|O_RDWR")
 _DIALOGUE = re.compile(r"\b(connect|sendto|sendmsg|sendmmsg)\(.*AF_(INET|INET6|UNIX|NETLINK)")
+_INTERNET = re.compile(r'connect\(.*sin_port=htons\((\d+)\), sin_addr=inet_addr\("([\d.]+)"\)')
 _ENOUGH_S = 60.0
 
 LIBRARY_USE = """
@@ -134,6 +138,30 @@ def test_the_window_tells_nobody(room: Path) -> None:
         answer = run_json("ask", "When is the lamp lit?")
         assert "dusk" in answer["answer"]
     _assert_private(trace)
+
+
+def test_an_answer_goes_to_the_addresses_of_the_privacy_page_and_nowhere_else(room: Path) -> None:
+    home = Home(room / "home")
+    run_json("index", str(room / "documents" / "lamp.md"))
+    with ChatServer("It is lit at dusk [1].") as server:
+        endpoint = server.endpoint()
+        save_settings(home.settings, Settings(endpoint=endpoint))
+        rows = run_json("privacy")
+        listed = {address for row in rows if row["state"] == "on" for address in row["addresses"]}
+        trace = Trace(room)
+        command = trace.command(["-m", "desktop_rag", "ask", "When is the lamp lit?", "--json"])
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert server.chats
+    assert done.returncode == 0, done.stderr
+    assert listed == {server.base_url}
+    contacted = {_target(line) for line in trace.connections()}
+    assert contacted == {urlsplit(server.base_url).netloc}
+
+
+def _target(line: str) -> str:
+    """`host:port` of a connection in a trace; the whole line of any other."""
+    found = _INTERNET.search(line)
+    return f"{found[2]}:{found[1]}" if found else line
 
 
 @contextlib.contextmanager

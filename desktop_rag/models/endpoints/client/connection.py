@@ -2,7 +2,6 @@
 limits the size of answers. Runs on the calling thread.
 """
 
-import urllib.request
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
@@ -12,7 +11,7 @@ import httpx2
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.settings import EndpointSettings
-from desktop_rag.models.endpoint_address import host_of, is_this_computer, normalise_base_url
+from desktop_rag.models.endpoint_address import host_of, normalise_base_url
 from desktop_rag.models.endpoints.client.endpoint_errors import CONNECT_TIMEOUT_S
 from desktop_rag.models.endpoints.client.endpoint_faults import Fault, StreamError
 from desktop_rag.models.endpoints.client.interruptible_sockets import (
@@ -20,6 +19,7 @@ from desktop_rag.models.endpoints.client.interruptible_sockets import (
     InterruptibleBackend,
     Interruption,
 )
+from desktop_rag.models.endpoints.client.system_proxy import proxy_for
 
 if TYPE_CHECKING:
     from openai import OpenAI
@@ -141,7 +141,7 @@ def _open_pool(base_url: str, interruption: Interruption) -> httpcore2.Connectio
         "keepalive_expiry": _KEEPALIVE_S,
         "network_backend": InterruptibleBackend(interruption),
     }
-    proxy = _proxy_for(base_url)
+    proxy = proxy_for(base_url)
     if not proxy:
         return httpcore2.ConnectionPool(**options)
     parts = urlsplit(proxy)
@@ -153,12 +153,3 @@ def _open_pool(base_url: str, interruption: Interruption) -> httpcore2.Connectio
     login = (unquote(parts.username), unquote(parts.password or "")) if parts.username else None
     port = parts.port or 80
     return httpcore2.HTTPProxy(f"http://{parts.hostname}:{port}", proxy_auth=login, **options)
-
-
-def _proxy_for(base_url: str) -> str:
-    """The system's proxy for this address; always none for this computer."""
-    parts = urlsplit(base_url)
-    if is_this_computer(base_url) or urllib.request.proxy_bypass(parts.hostname or ""):
-        return ""
-    proxies = urllib.request.getproxies()
-    return proxies.get(parts.scheme) or proxies.get("all") or ""

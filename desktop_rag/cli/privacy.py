@@ -1,0 +1,47 @@
+"""The verb `privacy`: every connection the app can make, with its state."""
+
+import argparse
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from desktop_rag import app
+from desktop_rag.cli.terminal import open_services, print_document
+from desktop_rag.core.paths import find_home
+from desktop_rag.running_app import ask_running_app
+
+
+def running_app_verbs() -> Mapping[str, app.Verb]:
+    """The handler of this verb in the running app."""
+    return {"privacy": lambda services, _: _rows(services)}
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the connections; returns the exit code."""
+    is_answered, rows = ask_running_app(find_home(), "privacy", {})
+    if not is_answered:
+        with open_services() as services:
+            rows = _rows(services)
+    print_document(rows, _lines, as_json=arguments.json)
+    return 0
+
+
+def _rows(services: app.Services) -> list[dict[str, Any]]:
+    return [connection.to_json() for connection in services.connections()]
+
+
+def _lines(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """The connections under their reach; those that are on with their addresses."""
+    lines: list[str] = []
+    reach = ""
+    for row in rows:
+        if row["reach"] != reach:
+            reach = row["reach"]
+            lines += ["", reach.capitalize()] if lines else [reach.capitalize()]
+        where = ", ".join(row["addresses"])
+        lines.append(f"  {row['name']}: {row['state']}{f' ({where})' if where else ''}")
+        lines.append(f"      to: {row['to']}")
+        lines.append(f"      sent: {row['sent']}")
+        lines.append(f"      when: {row['when']}")
+        place = f" ({row['place']})" if row["place"] else ""
+        lines.append(f"      switch: {row['switch']}{place}")
+    return lines

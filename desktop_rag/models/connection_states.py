@@ -1,0 +1,192 @@
+"""The connections of the app as the settings have them now: on or off, and the addresses.
+
+Any worker thread; reading the system's proxy may take a moment. Opens no connection.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+from urllib.parse import urlsplit
+
+from desktop_rag.core.assistant import Assistant
+from desktop_rag.core.domain import Collection, Source
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.settings import Settings
+from desktop_rag.models.connection_kinds import KINDS, ConnectionKind, Reach
+from desktop_rag.models.embedding.remote_embedder import endpoint_of, is_address
+from desktop_rag.models.endpoint_address import is_numeric, is_this_computer
+from desktop_rag.models.endpoints.client.system_proxy import proxy_for
+from desktop_rag.models.endpoints.local_servers import USUAL
+
+
+class ConnectionState(StrEnum):
+    """The state of a kind of connection by the settings."""
+
+    ON = "on"
+    ON_REQUEST = "only when you ask"
+    OFF = "off"
+    NEVER = "never"
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """A kind of connection with its state and the addresses it goes to."""
+
+    kind: ConnectionKind
+    state: ConnectionState
+    addresses: tuple[str, ...] = ()
+
+    @property
+    def leaves_this_computer(self) -> bool:
+        """True when it is made without being asked for each time, to another computer."""
+        is_on = self.state is ConnectionState.ON and self.kind.reach is Reach.NETWORK
+        return is_on and not all(map(is_this_computer, self.addresses))
+
+    def to_json(self) -> dict[str, Any]:
+        """The keys of `privacy --json`."""
+        return {
+            "id": self.kind.kind_id,
+            "name": self.kind.name,
+            "reach": self.kind.reach.value,
+            "state": self.state.value,
+            "addresses": list(self.addresses),
+            "leaves_this_computer": self.leaves_this_computer,
+            "to": self.kind.recipient,
+            "sent": self.kind.sent,
+            "when": self.kind.occasion,
+            "switch": self.kind.switch,
+            "place": self.kind.place.value,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """All that decides about connections.
+
+    `loaded_model` is the embedding model since the start: a change of the setting takes effect at
+    the next one.
+    """
+
+    settings: Settings = field(default_factory=Settings)
+    sources: Sequence[Source] = ()
+    collections: Sequence[Collection] = ()
+    assistants: Sequence[Assistant] = ()
+    loaded_model: str = ""
+
+
+def connections(facts: Facts) -> tuple[Connection, ...]:
+    """Every kind of connection in the order of the table, with its present state."""
+    return tuple(Connection(kind, *_FOUND[kind.kind_id](facts)) for kind in KINDS)
+
+
+_Found = tuple[ConnectionState, tuple[str, ...]]
+
+
+def _answers(facts: Facts) -> _Found:
+    return _on_where(_main(facts))
+
+
+def _helper(facts: Facts) -> _Found:
+    return _on_where([facts.settings.helping_endpoint.base_url] if _main(facts) else [])
+
+
+def _assistants(facts: Facts) -> _Found:
+    known = {endpoint.base_url for endpoint in facts.settings.endpoints}
+    return _on_where(a.base_url for a in facts.assistants if a.has_model and a.base_url in known)
+
+
+def _examination(facts: Facts) -> _Found:
+    return _on_where(_asked(facts))
+
+
+def _endpoint_test(facts: Facts) -> _Found:
+    return _on_request(endpoint.base_url for endpoint in facts.settings.endpoints)
+
+
+def _embeddings(facts: Facts) -> _Found:
+    specs = [facts.loaded_model, facts.settings.index.model_folder]
+    specs += [collection.embedder for collection in facts.collections]
+    return _on_where(_embedding_addresses(specs))
+
+
+def _web_pages(facts: Facts) -> _Found:
+    linked = [source.links for source in facts.sources if source.links is not None]
+    sites = (_site(url) for links in linked for url in links.urls)
+    scheduled = any(links.refresh_hours for links in linked)
+    return _on_where(sites) if scheduled or not linked else _on_request(sites)
+
+
+def _names(facts: Facts) -> _Found:
+    addresses = _contacted(facts) + list(_web_pages(facts)[1])
+    hosts = [urlsplit(address).hostname or "" for address in addresses if not is_numeric(address)]
+    return _on_where(hosts)
+
+
+def _proxy(facts: Facts) -> _Found:
+    # Without the name and password that it may contain.
+    return _on_where(_site(proxy) for url in _contacted(facts) if (proxy := proxy_for(url)))
+
+
+def _on_where(addresses: Iterable[str]) -> _Found:
+    found = tuple(dict.fromkeys(addresses))
+    return (ConnectionState.ON if found else ConnectionState.OFF), found
+
+
+def _on_request(addresses: Iterable[str] = ()) -> _Found:
+    return ConnectionState.ON_REQUEST, tuple(dict.fromkeys(addresses))
+
+
+def _main(facts: Facts) -> list[str]:
+    endpoint = facts.settings.endpoint
+    return [endpoint.base_url] if endpoint.is_set else []
+
+
+def _asked(facts: Facts) -> list[str]:
+    return [*_answers(facts)[1], *_helper(facts)[1], *_assistants(facts)[1]]
+
+
+def _contacted(facts: Facts) -> list[str]:
+    """The addresses of all endpoints that requests go to."""
+    return [*_asked(facts), *_embeddings(facts)[1]]
+
+
+def _embedding_addresses(specs: Iterable[str]) -> Iterable[str]:
+    for spec in specs:
+        if is_address(spec):
+            try:
+                yield endpoint_of(spec).base_url
+            except AppError:  # it cannot be opened, so nothing is sent
+                continue
+
+
+def _site(url: str) -> str:
+    """An address without its path, name and password."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+
+
+def _steady(state: ConnectionState) -> Callable[[Facts], _Found]:
+    return lambda _facts: (state, ())
+
+
+_FOUND: dict[str, Callable[[Facts], _Found]] = {
+    "answers": _answers,
+    "helper": _helper,
+    "assistants": _assistants,
+    "examination": _examination,
+    "endpoint-test": _endpoint_test,
+    "embeddings": _embeddings,
+    "web-pages": _web_pages,
+    "names": _names,
+    "proxy": _proxy,
+    "links": _steady(ConnectionState.ON_REQUEST),
+    "local-servers": lambda _facts: _on_request(USUAL.values()),
+    "keyring": _steady(ConnectionState.ON),
+    "running-app": _steady(ConnectionState.ON),
+    "parser": _steady(ConnectionState.ON),
+    "desktop": _steady(ConnectionState.ON),
+    "telemetry": _steady(ConnectionState.NEVER),
+    "updates": _steady(ConnectionState.NEVER),
+    "downloads": _steady(ConnectionState.NEVER),
+}

@@ -1,0 +1,156 @@
+"""The page of all connections the app can make, with their state. Qt thread.
+
+It reads the present state whenever it is shown, through the bridge.
+"""
+
+from collections.abc import Callable, Sequence
+
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+
+from desktop_rag.models.connection_kinds import Place, Reach
+from desktop_rag.models.connection_states import Connection, ConnectionState
+from desktop_rag.ui.foundation.bridge import Bridge, Job
+from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton, set_property
+from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
+
+_INTROS = {
+    Reach.NETWORK: (
+        "Connections to other computers. An endpoint on your own computer is marked as such."
+    ),
+    Reach.COMPUTER: "Connections between programs on your computer. Nothing leaves it by these.",
+    Reach.NEVER: "Connections that other programs often make, and this app does not.",
+}
+_ALL_QUIET = "As set now, nothing leaves this computer unless you ask for it."
+_TONES = {ConnectionState.ON: "accent", ConnectionState.ON_REQUEST: "muted"}
+
+
+class PrivacyPage(ScrolledPage):
+    """Shows every kind of connection; `place_requested` carries the place where one is switched."""
+
+    place_requested = Signal(object)
+
+    def __init__(
+        self,
+        bridge: Bridge,
+        find_connections: Callable[[], Sequence[Connection]],
+        parent: QWidget | None = None,
+    ) -> None:
+        """`find_connections` runs on a worker thread."""
+        super().__init__("Privacy", parent)
+        self._bridge = bridge
+        self._find_connections = find_connections
+        self._job: Job | None = None
+        self._shown: tuple[Connection, ...] = ()
+        self._places: dict[TextButton, Place] = {}
+        self._summary = Card(self, kind="notice")
+        self._summary_text = PlainLabel(wrap=True, selectable=True)
+        words = QVBoxLayout(self._summary)
+        words.setContentsMargins(12, 8, 12, 8)
+        words.addWidget(self._summary_text)
+        self._summary.hide()
+        self._cards: list[Card] = []
+        self.column.addWidget(self._summary)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Read the present state and show it."""
+        if self._job:
+            self._job.cancel()
+        self._job = self._bridge.run(self, self._find_connections, self._show)
+
+    def _show(self, found: Sequence[Connection]) -> None:
+        self._show_summary(found)
+        if tuple(found) == self._shown:
+            return  # Keeps the focus and the place.
+        self._shown = tuple(found)
+        self._places.clear()
+        for card in self._cards:
+            self.column.removeWidget(card)
+            card.deleteLater()
+        self._cards = [self._card_of(reach, found) for reach in Reach]
+        for card in self._cards:
+            self.column.addWidget(card)
+
+    def _show_summary(self, found: Sequence[Connection]) -> None:
+        leaving = [connection for connection in found if connection.leaves_this_computer]
+        tone = "warning" if leaving else "success"
+        text = _ALL_QUIET
+        if leaving:
+            names = ", ".join(connection.kind.name for connection in leaving)
+            text = f"As set now, these go to other computers: {names}."
+        set_property(self._summary, "tone", tone)
+        set_property(self._summary_text, "on", tone)
+        self._summary_text.setText(text)
+        self._summary.setAccessibleName(text)
+        self._summary.show()
+
+    def _card_of(self, reach: Reach, found: Sequence[Connection]) -> Card:
+        title = reach.value.capitalize()
+        card = Card(self)
+        card.setAccessibleName(title)
+        column = QVBoxLayout(card)
+        column.setContentsMargins(18, 16, 18, 18)
+        column.setSpacing(14)
+        column.addWidget(PlainLabel(title, scale="heading"))
+        column.addWidget(PlainLabel(_INTROS[reach], tone="muted", wrap=True))
+        for connection in found:
+            if connection.kind.reach is reach:
+                column.addLayout(self._rows_of(connection))
+        return card
+
+    def _rows_of(self, connection: Connection) -> QVBoxLayout:
+        kind, state = connection.kind, connection.state
+        name = PlainLabel(kind.name)
+        name.setObjectName("connectionName")
+        head = QHBoxLayout()
+        head.setSpacing(10)
+        head.addWidget(name)
+        head.addWidget(PlainLabel(_state_words(connection), tone=_TONES.get(state, "muted")))
+        head.addStretch(1)
+        if kind.place is not Place.NOWHERE:
+            head.addWidget(self._change_button(connection))
+        rows = QVBoxLayout()
+        rows.setSpacing(3)
+        rows.addLayout(head)
+        if connection.addresses:
+            text = "\n".join(connection.addresses)
+            rows.addWidget(PlainLabel(text, wrap=True, selectable=True))
+        rows.addWidget(PlainLabel(_details(connection), tone="muted", scale="small", wrap=True))
+        name.setAccessibleName(f"{kind.name}: {_state_words(connection)}")
+        return rows
+
+    def _change_button(self, connection: Connection) -> TextButton:
+        kind = connection.kind
+        button = TextButton("Change…", kind="quiet")
+        button.setAccessibleName(f"Change {kind.name}")
+        button.setAccessibleDescription(f"{kind.switch} Opens {kind.place.value}.")
+        button.clicked.connect(self._on_change_clicked)
+        self._places[button] = kind.place
+        return button
+
+    @Slot()
+    def _on_change_clicked(self) -> None:
+        button = self.sender()
+        assert isinstance(button, TextButton)
+        self.place_requested.emit(self._places[button])
+
+
+def _state_words(connection: Connection) -> str:
+    """`On`, `On, this computer only`, and so on."""
+    words = connection.state.value.capitalize()
+    is_local = connection.addresses and not connection.leaves_this_computer
+    if is_local and connection.state is ConnectionState.ON:
+        return f"{words}, this computer only"
+    return words
+
+
+def _details(connection: Connection) -> str:
+    kind = connection.kind
+    if kind.reach is Reach.NEVER:
+        return kind.sent
+    return f"To: {kind.recipient}\nSent: {kind.sent}\nWhen: {kind.occasion}\nSwitch: {kind.switch}"

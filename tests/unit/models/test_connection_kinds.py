@@ -1,0 +1,189 @@
+"""The table of connections holds every place in the code that can open one."""
+
+import ast
+import sys
+from collections.abc import Iterator
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+from desktop_rag.models.connection_kinds import KINDS
+
+PACKAGE = Path(__file__).parents[3] / "desktop_rag"
+
+# Whatever can connect, listen, or start a program that does.
+DOORS = {
+    "aiohttp", "anyio", "asyncio", "fsspec", "ftplib", "http.client", "http.server", "httpcore2",
+    "httpx2", "huggingface_hub", "imaplib", "jeepney", "keyring", "multiprocessing", "nntplib",
+    "openai", "poplib", "pty", "requests", "secretstorage", "smtplib", "socket", "socketserver",
+    "ssl", "subprocess", "telnetlib", "urllib.request", "urllib.robotparser", "urllib3",
+    "webbrowser", "wsgiref", "xmlrpc",
+    "PySide6.QtCore.QProcess", "PySide6.QtDBus", "PySide6.QtGui.QDesktopServices",
+    "PySide6.QtNetwork", "PySide6.QtNetworkAuth", "PySide6.QtQml", "PySide6.QtQuick",
+    "PySide6.QtWebChannel", "PySide6.QtWebEngineCore", "PySide6.QtWebSockets",
+    "PySide6.QtWebView",
+}  # fmt: skip
+# What opens a connection for another module, by its name in that module's imports.
+OWN_DOORS = {
+    "ChatClient", "EndpointRequests", "InterruptibleBackend", "KeyStore", "RemoteEmbedder",
+    "WebTransport", "list_models", "open_client", "probe_endpoint", "proxy_for", "running_servers",
+}  # fmt: skip
+# They pass an opened one on, or only name it.
+PASSING_ON = {"app", "cli.doctor", "models.connection_states"}
+# Functions that run another program, or code that no import names.
+_RUNNING = {"execv", "execve", "fork", "popen", "posix_spawn", "spawnv", "startfile", "system"}
+_DYNAMIC = {"__import__", "eval", "exec", "import_module", "run_module", "run_path"}
+_DYNAMIC_MODULES = {"ingest.read.readers"}  # the readers, which run in the parser process
+
+# Libraries that hold network code which the app does not use; the traces of system calls in
+# `tests/faults/test_telemetry.py` would show it.
+QUIET_LIBRARIES = {
+    "PySide6": "its tools; QtNetwork is a door of its own",
+    "duckdb": "remote files and extensions, both switched off",
+    "lxml": "pages by address; it gets bytes only",
+    "numpy": "data sets by address; never opened",
+    "onnxruntime": "its tools; its telemetry is switched off before the import",
+    "psutil": "constants of connections that it lists",
+    "py3langid": "its own server, a script",
+    "pygments": "the scripts that update its tables",
+    "rapidocr": "downloads of models; those in its package are used",
+    "trafilatura": "downloads of pages; it gets text only",
+}
+_NETWORK_DOORS = {name for name in DOORS if "." not in name or name.startswith(("http", "urllib"))}
+_NETWORK_DOORS -= {"keyring", "multiprocessing", "pty", "subprocess"}
+
+
+def imports_of(path: Path) -> Iterator[str]:
+    """The dotted names that a module imports when it runs, wherever in it."""
+    yield from _imports_below(ast.parse(path.read_bytes()))
+
+
+def _imports_below(node: ast.AST) -> Iterator[str]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Import):
+            yield from (alias.name for alias in child.names)
+        elif isinstance(child, ast.ImportFrom):
+            yield child.module or ""
+            yield from (f"{child.module}.{alias.name}" for alias in child.names)
+        elif isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
+            yield from (name for part in child.orelse for name in _imports_below(part))
+        else:
+            yield from _imports_below(child)
+
+
+def opens(path: Path) -> set[str]:
+    """The doors that a module imports or calls."""
+    found: set[str] = set()
+    for name in imports_of(path):
+        found |= {door for door in DOORS if name == door or name.startswith(f"{door}.")}
+        found |= {name.rpartition(".")[2]} & OWN_DOORS
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        if isinstance(node, ast.Call):
+            called = ast.unparse(node.func).rpartition(".")
+            is_os = called[0] == "os" and called[2] in _RUNNING
+            is_dynamic = called[2] in _DYNAMIC and called[0] in {"", "importlib", "runpy"}
+            found |= {called[2]} if is_os or is_dynamic else set()
+    return found
+
+
+def opening_modules(package: Path) -> dict[str, set[str]]:
+    """The doors of each module of a package that has any."""
+    modules = {
+        ".".join(path.relative_to(package).with_suffix("").parts): opens(path)
+        for path in sorted(package.rglob("*.py"))
+    }
+    return {module: doors for module, doors in modules.items() if doors}
+
+
+def unlisted(package: Path) -> dict[str, set[str]]:
+    """The modules that can open a connection without being in the table."""
+    listed = {module for kind in KINDS for module in kind.modules} | PASSING_ON | _DYNAMIC_MODULES
+    return {m: doors for m, doors in opening_modules(package).items() if m not in listed}
+
+
+def test_every_module_that_can_open_a_connection_is_in_the_table() -> None:
+    assert unlisted(PACKAGE) == {}
+
+
+def test_every_module_in_the_table_exists_and_opens_one() -> None:
+    opening = opening_modules(PACKAGE)
+    named = {module for kind in KINDS for module in kind.modules}
+    assert sorted(named - set(opening)) == []
+    assert sorted((PASSING_ON | _DYNAMIC_MODULES) - set(opening)) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import socket",
+        "from http import client",
+        "import urllib.request as request",
+        "from urllib import request",
+        "def late():\n    import httpx2",
+        "from PySide6.QtNetwork import QTcpSocket",
+        "from PySide6 import QtNetwork",
+        "from PySide6.QtGui import QDesktopServices",
+        "from desktop_rag.models.endpoints.client.chat_client import ChatClient",
+        "import os\nos.system('curl example.org')",
+        "import importlib\nimportlib.import_module('soc' + 'ket')",
+        "__import__('socket')",
+    ],
+)
+def test_a_new_way_out_is_noticed(tmp_path: Path, line: str) -> None:
+    (tmp_path / "ui").mkdir()
+    (tmp_path / "ui" / "planted.py").write_text(line, encoding="utf-8")
+    assert set(unlisted(tmp_path)) == {"ui.planted"}
+
+
+def test_parsing_addresses_and_naming_types_is_no_way_out(tmp_path: Path) -> None:
+    text = (
+        "from typing import TYPE_CHECKING\nfrom urllib.parse import urlsplit\n"
+        "from http import HTTPStatus\nif TYPE_CHECKING:\n    import socket\n"
+    )
+    (tmp_path / "quiet.py").write_text(text, encoding="utf-8")
+    assert unlisted(tmp_path) == {}
+
+
+# --- libraries --------------------------------------------------------------------------------
+
+
+@cache
+def used_libraries() -> frozenset[str]:
+    """The top-level packages of others that the app imports."""
+    names = {name.partition(".")[0] for path in PACKAGE.rglob("*.py") for name in imports_of(path)}
+    return frozenset(names - sys.stdlib_module_names - {"desktop_rag", ""})
+
+
+@cache
+def files_by_library() -> dict[str, list[Path]]:
+    """The Python files of each installed top-level package that the app uses."""
+    found: dict[str, list[Path]] = {name: [] for name in used_libraries()}
+    for distribution in metadata.distributions():
+        for file in distribution.files or ():
+            if file.suffix == ".py" and file.parts[0].removesuffix(".py") in found:
+                found[file.parts[0].removesuffix(".py")].append(Path(str(file.locate())))
+    return found
+
+
+def reaches_out(path: Path) -> bool:
+    text = path.read_bytes()
+    if not any(door.partition(".")[0].encode() in text for door in _NETWORK_DOORS):
+        return False  # Parsing thousands of files takes long.
+    try:
+        names = list(imports_of(path))
+    except SyntaxError:  # a template
+        return False
+    return any(n == d or n.startswith(f"{d}.") for n in names for d in _NETWORK_DOORS)
+
+
+def test_every_library_with_network_code_is_a_door_or_known_to_stay_quiet() -> None:
+    files = files_by_library()
+    loud = {name for name, paths in files.items() if any(map(reaches_out, paths))}
+    assert {"httpx2", "openai"} <= loud
+    assert sorted(loud - DOORS - set(QUIET_LIBRARIES)) == []
+
+
+def test_every_library_that_stays_quiet_is_still_used() -> None:
+    assert sorted(set(QUIET_LIBRARIES) - used_libraries()) == []
