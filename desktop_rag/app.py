@@ -57,6 +57,7 @@ from desktop_rag.models.endpoints.client.profile_book import ProfileBook
 from desktop_rag.models.endpoints.client.rate_limits import Allowances
 from desktop_rag.models.endpoints.endpoint_check import probe_endpoint
 from desktop_rag.models.endpoints.keys import KeyStore
+from desktop_rag.models.file_passwords import FilePasswords
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.inspection import (
     IndexRepair,
@@ -288,19 +289,27 @@ def _make_library(
     stores = LibraryStores(
         engine.documents, engine.sources, engine.web_pages, engine.upkeep, home.pages
     )
+    passwords = FilePasswords(home.password_list)
     return Library(
         stores,
         dense,
         priority,
-        _parser_maker(settings),
+        _parser_maker(settings, passwords),
         rules=IgnoreRules(is_readable_name, max_bytes, home.root.absolute()),
         times=times,
+        passwords=passwords,
     )
 
 
-def _parser_maker(settings: IndexSettings) -> Callable[[], ParserProcess]:
-    limits = Limits(file_bytes=settings.max_file_mb * _MEGABYTE)
-    return partial(ParserProcess, limits=limits, uses_ocr=settings.reads_pictures)
+def _parser_maker(
+    settings: IndexSettings, passwords: FilePasswords | None = None
+) -> Callable[[], ParserProcess]:
+    return partial(
+        ParserProcess,
+        limits=Limits(file_bytes=settings.max_file_mb * _MEGABYTE),
+        uses_ocr=settings.reads_pictures,
+        passwords_for=passwords.candidates if passwords else None,
+    )
 
 
 def subject_of(services: Services) -> Subject:

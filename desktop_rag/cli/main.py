@@ -19,6 +19,7 @@ from desktop_rag.cli import (
     eval_verbs,
     event_verbs,
     output,
+    passwords,
     privacy,
     verbs,
 )
@@ -221,6 +222,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     added.add_argument("--examine", action="store_true", help="examine the chat model again")
     desktop_verbs.add_verbs(verb)
+    passwords.add_options(verb("password", passwords.run, passwords.PURPOSE))
     verb("privacy", privacy.run, "List every connection the app can make, and its state.")
     text = "Index the demo library and answer a first question."
     added = added_verbs.add_parser("demo", help=text, description=text)

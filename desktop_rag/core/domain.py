@@ -19,6 +19,11 @@ EMBEDDED_ELSEWHERE = (
     " as the chat's endpoint."
 )
 
+# The reasons of a file that a password would open, and of one that a password opened.
+NEEDS_PASSWORD = "Encrypted: a password is needed"
+WRONG_PASSWORD = "Encrypted: the password does not open it"
+OPENED_BY_PASSWORD = "Opened with a password."
+
 
 class DocumentState(StrEnum):
     """The state of a known file: exactly one of these."""
@@ -159,6 +164,17 @@ class Document:
         return self.state is DocumentState.GONE and not self.gone_at
 
     @property
+    def needs_password(self) -> bool:
+        """True when it was not read because it, or a file inside it, needs a password."""
+        is_encrypted = self.reason.startswith((NEEDS_PASSWORD, WRONG_PASSWORD))
+        return is_encrypted and self.state is DocumentState.SKIPPED
+
+    @property
+    def is_unlocked(self) -> bool:
+        """True when a password opened it."""
+        return OPENED_BY_PASSWORD in self.reason
+
+    @property
     def name(self) -> str:
         """The name in a list: the file name with the part, or the address of a page."""
         if self.url:
@@ -198,6 +214,14 @@ class EndpointReport:
     is_ok: bool
     models: tuple[str, ...] = ()
     seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Unlocked:
+    """The number of files that are read with a password, and True when the keyring keeps it."""
+
+    files: int
+    is_kept: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,6 +75,11 @@ class Home:
         return self.root / "repair-at-start"
 
     @property
+    def password_list(self) -> Path:
+        """The paths of files and folders whose password is in the keyring, JSON; no passwords."""
+        return self.root / "passwords.json"
+
+    @property
     def socket(self) -> Path:
         """The socket on which a running app answers the command line."""
         return self.root / "app.sock"

@@ -19,6 +19,7 @@ from desktop_rag.ingest.indexing.attacher import Attacher
 from desktop_rag.ingest.library_collections import LibraryCollections
 from desktop_rag.ingest.library_documents import LibraryDocuments
 from desktop_rag.ingest.library_indexing import LibraryIndexing
+from desktop_rag.ingest.library_passwords import LibraryPasswords
 from desktop_rag.ingest.library_sources import LibrarySources
 from desktop_rag.ingest.parsing.page_renderer import PageRenderer
 from desktop_rag.ingest.parsing.parser_process import ParserProcess
@@ -29,12 +30,14 @@ from desktop_rag.ingest.sources.catalogue import Catalogue
 from desktop_rag.ingest.sources.source_watch import SourceWatch
 from desktop_rag.ingest.watching.watcher import WatchTimes
 from desktop_rag.models.answer_priority import AnswerPriority
+from desktop_rag.models.file_passwords import FilePasswords
 
 
 class Library:
     """Watches sources and keeps their documents searchable.
 
-    Its parts: `collections`, `sources`, `documents`, and `indexing`, the work in the background.
+    Its parts: `collections`, `sources`, `documents`, `passwords`, and `indexing`, the work in the
+    background.
     """
 
     def __init__(
@@ -46,11 +49,12 @@ class Library:
         *,
         rules: IgnoreRules,
         times: WatchTimes | None = None,
+        passwords: FilePasswords | None = None,
     ) -> None:
         """Without `embedders` documents are searchable by words only.
 
         `make_parser` makes a parser process: one reads files, one draws pages, one reads
-        attachments.
+        attachments, one tries passwords. Its processes ask for `passwords` themselves.
         """
         self._stores = stores
         self._make_parser = make_parser
@@ -73,10 +77,7 @@ class Library:
             ),
         )  # fmt: skip
         self._pages = PageRenderer(make_parser)
-        self._attacher = Attacher(
-            stores.documents, stores.sources, make_parser, pipeline.chunker,
-            collection=catalogue.default_collection, stored=pipeline.wake_embedding,
-        )  # fmt: skip
+        self._attacher = self._make_attacher(catalogue)
         self.sources = LibrarySources(
             stores.sources, catalogue, self._watch, pipeline.scans, rules, publish=publish
         )
@@ -85,8 +86,19 @@ class Library:
             stores.documents, catalogue, pipeline, self._pages, self._attacher,
             changed=self._on_documents_changed,
         )  # fmt: skip
+        self.passwords = LibraryPasswords(
+            stores.documents, pipeline, passwords or FilePasswords(), make_parser,
+            changed=self._on_documents_changed,
+        )  # fmt: skip
         space = SpaceWait(lambda: shutil.disk_usage(stores.pages).free, self._times.space)
         self.indexing = LibraryIndexing(pipeline, stores.documents, space, publish=publish)
+
+    def _make_attacher(self, catalogue: Catalogue) -> Attacher:
+        pipeline, stores = self._pipeline, self._stores
+        return Attacher(
+            stores.documents, stores.sources, self._make_parser, pipeline.chunker,
+            collection=catalogue.default_collection, stored=pipeline.wake_embedding,
+        )  # fmt: skip
 
     def start(self, *, watch: bool = True) -> None:
         """Resume unfinished work, scan every source, and begin to watch."""

@@ -29,7 +29,7 @@ from desktop_rag.ingest.parsing.protocol import (
 )
 from desktop_rag.ingest.parsing.request_channel import RequestReceiver
 from desktop_rag.ingest.parsing.sandbox.confinement import confine
-from desktop_rag.ingest.read.formats import PDF, detect, read_as
+from desktop_rag.ingest.read.formats import PDF, decrypted, detect, read_as
 from desktop_rag.ingest.read.foundation.document_draft import one_line
 from desktop_rag.ingest.read.foundation.ocr import Ocr
 from desktop_rag.ingest.read.foundation.source_file import (
@@ -38,6 +38,7 @@ from desktop_rag.ingest.read.foundation.source_file import (
     open_source,
     read_opened,
 )
+from desktop_rag.ingest.read.pdf.pdf_file import open_pdf
 from desktop_rag.ingest.read.pdf.pdf_page_image import view_page
 
 if sys.platform == "win32":
@@ -167,9 +168,14 @@ def _answer(request: Request, descriptor: int | None, ocr: Ocr | None) -> Iterat
     limits = request.limits
     try:
         source = _source(request.path, descriptor, limits.file_bytes)
+        source = decrypted(replace(source, passwords=request.passwords))
         format_name = detect(source)
         yield encode_frame({"started": format_name})
-        if request.view is None:
+        if request.only_opens:
+            if format_name == PDF:
+                open_pdf(source)[0].close()
+            yield encode_frame({"done": {}})
+        elif request.view is None:
             document = read_as(
                 format_name,
                 source,

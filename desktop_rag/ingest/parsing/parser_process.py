@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar, get_args
 
 from desktop_rag.core.anchors import PageView
+from desktop_rag.core.domain import NEEDS_PASSWORD, WRONG_PASSWORD
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.parsed import ParsedDocument
 from desktop_rag.ingest.parsing.child_link import ChildLink, ChildLostError
@@ -74,9 +75,14 @@ class ParserProcess:
         limits: Limits | None = None,
         *,
         uses_ocr: bool = True,
+        passwords_for: Callable[[Path], Sequence[str]] = lambda _path: (),
     ) -> None:
-        """With `uses_ocr` text in images is read, if the optional dependency is installed."""
+        """With `uses_ocr` text in images is read, if the optional dependency is installed.
+
+        `passwords_for` is asked when a file turns out to be encrypted.
+        """
         self.uses_ocr = uses_ocr
+        self._passwords_for = passwords_for
         self._command = list(command or worker_command())
         self._limits = limits or Limits()
         self._child: ChildLink | None = None
@@ -100,7 +106,7 @@ class ParserProcess:
         """
         request = Request(path, self._limits, web_page=is_web_page, ocr=self.uses_ocr)
         try:
-            document = self._parse(request, cancel)
+            document = self._parse_with_passwords(request, cancel)
         except ParseFailed:
             self._crashing_files.clear()
             raise
@@ -127,10 +133,27 @@ class ParserProcess:
         document that is being parsed.
         """
         view_request = PageViewRequest(page, quote, max(1, min(width_px, MAX_VIEW_PX)))
+        request = Request(path, self._limits, view=view_request)
         try:
-            return self._attempt(
-                Request(path, self._limits, view=view_request), cancel, Assembly.view
+            return self._with_passwords(
+                request, lambda tried: self._attempt(tried, cancel, Assembly.view)
             )
+        except ChildLostError as exc:
+            raise ParseFailed(exc.reason, exc.title, exc.hint) from exc
+
+    def check_password(
+        self, path: Path, password: str, *, cancel: threading.Event | None = None
+    ) -> None:
+        """Open an encrypted file without reading it.
+
+        Raises as `parse` does, ParseFailed with the reason "encrypted" for a wrong password. That
+        of a file inside it is not checked.
+        """
+        request = Request(path, self._limits, passwords=(password,), only_opens=True)
+        try:
+            self._attempt(request, cancel, lambda _assembly, _fields: None)
+        except ParseFailed as failed:
+            raise _judged(failed) from failed
         except ChildLostError as exc:
             raise ParseFailed(exc.reason, exc.title, exc.hint) from exc
 
@@ -148,6 +171,31 @@ class ParserProcess:
         if self._child is not None:
             self._child.end()
             self._child = None
+
+    def _parse_with_passwords(
+        self, request: Request, cancel: threading.Event | None
+    ) -> ParsedDocument:
+        document = self._with_passwords(request, lambda tried: self._parse(tried, cancel))
+        if any(part.refusal.startswith(NEEDS_PASSWORD) for part in document.parts):
+            passwords = self._known_passwords(request)
+            if passwords:
+                document = self._parse(replace(request, passwords=passwords), cancel)
+        return document
+
+    def _with_passwords(self, request: Request, attempt: Callable[[Request], T]) -> T:
+        """Try without a password first: most files need none, and a keyring takes its time."""
+        try:
+            return attempt(request)
+        except ParseFailed as failed:
+            if failed.reason != "encrypted" or not (passwords := self._known_passwords(request)):
+                raise
+        try:
+            return attempt(replace(request, passwords=passwords))
+        except ParseFailed as failed:
+            raise _judged(failed) from failed
+
+    def _known_passwords(self, request: Request) -> tuple[str, ...]:
+        return () if request.path is None else tuple(self._passwords_for(request.path))
 
     def _parse(self, request: Request, cancel: threading.Event | None) -> ParsedDocument:
         try:
@@ -245,6 +293,12 @@ class ParserProcess:
             raise AppError(title, exc.hint) from exc
         child.end()
         raise AppError(title, "It says something else than expected.")
+
+
+def _judged(failed: ParseFailed) -> ParseFailed:
+    """The failure of an attempt with passwords."""
+    is_wrong = failed.title == NEEDS_PASSWORD
+    return ParseFailed(failed.reason, WRONG_PASSWORD, failed.hint) if is_wrong else failed
 
 
 def _guards_of(frame: bytes) -> frozenset[str] | None:

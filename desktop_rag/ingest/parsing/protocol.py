@@ -8,7 +8,7 @@ long. Nothing but JSON is decoded. Pure; answers are assembled in `frame_assembl
 import base64
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -74,8 +74,9 @@ class Request:
     """A request of the parent: the text of a file, or a view of one page.
 
     With `is_safe` native code is avoided where there is a choice; `web_page` marks a page fetched
-    by the app; with `ocr` pages without text are read from their images. A request without a path
-    is a health probe.
+    by the app; with `ocr` pages without text are read from their images. `passwords` are tried on
+    an encrypted file; with `only_opens` nothing of it is read. A request without a path is a
+    health probe.
     """
 
     path: Path | None
@@ -84,6 +85,9 @@ class Request:
     web_page: bool = False
     ocr: bool = False
     view: PageViewRequest | None = None
+    # Sent over the channel of requests only: never in an argument, the environment or a log.
+    passwords: tuple[str, ...] = field(default=(), repr=False)
+    only_opens: bool = False
 
     def to_line(self) -> bytes:
         """The request as it is sent, without the newline."""
@@ -94,6 +98,8 @@ class Request:
             "web_page": self.web_page,
             "ocr": self.ocr,
             "view": None if self.view is None else asdict(self.view),
+            "passwords": self.passwords,
+            "only_opens": self.only_opens,
         }
         return json.dumps(fields).encode("ascii")
 
@@ -106,6 +112,7 @@ class Request:
             Path(path) if path else None,
             Limits.from_json(fields.pop("limits")),
             view=PageViewRequest(**view) if view else None,
+            passwords=tuple(fields.pop("passwords", ())),
             **fields,
         )
 

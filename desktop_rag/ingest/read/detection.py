@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 from desktop_rag.ingest.read.foundation import ole
 from desktop_rag.ingest.read.foundation.encoding import looks_like_text
+from desktop_rag.ingest.read.foundation.encryption import encrypted
 from desktop_rag.ingest.read.foundation.format_names import format_of_name
 from desktop_rag.ingest.read.foundation.format_table import (
     EPUB,
@@ -185,5 +186,5 @@ def _kind_of_archive(source: SourceFile) -> str:
 def _kind_of_ole(source: SourceFile) -> str:
     found = {name.lower() for name in ole.root_names(source.data)}
     if "encryptedpackage" in found or _BIFF_PASSWORD.search(source.data):
-        raise Unreadable("encrypted", "Encrypted: a password is needed")
+        raise encrypted()
     return next((kind for name, kind in _OLE_STREAMS.items() if name in found), "old Office file")

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from desktop_rag.core.anchors import HEADING_SEPARATOR
+from desktop_rag.core.domain import OPENED_BY_PASSWORD
 from desktop_rag.core.parsed import ParsedDocument, ParsedPart
 from desktop_rag.ingest.read.detection import detect
 from desktop_rag.ingest.read.foundation.document_draft import (
@@ -18,6 +19,7 @@ from desktop_rag.ingest.read.foundation.document_draft import (
     one_line,
 )
 from desktop_rag.ingest.read.foundation.encoding import NotTextError
+from desktop_rag.ingest.read.foundation.encryption import decrypted
 from desktop_rag.ingest.read.foundation.format_names import format_of_name
 from desktop_rag.ingest.read.foundation.format_table import (
     FORMAT_BY_NAME,
@@ -30,7 +32,7 @@ from desktop_rag.ingest.read.foundation.ocr import Ocr
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
 from desktop_rag.ingest.read.readers import reader_of
 
-__all__ = ["PDF", "detect", "read_as"]
+__all__ = ["PDF", "decrypted", "detect", "read_as"]
 
 log = logging.getLogger(__name__)
 
@@ -56,14 +58,18 @@ def read_as(
     """
     if is_web_page and format_name == HTML:
         format_name = WEB_PAGE
-    return _Reading(max_chars, ocr, is_safe=is_safe).document(format_name, source, depth=0)
+    reading = _Reading(max_chars, ocr, source.passwords, is_safe=is_safe)
+    return reading.document(format_name, source, depth=0)
 
 
 class _Reading:
     """One file with all that is inside it, within limits for the whole."""
 
-    def __init__(self, max_chars: int, ocr: Ocr | None, *, is_safe: bool) -> None:
+    def __init__(
+        self, max_chars: int, ocr: Ocr | None, passwords: tuple[str, ...], *, is_safe: bool
+    ) -> None:
         self._ocr = ocr
+        self._passwords = passwords
         self._chars_left = max_chars
         self._parts_left = _MAX_PARTS
         self._is_safe = is_safe
@@ -86,6 +92,8 @@ class _Reading:
 
     def _fill(self, draft: DocumentDraft, format_name: str, source: SourceFile) -> str:
         """Run the reader; returns the title."""
+        if source.is_unlocked:
+            draft.warn(OPENED_BY_PASSWORD)
         expected = format_of_name(source.path.name)
         if expected not in {None, format_name} and format_name != WEB_PAGE:
             named = f"ends in {source.suffix}" if source.suffix else f"is {source.path.name}"
@@ -128,8 +136,9 @@ class _Reading:
             refusal = "the file it is in has too much text"
         if refusal:
             return ParsedPart(attachment.name, refusal=refusal)
-        source = SourceFile(Path(attachment.name), attachment.data)
+        passwords = self._passwords
         try:
+            source = decrypted(SourceFile(Path(attachment.name), attachment.data, passwords))
             return ParsedPart(attachment.name, self.document(detect(source), source, depth))
         except Unreadable as exc:
             return ParsedPart(attachment.name, refusal=exc.title)

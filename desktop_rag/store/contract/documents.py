@@ -150,6 +150,13 @@ class DocumentStore(Protocol):
         """Queue files again that older readers read or refused; returns their rows."""
         ...
 
+    def requeue(self, document_ids: Sequence[str]) -> list[Document]:
+        """Queue these files to be read anew, even if unchanged; returns their rows.
+
+        Documents inside others are ignored.
+        """
+        ...
+
     # --- checks ------------------------------------------------------------------------------
 
     def count_orphans(self) -> int:

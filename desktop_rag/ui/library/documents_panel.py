@@ -42,6 +42,8 @@ class DocumentsPanel(QWidget):
     view_requested = Signal(object)
     summary_requested = Signal(object)
     retry_requested = Signal()
+    password_requested = Signal(object)
+    forgetting_requested = Signal(object)
 
     def __init__(self, theme: Theme, model: DocumentModel, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -117,11 +119,14 @@ class DocumentsPanel(QWidget):
         )
         self._source.hide()
         self._retry = TextButton("Retry failed", self, icon="retry:text", theme=self._theme)
+        self._enter_password = TextButton("Enter password…", self)
+        self._enter_password.setAccessibleDescription("Open the selected encrypted file")
         row = QHBoxLayout()
         row.setSpacing(8)
         row.addWidget(self._text, 1)
         row.addWidget(self._source)
         row.addWidget(self._retry)
+        row.addWidget(self._enter_password)
         return row
 
     def _connect(self) -> None:
@@ -130,6 +135,10 @@ class DocumentsPanel(QWidget):
         self._typing.timeout.connect(self._apply_filter)
         self._source.currentIndexChanged.connect(self._apply_filter)
         self._retry.clicked.connect(self._on_retry_clicked)
+        self._enter_password.clicked.connect(self._on_password_clicked)
+        self._table.current_changed.connect(self._show_password_button)
+        self._table.password_requested.connect(self.password_requested)
+        self._table.forgetting_requested.connect(self.forgetting_requested)
         self._table.open_requested.connect(self.open_requested)
         self._table.folder_requested.connect(self.folder_requested)
         self._table.view_requested.connect(self.view_requested)
@@ -172,6 +181,7 @@ class DocumentsPanel(QWidget):
             is_rare = group in {StateGroup.OFFLINE, StateGroup.SKIPPED}
             chip.setVisible(number > 0 or chip.isChecked() or not is_rare)
         self._retry.setVisible(self._model.counts().of(DocumentState.FAILED) > 0)
+        self._show_password_button()
         has_files = counts.total > 0
         self._table.set_empty_text("No files match the filter." if has_files else "No files yet.")
 
@@ -180,6 +190,15 @@ class DocumentsPanel(QWidget):
         is_wide = self.width() >= _WIDE_CHARACTERS * self.fontMetrics().averageCharWidth()
         sides = QBoxLayout.Direction
         self._bars.setDirection(sides.LeftToRight if is_wide else sides.TopToBottom)
+
+    @Slot()
+    def _show_password_button(self) -> None:
+        current = self._table.current
+        self._enter_password.setVisible(current is not None and current.needs_password)
+
+    @Slot()
+    def _on_password_clicked(self) -> None:
+        self.password_requested.emit(self._table.current)
 
     @Slot()
     def _on_retry_clicked(self) -> None:

@@ -72,6 +72,9 @@ class DocumentsTable(QTableView):
     view_requested = Signal(object)
     folder_requested = Signal(object)
     summary_requested = Signal(object)
+    password_requested = Signal(object)
+    forgetting_requested = Signal(object)
+    current_changed = Signal()
 
     def __init__(self, theme: Theme, model: DocumentModel, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -87,6 +90,20 @@ class DocumentsTable(QTableView):
         self._set_up_columns()
         self._connect()
         theme.changed.connect(self.viewport().update)
+
+    @property
+    def current(self) -> Document | None:
+        """The document of the current row."""
+        index = self.currentIndex()
+        return self._documents.document_at(index.row()) if index.isValid() else None
+
+    def currentChanged(
+        self,
+        current: QModelIndex | QPersistentModelIndex,
+        previous: QModelIndex | QPersistentModelIndex,
+    ) -> None:
+        super().currentChanged(current, previous)
+        self.current_changed.emit()
 
     def set_hidden(self, columns: Collection[Column]) -> None:
         """Hide these columns and show the others."""
@@ -174,6 +191,10 @@ class DocumentsTable(QTableView):
         menu.addAction("Show in folder", lambda: self.folder_requested.emit(document))
         summary = menu.addAction("Summarise", lambda: self.summary_requested.emit(document))
         summary.setEnabled(document.state.is_searchable)
+        if document.needs_password:
+            menu.addAction("Enter password…", lambda: self.password_requested.emit(document))
+        if document.is_unlocked:
+            menu.addAction("Forget password", lambda: self.forgetting_requested.emit(document))
         menu.addSeparator()
         menu.addAction("Copy path", lambda: _copy(str(document.path)))
         reason = menu.addAction("Copy reason", lambda: _copy(document.reason))

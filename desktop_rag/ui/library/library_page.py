@@ -27,6 +27,7 @@ from desktop_rag.ui.library.library_feed import LibraryFeed
 from desktop_rag.ui.library.progress_strip import ProgressStrip
 from desktop_rag.ui.library.source_actions import SourceActions
 from desktop_rag.ui.library.source_list import SourceList
+from desktop_rag.ui.passwords.password_actions import PasswordActions
 from desktop_rag.ui.widgets.controls import IconButton, PlainLabel, TextButton, set_property
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ class LibraryPage(QWidget):
         self._model = DocumentModel(self)
         self._feed = LibraryFeed(bridge, library, self._model, self)
         self._actions = SourceActions(bridge, library, self)
+        self._passwords = PasswordActions(bridge, library, self)
         self._sources: dict[str, Source] = {}
         self._build(kinds_read)
         self._connect()
@@ -161,6 +163,8 @@ class LibraryPage(QWidget):
         self._list.summary_requested.connect(self._on_source_summary_requested)
         self._panel.view_requested.connect(self._on_view_requested)
         self._panel.retry_requested.connect(self._on_retry_requested)
+        self._panel.password_requested.connect(self._passwords.ask)
+        self._panel.forgetting_requested.connect(self._passwords.forget)
 
     # --- library state ---------------------------------------------------------------------------
 

@@ -28,6 +28,7 @@ DOORS = {
 # What opens a connection for another module, by its name in that module's imports.
 OWN_DOORS = {
     "ChatClient", "EndpointRequests", "InterruptibleBackend", "KeyStore", "RemoteEmbedder",
+    "SystemKeyring",
     "WebTransport", "list_models", "open_client", "probe_endpoint", "proxy_for", "running_servers",
 }  # fmt: skip
 # They pass an opened one on, or only name it.

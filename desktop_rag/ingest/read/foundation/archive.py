@@ -8,6 +8,7 @@ import struct
 import zipfile
 import zlib
 
+from desktop_rag.ingest.read.foundation.encryption import encrypted_for_good
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
 
 _MAX_ENTRIES = 10_000
@@ -43,7 +44,7 @@ def _check(entries: list[zipfile.ZipInfo], data: bytes) -> None:
     if len(entries) > _MAX_ENTRIES:
         raise _too_large(f"It holds {len(entries):,} parts.")
     if any(entry.flag_bits & _ENCRYPTED_FLAG for entry in entries):
-        raise Unreadable("encrypted", "Encrypted: a password is needed")
+        raise encrypted_for_good()
     _check_sizes(sum(entry.file_size for entry in entries), data)
     # A header may lie, so what is declared harmless is inflated once and counted.
     total = 0

@@ -5,7 +5,7 @@ Runs in the parser process; `open_descriptor` also in its parent.
 
 import os
 import stat
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from desktop_rag.ingest.read.foundation.read_limits import Reason
@@ -23,10 +23,16 @@ class Unreadable(Exception):  # noqa: N818  it is about the file, not about an e
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """The bytes of a file as they stood at one moment, and its path for the name only."""
+    """The bytes of a file as they stood at one moment, and its path for the name only.
+
+    `passwords` are tried if it is encrypted, also for files inside it. With `is_unlocked` one of
+    them has opened it.
+    """
 
     path: Path
     data: bytes
+    passwords: tuple[str, ...] = field(default=(), repr=False)
+    is_unlocked: bool = False
 
     @property
     def suffix(self) -> str:

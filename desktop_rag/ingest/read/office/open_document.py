@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from desktop_rag.ingest.read.foundation.archive import open_archive
 from desktop_rag.ingest.read.foundation.blocks import BlockWriter
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, one_line
+from desktop_rag.ingest.read.foundation.encryption import encrypted_for_good
 from desktop_rag.ingest.read.foundation.ooxml import (
     Element,
     OfficePackage,
@@ -65,7 +66,7 @@ def _refuse_encrypted(archive: zipfile.ZipFile) -> None:
         except zipfile.BadZipFile:
             return
         if b"encryption-data" in manifest:
-            raise Unreadable("encrypted", "Encrypted: a password is needed")
+            raise encrypted_for_good()
 
 
 def _write_text(package: OfficePackage, body: Element, draft: DocumentDraft) -> str:

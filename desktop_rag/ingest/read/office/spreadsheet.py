@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.ingest.read.foundation.archive import open_archive
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, one_line
+from desktop_rag.ingest.read.foundation.encryption import encrypted, encrypted_for_good
 from desktop_rag.ingest.read.foundation.ole import MAGIC, Container
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
 from desktop_rag.ingest.read.office.merged_cells import MergedCells
@@ -39,7 +40,7 @@ def read(source: SourceFile, draft: DocumentDraft) -> str:
         with open_archive(source) as archive:
             extras = sheet_extras(archive)
     elif source.data.startswith(MAGIC) and _has_password(Container(source)):
-        raise Unreadable("encrypted", "Encrypted: a password is needed")
+        raise encrypted()
     with _refusing():
         workbook = _open(source)
         names = _names_of_sheets(workbook)
@@ -72,7 +73,7 @@ def _refusing() -> Generator[None]:
     try:
         yield
     except PasswordError as exc:
-        raise Unreadable("encrypted", "Encrypted: a password is needed") from exc
+        raise encrypted_for_good() from exc  # of OpenDocument; others are found by their records
     except CalamineError as exc:
         raise Unreadable("damaged", "The file is damaged", "Its cells can't be read.") from exc
     except BaseException as exc:

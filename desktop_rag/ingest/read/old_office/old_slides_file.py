@@ -7,6 +7,7 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from desktop_rag.ingest.read.foundation.encryption import encrypted
 from desktop_rag.ingest.read.foundation.ole import Container
 from desktop_rag.ingest.read.foundation.source_file import Unreadable
 
@@ -49,7 +50,7 @@ class OldSlidesFile:
         self._stream = stream
         current = container.stream("Current User") or b""
         if int.from_bytes(current[12:16], "little") == _ENCRYPTED_TOKEN:
-            raise _encrypted()
+            raise encrypted()
         self._offsets, document_id = self._find_objects(int.from_bytes(current[16:20], "little"))
         self.document = self.object(document_id, DOCUMENT) or self._first(DOCUMENT)
 
@@ -114,7 +115,7 @@ class OldSlidesFile:
         for place in offsets.values():
             record = self._record(place, len(self._stream))
             if record and record.kind == _CRYPT_SESSION:
-                raise _encrypted()
+                raise encrypted()
         return offsets, document
 
     def _children(self, start: int, end: int) -> Iterator[Record]:
@@ -142,7 +143,3 @@ def _entries(directory: bytes) -> Iterator[tuple[int, int]]:
             yield (first & 0xFFFFF) + index, int.from_bytes(directory[position:][:4], "little")
             position += 4
             count += 1
-
-
-def _encrypted() -> Unreadable:
-    return Unreadable("encrypted", "Encrypted: a password is needed")

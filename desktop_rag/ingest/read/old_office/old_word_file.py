@@ -9,6 +9,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from desktop_rag.ingest.read.foundation.encryption import encrypted
 from desktop_rag.ingest.read.foundation.ole import Container
 from desktop_rag.ingest.read.foundation.source_file import Unreadable
 from desktop_rag.ingest.read.old_office.old_word_styles import OldStyles, Paragraph, sprms
@@ -68,7 +69,7 @@ class OldWordFile:
         if magic != _WORD_MAGIC and not (self._is_old and magic in _OLD_MAGICS):
             raise _damaged()
         if flags & _ENCRYPTED:
-            raise Unreadable("encrypted", "Encrypted: a password is needed")
+            raise encrypted()
         self._code_page = _CODE_PAGES.get(language & 0xFF, "cp1252") if self._is_old else "cp1252"
         names = ("1Table", "0Table") if flags & _TABLE_1 else ("0Table", "1Table")
         tables = (container.stream(name) for name in names)

@@ -11,9 +11,12 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from desktop_rag.core.anchors import Anchor
+from desktop_rag.core.domain import OPENED_BY_PASSWORD
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft
+from desktop_rag.ingest.read.foundation.encryption import encrypted
 from desktop_rag.ingest.read.foundation.ocr import OCR_HINT, READ_FROM_PICTURES
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
+from desktop_rag.ingest.read.pdf.pdf_file import open_pdf
 from desktop_rag.ingest.read.pdf.pdf_pages import (
     MAX_PAGES,
     PageState,
@@ -29,7 +32,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_PASSWORD_ERROR = 4
 _PAGE_BREAK = "\n\n"
 _MAX_LISTED = 20
 _UNREAD = {PageState.PICTURE, PageState.GARBLED}
@@ -41,12 +43,12 @@ def read(source: SourceFile, draft: DocumentDraft) -> str:
     import pypdfium2
 
     try:
-        document = pypdfium2.PdfDocument(source.data)
-    except pypdfium2.PdfiumError as exc:
-        if exc.err_code == _PASSWORD_ERROR:
-            raise _encrypted() from exc
+        document, is_unlocked = open_pdf(source)
+    except pypdfium2.PdfiumError:
         return read_with_pypdf(source, draft)
     with document:
+        if is_unlocked:
+            draft.warn(OPENED_BY_PASSWORD)
         attach_files(document, draft)
         pages = _collected(draft, pages_of(document, draft))
         _write(draft, pages, outline_of(document))
@@ -63,10 +65,12 @@ def read_with_pypdf(source: SourceFile, draft: DocumentDraft) -> str:
     try:
         reader = pypdf.PdfReader(io.BytesIO(source.data), strict=False)
         if reader.is_encrypted and not reader.decrypt(""):
-            raise _encrypted()
+            if not any(map(reader.decrypt, source.passwords)):
+                raise encrypted()
+            draft.warn(OPENED_BY_PASSWORD)
         pages = _collected(draft, _pypdf_pages(reader))
     except FileNotDecryptedError as exc:
-        raise _encrypted() from exc
+        raise encrypted() from exc
     except (Unreadable, MemoryError):
         raise
     except Exception as exc:  # pypdf lets any error of a damaged file through
@@ -74,10 +78,6 @@ def read_with_pypdf(source: SourceFile, draft: DocumentDraft) -> str:
     title = _pypdf_title(reader)
     _write(draft, pages, ())
     return title
-
-
-def _encrypted() -> Unreadable:
-    return Unreadable("encrypted", "Encrypted: a password is needed")
 
 
 def _pypdf_pages(reader: "PdfReader") -> Iterator[PageText]:

@@ -16,12 +16,12 @@ from desktop_rag.ingest.read.foundation.read_limits import (
     PageViewRequest,
 )
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
+from desktop_rag.ingest.read.pdf.pdf_file import open_pdf
 from desktop_rag.ingest.read.pdf.pdf_pages import load_page, raw_text
 
 if TYPE_CHECKING:
     from pypdfium2 import PdfDocument, PdfPage, PdfTextPage
 
-_PASSWORD_ERROR = 4
 # PDFium gives whole pixels: of a picture so large that they are fine enough.
 _FINE_PX = 1_000_000
 # As long as before, so that places in the text stay: ends of lines, and hyphens that join.
@@ -33,10 +33,8 @@ def view_page(source: SourceFile, wish: PageViewRequest) -> PageView:
     import pypdfium2
 
     try:
-        document = pypdfium2.PdfDocument(source.data)
+        document, _ = open_pdf(source)
     except pypdfium2.PdfiumError as exc:
-        if exc.err_code == _PASSWORD_ERROR:
-            raise Unreadable("encrypted", "Encrypted: a password is needed") from exc
         raise Unreadable("damaged", "The file is damaged", "It can't be shown.") from exc
     with document:
         count = len(document)

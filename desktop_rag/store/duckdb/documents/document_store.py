@@ -7,6 +7,7 @@ its parent, in the same transaction.
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from desktop_rag.core.domain import Document, DocumentState, FileStat
 from desktop_rag.core.library_events import DocumentCounts
@@ -209,11 +210,16 @@ class DocumentStore:
         fetched = "(url = '' OR content_hash <> '')"
         return self._requeue(f"readers < {readers:d} AND {fetched} AND ({known} OR {refused})")
 
-    def _requeue(self, which: str) -> list[Document]:
+    def requeue(self, document_ids: Sequence[str]) -> list[Document]:
+        """Queue these files to be read anew, even if unchanged; returns their rows."""
+        return self._requeue("list_contains(?, document_id)", [list(document_ids)], ", readers = 0")
+
+    def _requeue(self, which: str, values: Sequence[Any] = (), also: str = "") -> list[Document]:
         def work(con: Connection) -> list[Document]:
             rows = con.execute(
-                "UPDATE documents SET state = 'waiting', reason = ''"
-                f" WHERE parent_id = '' AND {_OF_LIBRARY} AND {which} RETURNING document_id"
+                f"UPDATE documents SET state = 'waiting', reason = ''{also}"
+                f" WHERE parent_id = '' AND {_OF_LIBRARY} AND {which} RETURNING document_id",
+                values,
             ).fetchall()
             return _rows(con, [row[0] for row in rows])
 

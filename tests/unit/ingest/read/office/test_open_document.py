@@ -155,7 +155,7 @@ def test_encrypted_documents_are_named_so(kind: str) -> None:
         parse("a.odt", content)
     assert (caught.value.reason, caught.value.title) == (
         "encrypted",
-        "Encrypted: a password is needed",
+        "Encrypted in a way that cannot be opened here",
     )
 
 

@@ -1,0 +1,91 @@
+"""The verb `password`: opens an encrypted file of the library with a password, or forgets one.
+
+The password is typed, or read from standard input; it is never an argument, which other programs
+could see.
+"""
+
+import argparse
+import getpass
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from desktop_rag import app
+from desktop_rag.cli.terminal import open_services, print_document, say
+from desktop_rag.core.domain import Document
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.paths import find_home
+from desktop_rag.running_app import ask_running_app
+from desktop_rag.waiting import Waiting
+
+PURPOSE = (
+    "Read an encrypted file of the library with a password. The password is asked for, or read from"
+    " standard input. The text of the file is then in the index, which is not encrypted."
+)
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the verb."""
+    parser.add_argument("file", help="the encrypted file, which is in the library")
+    text = "keep the password in the keyring; otherwise it is forgotten at the end"
+    parser.add_argument("--keep", action="store_true", help=text)
+    text = "try it on all encrypted files in the folder of this file and below"
+    parser.add_argument("--folder", action="store_true", help=text)
+    text = "forget the passwords that open this file, and drop the text they opened"
+    parser.add_argument("--forget", action="store_true", help=text)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Enter or forget a password; returns the exit code."""
+    # An open window refuses: the password is entered there.
+    ask_running_app(find_home(), "password", {})
+    path = Path(arguments.file).expanduser().resolve()
+    with open_services() as services, Waiting(services.library, say) as waiting:
+        passwords, document = services.library.passwords, _document(services, path)
+        if arguments.forget:
+            files, is_kept = passwords.forget(document), False
+        else:
+            unlocked = passwords.enter(
+                document, _typed(path), keeps=arguments.keep, for_folder=arguments.folder
+            )
+            files, is_kept = unlocked.files, unlocked.is_kept
+        services.library.start(watch=False)
+        waiting.until_idle()
+        read = services.library.documents.get(document.document_id)
+        report = {
+            "file": str(path),
+            "state": read.state.value if read else "gone",
+            "reason": read.reason if read else "",
+            "files": files,
+            "is_kept": is_kept,
+        }
+    if arguments.keep and not is_kept:
+        say("The password is not kept, because no keyring is available on this computer.")
+    print_document(report, _lines, as_json=arguments.json)
+    return 0
+
+
+def _document(services: app.Services, path: Path) -> Document:
+    """The document of a file; a part that needs the password goes before the file around it."""
+    found = [d for d in services.library.documents.all() if d.path == path and not d.url]
+    if not found:
+        raise AppError(f"{path} is not in the library.", f"Add it first: desktop-rag index {path}")
+    return next((document for document in found if not document.part), found[0])
+
+
+def _typed(path: Path) -> str:
+    if sys.stdin.isatty():
+        password = getpass.getpass(f"Password of {path.name}: ")
+    else:
+        password = sys.stdin.readline().rstrip("\r\n")
+    if not password:
+        raise AppError("No password was entered.", "Nothing was changed.")
+    return password
+
+
+def _lines(report: dict[str, Any]) -> Sequence[str]:
+    lines = [f"{report['file']}: {report['state']}. {report['reason']}".rstrip()]
+    if report["files"] > 1:
+        lines.append(f"{report['files']:,} files were read again.")
+    return lines
