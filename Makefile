@@ -11,6 +11,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 UV := uv==0.13.8
+AUDIT := pip-audit==2.10.1
 
 # One worker per core; an idle worker takes over tests of another.
 WORKERS := logical
@@ -25,7 +26,7 @@ XCB_PACKAGES := libxcb-cursor0 libxcb-icccm4 libxcb-image0 libxcb-keysyms1 libxc
   libxcb-render-util0 libxcb-shape0 libxcb-xkb1 libxkbcommon-x11-0
 
 .DEFAULT_GOAL := setup
-.PHONY: help setup run demo test test-deep check stories lock bench clean find-python need-qt qt-packages
+.PHONY: help setup run demo test test-deep check stories lock sbom audit bench clean find-python need-qt qt-packages
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -58,6 +59,14 @@ lock: ## regenerate requirements.lock; UPGRADE=--upgrade updates the versions
 	build/lock/bin/python -m pip install --quiet $(UV)
 	build/lock/bin/uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 \
 	  --generate-hashes --no-header --no-annotate --quiet $(UPGRADE) --output-file requirements.lock
+
+sbom: $(READY) ## write the software bill of materials to build/sbom.cdx.json
+	$(BIN)/python packaging/build_sbom.py
+
+audit: ## ask the public databases for known vulnerabilities; needs the network
+	@python=$$($(MAKE) -s find-python) && $$python -m venv build/audit
+	build/audit/bin/python -m pip install --quiet $(AUDIT)
+	build/audit/bin/pip-audit --strict --require-hashes --disable-pip --requirement requirements.lock
 
 bench: $(READY) ## run the benchmarks; installs torch for the comparison
 	$(BIN)/python -m pip install --quiet --editable '.[bench]'

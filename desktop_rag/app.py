@@ -302,13 +302,13 @@ def _make_library(
 
 
 def _parser_maker(
-    settings: IndexSettings, passwords: FilePasswords | None = None
+    settings: IndexSettings, passwords: FilePasswords
 ) -> Callable[[], ParserProcess]:
     return partial(
         ParserProcess,
         limits=Limits(file_bytes=settings.max_file_mb * _MEGABYTE),
         uses_ocr=settings.reads_pictures,
-        passwords_for=passwords.candidates if passwords else None,
+        passwords_for=passwords.candidates,
     )
 
 
@@ -351,7 +351,7 @@ def _outside(
     return Outside(
         models=resources_dir() / "models",
         check_model=lambda: embedder_opener(keys).check(index.model_folder),
-        sandbox_report=lambda: sandbox_report(_parser_maker(index)),
+        sandbox_report=lambda: sandbox_report(_parser_maker(index, FilePasswords())),
         check_endpoint=lambda endpoint, cancel: probe_endpoint(
             endpoint, keys.get(endpoint.base_url), cancel
         ),

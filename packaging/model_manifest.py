@@ -1,6 +1,7 @@
 """Lists the hashes of the bundled model files, which `desktop-rag doctor` compares.
 
-Run by hand after a change of these files: `python packaging/model_manifest.py`; build_model.py runs it.
+Run by hand after a change of these files: `python packaging/model_manifest.py`. build_model.py
+runs it too.
 """
 
 from pathlib import Path

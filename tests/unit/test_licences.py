@@ -1,52 +1,25 @@
-"""N-15: the lock file: no version with a known hole, no licence that binds the whole app."""
+"""N-15: the lock file: pinned, hashed, and no licence that binds the whole app."""
 
+import contextlib
 import re
 import tomllib
+from collections.abc import Iterable
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 import pytest
 from packaging.requirements import Requirement
-from packaging.version import Version
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[2]
 LOCK = ROOT / "requirements.lock"
 REASONS = ROOT / "docs" / "decisions" / "012-dependencies.md"
 
-# Below these, published security holes are open. A library need not be locked to have a floor.
-FLOORS = {"pypdf": "7.1", "starlette": "1.3", "mammoth": "1.11"}
-
-ALLOWED = {
-    "0BSD",
-    "Apache-2.0",
-    "BSD-2-Clause",
-    "BSD-3-Clause",
-    "CC0-1.0",
-    "CNRI-Python",
-    "ISC",
-    "LGPL-3.0-only",  # Qt, linked dynamically
-    "MIT",
-    "MIT-0",
-    "MIT-CMU",
-    "MPL-1.1",  # binds its own files only, as MPL-2.0 does
-    "MPL-2.0",
-    "PSF-2.0",
-    "Zlib",
-}
-
-# Older metadata says it in its own words.
-SPELLINGS = {
-    "3-Clause BSD License": "BSD-3-Clause",
-    "Apache 2.0": "Apache-2.0",
-    "Apache Software License": "Apache-2.0",
-    "BSD": "BSD-3-Clause",
-    "BSD 2-Clause License": "BSD-2-Clause",
-    "BSD License": "BSD-3-Clause",
-    "BSD-3-Clause, Apache-2.0, dependency licenses": "BSD-3-Clause AND Apache-2.0",
-    "MIT License": "MIT",
-    "The BSD 2-Clause License": "BSD-2-Clause",
-    "Mozilla Public License 2.0 (MPL 2.0)": "MPL-2.0",
-}
+RULES = tomllib.loads((ROOT / "packaging/supply_chain/licences.toml").read_text("utf-8"))
+ALLOWED = frozenset(RULES["allowed"])
+# Installed by nobody but for work on the bundled model, the demo documents and benchmarks.
+EXTRAS_OUTSIDE = ("model", "demo", "bench")
 
 
 def locked() -> list[Requirement]:
@@ -62,25 +35,21 @@ def locked_here() -> list[str]:
 
 def licence(name: str) -> str:
     """The licence expression in a distribution's metadata; empty where it gives none."""
-    fields = metadata.metadata(name)
+    try:
+        fields = metadata.metadata(name)
+    except metadata.PackageNotFoundError:
+        return RULES["stated"].get(name, "")
     classifiers = fields.get_all("Classifier") or []
     stated = [*(fields.get_all("License-Expression") or []), *(fields.get_all("License") or [])]
     stated += [line.rpartition(" :: ")[2] for line in classifiers if line.startswith("License ::")]
     short = [text for text in stated if text and "\n" not in text]
-    return SPELLINGS.get(short[0], short[0] or "") if short else ""
+    return RULES["spellings"].get(short[0], short[0]) if short else ""
 
 
 def is_allowed(expression: str) -> bool:
     """Whether one of the alternatives is allowed in all its parts."""
     alternatives = [choice.split(" AND ") for choice in expression.split(" OR ")]
     return any(ALLOWED.issuperset(parts) for parts in alternatives)
-
-
-@pytest.mark.parametrize(("name", "floor"), FLOORS.items())
-def test_no_version_with_a_known_hole_is_locked(name: str, floor: str) -> None:
-    versions = [item.specifier for item in locked() if item.name == name]
-    pinned = [Version(str(specifier).removeprefix("==")) for specifier in versions]
-    assert [str(version) for version in pinned if version < Version(floor)] == []
 
 
 def test_the_lock_pins_and_hashes_everything() -> None:
@@ -90,15 +59,64 @@ def test_the_lock_pins_and_hashes_everything() -> None:
     assert [block.partition(" ")[0] for block in blocks if "--hash=sha256:" not in block] == []
 
 
-def test_every_installed_licence_is_on_the_list() -> None:
-    licences = {name: licence(name) for name in locked_here()}
-    assert {name: text for name, text in licences.items() if not is_allowed(text)} == {}
+def project() -> dict[str, Any]:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+
+
+def closure(lines: Iterable[str]) -> set[str]:
+    """These packages and all that they need, on any system; of what is missing only the names."""
+    found: set[str] = set()
+    wanted = [Requirement(line) for line in lines]
+    while wanted:
+        name = canonicalize_name(wanted.pop().name)
+        if name in found:
+            continue
+        found.add(name)
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            needs = [Requirement(line) for line in metadata.requires(name) or []]
+            wanted += [need for need in needs if "extra" not in str(need.marker)]
+    return found
+
+
+def refused(names: Iterable[str]) -> dict[str, str]:
+    licences = {name: licence(name) for name in names}
+    return {name: text for name, text in licences.items() if not is_allowed(text)}
+
+
+def test_every_locked_licence_is_on_the_list() -> None:
+    assert refused(locked_here()) == {}
+
+
+def test_everything_needed_at_run_time_has_a_licence_on_the_list() -> None:
+    """On any system, with the extra that people install."""
+    names = closure([*project()["dependencies"], *project()["optional-dependencies"]["ocr"]])
+    known = {canonicalize_name(item.name) for item in locked()}
+    assert len(names & known) > 60
+    assert refused(names & known) == {}
+
+
+@pytest.mark.parametrize("extra", EXTRAS_OUTSIDE)
+def test_every_package_that_an_extra_names_has_a_licence_on_the_list(extra: str) -> None:
+    lines = project()["optional-dependencies"][extra]
+    assert refused(canonicalize_name(Requirement(line).name) for line in lines) == {}
+
+
+def test_odd_licences_are_those_of_the_packages_they_were_accepted_for() -> None:
+    by_licence = {name: licence(name) for name in locked_here()}
+    for odd, packages in RULES["only"].items():
+        users = {canonicalize_name(n) for n, text in by_licence.items() if odd in text.split()}
+        assert users == set(packages)
+
+
+def test_every_allowed_licence_has_a_reason_and_a_user() -> None:
+    used = {part for name in locked_here() for part in re.split(r" AND | OR ", licence(name))}
+    assert [text for text in RULES["allowed"] if not RULES["allowed"][text]] == []
+    assert sorted(ALLOWED - used - {"0BSD", "CC0-1.0", "Zlib", "PSF-2.0", "ISC"}) == []
 
 
 def test_every_dependency_has_a_reason_and_a_notice() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    runtime = {Requirement(line).name for line in project["dependencies"]}
-    tools = {Requirement(line).name for line in project["optional-dependencies"]["dev"]}
+    runtime = {Requirement(line).name for line in project()["dependencies"]}
+    tools = {Requirement(line).name for line in project()["optional-dependencies"]["dev"]}
     reasons = set(re.findall(r"[\w-]+", REASONS.read_text("utf-8")))
     notices = set(re.findall(r"[\w-]+", (ROOT / "NOTICES.md").read_text("utf-8")))
     assert sorted((runtime | tools) - reasons) == []

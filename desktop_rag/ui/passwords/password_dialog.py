@@ -17,7 +17,7 @@ from desktop_rag.ui.foundation.wording import count_of
 from desktop_rag.ui.settings.settings_fields import note
 from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel, TextButton
 
-_WIDTH_PX = 480
+_WIDTH_PX = 500
 _LONGEST = 1000
 _IN_THE_CLEAR = (
     "The text of the file is then in the library's index, which is not encrypted. Forget the"
@@ -60,7 +60,7 @@ class PasswordDialog(QDialog):
         self._cancel.clicked.connect(self.reject)
 
     def _build(self, document: Document) -> None:
-        column = QVBoxLayout(self)
+        self._column = column = QVBoxLayout(self)
         column.setContentsMargins(20, 18, 20, 16)
         column.setSpacing(8)
         column.addWidget(ElidedLabel(document.name, scale="heading", tip=str(document.path)))
@@ -82,9 +82,10 @@ class PasswordDialog(QDialog):
 
     def offer_folder(self, others: int) -> None:
         """Offer to try the password on this number of other files in the folder."""
-        files = count_of(others, "other encrypted file")
+        files = count_of(others, "other")
         self._folder.setText(f"Try it on all encrypted files in this folder ({files} now)")
         self._folder.setVisible(others > 0)
+        self._fit()
 
     def show_error(self, error: AppError) -> None:
         """Show why the file was not opened; the password can be typed again."""
@@ -93,6 +94,13 @@ class PasswordDialog(QDialog):
         self._set_busy(is_busy=False)
         self._password.selectAll()
         self._password.setFocus()
+        self._fit()
+
+    def _fit(self) -> None:
+        """Make room for what is shown now: a window does not grow by itself."""
+        height_px = self._column.totalHeightForWidth(self.width())
+        self.setMinimumHeight(height_px)
+        self.resize(self.width(), max(self.height(), height_px))
 
     def _set_busy(self, *, is_busy: bool) -> None:
         self._password.setReadOnly(is_busy)
