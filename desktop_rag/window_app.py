@@ -14,7 +14,7 @@ from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from desktop_rag.app import Verb, build_services, repair_if_requested, subject_of
+from desktop_rag.app import Verb, build_services
 from desktop_rag.backup.contents import BackupMerged
 from desktop_rag.core.conversation import Conversation
 from desktop_rag.core.errors import AppError, DiskFullError
@@ -30,6 +30,7 @@ from desktop_rag.diagnosis.finding import Finding
 from desktop_rag.diagnosis.repair_request import RepairRequest
 from desktop_rag.ingest.read.foundation.format_table import kinds_read
 from desktop_rag.ingest.watching.watcher import WatchTimes
+from desktop_rag.upkeep import repair_if_requested, subject_of
 
 if TYPE_CHECKING:
     from desktop_rag.ui.foundation.theme import Theme

@@ -7,6 +7,10 @@ packages (needs and licences), and the files of the bundled models. The same inp
 bytes, but for the number and the time of the document. Packages for other systems are included.
 """
 
+# The library's decorators hide the types of its classes.
+# pyright: reportArgumentType=false, reportAttributeAccessIssue=false, reportCallIssue=false
+# pyright: reportReturnType=false
+
 from __future__ import annotations
 
 import argparse

@@ -11,7 +11,7 @@ from dataclasses import replace
 from threading import Event
 from typing import Any
 
-from desktop_rag import app
+from desktop_rag import app, upkeep
 from desktop_rag.cli.terminal import open_services, print_document
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.log import start_logging
@@ -47,10 +47,10 @@ def _of_running(services: app.Services, request: dict[str, Any]) -> _Rows:
     """The rows of the running app, whose index can be repaired, but not its file."""
     if request["examine"]:
         _examine(services)
-    found = _found(app.subject_of(services))
+    found = _found(upkeep.subject_of(services))
     if request["repair"] and any(each.is_repairable for each in found):
         done = HomeRepair(None, 0, services.repair_index()).finding()
-        found = [done, *map(_to_do_when_closed, _found(app.subject_of(services)))]
+        found = [done, *map(_to_do_when_closed, _found(upkeep.subject_of(services)))]
     return _rows(found)
 
 
@@ -59,7 +59,7 @@ def _of_closed(home: Home, *, repair: bool, examine: bool) -> _Rows:
         with open_services() as services:
             _examine(services)
     repaired = [_repaired(home)] if repair else []
-    with app.closed_home(home) as subject:
+    with upkeep.closed_home(home) as subject:
         return _rows([*repaired, *_found(subject)])
 
 
@@ -67,7 +67,7 @@ def _repaired(home: Home) -> Finding:
     home.create()
     start_logging(home.logs)
     try:
-        return app.repair_home(home).finding()
+        return upkeep.repair_home(home).finding()
     except AppError as error:
         return from_error("repair", error)
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
-from desktop_rag import app
+from desktop_rag import app, upkeep
 from desktop_rag.cli.terminal import open_services, print_document, say
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import Home, find_home
@@ -115,7 +115,7 @@ def in_scratch_home(settings: Settings, measure: Callable[[app.Services], T]) ->
         finally:
             services.close()
             _copy(home.spending, own.spending)
-        return result, app.library_size(home)
+        return result, upkeep.library_size(home)
 
 
 def _copy(file: Path, to: Path) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from datetime import date, datetime
 from typing import Any
 
-from desktop_rag import app
+from desktop_rag import app, upkeep
 from desktop_rag.activity.activity import Activity
 from desktop_rag.activity.activity_event import EventKind
 from desktop_rag.activity.event_export import rows_of
@@ -46,7 +46,7 @@ def _events(arguments: argparse.Namespace) -> int:
             if EventKind.FEEDBACK in arguments.kind:
                 raise
             say(f"{error.title} Chats are listed without their titles, and feedback is missing.")
-            rows = _found(app.recorded_activity(find_home()), **request)
+            rows = _found(upkeep.recorded_activity(find_home()), **request)
     print_document(rows, _lines, as_json=arguments.json)
     return 0
 

@@ -215,4 +215,8 @@ def test_only_the_composition_root_uses_the_engine_of_the_services() -> None:
         if isinstance(node, ast.Attribute) and node.attr == "engine"
     }
     # The other one reads the setting of that name.
-    assert users == {"desktop_rag/app.py", "desktop_rag/store/opening.py"}
+    assert users == {
+        "desktop_rag/app.py",
+        "desktop_rag/upkeep.py",
+        "desktop_rag/store/opening.py",
+    }

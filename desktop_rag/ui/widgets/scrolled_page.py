@@ -43,14 +43,13 @@ class ScrolledPage(QWidget):
             return
         # Places of widgets are known only after the layout of a page that was just shown.
         QCoreApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest)
-        body = self._scroll.widget()
-        self._scroll.verticalScrollBar().setValue(cards[0].mapTo(body, QPoint(0, 0)).y())
+        self._scroll.verticalScrollBar().setValue(cards[0].mapTo(self._body, QPoint(0, 0)).y())
         controls = [w for w in cards[0].findChildren(QWidget) if _takes_focus(w)]
         if controls:
             controls[0].setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _build_scroll(self, *, fills_height: bool) -> QScrollArea:
-        body = QWidget()
+        self._body = body = QWidget()
         body.setProperty("kind", "page")
         centre = QWidget(body)
         centre.setMaximumWidth(_WIDTH_PX)

@@ -15,7 +15,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from desktop_rag import app
+from desktop_rag import app, upkeep
 from desktop_rag.app import Services
 from desktop_rag.cli.doctor import running_app_verbs
 from desktop_rag.core.paths import HOME_VARIABLE, Home
@@ -235,14 +235,14 @@ def test_a_library_of_another_process_is_not_checked(crashed: Home) -> None:
 
 
 def test_a_repair_asked_for_in_the_window_is_done_at_the_next_start(crashed: Home) -> None:
-    assert app.repair_if_requested(crashed) == []
+    assert upkeep.repair_if_requested(crashed) == []
     execute(crashed, "DELETE FROM recent_postings")
     execute(crashed, "DELETE FROM conversations")
     request = RepairRequest(crashed)
     request.make(is_wanted=True)
-    [notice] = app.repair_if_requested(crashed)
+    [notice] = upkeep.repair_if_requested(crashed)
     assert notice.title == "The library was repaired."
     assert not request.is_made
     assert rows_of()[0] == 0
     assert questions(lambda: app.build_services(crashed)) == [QUESTION]
-    assert app.repair_if_requested(crashed) == []
+    assert upkeep.repair_if_requested(crashed) == []

@@ -10,12 +10,13 @@ import keyring
 import pytest
 
 from desktop_rag.app import Services
-from desktop_rag.core.domain import NEEDS_PASSWORD, Document, DocumentState
+from desktop_rag.core.domain import NEEDS_PASSWORD, WRONG_PASSWORD, Document, DocumentState
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import Home
+from desktop_rag.ingest.parsing.parser_process import ParseFailed, ParserProcess
 from tests.command_line import settled
 from tests.keyrings import MemoryKeyring
-from tests.locked_files import PASSWORD, locked_docx, locked_pdf
+from tests.locked_files import PASSWORD, locked_doc, locked_docx, locked_pdf
 
 BuildServices = Callable[[], Services]
 
@@ -75,6 +76,22 @@ def test_the_right_password_makes_a_file_searchable_and_a_wrong_one_says_so(
     assert row(services, "lease.pdf").is_unlocked
     assert row(services, "deed.docx").needs_password
     assert found(services, "tenant") == {"lease.pdf"}
+
+
+@pytest.mark.parametrize("kind", [locked_pdf, locked_docx, locked_doc])
+def test_a_password_is_judged_without_reading_the_file(
+    tmp_path: Path, kind: Callable[[str], bytes]
+) -> None:
+    path = tmp_path / "lease"
+    path.write_bytes(kind("The tenant pays in June."))
+    parser = ParserProcess()
+    try:
+        with pytest.raises(ParseFailed) as caught:
+            parser.check_password(path, "wrong")
+        assert caught.value.title == WRONG_PASSWORD
+        parser.check_password(path, PASSWORD)
+    finally:
+        parser.close()
 
 
 def test_it_is_tried_on_all_files_of_the_folder_on_request(

@@ -1,4 +1,4 @@
-"""A backup may come from anybody: what the app would not have written changes nothing."""
+"""R-20: a backup may come from anybody: what the app would not have written changes nothing."""
 
 import hashlib
 import io

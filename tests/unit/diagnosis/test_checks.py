@@ -14,7 +14,7 @@ from threading import Event
 import pytest
 from keyring.backends.null import Keyring as NullKeyring
 
-from desktop_rag import app
+from desktop_rag import app, upkeep
 from desktop_rag.core.paths import Home, resources_dir
 from desktop_rag.core.settings import EndpointSettings, Settings
 from desktop_rag.diagnosis.diagnosis import findings
@@ -41,7 +41,7 @@ needs_root = pytest.mark.skipif(not is_root, reason="only root can become anothe
 def subject(home: Home) -> Iterator[Subject]:
     """A home with an empty library."""
     app.build_services(home).close()
-    with app.closed_home(home) as found:
+    with upkeep.closed_home(home) as found:
         yield found
 
 
@@ -89,7 +89,7 @@ def with_sources(home: Home, *folders: Path) -> Iterator[Subject]:
     for folder in folders:
         services.library.sources.add(folder)
     services.close()
-    with app.closed_home(home) as subject:
+    with upkeep.closed_home(home) as subject:
         yield subject
 
 

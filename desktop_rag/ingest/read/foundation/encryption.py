@@ -13,7 +13,12 @@ from desktop_rag.ingest.read.foundation.ole import MAGIC
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
 
 if TYPE_CHECKING:
-    from msoffcrypto.format.base import BaseOfficeFile
+    from msoffcrypto.format.doc97 import Doc97File
+    from msoffcrypto.format.ooxml import OOXMLFile
+    from msoffcrypto.format.ppt97 import Ppt97File
+    from msoffcrypto.format.xls97 import Xls97File
+
+    OfficeFile = OOXMLFile | Doc97File | Xls97File | Ppt97File
 
 log = logging.getLogger(__name__)
 
@@ -32,8 +37,8 @@ def encrypted_for_good() -> Unreadable:
 def decrypted(source: SourceFile) -> SourceFile:
     """The contents of an encrypted Office file; any other file as it is.
 
-    Raises Unreadable when the encryption is unknown. When no password is right, the file is
-    returned as it is: its reader refuses it.
+    Raises Unreadable when no password is right, or the encryption is unknown. Without passwords
+    nothing is tried, and the reader of the file refuses it.
     """
     if not source.passwords or not source.data.startswith(MAGIC):
         return source
@@ -56,11 +61,16 @@ def decrypted(source: SourceFile) -> SourceFile:
             log.info("an Office file can't be decrypted: %s", type(exc).__name__)
             raise encrypted_for_good() from exc
         return replace(source, data=data, is_unlocked=True)
-    return source
+    raise encrypted()
 
 
-def _opened(office: "BaseOfficeFile", password: str) -> bytes:
+def _opened(office: "OfficeFile", password: str) -> bytes:
+    from msoffcrypto.format.ooxml import OOXMLFile
+
     contents = io.BytesIO()
-    office.load_key(password=password, verify_password=True)
+    if isinstance(office, OOXMLFile):
+        office.load_key(password=password, verify_password=True)
+    else:
+        office.load_key(password=password)  # of the old formats, which always verify
     office.decrypt(contents)
     return contents.getvalue()

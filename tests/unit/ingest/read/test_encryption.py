@@ -11,7 +11,7 @@ from desktop_rag.ingest.read.formats import decrypted, detect, read_as
 from desktop_rag.ingest.read.foundation.read_limits import PageViewRequest
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
 from desktop_rag.ingest.read.pdf.pdf_page_image import view_page
-from tests.locked_files import PASSWORD, locked_docx, locked_pdf
+from tests.locked_files import PASSWORD, locked_doc, locked_docx, locked_pdf
 from tests.unit.ingest.read.samples import MAX_CHARS, make_docx, paragraph
 from tests.unit.ingest.read.test_detection import ole_file
 
@@ -20,6 +20,7 @@ FILES = {
     "aes.pdf": lambda: locked_pdf(WORDS),
     "rc4.pdf": lambda: locked_pdf(WORDS, "sesame", "RC4-128"),
     "lease.docx": lambda: locked_docx(WORDS),
+    "lease.doc": lambda: locked_doc(WORDS),
 }
 
 

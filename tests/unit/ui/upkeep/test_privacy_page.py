@@ -11,6 +11,7 @@ from desktop_rag.models.connection_states import Connection, Facts, connections
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.upkeep.privacy_page import PrivacyPage
+from desktop_rag.ui.widgets.controls import PlainLabel
 from tests.unit.ui.rooms import button, texts
 
 REMOTE = EndpointSettings("https://api.example.org/v1", "large")
@@ -69,10 +70,6 @@ def test_each_kind_leads_to_the_place_where_it_is_switched(page: PrivacyPage, qt
 
 
 def test_the_name_of_a_kind_tells_its_state_to_a_screen_reader(page: PrivacyPage) -> None:
-    named = {label.accessibleName() for label in page.findChildren(object) if _has_name(label)}
+    named = {label.accessibleName() for label in page.findChildren(PlainLabel)}
     assert "Answers: Off" in named
     assert "Usage reports: Never" in named
-
-
-def _has_name(label: object) -> bool:
-    return getattr(label, "accessibleName", lambda: "")() != ""

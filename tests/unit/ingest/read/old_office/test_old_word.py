@@ -32,6 +32,7 @@ def make_doc(
     tables: Mapping[int, bytes] | None = None,
     deleted: tuple[int, int] | None = None,
     flags: int = 0,
+    table_start: int = 8,
 ) -> bytes:
     """A Word 97 file of one piece of UTF-16; `tables` are further ones by their number."""
     text = "".join(paragraph.text for paragraph in paragraphs) + "".join((parts or {}).values())
@@ -47,7 +48,7 @@ def make_doc(
     found = {1: style_sheet(), 13: bins[0], 33: piece_table(len(encoded) // 2), **(tables or {})}
     if deleted:
         found[12] = bins[1]
-    table = bytearray(8)
+    table = bytearray(table_start)
     struct.pack_into("<6H", stream, 0, 0xA5EC, 0xC1, 0, 0x409, 0, 0x0200 | flags)
     for number, content in found.items():
         struct.pack_into("<II", stream, 0x9A + 8 * number, len(table), len(content))

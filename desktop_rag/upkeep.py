@@ -1,0 +1,142 @@
+"""Looking after a home: its diagnosis, its repair, and what is known while its library is closed.
+
+A part of the composition root. Worker threads.
+"""
+
+import logging
+from collections.abc import Callable, Generator
+from contextlib import closing, contextmanager
+
+from desktop_rag.activity.activity import Activity
+from desktop_rag.activity.event_files import EventFiles
+from desktop_rag.activity.event_log import EventLog
+from desktop_rag.activity.recorder import Recorder
+from desktop_rag.app import Services, embedder_opener, parser_maker
+from desktop_rag.core.domain import RepairReport
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.library_events import Notice
+from desktop_rag.core.model_profile import ModelProfile
+from desktop_rag.core.paths import Home, resources_dir
+from desktop_rag.core.settings import EndpointSettings, IndexSettings, Settings, load_settings
+from desktop_rag.diagnosis.home_repair import HomeRepair
+from desktop_rag.diagnosis.repair_request import RepairRequest
+from desktop_rag.diagnosis.subject import OpenLibrary, Outside, Subject
+from desktop_rag.ingest.library import sandbox_report
+from desktop_rag.models.endpoints.client.profile_book import ProfileBook
+from desktop_rag.models.endpoints.endpoint_check import probe_endpoint
+from desktop_rag.models.endpoints.keys import KeyStore
+from desktop_rag.models.file_passwords import FilePasswords
+from desktop_rag.store.contract.engine import Engine
+from desktop_rag.store.contract.inspection import NoLibraryError, NotReadableNowError
+from desktop_rag.store.opening import (
+    library_bytes,
+    open_engine,
+    open_engine_to_read,
+    repair_library,
+    restore_library,
+)
+
+log = logging.getLogger(__name__)
+
+
+def subject_of(services: Services) -> Subject:
+    """The running app, for a diagnosis."""
+    models = services.chat.models
+    notices = services.settings_notices
+    outside = _outside(models.settings.index, services.keys, models.profile)
+    return Subject(
+        services.home, models.settings, notices, _open_library(services.engine), None, outside
+    )
+
+
+@contextmanager
+def closed_home(home: Home) -> Generator[Subject]:
+    """A home whose library is not open, for a diagnosis: nothing in it changes."""
+    settings, notices = load_settings(home.settings)
+    engine, fault = None, None
+    try:
+        engine = open_engine_to_read(home, settings)
+    except AppError as error:
+        fault = error
+    book = ProfileBook(home.model_profiles)
+    library = _open_library(engine) if engine else None
+    outside = _outside(settings.index, KeyStore(), lambda e: book.get(e.base_url, e.model))
+    try:
+        yield Subject(home, settings, tuple(notices), library, fault, outside)
+    finally:
+        if engine:
+            engine.close()
+
+
+def _open_library(engine: Engine) -> OpenLibrary:
+    return OpenLibrary(engine.storage, engine.inspection, engine.sources, engine.documents)
+
+
+def _outside(
+    index: IndexSettings, keys: KeyStore, profile: Callable[[EndpointSettings], ModelProfile]
+) -> Outside:
+    return Outside(
+        models=resources_dir() / "models",
+        check_model=lambda: embedder_opener(keys).check(index.model_folder),
+        sandbox_report=lambda: sandbox_report(parser_maker(index, FilePasswords())),
+        check_endpoint=lambda endpoint, cancel: probe_endpoint(
+            endpoint, keys.get(endpoint.base_url), cancel
+        ),
+        profile=profile,
+        keyring=keys.keyring_name,
+    )
+
+
+def repair_home(home: Home) -> HomeRepair:
+    """Repair a library that nobody has open: its file, its chats and folders, then its index.
+
+    What is rebuilt is read again when the app runs. AppError when it can't be opened or written.
+    """
+    settings, _ = load_settings(home.settings)
+    report = None
+    try:
+        with closing(open_engine_to_read(home, settings)) as engine:
+            engine.storage.verify()
+            broken = engine.inspection.discrepancies(lambda: True)
+        if any(each.is_precious for each in broken):
+            restore_library(home, settings)
+    except (NoLibraryError, NotReadableNowError) as error:
+        log.info("the library was not read before the repair: %s", error.title)
+    except AppError as error:
+        report = repair_library(home, settings, error)
+        if report is None:
+            raise
+        _record_repair(home, settings, report)
+    with closing(open_engine(home, settings)) as engine:
+        return HomeRepair(report, engine.restored, engine.inspection.repair())
+
+
+def _record_repair(home: Home, settings: Settings, report: RepairReport) -> None:
+    is_on = settings.activity.is_recorded
+    with closing(Recorder(EventLog(EventFiles(home.activity)), is_on=is_on)) as recorder:
+        hint = f"The damaged file was kept as {report.kept.name}."
+        recorder.repair("The library was repaired.", hint)
+
+
+def recorded_activity(home: Home) -> Activity:
+    """The event log of a library that can't be opened: without feedback and titles of chats."""
+    return Activity(EventLog(EventFiles(home.activity)), list, dict)
+
+
+def repair_if_requested(home: Home) -> list[Notice]:
+    """Repair before the library is opened if the person asked for it; says what was done."""
+    request = RepairRequest(home)
+    if not request.is_made:
+        return []
+    try:
+        done = repair_home(home).finding()
+        request.make(is_wanted=False)
+    except AppError as error:
+        return [Notice(error.title, error.hint)]
+    return [Notice(done.title, done.hint)]
+
+
+def library_size(home: Home) -> int:
+    """The disk space in bytes that a closed library takes."""
+    settings, _ = load_settings(home.settings)
+    return library_bytes(home, settings)
