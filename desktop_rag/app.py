@@ -141,14 +141,9 @@ def build_services(home: Home, *, times: WatchTimes | None = None) -> Services:
         library.apply(settings)
         _record_changes(library, recorder)
         retriever = _make_retriever(engine, dense, priority)
-        # Extractive answers embed sentence by sentence: too many requests for an endpoint.
-        embedder = None if is_address(settings.index.model_folder) else dense.embedder
+        models = _make_models(home, settings, keys, recorder)
         personal = _make_personal(home, engine, library, dense)
-        chat = Chat(
-            engine, retriever, embedder, _make_models(home, settings, keys, recorder), personal,
-            assistants=Assistants(engine.assistants, engine.sources.collections),
-            check=ClaimChecker().check, recorder=recorder,
-        )  # fmt: skip
+        chat = _make_chat(engine, retriever, dense, models, personal, recorder)
         chat.store_cut_answers()
         faults = [Notice(error.title, error.hint) for error in (dense.fault,) if error]
         faults += _recorded([*restored_notices(engine), *lost], recorder)
@@ -194,6 +189,28 @@ def _read_again(library: Library) -> None:
     for source in library.sources.all():
         if source.links is None:
             library.sources.rescan(source.source_id)
+
+
+def _make_chat(
+    engine: Engine,
+    retriever: Retriever,
+    dense: EmbedderRegistry,
+    models: ChatModels,
+    personal: Personal,
+    recorder: Recorder,
+) -> Chat:
+    # Extractive answers embed sentence by sentence: too many requests for an endpoint.
+    embedder = None if is_address(models.settings.index.model_folder) else dense.embedder
+    return Chat(
+        engine,
+        retriever,
+        embedder,
+        models,
+        personal,
+        assistants=Assistants(engine.assistants, engine.sources.collections),
+        check=ClaimChecker().check,
+        recorder=recorder,
+    )
 
 
 def make_claim_checker() -> ClaimChecker:

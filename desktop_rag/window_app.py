@@ -129,8 +129,7 @@ class WindowApp:
             self.bridge, library, chat, theme, settings, home, self._save_settings, kinds_read()
         )
         self.presence = Presence(self.bridge, library, chat, theme, self.window, app_icon, home)
-        self.window.settings_tabs.add_page("Health", self._health_page(theme))
-        self._add_privacy_page()
+        self._add_pages(theme)
         self._unsubscribe = [
             library.subscribe(self.bridge.post),
             self.services.activity.subscribe(self.bridge.post),
@@ -138,7 +137,6 @@ class WindowApp:
             chat.subscribe(self.bridge.post),
         ]
         self.window.notices.shown.connect(self._on_notice_shown)
-        self._add_activity_page(theme)
         self._previous_hook = sys.excepthook
         sys.excepthook = self._on_bug
         threading.excepthook = lambda failed: self._on_bug(
@@ -149,9 +147,15 @@ class WindowApp:
             self._server = AppServer(home, self._verbs(verbs), self._on_process_refused)
         except AppError as error:
             self.bridge.post(Notice(error.title, error.hint))
-        self._add_backup_page()
         self.presence.quit_requested.connect(qt.quit)
         self.window.demo_requested.connect(self.start_demo)
+
+    def _add_pages(self, theme: "Theme") -> None:
+        """The pages beside the settings, in order."""
+        self.window.settings_tabs.add_page("Health", self._health_page(theme))
+        self._add_privacy_page()
+        self._add_backup_page()
+        self._add_activity_page(theme)
 
     def _add_backup_page(self) -> None:
         from desktop_rag.ui.upkeep.backup_page import BackupPage

@@ -1,7 +1,6 @@
 """Lists the hashes of the bundled model files, which `desktop-rag doctor` compares.
 
-Run by hand after a change of these files: `python packaging/model_manifest.py`. build_model.py
-runs it too.
+Run it after a change of these files: `python packaging/model_manifest.py`; build_model.py does so.
 """
 
 from pathlib import Path

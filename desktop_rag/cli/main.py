@@ -201,13 +201,7 @@ def _parser() -> argparse.ArgumentParser:
         added.add_argument("--json", action="store_true", help="print one JSON document")
         return added
 
-    added = verb("ask", _ask, "Answer a question from the library.")
-    added.add_argument("question", type=_not_empty)
-    added.add_argument("--collection", default="", help="ask this collection only")
-    added.add_argument("--assistant", default="", help="ask the assistant of this name")
-    text = "a file or image to ask about, in addition to the library; may be repeated"
-    added.add_argument("--attach", action="append", default=[], metavar="FILE", help=text)
-    added.add_argument("--popup", action="store_true", help="put the question into the open window")
+    _add_ask(verb("ask", _ask, "Answer a question from the library."))
     _add_index(
         verb("index", _index, "Make folders and web pages searchable and wait until they are.")
     )
@@ -236,6 +230,15 @@ def _parser() -> argparse.ArgumentParser:
     backup_verbs.add_backups(added_verbs.add_parser("backup", help=text))
     eval_verbs.add_evals(added_verbs.add_parser("eval", help="Measure quality."), _positive)
     return parser
+
+
+def _add_ask(added: argparse.ArgumentParser) -> None:
+    added.add_argument("question", type=_not_empty)
+    added.add_argument("--collection", default="", help="ask this collection only")
+    added.add_argument("--assistant", default="", help="ask the assistant of this name")
+    text = "a file or image to ask about, in addition to the library; may be repeated"
+    added.add_argument("--attach", action="append", default=[], metavar="FILE", help=text)
+    added.add_argument("--popup", action="store_true", help="put the question into the open window")
 
 
 def _add_search(added: argparse.ArgumentParser) -> None:

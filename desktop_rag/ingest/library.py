@@ -67,14 +67,7 @@ class Library:
         self._pipeline = pipeline = Pipeline(
             stores, catalogue, embedders, priority, make_parser(), rules=rules,
             recheck_times=self._times.recheck,
-            callbacks=PipelineCallbacks(
-                documents_changed=self._on_documents_changed,
-                source_scanned=self._on_scanned,
-                source_reached=self._watch.set_reached,
-                notify=publish,
-                failed=self._on_failed,
-                refused=publish,
-            ),
+            callbacks=self._callbacks(),
         )  # fmt: skip
         self._pages = PageRenderer(make_parser)
         self._attacher = self._make_attacher(catalogue)
@@ -92,6 +85,17 @@ class Library:
         )  # fmt: skip
         space = SpaceWait(lambda: shutil.disk_usage(stores.pages).free, self._times.space)
         self.indexing = LibraryIndexing(pipeline, stores.documents, space, publish=publish)
+
+    def _callbacks(self) -> PipelineCallbacks:
+        publish = self._events.publish
+        return PipelineCallbacks(
+            documents_changed=self._on_documents_changed,
+            source_scanned=self._on_scanned,
+            source_reached=self._watch.set_reached,
+            notify=publish,
+            failed=self._on_failed,
+            refused=publish,
+        )
 
     def _make_attacher(self, catalogue: Catalogue) -> Attacher:
         pipeline, stores = self._pipeline, self._stores

@@ -35,7 +35,7 @@ class Storage(Protocol):
     def verify(self, may_go_on: Callable[[], bool] = ...) -> None:
         """Read everything that is stored; AppError when a part of it can't be read.
 
-        Takes about a second per gigabyte, and ends early when `may_go_on` returns False.
+        Ends early when `may_go_on` returns False.
         """
         ...
 

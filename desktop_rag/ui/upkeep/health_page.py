@@ -18,9 +18,9 @@ from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
 
 _INTRO = (
-    "Reads everything that the app has stored, about a gigabyte a second, and looks at what it"
-    " depends on: the model, your folders, the disk, the endpoint and the desktop. Nothing is"
-    " changed. An endpoint, if one is set, is asked one short question."
+    "Reads everything that the app has stored, which takes a while for a large library, and looks"
+    " at what it depends on: the model, your folders, the disk, the endpoint and the desktop."
+    " Nothing is changed. An endpoint, if one is set, is asked one short question."
 )
 _ROW_GAP_PX = 16
 

@@ -1,4 +1,4 @@
-"""R-20: a snapshot for each day with a change, seven kept; a library that is gone comes back from one."""
+"""R-20: a snapshot for each day with a change, seven kept; a library that is gone comes back."""
 
 import shutil
 import signal
