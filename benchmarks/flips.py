@@ -21,10 +21,11 @@ from pathlib import Path
 
 from bars import at_most, reported, table
 
-from desktop_rag.app import Services, build_services, repair_store
+from desktop_rag.app import Services, build_services
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import Home
 from desktop_rag.store.duckdb.duckdb_engine import library_file
+from desktop_rag.upkeep import repair_home
 from tests.asking import ask
 from tests.driving.versioned_text import new_marker, versioned_text
 from tests.faults.recovery.damage import LIBRARY_CUTS, LOG_LOSSES, flip
@@ -72,7 +73,7 @@ class Damaged:
             return self._repair(home, error)
         restored = services.engine.restored
         try:
-            services.verify()
+            services.engine.storage.verify()
         except AppError as error:
             services.close()
             return self._repair(home, error)
@@ -81,7 +82,7 @@ class Damaged:
 
     def _repair(self, home: Home, error: AppError) -> str:
         before = library_file(home).read_bytes()
-        report = repair_store(home, error)
+        report = repair_home(home).report
         if report is None or report.kept.read_bytes() != before:
             raise error
         return "repaired with its index" if report.has_index else "repaired, index built again"
@@ -92,7 +93,7 @@ class Damaged:
         try:
             services.library.start(watch=False)
             assert services.library.indexing.wait_until_idle(_IDLE_S)
-            services.verify()
+            services.engine.storage.verify()
             return {
                 "messages": _messages(services),
                 "sources": [str(source.path) for source in services.library.sources.all()],

@@ -55,6 +55,10 @@ class SystemKeyring:
         service = self._service
         self._in_time(lambda backend: _delete(backend, service, user))
 
+    def name(self) -> str:
+        """The name of the keyring in use, empty when it can't be used. Nothing is read from it."""
+        return self._in_time(lambda backend: str(backend.name)) or ""
+
     def _in_time(self, call: "Callable[[KeyringBackend], _T]") -> _T | None:
         """The result of `call`, None when the keyring can't be used; it isn't tried again then.
 

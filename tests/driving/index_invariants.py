@@ -18,9 +18,7 @@ _READ = {DocumentState.SEARCHABLE, DocumentState.SEARCHABLE_BY_WORDS}
 
 def broken_invariants(services: Services) -> list[str]:
     """A line for each that does not hold; of a quiet library only."""
-    check = services.library.documents.check(repair=False)
-    broken = [f"{check.orphans} orphans"] if check.orphans else []
-    broken += [f"{check.inconsistent} documents inconsistent"] if check.inconsistent else []
+    broken = [str(each) for each in services.engine.inspection.discrepancies(lambda: True)]
     documents = services.engine.documents.documents()
     paths = [document.path for document in documents]
     broken += ["a path has two documents"] if len(set(paths)) < len(paths) else []

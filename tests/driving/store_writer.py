@@ -1,9 +1,9 @@
 """Fills a library until it is killed or refused, and says each message once it is stored.
 
-    python -m tests.driving.store_writer FOLDER THRESHOLD LARGEST_FILE_BYTES CHARS
+    python -m tests.driving.store_writer FOLDER LOG_BYTES LARGEST_FILE_BYTES CHARS
 
-Beside the messages it stores documents, one for every third of them. A limit of 0 is none, and the
-threshold is that of checkpoints.
+Beside the messages it stores documents, one for every third of them. A limit of 0 is none; a log of
+LOG_BYTES is written into the library file.
 """
 
 import random
@@ -16,16 +16,16 @@ from pathlib import Path
 from desktop_rag.core.conversation import Message, Role
 from desktop_rag.core.errors import AppError
 from desktop_rag.store.contract.engine import Engine
-from desktop_rag.store.duckdb.database import database
+from desktop_rag.store.duckdb.database import checkpoints
 from tests.engines import duckdb_in
 from tests.stored_rows import put
 
 
-def main(folder: str, threshold: str, most_bytes: int, chars: int) -> None:
+def main(folder: str, log_bytes: int, most_bytes: int, chars: int) -> None:
     """Say `open`, the text of each message, and at the end the title of the error with the
     number of messages that can still be read.
     """
-    database._CHECKPOINT_THRESHOLD = threshold  # noqa: SLF001
+    checkpoints._LOG_BYTES = log_bytes  # noqa: SLF001
     if most_bytes:
         resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes))
     try:
@@ -64,4 +64,4 @@ def say(line: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]))

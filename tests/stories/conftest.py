@@ -47,10 +47,11 @@ _WAIT_MS = 20_000
 class Person:
     """Uses the window as a person does, waiting for its reactions."""
 
-    def __init__(self, opened: WindowApp, qtbot: QtBot, window: QWidget | None = None) -> None:
+    def __init__(self, opened: WindowApp, qtbot: QtBot, place: QWidget | None = None) -> None:
+        """`place` is the window in front of the person."""
         self.app = opened
-        self.main_window = opened.window
-        self.window = window or opened.window
+        self.window = opened.window
+        self.place = place or opened.window
         self._qtbot = qtbot
         self._is_gone = False
 
@@ -77,13 +78,13 @@ class Person:
 
     def screen(self) -> str:
         """Every visible text of the window."""
-        return "\n".join(_texts(self.window))
+        return "\n".join(_texts(self.place))
 
     # --- acting --------------------------------------------------------------------------
 
     def presses(self, keys: str) -> None:
         """Press a combination such as `Ctrl+2`."""
-        QTest.keySequence(self.window, keys)
+        QTest.keySequence(self.place, keys)
 
     def clicks(self, name: str) -> None:
         """Click the visible, enabled button with this text or accessible name."""
@@ -121,7 +122,7 @@ class Person:
         no_keys = Qt.KeyboardModifier.NoModifier
         event = QDropEvent(QPointF(100, 100), action, data, button, no_keys)
         # A real drop goes through Qt's drag manager, which only the desktop can drive.
-        self.main_window.library_page.dropEvent(event)
+        self.window.library_page.dropEvent(event)
 
     def clicks_citation(self, n: int) -> None:
         """Click the pill of source n in the last answer."""
@@ -134,17 +135,23 @@ class Person:
         if self._is_gone:
             return
         self._is_gone = True
-        self.main_window.hide()
+        self.window.hide()
         self.app.shut_down()
-        self.main_window.deleteLater()
+        self.window.deleteLater()
         QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
         QApplication.processEvents()
 
     def field(self, name: str) -> QWidget:
         """The visible field with this accessible name."""
         kinds = (QLineEdit, QPlainTextEdit, QTextEdit, QComboBox)
-        fields = [w for kind in kinds for w in self.window.findChildren(kind)]
+        fields = [w for kind in kinds for w in self.place.findChildren(kind)]
         return next(w for w in fields if w.isVisible() and w.accessibleName() == name)
+
+    def typed(self, name: str) -> str:
+        """The text of the question field with this accessible name."""
+        field = self.field(name)
+        assert isinstance(field, QPlainTextEdit)
+        return field.toPlainText()
 
     def rows(self, name: str) -> list[list[str]]:
         """The cells of the visible list or table with this accessible name."""
@@ -168,7 +175,7 @@ class Person:
 
     def _places_of(self, n: int) -> Iterator[tuple[SegmentView, QPoint]]:
         """The rectangles of the pills of source n."""
-        for view in self.window.findChildren(SegmentView):
+        for view in self.place.findChildren(SegmentView):
             cursor = QTextCursor(view.document())
             while view.isVisible() and not cursor.atEnd():
                 cursor.movePosition(QTextCursor.MoveOperation.NextCharacter)
@@ -176,11 +183,11 @@ class Person:
                     yield view, view.cursorRect(cursor).center() - QPoint(2, 0)
 
     def _view(self, name: str) -> QAbstractItemView:
-        views = self.window.findChildren(QAbstractItemView)
+        views = self.place.findChildren(QAbstractItemView)
         return next(v for v in views if v.isVisible() and v.accessibleName() == name)
 
     def _button(self, name: str) -> QAbstractButton | None:
-        for button in self.window.findChildren(QAbstractButton):
+        for button in self.place.findChildren(QAbstractButton):
             is_named = name in (button.accessibleName(), button.text().replace("&", ""))
             if is_named and button.isVisible() and button.isEnabled():
                 return button

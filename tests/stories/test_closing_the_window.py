@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from PySide6.QtWidgets import QMessageBox
+from PySide6.QtWidgets import QMenu, QMessageBox
 from pytestqt.qtbot import QtBot
 
 from desktop_rag.core.settings import WhenClosed, load_settings
@@ -64,6 +64,7 @@ def test_the_tray_offers_pause_chats_and_what_failed(
     actions = {action.text(): action for action in menu.actions()}
     person.waits_until(lambda: "Show what failed (1)" in {a.text() for a in menu.actions()})
     chats = actions["Last chats"].menu()
+    assert isinstance(chats, QMenu)
     person.waits_until(lambda: [a.text() for a in chats.actions()] == ["When is the lamp lit?"])
     actions["Pause indexing for an hour"].trigger()
     assert person.app.services.library.indexing.is_paused

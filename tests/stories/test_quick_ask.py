@@ -35,7 +35,7 @@ def test_typing_finds_the_passage_and_enter_opens_it(popup: Person) -> None:
     assert "lit at dusk" in QGuiApplication.clipboard().text()
     assert "lamp.md" in QGuiApplication.clipboard().text()
     QTest.keyClick(popup.field("Question"), Qt.Key.Key_Return)
-    popup.waits_until(lambda: bool(popup.window.findChildren(DocumentView)))
+    popup.waits_until(lambda: bool(popup.place.findChildren(DocumentView)))
 
 
 def test_an_answer_and_a_follow_up_in_the_popup_go_on_in_the_window(popup: Person) -> None:
@@ -47,7 +47,7 @@ def test_an_answer_and_a_follow_up_in_the_popup_go_on_in_the_window(popup: Perso
     popup.sees("The wick is trimmed twice a night.")
     popup.waits_until(lambda: not popup.app.presence.popup.is_answering)
     popup.clicks("Go on in the window")
-    assert not popup.window.isVisible()
+    assert not popup.place.isVisible()
     person = popup.in_the_window()
     person.sees("The wick is trimmed twice a night.")
     person.sees("When is the lamp lit?")
@@ -58,16 +58,16 @@ def test_a_question_not_sent_yet_goes_to_the_window(popup: Person) -> None:
     popup.types("Question", "When is the lamp")
     popup.clicks("Go on in the window")
     person = popup.in_the_window()
-    person.waits_until(lambda: person.field("Question").toPlainText() == "When is the lamp")
+    person.waits_until(lambda: person.typed("Question") == "When is the lamp")
 
 
 def test_esc_closes_it_and_keeps_the_question(popup: Person) -> None:
     popup.types("Question", "When is the")
     popup.presses("Esc")
-    assert not popup.window.isVisible()
+    assert not popup.place.isVisible()
     popup.app.bridge.post(QuickAskRequested())
-    popup.waits_until(popup.window.isVisible)
-    assert popup.field("Question").toPlainText() == "When is the"
+    popup.waits_until(popup.place.isVisible)
+    assert popup.typed("Question") == "When is the"
 
 
 def test_selected_text_is_shown_and_can_be_removed(popup: Person) -> None:
@@ -82,19 +82,19 @@ def test_a_collection_is_chosen_by_its_name(popup: Person) -> None:
     popup.app.services.library.collections.find_or_add("Lighthouse")
     popup.presses("Esc")
     popup.app.bridge.post(QuickAskRequested())
-    popup.waits_until(popup.window.isVisible)
+    popup.waits_until(popup.place.isVisible)
     popup.types("Question", "@light")
     popup.waits_until(lambda: popup.app.presence.popup.field.is_completing)
     QTest.keyClick(popup.field("Question"), Qt.Key.Key_Return)
     popup.sees("Collection: Lighthouse")
-    assert popup.field("Question").toPlainText() == ""
+    assert popup.typed("Question") == ""
     popup.clicks("Ask all documents instead")
     popup.sees_no_longer("Collection: Lighthouse")
 
 
 def test_an_endpoint_that_fails_says_so_in_the_popup(popup: Person) -> None:
     with ChatServer(mode="status") as server:
-        popup.main_window.settings_page.change(Settings(endpoint=server.endpoint()))
+        popup.window.settings_page.change(Settings(endpoint=server.endpoint()))
         popup.asks("When is the lamp lit?")
         popup.sees("Something broke.")
         popup.clicks("Retry")

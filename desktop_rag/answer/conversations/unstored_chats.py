@@ -8,11 +8,11 @@ next change.
 import logging
 import threading
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from time import time
 
-from desktop_rag.core.conversation import Conversation, Feedback, Message
+from desktop_rag.core.conversation import Conversation, Feedback, GivenFeedback, Message
 from desktop_rag.core.errors import AppError, DiskFullError
 from desktop_rag.store.contract.records import ConversationStore
 
@@ -217,6 +217,14 @@ class UnstoredChats:
     def feedback_log(self, message_id: str) -> list[tuple[float, Feedback]]:
         """All feedback on an answer with its time, the oldest first."""
         return self._store.feedback_log(message_id)
+
+    def all_feedback(self) -> list[GivenFeedback]:
+        """All feedback that was ever given."""
+        return self._store.all_feedback()
+
+    def places_of(self, id_starts: Sequence[str]) -> dict[str, tuple[str, str]]:
+        """Conversation and question of the answers whose ids begin so, as the store gives them."""
+        return self._store.places_of(id_starts)
 
     # --- other changes ---------------------------------------------------------------------------
 

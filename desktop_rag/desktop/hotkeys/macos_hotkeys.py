@@ -4,7 +4,6 @@ Qt's event loop dispatches Carbon events, so all of it runs on the Qt thread.
 """
 
 import ctypes
-import sys
 from ctypes import Structure, byref, c_int32, c_uint32, c_void_p
 
 from desktop_rag.desktop.hotkeys.hotkey import Action, Binding, Bound, Hotkey, Hotkeys, OnPressed
@@ -39,9 +38,7 @@ class MacHotkeys:
     """`on_pressed` is called on the Qt thread, as everything else here."""
 
     def __init__(self, on_pressed: OnPressed) -> None:
-        """OSError when Carbon is missing."""
-        if sys.platform != "darwin":
-            raise OSError("this is not macOS")
+        """OSError when Carbon is missing, as everywhere but on macOS."""
         self._on_pressed = on_pressed
         self._carbon = ctypes.CDLL("/System/Library/Frameworks/Carbon.framework/Carbon")
         self._carbon.GetApplicationEventTarget.restype = c_void_p

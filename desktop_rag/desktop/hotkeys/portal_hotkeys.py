@@ -154,7 +154,7 @@ class PortalHotkeys:
     ) -> dict[str, Any]:  # fmt: skip
         """Call a method that answers by a signal; its results, or PortalRefusedError."""
         token = self._token()
-        sender = self._connection.unique_name.lstrip(":").replace(".", "_")
+        sender = str(self._connection.unique_name).lstrip(":").replace(".", "_")
         path = f"{_PATH}/request/{sender}/{token}"
         rule = MatchRule(type="signal", interface=_REQUEST, member="Response", path=path)
         # Listened for before the call: the answer may come first.

@@ -49,7 +49,7 @@ class KeyStore:
 
     def keyring_name(self) -> str:
         """The name of the system's keyring, empty when it can't be used. No key is read."""
-        return self._in_time(lambda backend: str(backend.name)) or ""
+        return self._keyring.name()
 
     def save(self, base_url: str, key: str) -> bool:
         """Store the key; False when it is kept only until the app ends. An empty key deletes."""

@@ -24,9 +24,10 @@ def test_r13_documents_that_disagree_with_their_chunks_are_reported(
     build_services: Callable[[], Services], tmp_path: Path, kind: str
 ) -> None:
     services = index_texts(build_services(), tmp_path / "docs", _TEXTS)
-    assert services.library.documents.check(repair=False).inconsistent == 0
+    inspection = services.engine.inspection
+    assert inspection.discrepancies(lambda: True) == []
     database_of(services.engine).write(lambda con: con.execute(_DISAGREEMENTS[kind]))
-    assert services.library.documents.check(repair=False).inconsistent == 1
+    assert inspection.discrepancies(lambda: True) != []
     services.close()
     done = run("doctor", "--json")
     assert done.returncode != 0
@@ -38,10 +39,10 @@ def test_r13_chunks_without_a_document_are_reported_and_removed(
     services = index_texts(build_services(), tmp_path / "docs", _TEXTS)
     delete = "DELETE FROM documents WHERE path LIKE '%lamp%'"
     database_of(services.engine).write(lambda con: con.execute(delete))
-    assert services.library.documents.check(repair=False).orphans == 1
-    assert services.library.documents.check(repair=True).removed == 1
-    found = services.library.documents.check(repair=False)
-    assert (found.orphans, found.inconsistent) == (0, 0)
+    inspection = services.engine.inspection
+    assert inspection.discrepancies(lambda: True) != []
+    assert services.repair_index().removed > 0
+    assert inspection.discrepancies(lambda: True) == []
     assert services.chat.search("lamp", mode="lexical") == []
     # The next scan misses the file and reads it again.
     services.library.sources.rescan()

@@ -44,9 +44,9 @@ def started(*arguments: object) -> "subprocess.Popen[str]":
 
 
 def writer(
-    folder: Path, *, threshold: str = "16MB", most_bytes: int = 0, chars: int = 2000
+    folder: Path, *, log_bytes: int = 16_000_000, most_bytes: int = 0, chars: int = 2000
 ) -> "subprocess.Popen[str]":
-    return started("-m", "tests.driving.store_writer", folder, threshold, most_bytes, chars)
+    return started("-m", "tests.driving.store_writer", folder, log_bytes, most_bytes, chars)
 
 
 def first_lines(process: "subprocess.Popen[str]", count: int) -> list[str]:
@@ -74,7 +74,7 @@ def assert_sound(engine: Engine) -> None:
 def test_r02_a_kill_at_a_checkpoint_loses_nothing(tmp_path: Path) -> None:
     chance, said = random.Random(2), set[str]()
     for _ in range(3):
-        with writer(tmp_path, threshold="64KB", chars=20_000) as process:
+        with writer(tmp_path, log_bytes=64_000, chars=20_000) as process:
             opened, *lines = first_lines(process, chance.randint(10, 30))
             said |= {*lines, *(line.strip() for line in rest_of(process))}
         assert opened == "open"
@@ -125,7 +125,7 @@ def test_r04_a_disk_that_takes_no_more_keeps_what_it_has(tmp_path: Path, megabyt
 
 
 def test_r09_a_log_longer_than_the_memory_limit_is_replayed(tmp_path: Path) -> None:
-    with writer(tmp_path, threshold="1TB", chars=1_000_000) as process:
+    with writer(tmp_path, log_bytes=10**12, chars=1_000_000) as process:
         first_lines(process, 1)
         said = set(first_lines(process, 40))
         rest_of(process)

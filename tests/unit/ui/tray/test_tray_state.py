@@ -27,7 +27,7 @@ def test_every_state_has_its_own_picture_at_every_size(qapp: QApplication) -> No
     icon = AppIcon(resources_dir())
     for size in (16, 22, 48):
         pictures = {
-            icon.tray_icon(state, 0.5).pixmap(size, size).toImage().constBits().tobytes()
+            bytes(icon.tray_icon(state, 0.5).pixmap(size, size).toImage().constBits())
             for state in TrayState
         }
         assert len(pictures) == len(TrayState)
