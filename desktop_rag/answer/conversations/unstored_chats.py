@@ -223,7 +223,7 @@ class UnstoredChats:
         return self._store.all_feedback()
 
     def places_of(self, id_starts: Sequence[str]) -> dict[str, tuple[str, str]]:
-        """Conversation and question of the answers whose ids begin so, as the store gives them."""
+        """Conversation and model of the messages whose ids begin like this, unless hidden."""
         return self._store.places_of(id_starts)
 
     # --- other changes ---------------------------------------------------------------------------
