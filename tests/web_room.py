@@ -14,10 +14,11 @@ from desktop_rag.core.text import rough_token_counts
 from desktop_rag.ingest.background.pipeline_callbacks import PipelineCallbacks
 from desktop_rag.ingest.background.progress import ProgressMeter
 from desktop_rag.ingest.chunking.document_chunker import DocumentChunker
-from desktop_rag.ingest.indexing.indexer import Indexer
+from desktop_rag.ingest.indexing.indexer import Indexer, IndexerCallbacks
 from desktop_rag.ingest.parsing.parser_process import ParserProcess
 from desktop_rag.ingest.web.link_refresher import LinkRefresher
 from desktop_rag.ingest.web.web_access import WebAccess
+from desktop_rag.models.answer_priority import AnswerPriority, FairShare
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.documents.document_store import DocumentStore
 from desktop_rag.store.duckdb.documents.source_store import SourceStore
@@ -55,7 +56,8 @@ class Room:
         self.indexer = Indexer(
             self.documents, ParserProcess(), DocumentChunker(rough_token_counts, 256),
             lambda _: ChunkSettings(), ProgressMeter(has_embedder=False),
-            changed=lambda _: None, became_idle=lambda: None, failed=self.heard.stopped.append,
+            share=FairShare(AnswerPriority()),
+            callbacks=IndexerCallbacks(lambda _: None, lambda: None, self.heard.stopped.append),
         )  # fmt: skip
         callbacks = PipelineCallbacks(
             self.heard.changed.extend,

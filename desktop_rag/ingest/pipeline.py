@@ -20,7 +20,7 @@ from desktop_rag.ingest.chunking.document_chunker import DocumentChunker
 from desktop_rag.ingest.chunking.rechunker import Rechunker
 from desktop_rag.ingest.embedding.embedder_registry import EmbedderRegistry
 from desktop_rag.ingest.embedding.embedding_queue import EmbeddingQueue
-from desktop_rag.ingest.indexing.indexer import READERS, Indexer
+from desktop_rag.ingest.indexing.indexer import READERS, Indexer, IndexerCallbacks
 from desktop_rag.ingest.indexing.postings_maintenance import PostingsMaintenance
 from desktop_rag.ingest.parsing.parser_process import ParserProcess
 from desktop_rag.ingest.scanning.ignore import IgnoreRules
@@ -29,7 +29,7 @@ from desktop_rag.ingest.scanning.scanner import Scanner
 from desktop_rag.ingest.sources.catalogue import Catalogue
 from desktop_rag.ingest.sources.source_scans import SourceScans
 from desktop_rag.ingest.web.link_refresher import LinkRefresher
-from desktop_rag.models.answer_priority import AnswerPriority
+from desktop_rag.models.answer_priority import AnswerPriority, FairShare
 from desktop_rag.models.ports import Embedder
 from desktop_rag.store.contract.documents import DocumentStore
 from desktop_rag.store.contract.search import Upkeep
@@ -86,8 +86,10 @@ class Pipeline:
         self.chunker = _make_chunker(embedder)
         self.indexer = Indexer(
             documents, parser, self.chunker, catalogue.chunking_of, self.meter,
-            changed=self._on_content_changed, became_idle=self._on_searchable,
-            failed=callbacks.failed,
+            share=FairShare(priority),
+            callbacks=IndexerCallbacks(
+                self._on_content_changed, self._on_searchable, callbacks.failed
+            ),
         )  # fmt: skip
         # The last part that becomes idle makes room for the rechunker and the maintenance.
         callbacks = replace(callbacks, became_idle=self._on_idle)

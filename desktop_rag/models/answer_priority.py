@@ -1,14 +1,19 @@
-"""Lets answers go before background work on a model: embedding, follow-ups, examinations.
+"""Lets answers go before background work: reading files, embedding, follow-ups, examinations.
 
 A small computer does one thing at a time: background work that went on would keep the person
 waiting. Any thread.
 """
 
 import threading
+import time
 from collections.abc import Generator
 from contextlib import contextmanager
 
 from desktop_rag.core.errors import Cancelled
+
+# A search that takes longer shares the computer from then on.
+_MOST_PATIENCE_S = 2.0
+_WAITED_TO_WORKED = 0.5
 
 
 class AnswerPriority:
@@ -63,3 +68,43 @@ class AnswerPriority:
             self._is_stopped = True
             self.must_yield.set()
             self._changed.notify_all()
+
+
+class Patience:
+    """The time that background work may still wait for answers: half of the time it worked.
+
+    However many answers come, two thirds of the time are thus left for the work.
+    """
+
+    def __init__(self, most_s: float = _MOST_PATIENCE_S) -> None:
+        """`most_s` is what it has at first, and the most that it saves up."""
+        self._most_s = most_s
+        self.left_s = most_s
+
+    def worked(self, seconds: float) -> None:
+        """The work went on for so long."""
+        self.left_s = min(self._most_s, self.left_s + _WAITED_TO_WORKED * seconds)
+
+    def waited(self, seconds: float) -> None:
+        """The work was held back for so long."""
+        self.left_s = max(0.0, self.left_s - seconds)
+
+
+class FairShare:
+    """Background work that waits for answers, but gets on when they never end. For one thread."""
+
+    def __init__(self, priority: AnswerPriority, patience: Patience | None = None) -> None:
+        self._priority = priority
+        self._patience = patience or Patience()
+        self._released_at = time.monotonic()
+
+    def wait(self) -> None:
+        """Called between two pieces of work: return once no answer is under way, or patience ends.
+
+        Cancelled after `AnswerPriority.stop`.
+        """
+        came_at = time.monotonic()
+        self._patience.worked(came_at - self._released_at)
+        self._priority.wait(self._patience.left_s)
+        self._released_at = time.monotonic()
+        self._patience.waited(self._released_at - came_at)

@@ -39,17 +39,19 @@ class FilenameMatcher:
             return ()
         pieces = [part for part in parts if _is_piece(part)]
         beginnings = [part for part in _capitals(text) if part in parts]
-        found, total = self._names.matching(parts, beginnings, pieces, scope)
-        frequency = {part: sum(part in held for held in found.values()) for part in parts}
-        weights = {
-            document_id: sum(math.log(total / frequency[part]) for part in _widest(held))
-            for document_id, held in found.items()
-        }
-        best = max(weights.values(), default=0.0)
+        found, total = self._names.matching(parts, beginnings, pieces, scope, _MOST_DOCUMENTS)
+        frequency = {part: sum(g.count for g in found if part in g.parts) for part in parts}
+        weights = [
+            sum(math.log(total / frequency[part]) for part in _widest(group.parts))
+            for group in found
+        ]
+        best = max(weights, default=0.0)
         if best < _LEAST_WEIGHT:
             return ()
-        named = tuple(sorted(i for i, weight in weights.items() if weight >= _NEARLY * best))
-        return named if len(named) <= _MOST_DOCUMENTS else ()
+        named = [g for g, weight in zip(found, weights, strict=True) if weight >= _NEARLY * best]
+        if sum(group.count for group in named) > _MOST_DOCUMENTS:
+            return ()
+        return tuple(sorted(i for group in named for i in group.document_ids))
 
 
 def _parts(text: str) -> list[str]:
@@ -81,6 +83,6 @@ def _is_piece(part: str) -> bool:
     return is_long and not part.isdecimal()
 
 
-def _widest(held: set[str]) -> list[str]:
+def _widest(held: frozenset[str]) -> list[str]:
     """The parts that are not contained in another one."""
     return [part for part in held if not any(part in other for other in held if other != part)]

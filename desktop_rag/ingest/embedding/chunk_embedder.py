@@ -11,18 +11,16 @@ from desktop_rag.core.parsed import Chunk, embedded_text
 from desktop_rag.ingest.background.progress import ProgressMeter
 from desktop_rag.ingest.embedding.batch_size import BatchSize
 from desktop_rag.ingest.embedding.embedder_registry import DenseIndex
-from desktop_rag.models.answer_priority import AnswerPriority
-
-_QUESTION_S = 5.0
+from desktop_rag.models.answer_priority import FairShare
 
 
 class ChunkEmbedder:
     """The embedder with the table its vectors go to."""
 
-    def __init__(self, index: DenseIndex, priority: AnswerPriority, meter: ProgressMeter) -> None:
+    def __init__(self, index: DenseIndex, share: FairShare, meter: ProgressMeter) -> None:
         self._vectors = index.vectors
         self._embedder = index.embedder
-        self._priority = priority
+        self._share = share
         self._meter = meter
         self._batch_size = BatchSize()
 
@@ -34,7 +32,7 @@ class ChunkEmbedder:
         parts: list[np.ndarray[tuple[int, ...], np.dtype[np.float32]]] = []
         start = 0
         while start < len(rows):
-            self._priority.wait(_QUESTION_S)
+            self._share.wait()
             if not may_go_on():
                 break
             batch = rows[start : start + self._batch_size.now]

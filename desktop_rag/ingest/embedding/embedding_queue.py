@@ -16,7 +16,7 @@ from desktop_rag.ingest.embedding.chunk_embedder import ChunkEmbedder
 from desktop_rag.ingest.embedding.embedder_backoff import EmbedderBackoff
 from desktop_rag.ingest.embedding.embedder_registry import Assigned, EmbedderRegistry
 from desktop_rag.ingest.embedding.window_embedder import WindowEmbedder
-from desktop_rag.models.answer_priority import AnswerPriority
+from desktop_rag.models.answer_priority import AnswerPriority, FairShare
 from desktop_rag.models.ports import EmbedderFaultError
 
 # A page is sorted by length, as a server may pad the texts of a batch; a write groups batches,
@@ -46,7 +46,8 @@ class EmbeddingQueue:
         """
         self._embedders = embedders
         self._chunks = embedders.chunks
-        self._priority = priority
+        self._share = FairShare(priority)
+        self._rechunking_share = FairShare(priority)
         self._makes_windows = True
         self._meter = meter
         self._changed = changed
@@ -102,7 +103,8 @@ class EmbeddingQueue:
         if index is None:
             return True
         try:
-            return ChunkEmbedder(index, self._priority, self._meter).embed_chunks(chunks, may_go_on)
+            embedder = ChunkEmbedder(index, self._rechunking_share, self._meter)
+            return embedder.embed_chunks(chunks, may_go_on)
         except EmbedderFaultError as error:
             self._backoff.begin(index.spec, error)
             return False
@@ -169,7 +171,7 @@ class EmbeddingQueue:
     def _embed(self, assigned: Assigned) -> bool:
         """The vectors of passages; False when it had to stop."""
         model_id, ids = assigned.index.vectors.model_id, assigned.collection_ids
-        embedder = ChunkEmbedder(assigned.index, self._priority, self._meter)
+        embedder = ChunkEmbedder(assigned.index, self._share, self._meter)
         while page := self._chunks.without_vectors(model_id, _PAGE, ids):
             self._meter.set_stage(Stage.EMBEDDING)
             page.sort(key=lambda row: len(row[1]) + len(row[2]))
@@ -190,7 +192,7 @@ class EmbeddingQueue:
         if missing:
             self._meter.set_stage(Stage.REFINING)
             self._meter.set_chunks(total, total - missing)
-        embedder = WindowEmbedder(vectors, assigned.index.embedder, self._priority)
+        embedder = WindowEmbedder(vectors, assigned.index.embedder, self._share)
         while page := self._chunks.without_windows(vectors.model_id, _WRITE):
             if not embedder.embed(page, self._may_refine):
                 return False

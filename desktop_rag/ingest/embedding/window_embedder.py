@@ -8,20 +8,18 @@ from numpy.typing import NDArray
 
 from desktop_rag.ingest.embedding.batch_size import BatchSize
 from desktop_rag.ingest.embedding.windows import windows
-from desktop_rag.models.answer_priority import AnswerPriority
+from desktop_rag.models.answer_priority import FairShare
 from desktop_rag.models.ports import Embedder
 from desktop_rag.store.contract.vectors import VectorStore
-
-_QUESTION_S = 5.0
 
 
 class WindowEmbedder:
     """The embedder with the table of windows its vectors go to."""
 
-    def __init__(self, vectors: VectorStore, embedder: Embedder, priority: AnswerPriority) -> None:
+    def __init__(self, vectors: VectorStore, embedder: Embedder, share: FairShare) -> None:
         self._vectors = vectors
         self._embedder = embedder
-        self._priority = priority
+        self._share = share
         self._batch_size = BatchSize()
 
     def embed(self, rows: Sequence[tuple[str, str]], may_go_on: Callable[[], bool]) -> bool:
@@ -46,7 +44,7 @@ class WindowEmbedder:
         order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
         start = 0
         while start < len(order):
-            self._priority.wait(_QUESTION_S)
+            self._share.wait()
             if not may_go_on():
                 return None
             batch = order[start : start + self._batch_size.now]

@@ -24,6 +24,7 @@ from desktop_rag.ingest.background.progress import ProgressMeter
 from desktop_rag.ingest.chunking.document_chunker import DocumentChunker
 from desktop_rag.ingest.chunking.indexing_outcome import indexing_outcome_of
 from desktop_rag.ingest.parsing.parser_process import ParseFailed, ParserProcess
+from desktop_rag.models.answer_priority import FairShare
 from desktop_rag.store.contract.documents import DocumentStore, IndexingOutcome
 
 log = logging.getLogger(__name__)
@@ -58,6 +59,17 @@ class _Batch:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class IndexerCallbacks:
+    """Called on the indexer's thread: `changed` with every stored batch and with documents being
+    read, `became_idle` when nothing waits any more, `failed` with the error that pauses reading.
+    """
+
+    changed: Callable[[Sequence[Document]], None]
+    became_idle: Callable[[], None]
+    failed: Callable[[AppError], None]
+
+
 class Indexer:
     """The queue of documents to read, and the thread that reads them."""
 
@@ -69,26 +81,25 @@ class Indexer:
         chunking_of: Callable[[str], ChunkSettings],
         meter: ProgressMeter,
         *,
-        changed: Callable[[Sequence[Document]], None],
-        became_idle: Callable[[], None],
-        failed: Callable[[AppError], None],
+        share: FairShare,
+        callbacks: IndexerCallbacks,
     ) -> None:
-        """`chunking_of` gives the chunk settings of a source. On the indexer's thread `changed` is
-        called with every stored batch and with documents being read, `became_idle` when nothing
-        waits any more, and `failed` with the error that pauses reading.
+        """`chunking_of` gives the chunk settings of a source; `share` holds reading back while
+        answers are under way.
         """
         self._documents = documents
         self._parser = parser
         self._cutter = cutter
         self._chunking_of = chunking_of
         self._meter = meter
+        self._share = share
         self._reported_at = 0.0
-        self._changed = changed
+        self._changed = callbacks.changed
         self._queue: dict[str, None] = {}
         self._taken: dict[str, None] = {}
         self._background = BackgroundThread(
-            "indexer", self._work, has_work=lambda: bool(self._queue), became_idle=became_idle,
-            failed=failed,
+            "indexer", self._work, has_work=lambda: bool(self._queue),
+            became_idle=callbacks.became_idle, failed=callbacks.failed,
         )  # fmt: skip
 
     def start(self) -> None:
@@ -141,6 +152,7 @@ class Indexer:
         batch = _Batch()
         while self._background.may_go_on() and (documents := self._take()):
             for document in documents:
+                self._share.wait()
                 if not self._background.may_go_on():
                     break
                 self._meter.start_file(document.path.name)

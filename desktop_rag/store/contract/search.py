@@ -121,6 +121,15 @@ class LexicalStore(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class NamedDocuments:
+    """Documents whose file names contain the same parts: their number, and the ids of some."""
+
+    parts: frozenset[str]
+    count: int
+    document_ids: tuple[str, ...]
+
+
 class NameStore(Protocol):
     """Finds documents by the names of their files."""
 
@@ -130,8 +139,11 @@ class NameStore(Protocol):
         beginnings: Collection[str],
         pieces: Collection[str],
         scope: Scope,
-    ) -> tuple[dict[str, set[str]], int]:
-        """Document id → the parts that its file name contains; and the number of all documents.
+        limit: int,
+    ) -> tuple[list[NamedDocuments], int]:
+        """Documents by the parts that their file names contain; and the number of all documents.
+
+        Each set of parts has up to `limit` ids, so that a part of every name costs little.
 
         `words` must be whole words or numbers of the name: runs of letters and digits, also split
         between letters and digits, between lower and upper case, and before the last capital of

@@ -4,6 +4,7 @@ import re
 from collections.abc import Collection, Sequence
 
 from desktop_rag.store.contract.scope import Scope
+from desktop_rag.store.contract.search import NamedDocuments
 from desktop_rag.store.duckdb.database.database import Connection, Database
 from desktop_rag.store.duckdb.search.index_cache import IndexCache
 from desktop_rag.store.duckdb.search.scope_sql import condition_of, folded
@@ -40,6 +41,28 @@ _IS_IN_PLACE = (
 )
 
 
+# Most questions name no file, and planning the statement takes four times as long as this scan.
+_ANY = "SELECT 1 FROM documents WHERE chunk_count > 0 AND regexp_matches(plain_name, $any) LIMIT 1"
+
+
+def _groups(condition: str, limit: int) -> str:
+    """SQL for the sets of parts, each with its number of documents and up to `limit` of them.
+
+    Handing tens of thousands of names to Python and back, for a word that all of them contain,
+    takes many times as long as the rest of a search.
+    """
+    return (
+        "WITH wanted AS (SELECT unnest($parts) AS part, unnest($endings) AS ending,"
+        " unnest($sought) AS sought),"
+        " names AS MATERIALIZED (SELECT document_id, parse_filename(path) AS written,"
+        " plain_name AS name FROM documents WHERE chunk_count > 0"
+        f" AND regexp_matches(plain_name, $any){condition}),"
+        " held AS (SELECT document_id, list_sort(list(DISTINCT part)) AS parts FROM names"
+        f" JOIN wanted ON contains(name, sought) WHERE {_IS_IN_PLACE} GROUP BY document_id)"
+        f" SELECT parts, count(*), min(document_id, {limit:d}) FROM held GROUP BY parts"
+    )
+
+
 class NameStore:
     """The names of the documents."""
 
@@ -53,8 +76,9 @@ class NameStore:
         beginnings: Collection[str],
         pieces: Collection[str],
         scope: Scope,
-    ) -> tuple[dict[str, set[str]], int]:
-        """Document id → the parts that its file name contains; and the number of documents in all.
+        limit: int,
+    ) -> tuple[list[NamedDocuments], int]:
+        """The documents by the parts that their file names contain; and the number of all.
 
         `words` must be whole words or numbers of the name, `beginnings` must start one, `pieces`
         may occur anywhere.
@@ -63,20 +87,20 @@ class NameStore:
         wanted = [(part, ending) for ending, parts in endings.items() for part in parts]
         with self._database.read() as con:
             statistics = self._cache.statistics
-            condition, parameters = condition_of(scope, con, statistics, "document_id")
             sought = _folded(con, [part for part, _ in wanted])
-            # One scan for all parts, as most names contain none of them.
-            named = con.execute(
-                "SELECT document_id, parse_filename(path), plain_name FROM documents"
-                f" WHERE chunk_count > 0 AND regexp_matches(plain_name, $any){condition}",
-                {"any": "|".join(re.escape(part) for part in sought), **parameters},
-            ).fetchall()
-            rows = _in_place(con, named, wanted, sought) if named and wanted else []
-        found: dict[str, set[str]] = {}
-        for document_id, part in rows:
-            found.setdefault(document_id, set()).add(part)
+            pattern = {"any": "|".join(re.escape(part) for part in sought)}
+            if not wanted or not con.execute(_ANY, pattern).fetchall():
+                return [], statistics.indexed_documents
+            condition, parameters = condition_of(scope, con, statistics, "document_id")
+            parameters |= pattern | {
+                "parts": [part for part, _ in wanted],
+                "endings": [ending for _, ending in wanted],
+                "sought": sought,
+            }
+            rows = con.execute(_groups(condition, limit), parameters).fetchall()
+        found = [NamedDocuments(frozenset(parts), count, tuple(ids)) for parts, count, ids in rows]
         # Documents may be added between the two reads.
-        return found, max(statistics.indexed_documents, len(found))
+        return found, max(statistics.indexed_documents, sum(group.count for group in found))
 
 
 def _folded(con: Connection, parts: Sequence[str]) -> list[str]:
@@ -87,25 +111,3 @@ def _folded(con: Connection, parts: Sequence[str]) -> list[str]:
     sql = f"SELECT list_transform($parts, lambda part: {folded('part')})"
     [(found,)] = con.execute(sql, {"parts": list(parts)}).fetchall()
     return found
-
-
-def _in_place(
-    con: Connection,
-    named: Sequence[tuple[str, str, str]],
-    wanted: Sequence[tuple[str, str | None]],
-    sought: Sequence[str],
-) -> list[tuple[str, str]]:
-    """(document id, part) for the parts that occur in a name at a place where they count."""
-    ids, written, names = zip(*named, strict=True)
-    parts, endings = zip(*wanted, strict=True)
-    return con.execute(
-        "WITH names AS (SELECT unnest($ids) AS document_id, unnest($written) AS written,"
-        " unnest($names) AS name), wanted AS (SELECT unnest($parts) AS part,"
-        " unnest($endings) AS ending, unnest($sought) AS sought)"
-        " SELECT DISTINCT document_id, part FROM names JOIN wanted"
-        f" ON contains(name, sought) WHERE {_IS_IN_PLACE}",
-        {
-            "ids": list(ids), "written": list(written), "names": list(names),
-            "parts": list(parts), "endings": list(endings), "sought": list(sought),
-        },
-    ).fetchall()  # fmt: skip

@@ -46,8 +46,9 @@ def test_it_is_found_in_a_scope_of_its_own_only(engine: Engine) -> None:
     assert sorted(found(engine, "lamp", papers)) == [BOTH, "the lamp oil"]
     named = Scope(filters=parse_query("file:sold").filters)
     assert found(engine, "lamp", named) == []
-    assert set(engine.names.matching(["sold"], [], [], EVERYWHERE)[0]) == set()
-    assert set(engine.names.matching(["sold"], [], [], own)[0]) == {row.document_id}
+    assert engine.names.matching(["sold"], [], [], EVERYWHERE, 8) == ([], 2)
+    [[named], _] = engine.names.matching(["sold"], [], [], own, 8)
+    assert named.document_ids == (row.document_id,)
 
 
 def test_by_meaning_the_same_text_is_found_where_the_library_has_it(engine: Engine) -> None:

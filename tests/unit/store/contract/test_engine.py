@@ -13,6 +13,7 @@ from desktop_rag.core.domain import Document, DocumentState
 from desktop_rag.core.errors import AppError
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.scope import Scope
+from desktop_rag.store.contract.search import NamedDocuments
 from desktop_rag.store.contract.sources import WebPage
 from tests.engines import Open
 from tests.stored_rows import add, document, found, indexed, put, wait_again
@@ -135,7 +136,8 @@ def test_reads_during_a_write_see_what_was_there_before(engine: Engine) -> None:
         assert is_writing.wait(WAIT_S)
         assert engine.documents.documents() == [row]
         assert found(engine, "lighthous") == ["lighthouse"]
-        assert engine.names.matching(["a"], [], [], Scope()) == ({"a.txt": {"a"}}, 1)
+        named = NamedDocuments(frozenset({"a"}), 1, ("a.txt",))
+        assert engine.names.matching(["a"], [], [], Scope(), 8) == ([named], 1)
     finally:
         may_end.set()
         write.join(WAIT_S)

@@ -12,7 +12,13 @@ from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.terms import terms
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.scope import Scope
-from desktop_rag.store.contract.search import K1, NEIGHBOUR_LENGTH, NEIGHBOUR_SHARE, B
+from desktop_rag.store.contract.search import (
+    K1,
+    NEIGHBOUR_LENGTH,
+    NEIGHBOUR_SHARE,
+    B,
+    NamedDocuments,
+)
 from tests.engines import Open
 from tests.stored_rows import add, document, found, ids, indexed, put, ranked, remove
 
@@ -228,15 +234,30 @@ def test_names_are_searched_by_words_and_whole_numbers(engine: Engine) -> None:
     for name in ("report_2023.pdf", "letter.txt", "Report_2024.docx"):
         put(engine, name, "lamp")
     add(engine, replace(document("report_2024.tmp"), path=Path("/docs/report_2024.tmp")))
-    held, total = engine.names.matching(
-        ["report", "2024", "202"], ["lette", "port"], ["port_"], Scope()
+    found, total = engine.names.matching(
+        ["report", "2024", "202"], ["lette", "port"], ["port_"], Scope(), 8
     )
     assert total == 3
-    assert held == {
-        "report_2023.pdf": {"report", "port_"},
-        "Report_2024.docx": {"report", "2024", "port_"},
-        "letter.txt": {"lette"},
+    assert {group.document_ids: group.parts for group in found} == {
+        ("report_2023.pdf",): {"report", "port_"},
+        ("Report_2024.docx",): {"report", "2024", "port_"},
+        ("letter.txt",): {"lette"},
     }
     only = Scope(document_ids=("report_2023.pdf",))
-    assert engine.names.matching(["report"], [], [], only) == ({"report_2023.pdf": {"report"}}, 3)
-    assert engine.names.matching([], [], [], Scope()) == ({}, 3)
+    named = NamedDocuments(frozenset({"report"}), 1, ("report_2023.pdf",))
+    assert engine.names.matching(["report"], [], [], only, 8) == ([named], 3)
+    assert engine.names.matching([], [], [], Scope(), 8) == ([], 3)
+
+
+def test_of_many_documents_with_the_same_words_in_their_names_some_are_listed(
+    engine: Engine,
+) -> None:
+    for number in range(5):
+        put(engine, f"note_{number}.txt", "lamp")
+    put(engine, "note_of_a_keeper.txt", "lamp")
+    found, total = engine.names.matching(["note", "keeper"], [], [], Scope(), 2)
+    assert total == 6
+    assert {(group.parts, group.count, len(group.document_ids)) for group in found} == {
+        (frozenset({"note"}), 5, 2),
+        (frozenset({"note", "keeper"}), 1, 1),
+    }

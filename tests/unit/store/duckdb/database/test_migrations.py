@@ -8,6 +8,7 @@ import pytest
 
 from desktop_rag.core.domain import DocumentState
 from desktop_rag.store.contract.scope import EVERYWHERE
+from desktop_rag.store.contract.search import NamedDocuments
 from desktop_rag.store.contract.vectors import ROUNDING
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.database.migrations import LATEST, MIGRATIONS
@@ -52,7 +53,8 @@ def test_a_library_with_postings_by_term_is_taken_over(path: Path) -> None:
         assert [i for i, _ in engine.lexical.best([(term,)], 10)] == [1]
         assert engine.lexical.nearest_term(f"{term}x", 1) == term
     assert [chunk.text for chunk in engine.documents.chunks("d")] == ["lighthouse"]
-    assert engine.names.matching(["größe"], [], [], EVERYWHERE) == ({"d": {"größe"}}, 1)
+    named = NamedDocuments(frozenset({"größe"}), 1, ("d",))
+    assert engine.names.matching(["größe"], [], [], EVERYWHERE, 8) == ([named], 1)
     assert engine.documents.count_inconsistent() == 0
     database.close()
 
