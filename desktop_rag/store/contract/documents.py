@@ -20,15 +20,16 @@ class IndexingOutcome:
     """The result of reading a document: its row, and the content that replaces the old one.
 
     A document that was refused has no content and loses the old one, unless `keeps_content`.
-    `term_counts` has one item per chunk; `places` and the text are enough to make the chunks again.
-    `taken_stat` is the file's stat in the row when reading began: if the row has another one by
-    now, the file has changed again. `parts` are the documents inside this one.
+    `term_counts` has one item per chunk, of many chunks made when it is read; `places` and the text
+    are enough to make the chunks again. `taken_stat` is the file's stat in the row when reading
+    began: if the row has another one by now, the file has changed again. `parts` are the documents
+    inside this one.
     """
 
     document: Document
     text: str = ""
     chunks: tuple[Chunk, ...] = ()
-    term_counts: tuple[Counter[str], ...] = ()
+    term_counts: Sequence[Counter[str]] = ()
     places: str = ""
     keeps_content: bool = False
     taken_stat: FileStat | None = None

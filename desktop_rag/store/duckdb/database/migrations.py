@@ -155,6 +155,14 @@ def m017_journal(connection: Connection) -> None:
     connection.execute("INSERT INTO journal_state VALUES (0)")
 
 
+def m019_unfinished_content(connection: Connection) -> None:
+    """The chunks of large documents that are being written, see staged_content.py."""
+    connection.execute(
+        "CREATE TABLE unfinished_content"
+        " (document_id VARCHAR, first_chunk BIGINT, last_chunk BIGINT)"
+    )
+
+
 MIGRATIONS: list[Callable[[Connection], None]] = [
     m001_first_schema,
     m002_places_parts_and_links,
@@ -173,6 +181,7 @@ MIGRATIONS: list[Callable[[Connection], None]] = [
     m015_front_matter,
     m016_orders_without_times,
     m017_journal,
+    m019_unfinished_content,
 ]
 LATEST = len(MIGRATIONS)
 

@@ -6,8 +6,7 @@ transaction.
 
 import json
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -16,6 +15,9 @@ from desktop_rag.core.parsed import Chunk
 from desktop_rag.store.contract.documents import IndexingOutcome
 from desktop_rag.store.duckdb.database.database import Columns, Connection, insert, sql_in
 from desktop_rag.store.duckdb.search.postings import key_of, sort_recent
+
+# A chunk of a document, and its terms.
+ChunkRow = tuple[str, Chunk, Counter[str]]
 
 # The maximum of the columns that count terms.
 _MAX_COUNT = 65_535
@@ -60,6 +62,11 @@ def delete_content(con: Connection, document_ids: Sequence[str]) -> None:
         f"SELECT first_chunk, last_chunk FROM document_texts WHERE {which}", ids
     ).fetchall()
     con.execute(f"DELETE FROM document_texts WHERE {which}", ids)
+    remove_chunks(con, spans)
+
+
+def remove_chunks(con: Connection, spans: Sequence[tuple[int, int]]) -> None:
+    """Remove the chunks and postings with ids from the first to the last of each span."""
     # By range, DuckDB skips whole row groups: only those with the document's chunks are read.
     for first, last in _merged_spans(sorted(spans)):
         for table in ("chunks", "recent_postings"):
@@ -73,7 +80,13 @@ def insert_content(
 ) -> None:
     """Store text, places, chunks and postings of these outcomes, with consecutive chunk ids."""
     taken = numbers.take(con, sum(len(item.chunks) for item in outcomes))
-    ends = np.cumsum([taken.start - 1, *(len(item.chunks) for item in outcomes)]).tolist()
+    insert_texts(con, outcomes, taken.start)
+    insert_chunks(con, list(chunk_rows(outcomes)), taken)
+
+
+def insert_texts(con: Connection, outcomes: Sequence[IndexingOutcome], first_chunk: int) -> None:
+    """Store text and places of these outcomes, whose chunks have consecutive ids."""
+    ends = np.cumsum([first_chunk - 1, *(len(item.chunks) for item in outcomes)]).tolist()
     ids = [item.document.document_id for item in outcomes]
     columns: Columns = {
         "key": list(map(key_of, ids)),
@@ -84,15 +97,6 @@ def insert_content(
         "last_chunk": ends[1:],
     }
     insert(con, "document_texts", columns)
-    _insert_chunks(con, outcomes, taken)
-
-
-def recut_content(con: Connection, outcome: IndexingOutcome, numbers: ChunkNumbers) -> None:
-    """Replace the chunks of the outcome's document; the text stays."""
-    document_id = outcome.document.document_id
-    text, places = text_of(con, document_id)
-    delete_content(con, [document_id])
-    insert_content(con, [replace(outcome, text=text or "", places=places)], numbers)
 
 
 def text_of(con: Connection, document_id: str) -> tuple[str | None, str]:
@@ -124,26 +128,33 @@ def chunks_of(con: Connection, document_id: str) -> list[Chunk]:
     ]
 
 
-def _insert_chunks(con: Connection, batch: Sequence[IndexingOutcome], ids: range) -> None:
-    rows = [(item.document.document_id, chunk) for item in batch for chunk in item.chunks]
-    counts = [count for item in batch for count in item.term_counts]
+def chunk_rows(outcomes: Iterable[IndexingOutcome]) -> Iterator[ChunkRow]:
+    """The chunks of these outcomes, one after the other."""
+    for item in outcomes:
+        for chunk, count in zip(item.chunks, item.term_counts, strict=True):
+            yield item.document.document_id, chunk, count
+
+
+def insert_chunks(con: Connection, rows: Sequence[ChunkRow], ids: range) -> None:
+    """Store chunks and their postings."""
+    chunks = [chunk for _, chunk, _ in rows]
     insert(
         con,
         "chunks",
         {
             "chunk_id": list(ids),
-            "document_id": [document_id for document_id, _ in rows],
-            "position": [chunk.position for _, chunk in rows],
-            "start_offset": [chunk.start for _, chunk in rows],
-            "end_offset": [chunk.end for _, chunk in rows],
-            "text": [chunk.text for _, chunk in rows],
-            "context": [chunk.context for _, chunk in rows],
-            "anchor": [json.dumps(chunk.anchor.to_json()) for _, chunk in rows],
-            "content_hash": [chunk.content_hash for _, chunk in rows],
-            "term_count": [count.total() for count in counts],
+            "document_id": [document_id for document_id, _, _ in rows],
+            "position": [chunk.position for chunk in chunks],
+            "start_offset": [chunk.start for chunk in chunks],
+            "end_offset": [chunk.end for chunk in chunks],
+            "text": [chunk.text for chunk in chunks],
+            "context": [chunk.context for chunk in chunks],
+            "anchor": [json.dumps(chunk.anchor.to_json()) for chunk in chunks],
+            "content_hash": [chunk.content_hash for chunk in chunks],
+            "term_count": [count.total() for _, _, count in rows],
         },
     )
-    _insert_postings(con, ids, counts)
+    _insert_postings(con, ids, [count for _, _, count in rows])
 
 
 def _insert_postings(con: Connection, ids: range, counts: Sequence[Counter[str]]) -> None:

@@ -6,6 +6,7 @@ its parent, in the same transaction.
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +19,10 @@ from desktop_rag.store.duckdb.documents.content import (
     ChunkNumbers,
     chunks_of,
     delete_content,
-    insert_content,
-    recut_content,
     text_of,
 )
-from desktop_rag.store.duckdb.search.postings import key_of
+from desktop_rag.store.duckdb.documents.staged_content import Staged, StagedContent
+from desktop_rag.store.duckdb.search.postings import FINISHED, key_of
 from desktop_rag.store.duckdb.search.scope_sql import plain_name
 
 _DOCUMENT = (
@@ -41,7 +41,7 @@ class DocumentStore:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._numbers = ChunkNumbers()
+        self._content = StagedContent(database, ChunkNumbers())
 
     # --- reading -----------------------------------------------------------------------------
 
@@ -153,27 +153,29 @@ class DocumentStore:
     def settle(self, outcomes: Sequence[IndexingOutcome]) -> list[Document]:
         """Store the outcomes of reading in one transaction, in place of the old content.
 
+        The chunks of a large document are written before, unseen, in transactions of their own.
         Documents are searchable by words once this returns. Skipped are documents that no longer
         wait, because they were deleted or excluded, and those that changed again; one that moved
         keeps its new path. Returns the rows as stored. Ids must be distinct.
         """
+        ids = [outcome.document.document_id for outcome in outcomes]
+        assert len(set(ids)) == len(ids), "two outcomes for one document"
 
-        def work(con: Connection) -> list[Document]:
-            ids = [outcome.document.document_id for outcome in outcomes]
-            assert len(set(ids)) == len(ids), "two outcomes for one document"
+        def work(con: Connection, staged: Staged) -> list[Document]:
             now = {d.document_id: d for d in _taken_rows(con, ids)}
-            kept = [o for o in outcomes if _is_current(now.get(o.document.document_id), o)]
+            kept = [o for o in staged.outcomes if _is_current(now.get(o.document.document_id), o)]
             kept = [_merged(now.pop(o.document.document_id), o) for o in kept]
             replaced = [o.document.document_id for o in kept if not o.keeps_content]
             before = _delete_parts(con, replaced)
             delete_content(con, replaced)
-            parts = [part for o in kept for part in _parts(o, before)]
-            rows = [o.document for o in (*kept, *parts)]
+            families = [(o, *_parts(o, before)) for o in kept]
+            rows = [o.document for family in families for o in family]
             _insert_rows(con, [*rows, *now.values()])
-            insert_content(con, [o for o in (*kept, *parts) if o.chunks], self._numbers)
+            staged.insert(con, families)
             return rows
 
-        return self._database.write(work)
+        with self._content.staged(outcomes) as staged:
+            return self._database.write(partial(work, staged=staged))
 
     def recut(self, outcome: IndexingOutcome) -> Document | None:
         """Replace the chunks of a document whose text stays; None when it changed meanwhile.
@@ -182,7 +184,7 @@ class DocumentStore:
         """
         wanted = outcome.document
 
-        def work(con: Connection) -> Document | None:
+        def work(con: Connection, staged: Staged) -> Document | None:
             found = _rows(con, [wanted.document_id])
             if not found or found[0].content_hash != wanted.content_hash:
                 return None
@@ -194,10 +196,13 @@ class DocumentStore:
             )  # fmt: skip
             _delete_rows(con, [row.document_id])
             _insert_rows(con, [row])
-            recut_content(con, outcome, self._numbers)
+            text, places = text_of(con, row.document_id)
+            delete_content(con, [row.document_id])
+            staged.insert(con, [(replace(outcome, text=text or "", places=places),)])
             return row
 
-        return self._database.write(work)
+        with self._content.staged([outcome]) as staged:
+            return self._database.write(partial(work, staged=staged))
 
     def requeue_failed(self) -> list[Document]:
         """Queue the failed files for reading again; returns their rows."""
@@ -240,7 +245,8 @@ class DocumentStore:
                 "SELECT count(*) FROM (SELECT document_id, count(*) AS times, sum(chunk_count) AS n"
                 " FROM documents GROUP BY document_id) d LEFT JOIN (SELECT document_id, count(*)"
                 " AS found, count(DISTINCT position) AS positions, min(chunk_id) AS lowest,"
-                " max(chunk_id) AS highest FROM chunks GROUP BY document_id) c USING (document_id)"
+                " max(chunk_id) AS highest FROM chunks"
+                f" WHERE {FINISHED} GROUP BY document_id) c USING (document_id)"
                 " LEFT JOIN document_texts t USING (document_id) WHERE times > 1"
                 " OR n <> coalesce(found, 0) OR found <> positions OR lowest <> first_chunk"
                 " OR highest <> last_chunk OR coalesce(found, 0) <>"

@@ -13,7 +13,7 @@ from desktop_rag.store.contract.search import Weights, Words
 from desktop_rag.store.duckdb.database.database import Database, sql_in_numbers
 from desktop_rag.store.duckdb.search.bm25 import best, scores_of, weights_of
 from desktop_rag.store.duckdb.search.index_cache import IndexCache, IndexSnapshot
-from desktop_rag.store.duckdb.search.postings import key_of
+from desktop_rag.store.duckdb.search.postings import FINISHED, key_of
 from desktop_rag.store.duckdb.search.scope_sql import condition_of
 
 
@@ -73,7 +73,7 @@ class LexicalStore:
             condition, parameters = condition_of(scope, con, snapshot.statistics, "chunk_id")
             rows = con.execute(
                 "SELECT chunk_id, mtime_ns / 1e9 FROM chunks JOIN documents USING (document_id)"
-                f" WHERE position = 0{condition} ORDER BY 2 DESC, 1 LIMIT {limit}",
+                f" WHERE position = 0 AND {FINISHED}{condition} ORDER BY 2 DESC, 1 LIMIT {limit}",
                 parameters,
             ).fetchall()
         return dict(rows)

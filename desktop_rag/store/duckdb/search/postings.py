@@ -24,6 +24,11 @@ Counts = NDArray[np.integer]
 Version = tuple[int, int]
 Number = TypeVar("Number", bound=np.number)
 
+# SQL that is true for chunks of documents that are completely written.
+FINISHED = (
+    "NOT EXISTS (SELECT 1 FROM unfinished_content u"
+    " WHERE chunk_id BETWEEN u.first_chunk AND u.last_chunk)"
+)
 # Below this number, or this share of the sorted ones, a search scans unsorted postings quickly.
 _MIN_RUN = 250_000
 _RUN_SHARE = 0.01
@@ -71,7 +76,7 @@ class PostingsState:
     """The state of the postings in a snapshot.
 
     `version` names the sorted postings: (merges, runs), never used again for others. `deleted` are
-    chunks that still have sorted postings.
+    chunks that still have sorted postings, and those of documents that are not completely written.
     """
 
     version: Version
@@ -89,6 +94,7 @@ def read_postings_state(con: Connection) -> PostingsState:
     rows = con.execute(
         "SELECT 1 AS kind, size AS value FROM posting_runs"
         " UNION ALL SELECT 2, chunk_id FROM dead_chunks"
+        " UNION ALL SELECT 2, unnest(range(first_chunk, last_chunk + 1)) FROM unfinished_content"
         " UNION ALL (SELECT 3, 0 FROM recent_postings LIMIT 1)"
     ).fetchnumpy()
     runs, deleted, recent = (rows["value"][rows["kind"] == kind] for kind in (1, 2, 3))

@@ -47,8 +47,13 @@ class PostingsMerge:
         )
 
     def run(self) -> None:
-        """Merge all postings; what is written or deleted meanwhile keeps its effect."""
+        """Merge all postings; what is written or deleted meanwhile keeps its effect.
+
+        Not while a large document is being written, whose ids are lower than later ones.
+        """
         with self._database.build_cursor() as con:
+            if con.execute("FROM unfinished_content LIMIT 1").fetchall():
+                return
             built = _build(con)
         self._database.write(lambda lane: _exchange(lane, built))
 

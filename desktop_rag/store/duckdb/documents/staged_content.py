@@ -1,0 +1,147 @@
+"""Chunks and postings of large documents, written in slices before they replace the old ones.
+
+A single transaction would hold all of them in memory, several times over. Until the transaction
+that stores the document, the ids of its chunks are in `unfinished_content` and searches leave them
+out: the document is wholly old or wholly new. What a crash left is removed when the file is opened.
+On the caller's thread; only the transactions are on the write lane.
+"""
+
+import logging
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from itertools import islice
+
+from desktop_rag.core.errors import AppError
+from desktop_rag.store.contract.documents import IndexingOutcome
+from desktop_rag.store.duckdb.database.database import Connection, Database
+from desktop_rag.store.duckdb.documents.content import (
+    ChunkNumbers,
+    ChunkRow,
+    chunk_rows,
+    insert_chunks,
+    insert_content,
+    insert_texts,
+    remove_chunks,
+)
+from desktop_rag.store.duckdb.search.postings import MERGED
+
+log = logging.getLogger(__name__)
+
+# A document with more chunks, its parts included, is written in slices of as many.
+SLICE = 2_000
+
+# A document with the documents inside it.
+Family = Sequence[IndexingOutcome]
+
+
+@dataclass
+class Staged:
+    """Outcomes to be stored, and the chunk ids of those whose chunks are stored already."""
+
+    outcomes: list[IndexingOutcome]
+    numbers: ChunkNumbers
+    ids: dict[str, range] = field(default_factory=dict[str, range])
+
+    def insert(self, con: Connection, families: Sequence[Family]) -> None:
+        """Store the content of these documents, in the transaction that stores their rows."""
+        small = [f for f in families if f[0].document.document_id not in self.ids]
+        insert_content(con, [o for family in small for o in family if o.chunks], self.numbers)
+        for family in families:
+            if ids := self.ids.get(family[0].document.document_id):
+                _finish(con, family, ids)
+
+
+class StagedContent:
+    """Writes the chunks of large documents in advance. One per open file."""
+
+    def __init__(self, database: Database, numbers: ChunkNumbers) -> None:
+        """Removes what an earlier process left unfinished."""
+        self._database = database
+        self._numbers = numbers
+        with database.read() as con:
+            is_left = bool(con.execute("FROM unfinished_content LIMIT 1").fetchall())
+        if is_left:
+            database.write(lambda lane: _remove(lane, "true"))
+
+    @contextmanager
+    def staged(self, outcomes: Sequence[IndexingOutcome]) -> Generator[Staged]:
+        """Write the large ones; what the block doesn't `insert` is removed after it."""
+        staged = Staged([], self._numbers)
+        try:
+            for outcome in outcomes:
+                is_large = sum(len(o.chunks) for o in (outcome, *outcome.parts)) > SLICE
+                staged.outcomes.append(self._written(outcome, staged) if is_large else outcome)
+            yield staged
+        except BaseException:
+            try:
+                self._discard(staged)
+            except AppError as error:
+                log.info("unfinished chunks stay until the next start: %s", error.title)
+            raise
+        self._discard(staged)
+
+    def _written(self, outcome: IndexingOutcome, staged: Staged) -> IndexingOutcome:
+        """Write the chunks of the outcome and its parts, these with the ids that they keep."""
+        outcome = self._with_known_parts(outcome)
+        document_id = outcome.document.document_id
+        family = (outcome, *outcome.parts)
+        count = sum(len(o.chunks) for o in family)
+
+        def reserve(con: Connection) -> range:
+            ids = self._numbers.take(con, count)
+            con.execute(
+                "INSERT INTO unfinished_content VALUES (?, ?, ?)",
+                [document_id, ids.start, ids.stop - 1],
+            )
+            return ids
+
+        ids = staged.ids[document_id] = self._database.write(reserve)
+        rows, first = chunk_rows(family), ids.start
+        while part := list(islice(rows, SLICE)):
+            self._write(part, range(first, first + len(part)))
+            first += len(part)
+        return outcome
+
+    def _write(self, rows: Sequence[ChunkRow], ids: range) -> None:
+        self._database.write(lambda con: insert_chunks(con, rows, ids))
+
+    def _with_known_parts(self, outcome: IndexingOutcome) -> IndexingOutcome:
+        if not outcome.parts:
+            return outcome
+        with self._database.read() as con:
+            known = dict(
+                con.execute(
+                    "SELECT part, document_id FROM documents WHERE parent_id = ?",
+                    [outcome.document.document_id],
+                ).fetchall()
+            )
+        parts = [
+            replace(p, document=replace(p.document, document_id=known[p.document.part]))
+            if p.document.part in known
+            else p
+            for p in outcome.parts
+        ]
+        return replace(outcome, parts=tuple(parts))
+
+    def _discard(self, staged: Staged) -> None:
+        if staged.ids:
+            firsts = ", ".join(f"{ids.start:d}" for ids in staged.ids.values())
+            self._database.write(lambda con: _remove(con, f"first_chunk IN ({firsts})"))
+
+
+def _finish(con: Connection, family: Family, ids: range) -> None:
+    """Show the chunks of a document that is now stored."""
+    with_chunks = [outcome for outcome in family if outcome.chunks]
+    insert_texts(con, with_chunks, ids.start)
+    con.execute("DELETE FROM unfinished_content WHERE first_chunk = ?", [ids.start])
+    # Chunks with higher ids may be in memory already: as after a merge, all are read again.
+    con.execute("INSERT INTO posting_runs VALUES (?)", [MERGED])
+
+
+def _remove(con: Connection, which: str) -> None:
+    spans = con.execute(
+        f"SELECT first_chunk, last_chunk FROM unfinished_content WHERE {which}"
+    ).fetchall()
+    remove_chunks(con, spans)
+    con.execute(f"DELETE FROM unfinished_content WHERE {which}")
