@@ -66,8 +66,9 @@ def run_window(
         opened = WindowApp(home, verbs)
     except AppError as error:
         return show_start_error(error)
+    # Through the event loop: it may not have begun, and ends nothing then.
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda _number, _frame: qt.quit())
+        signal.signal(number, lambda _number, _frame: QTimer.singleShot(0, partial(qt.exit, 0)))
     # Python handles a signal only while it runs bytecode, which an idle window does not.
     heartbeat = QTimer()
     heartbeat.timeout.connect(lambda: None)
@@ -147,7 +148,8 @@ class WindowApp:
             self._server = AppServer(home, self._verbs(verbs), self._on_process_refused)
         except AppError as error:
             self.bridge.post(Notice(error.title, error.hint))
-        self.presence.quit_requested.connect(qt.quit)
+        # Not `quit`, which asks the windows first: the main window never closes by itself.
+        self.presence.quit_requested.connect(partial(qt.exit, 0))
         self.window.demo_requested.connect(self.start_demo)
 
     def _add_pages(self, theme: "Theme") -> None:

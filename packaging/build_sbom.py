@@ -147,7 +147,7 @@ def model_components() -> list[Component]:
             components=[_file_component(path, folder) for path in sorted(folder.iterdir())],
             scope=ComponentScope.REQUIRED,
         )
-        for folder in sorted(MODELS.iterdir())
+        for folder in sorted(path for path in MODELS.iterdir() if path.is_dir())
     ]
 
 

@@ -85,13 +85,13 @@ def _agent() -> str:
 
 
 if sys.platform == "win32":
-    import subprocess
     import winreg
 
     def _set_run_key(is_wanted: bool) -> None:
         with winreg.CreateKey(winreg.HKEY_CURRENT_USER, _RUN_KEY) as key:
             if is_wanted:
-                command = subprocess.list2cmdline(app_command("--background"))
+                # No path of Windows holds a quotation mark.
+                command = " ".join(f'"{part}"' for part in app_command("--background"))
                 winreg.SetValueEx(key, _NAME, 0, winreg.REG_SZ, command)
             elif _has_run_key():
                 winreg.DeleteValue(key, _NAME)

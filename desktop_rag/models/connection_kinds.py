@@ -226,10 +226,13 @@ KINDS: tuple[ConnectionKind, ...] = (
         "desktop",
         "Your desktop",
         Reach.COMPUTER,
-        "The display, the input method, and the screen reader if one runs.",
-        "The contents of the window.",
-        "While the window is open. Made by Qt, as for any program with a window.",
-        "Use the command line.",
+        "The display, the input method, the tray, and the screen reader if one runs.",
+        "The contents of the window, and the keys you chose for the quick ask.",
+        "While the app runs, made by Qt as for any program with a window; and when doctor asks"
+        " whether there is a tray.",
+        "Use the command line. Keys are cleared in the settings.",
+        Place.NOWHERE,
+        ("desktop.hotkeys.portal_hotkeys", "diagnosis.session_bus"),
     ),
     ConnectionKind(
         "telemetry",

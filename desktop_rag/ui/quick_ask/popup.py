@@ -76,6 +76,7 @@ class QuickAsk(QWidget):
         self._sessions = sessions
         self._session: ChatSession | None = None
         self._hidden_at = 0.0
+        self._was_active = self._is_left = False
         self._answer_size = QSize(_WIDTH_PX, _ANSWER_HEIGHT_PX)
         self._search = PassageSearch(bridge, chat, self)
         self._opener = DocumentOpener(bridge, library, theme, self)
@@ -158,6 +159,8 @@ class QuickAsk(QWidget):
         if not self.isVisible():
             self._fit()
             self._centre()
+        # Until it is active, what happens to other windows says nothing about it.
+        self._was_active = self._is_left = False
         self.show()
         self.raise_()
         self.activateWindow()
@@ -195,15 +198,18 @@ class QuickAsk(QWidget):
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
-        is_left = event.type() == QEvent.Type.ActivationChange and not self.isActiveWindow()
-        # A view or a question that opened over the popup is part of it.
-        if is_left and self.isVisible() and not self.is_answering:
+        if event.type() != QEvent.Type.ActivationChange:
+            return
+        self._is_left = self._was_active and not self.isActiveWindow()
+        self._was_active = self.isActiveWindow()
+        if self._is_left and self.isVisible() and not self.is_answering:
             QTimer.singleShot(0, self, self._hide_when_left)
 
     @Slot()
     def _hide_when_left(self) -> None:
         active = QGuiApplication.focusWindow()
-        if not self.isActiveWindow() and not (active and self._is_over(active)):
+        # A view or a question that opened over the popup is part of it.
+        if self._is_left and not (active and self._is_over(active)):
             self.hide()
 
     def _is_over(self, window: object) -> bool:

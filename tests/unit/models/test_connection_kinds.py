@@ -32,7 +32,7 @@ OWN_DOORS = {
     "WebTransport", "list_models", "open_client", "probe_endpoint", "proxy_for", "running_servers",
 }  # fmt: skip
 # They pass an opened one on, or only name it.
-PASSING_ON = {"app", "cli.doctor", "models.connection_states"}
+PASSING_ON = {"app", "upkeep", "models.connection_states"}
 # Functions that run another program, or code that no import names.
 _RUNNING = {"execv", "execve", "fork", "popen", "posix_spawn", "spawnv", "startfile", "system"}
 _DYNAMIC = {"__import__", "eval", "exec", "import_module", "run_module", "run_path"}
@@ -43,6 +43,7 @@ _DYNAMIC_MODULES = {"ingest.read.readers"}  # the readers, which run in the pars
 QUIET_LIBRARIES = {
     "PySide6": "its tools; QtNetwork is a door of its own",
     "duckdb": "remote files and extensions, both switched off",
+    "filelock": "the name of this computer; it locks files",
     "lxml": "pages by address; it gets bytes only",
     "numpy": "data sets by address; never opened",
     "onnxruntime": "its tools; its telemetry is switched off before the import",
