@@ -123,8 +123,11 @@ class WindowApp:
         name_app(qt, app_icon)
         self._repair_notices = repair_if_requested(home)
         self.services = build_services(home, times=times)
-        settings = self.services.settings
-        library, chat = self.services.library, self.services.chat
+        library, chat, settings = (
+            self.services.library,
+            self.services.chat,
+            self.services.settings,
+        )
         self.bridge, theme = Bridge(), Theme(qt, resources_dir(), settings.appearance.scheme)
         self.window = MainWindow(
             self.bridge, library, chat, theme, settings, home, self._save_settings, kinds_read()
@@ -148,7 +151,7 @@ class WindowApp:
             self._server = AppServer(home, self._verbs(verbs), self._on_process_refused)
         except AppError as error:
             self.bridge.post(Notice(error.title, error.hint))
-        # Not `quit`, which asks the windows first: the main window never closes by itself.
+        # `quit` would ask the window first, which never closes by itself.
         self.presence.quit_requested.connect(partial(qt.exit, 0))
         self.window.demo_requested.connect(self.start_demo)
 
