@@ -68,9 +68,12 @@ audit: ## ask the public databases for known vulnerabilities; needs the network
 	build/audit/bin/python -m pip install --quiet $(AUDIT)
 	build/audit/bin/pip-audit --strict --require-hashes --disable-pip --requirement requirements.lock
 
+# An hour and more each; run by hand, as their first lines say.
+BY_HAND := benchmarks/kills.py benchmarks/flips.py benchmarks/soak.py benchmarks/fair_share.py
+
 bench: $(READY) ## run the benchmarks; installs torch for the comparison
 	$(BIN)/python -m pip install --quiet --editable '.[bench]'
-	for script in benchmarks/*.py; do $(BIN)/python $$script || exit 1; done
+	for script in $(filter-out $(BY_HAND),$(wildcard benchmarks/*.py)); do $(BIN)/python $$script || exit 1; done
 
 clean: ## remove everything that was built
 	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage htmlcov

@@ -1,4 +1,4 @@
-"""The fair share of indexing and search: both at once, against each of them alone.
+"""W-15: the fair share of indexing and search: both at once, against each of them alone.
 
 Through the real library, one machine, one run. Small text files wait to be read; a tenth of them,
 at most 1,000, have vectors already. Rounds alternate between searches while indexing is paused,

@@ -30,6 +30,7 @@ from desktop_rag.diagnosis.finding import Finding
 from desktop_rag.diagnosis.repair_request import RepairRequest
 from desktop_rag.ingest.read.foundation.format_table import kinds_read
 from desktop_rag.ingest.watching.watcher import WatchTimes
+from desktop_rag.running_app import AppServer
 from desktop_rag.upkeep import repair_if_requested, subject_of
 
 if TYPE_CHECKING:
@@ -110,7 +111,6 @@ class WindowApp:
         """AppError when the store can't be opened, as when another window has it open."""
         from PySide6.QtWidgets import QApplication
 
-        from desktop_rag.running_app import AppServer
         from desktop_rag.ui.foundation.bridge import Bridge
         from desktop_rag.ui.foundation.theme import Theme
         from desktop_rag.ui.tray.app_icon import AppIcon
@@ -123,11 +123,8 @@ class WindowApp:
         name_app(qt, app_icon)
         self._repair_notices = repair_if_requested(home)
         self.services = build_services(home, times=times)
-        library, chat, settings = (
-            self.services.library,
-            self.services.chat,
-            self.services.settings,
-        )
+        settings = self.services.settings
+        library, chat = self.services.library, self.services.chat
         self.bridge, theme = Bridge(), Theme(qt, resources_dir(), settings.appearance.scheme)
         self.window = MainWindow(
             self.bridge, library, chat, theme, settings, home, self._save_settings, kinds_read()
@@ -146,14 +143,18 @@ class WindowApp:
         threading.excepthook = lambda failed: self._on_bug(
             failed.exc_type, failed.exc_value, failed.exc_traceback
         )
-        self._server: AppServer | None = None
-        try:
-            self._server = AppServer(home, self._verbs(verbs), self._on_process_refused)
-        except AppError as error:
-            self.bridge.post(Notice(error.title, error.hint))
+        self._server = self._listen(verbs)
         # `quit` would ask the window first, which never closes by itself.
         self.presence.quit_requested.connect(partial(qt.exit, 0))
         self.window.demo_requested.connect(self.start_demo)
+
+    def _listen(self, verbs: Mapping[str, Verb]) -> AppServer | None:
+        """Answer other processes; without that the window works all the same."""
+        try:
+            return AppServer(self.services.home, self._verbs(verbs), self._on_process_refused)
+        except AppError as error:
+            self.bridge.post(Notice(error.title, error.hint))
+            return None
 
     def _add_pages(self, theme: "Theme") -> None:
         """The pages beside the settings, in order."""

@@ -1,4 +1,4 @@
-"""Reading files gives way to answers, and gets on when they never end."""
+"""W-15: reading files gives way to answers, and gets on when they never end."""
 
 from contextlib import closing
 from pathlib import Path
