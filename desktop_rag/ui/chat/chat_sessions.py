@@ -21,7 +21,8 @@ class ChatSessions(QObject):
     """Opens and closes sessions, and repeats the signals of the current one.
 
     `shown` carries the session, `conversation_stored` its conversation, `replaced` the session, an
-    answer and its replacement. `answered` and `replaced` come from any session.
+    answer and its replacement. `answered` and `replaced` come from any session;
+    `answer_completed` carries the conversation.
     """
 
     shown = Signal(object)
@@ -29,6 +30,7 @@ class ChatSessions(QObject):
     busy_changed = Signal(bool)
     messages_changed = Signal()
     answered = Signal()
+    answer_completed = Signal(object)
     replaced = Signal(object, object, object)
 
     def __init__(self, bridge: Bridge, chat: "Chat", parent: QObject | None = None) -> None:
@@ -143,6 +145,9 @@ class ChatSessions(QObject):
     def _on_answered(self) -> None:
         self._close_idle()
         self.answered.emit()
+        session = self.sender()
+        if isinstance(session, ChatSession):
+            self.answer_completed.emit(session.conversation)
 
     @Slot(object, object)
     def _on_replaced(self, previous: Message, current: Message) -> None:

@@ -23,6 +23,7 @@ from desktop_rag.ui.quick_ask.popup import QuickAsk
 from desktop_rag.ui.tray.app_icon import AppIcon
 from desktop_rag.ui.tray.closing import Closing
 from desktop_rag.ui.tray.hotkey_keeper import HotkeyKeeper
+from desktop_rag.ui.tray.notifications import Notifications
 from desktop_rag.ui.tray.tray import Tray
 from desktop_rag.ui.window.main_window import LIBRARY, SETTINGS, MainWindow
 
@@ -64,6 +65,7 @@ class Presence(QObject):
             window, lambda: settings.settings, settings.change, lambda: self.tray.is_there
         )
         self.hotkeys = HotkeyKeeper(bridge, self)
+        self.notifications = Notifications(lambda: settings.settings.background.notifies, self)
         self._connect()
 
     def _connect(self) -> None:
@@ -78,6 +80,12 @@ class Presence(QObject):
         window.quit_requested.connect(self.quit_requested)
         self.closing.quit_requested.connect(self.quit_requested)
         window.chat_page.feed.loaded.connect(tray.show_conversations)
+        self.notifications.shown.connect(tray.notify)
+        self.notifications.conversation_requested.connect(self._show_conversation)
+        self.notifications.window_requested.connect(window.raise_window)
+        tray.notification_pressed.connect(self.notifications.on_pressed)
+        window.chat_page.sessions.answer_completed.connect(self.notifications.on_answered)
+        self._bridge.posted.connect(self.notifications.on_posted)
         self.hotkeys.bound.connect(window.settings_page.background.show_hotkeys)
         window.settings_page.background.changed.connect(self.hotkeys.apply)
         self._bridge.posted.connect(tray.on_posted)
@@ -86,6 +94,7 @@ class Presence(QObject):
     def begin(self) -> None:
         """Show the icon, and build the popup soon."""
         self.tray.show()
+        self._bridge.run(self, self._library.sources.all, self.notifications.begin)
         self.hotkeys.apply(self._window.settings_page.settings.background)
         QTimer.singleShot(_BUILD_POPUP_MS, self, lambda: self.popup)
 

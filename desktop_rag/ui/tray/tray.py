@@ -47,6 +47,7 @@ class Tray(QObject):
     failures_requested = Signal()
     settings_requested = Signal()
     quit_requested = Signal()
+    notification_pressed = Signal()
     conversation_requested = Signal(object)
 
     def __init__(
@@ -62,6 +63,7 @@ class Tray(QObject):
         self._icon = QSystemTrayIcon(app_icon.tray_icon(self._facts.state), self)
         self._icon.setContextMenu(self._menu)
         self._icon.activated.connect(self._on_activated)
+        self._icon.messageClicked.connect(self.notification_pressed)
         self._resume = QTimer(self, singleShot=True, interval=_HOUR_MS)
         self._resume.timeout.connect(self._on_resume)
         self._count = QTimer(self, singleShot=True, interval=_COUNT_DELAY_MS)
@@ -101,6 +103,12 @@ class Tray(QObject):
     def hide(self) -> None:
         """Remove the icon."""
         self._icon.hide()
+
+    @Slot(str, str)
+    def notify(self, title: str, text: str) -> None:
+        """Show a notification of the desktop, where it has a tray."""
+        if self._icon.isVisible():
+            self._icon.showMessage(title, text, self._app_icon.icon())
 
     @Slot()
     def refresh(self) -> None:

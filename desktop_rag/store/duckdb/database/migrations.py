@@ -155,7 +155,7 @@ def m017_journal(connection: Connection) -> None:
     connection.execute("INSERT INTO journal_state VALUES (0)")
 
 
-def m019_unfinished_content(connection: Connection) -> None:
+def m018_unfinished_content(connection: Connection) -> None:
     """The chunks of large documents that are being written, see staged_content.py."""
     connection.execute(
         "CREATE TABLE unfinished_content"
@@ -181,7 +181,7 @@ MIGRATIONS: list[Callable[[Connection], None]] = [
     m015_front_matter,
     m016_orders_without_times,
     m017_journal,
-    m019_unfinished_content,
+    m018_unfinished_content,
 ]
 LATEST = len(MIGRATIONS)
 
