@@ -74,6 +74,8 @@ def run_window(
     heartbeat = QTimer()
     heartbeat.timeout.connect(lambda: None)
     heartbeat.start(_HEARTBEAT_MS)
+    # `quit` would ask the window first, which never closes by itself.
+    opened.presence.quit_requested.connect(partial(qt.exit, 0))
     opened.open(is_shown=is_shown)
     if first_event is not None:
         opened.bridge.post(first_event)
@@ -144,8 +146,6 @@ class WindowApp:
             failed.exc_type, failed.exc_value, failed.exc_traceback
         )
         self._server = self._listen(verbs)
-        # `quit` would ask the window first, which never closes by itself.
-        self.presence.quit_requested.connect(partial(qt.exit, 0))
         self.window.demo_requested.connect(self.start_demo)
 
     def _listen(self, verbs: Mapping[str, Verb]) -> AppServer | None:
