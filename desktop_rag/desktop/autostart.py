@@ -103,11 +103,3 @@ if sys.platform == "win32":
         except FileNotFoundError:
             return False
         return True
-
-else:
-
-    def _set_run_key(is_wanted: bool) -> None:
-        raise NotImplementedError
-
-    def _has_run_key() -> bool:
-        raise NotImplementedError
