@@ -3,14 +3,10 @@
 from collections.abc import Collection
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, Qt, Signal, Slot
-from PySide6.QtGui import QGuiApplication, QKeySequence, QPalette, QResizeEvent, QShortcut
+from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QAbstractItemView,
-    QHeaderView,
     QMenu,
-    QStyledItemDelegate,
-    QStyleOptionViewItem,
-    QTableView,
     QWidget,
 )
 
@@ -18,9 +14,8 @@ from desktop_rag.core.domain import Document, DocumentState
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.library.document_model import DOCUMENT_ROLE, DocumentModel
 from desktop_rag.ui.library.document_rows import Column
-from desktop_rag.ui.widgets.controls import PlainLabel
+from desktop_rag.ui.widgets.row_table import RoleDelegate, RowTable
 
-_ROW_PADDING_PX = 12
 # The padding of a cell, or of a header with its sort arrow.
 _PADDING_PX = 34
 # Texts as wide as their columns: the longest one if known, else one of typical length.
@@ -43,26 +38,12 @@ _ROLES = {
 }
 
 
-class StateDelegate(QStyledItemDelegate):
-    """Colours the state by its meaning, in addition to the text."""
-
-    def __init__(self, theme: Theme, parent: QWidget) -> None:
-        super().__init__(parent)
-        self._theme = theme
-
-    def initStyleOption(
-        self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
-    ) -> None:
-        super().initStyleOption(option, index)
-        document: Document = index.data(DOCUMENT_ROLE)
-        palette = QPalette(option.palette)
-        colour = self._theme.colour(_ROLES.get(document.state, "muted"))
-        palette.setColor(QPalette.ColorRole.Text, colour)
-        palette.setColor(QPalette.ColorRole.HighlightedText, colour)
-        option.palette = palette
+def _role_of(index: QModelIndex | QPersistentModelIndex) -> str:
+    document: Document = index.data(DOCUMENT_ROLE)
+    return _ROLES.get(document.state, "muted")
 
 
-class DocumentsTable(QTableView):
+class DocumentsTable(RowTable):
     """One row per document. Double-click or Return opens it; the context menu has the rest.
 
     All signals carry the Document; the space bar emits `view_requested`.
@@ -77,19 +58,13 @@ class DocumentsTable(QTableView):
     current_changed = Signal()
 
     def __init__(self, theme: Theme, model: DocumentModel, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+        super().__init__(theme, model, parent)
         self._documents = model
         self.setObjectName("files")
         self.setAccessibleName("Files")
-        self.setModel(model)
-        self.setItemDelegateForColumn(Column.STATE, StateDelegate(theme, self))
-        self._empty_label = PlainLabel("", self.viewport(), tone="muted", wrap=True)
-        self._empty_label.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self._empty_label.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        self._set_up_rows()
+        self.setItemDelegateForColumn(Column.STATE, RoleDelegate(theme, _role_of, self))
         self._set_up_columns()
         self._connect()
-        theme.changed.connect(self.viewport().update)
 
     @property
     def current(self) -> Document | None:
@@ -111,32 +86,9 @@ class DocumentsTable(QTableView):
             self.setColumnHidden(column, column in columns)
         self._fit_columns()
 
-    def set_empty_text(self, text: str) -> None:
-        """Set the text shown while there are no rows."""
-        self._empty_label.setText(text)
-        self._empty_label.setVisible(self._documents.rowCount() == 0)
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._empty_label.setGeometry(self.viewport().rect())
-        self._fit_columns()
-
-    def _set_up_rows(self) -> None:
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        # Single selection: one of thousands would have to follow every row that moves.
-        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self.setShowGrid(False)
-        self.setWordWrap(False)
-        self.setTabKeyNavigation(False)
-        rows = self.verticalHeader()
-        rows.hide()
-        rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        rows.setDefaultSectionSize(self.fontMetrics().height() + _ROW_PADDING_PX)
-
     def _set_up_columns(self) -> None:
         self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         columns = self.horizontalHeader()
-        columns.setHighlightSections(False)
         columns.setSortIndicator(Column.NAME, Qt.SortOrder.AscendingOrder)
         self.setSortingEnabled(True)
 

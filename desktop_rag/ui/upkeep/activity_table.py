@@ -3,14 +3,8 @@
 from datetime import datetime
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QPalette, QResizeEvent
 from PySide6.QtWidgets import (
-    QAbstractItemView,
     QHBoxLayout,
-    QHeaderView,
-    QStyledItemDelegate,
-    QStyleOptionViewItem,
-    QTableView,
     QVBoxLayout,
     QWidget,
 )
@@ -21,8 +15,8 @@ from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.upkeep.activity_model import EVENT_ROLE, ActivityColumn, ActivityModel
 from desktop_rag.ui.widgets.controls import Card, ElidedLabel, PlainLabel, TextButton
+from desktop_rag.ui.widgets.row_table import RoleDelegate, RowTable
 
-_ROW_PADDING_PX = 12
 _PADDING_PX = 26
 _SAMPLE_TEXTS = {ActivityColumn.TIME: "30 Nov 23:59", ActivityColumn.KIND: "Endpoint call"}
 _EVENT_SHARE = 0.52
@@ -31,48 +25,25 @@ _DETAILS_HEIGHT_PX = 116
 _NOTHING_CHOSEN = "Choose an event to see its details."
 
 
-class KindDelegate(QStyledItemDelegate):
-    """Colours the kind of errors and refusals, in addition to the text."""
-
-    def __init__(self, theme: Theme, parent: QWidget) -> None:
-        super().__init__(parent)
-        self._theme = theme
-
-    def initStyleOption(
-        self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
-    ) -> None:
-        super().initStyleOption(option, index)
-        event: ActivityEvent = index.data(EVENT_ROLE)
-        palette = QPalette(option.palette)
-        colour = self._theme.colour(_role_of(event))
-        palette.setColor(QPalette.ColorRole.Text, colour)
-        palette.setColor(QPalette.ColorRole.HighlightedText, colour)
-        option.palette = palette
-
-
-def _role_of(event: ActivityEvent) -> str:
+def _role_of(index: QModelIndex | QPersistentModelIndex) -> str:
+    """Errors and refusals stand out."""
+    event: ActivityEvent = index.data(EVENT_ROLE)
     if event.outcome is Outcome.FAILED:
         return "danger"
     return "warning" if event.kind is EventKind.REFUSED else "muted"
 
 
-class ActivityTable(QTableView):
+class ActivityTable(RowTable):
     """One row per event, the newest first. `chosen` carries the current event, or None."""
 
     chosen = Signal(object)
 
     def __init__(self, theme: Theme, model: ActivityModel, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+        super().__init__(theme, model, parent)
         self._events = model
         self.setAccessibleName("Events")
-        self.setModel(model)
-        self.setItemDelegateForColumn(ActivityColumn.KIND, KindDelegate(theme, self))
-        self._empty_label = PlainLabel("", self.viewport(), tone="muted", wrap=True)
-        self._empty_label.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self._empty_label.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        self._set_up()
+        self.setItemDelegateForColumn(ActivityColumn.KIND, RoleDelegate(theme, _role_of, self))
         self.selectionModel().currentRowChanged.connect(self._on_current_changed)
-        theme.changed.connect(self.viewport().update)
 
     @property
     def chosen_event(self) -> ActivityEvent | None:
@@ -90,30 +61,8 @@ class ActivityTable(QTableView):
         self.selectRow(row)
         self.verticalScrollBar().setValue(place)
 
-    def set_empty_text(self, text: str) -> None:
-        """Set the text shown while there are no rows."""
-        self._empty_label.setText(text)
-        self._empty_label.setVisible(self._events.rowCount() == 0)
-
     def minimumSizeHint(self) -> QSize:
         return QSize(super().minimumSizeHint().width(), _LEAST_HEIGHT_PX)
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._empty_label.setGeometry(self.viewport().rect())
-        self._fit_columns()
-
-    def _set_up(self) -> None:
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self.setShowGrid(False)
-        self.setWordWrap(False)
-        self.setTabKeyNavigation(False)
-        rows = self.verticalHeader()
-        rows.hide()
-        rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        rows.setDefaultSectionSize(self.fontMetrics().height() + _ROW_PADDING_PX)
-        self.horizontalHeader().setHighlightSections(False)
 
     def _fit_columns(self) -> None:
         room = self.viewport().width()
