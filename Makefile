@@ -12,10 +12,14 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 UV := uv==0.13.8
 AUDIT := pip-audit==2.10.1
+PYINSTALLER := pyinstaller==6.22.3 pyinstaller-hooks-contrib==2026.9
 
 # One worker per core; an idle worker takes over tests of another.
 WORKERS := logical
 PYTEST = $(OFFSCREEN) $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+
+# Where it is set, every process would compile the app anew, which takes a second.
+unexport PYTHONDONTWRITEBYTECODE
 
 # Without a display Qt renders offscreen.
 OFFSCREEN := $(if $(QT_QPA_PLATFORM)$(DISPLAY)$(WAYLAND_DISPLAY),,QT_QPA_PLATFORM=offscreen)
@@ -26,7 +30,8 @@ XCB_PACKAGES := libxcb-cursor0 libxcb-icccm4 libxcb-image0 libxcb-keysyms1 libxc
   libxcb-render-util0 libxcb-shape0 libxcb-xkb1 libxkbcommon-x11-0
 
 .DEFAULT_GOAL := setup
-.PHONY: help setup run demo test test-deep check stories lock sbom audit bench clean find-python need-qt qt-packages
+.PHONY: help setup run demo test test-deep check stories looks lock sbom audit package smoke \
+  bench clean find-python need-qt qt-packages
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -54,6 +59,9 @@ check: $(READY) ## format, lint, types, imports
 	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/lint-imports --no-cache --no-logo
 
+looks: $(READY) ## pictures of the window in its states, in build/looks
+	$(BIN)/python -m tests.looks.looks $(ARGS)
+
 lock: ## regenerate requirements.lock; UPGRADE=--upgrade updates the versions
 	@python=$$($(MAKE) -s find-python) && $$python -m venv build/lock
 	build/lock/bin/python -m pip install --quiet $(UV)
@@ -67,6 +75,24 @@ audit: ## ask the public databases for known vulnerabilities; needs the network
 	@python=$$($(MAKE) -s find-python) && $$python -m venv build/audit
 	build/audit/bin/python -m pip install --quiet $(AUDIT)
 	build/audit/bin/pip-audit --strict --require-hashes --disable-pip --requirement requirements.lock
+
+BUNDLE := build/bundle/desktop-rag
+
+package: $(READY) need-qt ## build the program for people without Python, for this system, under build/
+	@python=$$($(MAKE) -s find-python) && $$python -m venv build/package
+	$(BIN)/python packaging/bundle/lock_for_bundle.py > build/package/requirements.txt
+	build/package/bin/python -m pip install --quiet --require-hashes -r build/package/requirements.txt
+	build/package/bin/python -m pip install --quiet $(PYINSTALLER)
+	build/package/bin/python -m pip install --quiet --no-deps --force-reinstall .
+	$(OFFSCREEN) $(BIN)/python packaging/bundle/build_icons.py --out build/icons
+	build/package/bin/pyinstaller --noconfirm --log-level WARN --distpath build/bundle \
+	  --workpath build/pyinstaller packaging/bundle/desktop-rag.spec
+	$(BIN)/python packaging/bundle/finish_bundle.py $(BUNDLE)
+	! command -v dpkg-deb >/dev/null || \
+	  $(OFFSCREEN) $(BIN)/python packaging/linux/build_deb.py $(BUNDLE) --out build
+
+smoke: $(READY) ## use the built program as a person would
+	$(BIN)/python packaging/smoke.py $(BUNDLE)/desktop-rag
 
 # An hour and more each; run by hand, as their first lines say.
 BY_HAND := benchmarks/kills.py benchmarks/flips.py benchmarks/soak.py benchmarks/fair_share.py

@@ -56,7 +56,7 @@ def main() -> int:
             indexing = services.library.indexing
             bars: list[Bar] = []
             for stage, count in (
-                (Stage.READING, lambda: indexing.progress().files_read),
+                (Stage.READING, lambda: indexing.progress().files_done),
                 (Stage.EMBEDDING, lambda: indexing.embedded_chunks),
             ):
                 wait_for(services, stage)

@@ -38,8 +38,9 @@ from word_recall import Page, share_found, without_markup, words
 
 from desktop_rag import app
 from desktop_rag.core.domain import Document
+from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.paths import Home
-from desktop_rag.core.settings import IndexSettings, Settings, save_settings
+from desktop_rag.core.settings import IndexSettings, Settings
 from desktop_rag.ingest.library import Library
 
 _SHARED = Path(__file__).parents[2] / "shared"

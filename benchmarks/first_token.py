@@ -19,8 +19,9 @@ from pathlib import Path
 
 from bars import Bar, at_most, reported, table
 
+from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.paths import Home
-from desktop_rag.core.settings import AnswerSettings, Settings, save_settings
+from desktop_rag.core.settings import AnswerSettings, Settings
 from tests.servers.chat_server import ChatServer
 
 _ANSWERS = 30

@@ -19,9 +19,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from desktop_rag import app
+from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.parsed import embedded_text
 from desktop_rag.core.paths import Home
-from desktop_rag.core.settings import IndexSettings, Settings, save_settings
+from desktop_rag.core.settings import IndexSettings, Settings
 from desktop_rag.models.embedding.onnx_embedder import OnnxEmbedder
 from desktop_rag.store.duckdb.duckdb_engine import database_of
 

@@ -20,9 +20,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.library_events import Stage
 from desktop_rag.core.paths import Home
-from desktop_rag.core.settings import EndpointSettings, Settings, save_settings
+from desktop_rag.core.settings import EndpointSettings, Settings
 from desktop_rag.evaluate.metrics import percentile
 
 _DOCUMENTS = Path(__file__).parents[2] / "shared" / "bench" / "docs_cpp" / "files"

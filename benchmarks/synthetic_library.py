@@ -15,12 +15,20 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from desktop_rag import app
 from desktop_rag.core.domain import Document, DocumentState, FileStat, Source
-from desktop_rag.ingest.indexing.indexer import READERS
+from desktop_rag.core.parsed import ChunkSettings
+from desktop_rag.core.paths import Home
+from desktop_rag.core.settings import Settings
+from desktop_rag.ingest.chunking.chunker import chunking_signature
+from desktop_rag.ingest.indexing.indexer import READERS, stat_of
+from desktop_rag.models.embedding.onnx_embedder import OnnxEmbedder
 from desktop_rag.store.duckdb.database.database import Columns, Connection, Database, insert
 from desktop_rag.store.duckdb.documents.source_store import SourceStore
+from desktop_rag.store.duckdb.duckdb_engine import library_file
 from desktop_rag.store.duckdb.search.index_cache import IndexCache
 from desktop_rag.store.duckdb.search.postings import key_of
+from desktop_rag.store.duckdb.search.postings_merge import PostingsMerge
 from desktop_rag.store.duckdb.search.scope_sql import plain_name
 from desktop_rag.store.duckdb.search.vector_store import VectorStore
 from desktop_rag.store.duckdb.search.vector_table import find_or_create
@@ -34,6 +42,8 @@ _SUBJECTS = 2_000
 _SUBJECT_VOCABULARY = 300
 _BATCH = 20_000
 _WINDOWS = 3
+# The app's own limit of a passage, in tokens.
+_LONGEST_PASSAGE = 512
 
 
 @dataclass(frozen=True)
@@ -83,9 +93,24 @@ class Generator:
         return np.minimum(drawn, _VOCABULARY - 1)
 
 
-def build(database: Database, model: str, passages: int, folder: Path) -> VectorStore:
+@dataclass(frozen=True)
+class Layout:
+    """How passages are spread over documents.
+
+    With `writes_files` every document has a small file on the disk, as its row says, so that the
+    app finds nothing to do. `chunking` is the signature of the app's own chunks.
+    """
+
+    passages_a_document: int = PASSAGES_A_DOCUMENT
+    chunking: str = ""
+    writes_files: bool = False
+
+
+def build(
+    database: Database, model: str, passages: int, folder: Path, layout: Layout | None = None
+) -> VectorStore:
     """Fill an empty store as indexing would; returns its vectors."""
-    made = Generator()
+    made, layout = Generator(), layout or Layout()
     sources = SourceStore(database)
     collection = sources.default_collection("Made up")
     source = sources.add_source(folder, collection.collection_id)
@@ -98,12 +123,39 @@ def build(database: Database, model: str, passages: int, folder: Path) -> Vector
         terms = made.terms(subjects, batch)
         ids = [uuid.UUID(int=first + n + 1).hex for n in range(count)]
         database.write(
-            partial(_insert_passages, source=source, first=first, ids=ids, terms=vocabulary[terms])
-        )
+            partial(
+                _insert_passages, source=source, first=first, ids=ids, terms=vocabulary[terms],
+                layout=layout,
+            )
+        )  # fmt: skip
         units = made.vectors(subjects, batch)
         vectors.add(ids, units)
         vectors.add_windows(ids, windows_like(units))
     return vectors
+
+
+def fill_home(place: Path, files: int, passages_a_file: int) -> None:
+    """Make a home and a folder of small files in which the app finds nothing to do, unless there
+    is one already.
+    """
+    home = Home(place / "home")
+    if library_file(home).exists():
+        return
+    home.create()
+    folder = place / "files"
+    folder.mkdir()
+    settings = Settings().index
+    embedder = OnnxEmbedder(app.model_folder(settings))
+    limit = min(embedder.max_tokens, _LONGEST_PASSAGE)
+    chunking = chunking_signature(ChunkSettings(), limit, embedder.name.partition("@")[0])
+    memory_mb = settings.database_memory_mb
+    database = Database(library_file(home), memory_mb=memory_mb, backups=home.backups)
+    try:
+        layout = Layout(passages_a_file, chunking, writes_files=True)
+        build(database, embedder.name, files * passages_a_file, folder, layout)
+        PostingsMerge(database).run()
+    finally:
+        database.close()
 
 
 def windows_like(units: NDArray[np.float32]) -> list[NDArray[np.float32]]:
@@ -113,17 +165,22 @@ def windows_like(units: NDArray[np.float32]) -> list[NDArray[np.float32]]:
 
 
 def _insert_passages(
-    con: Connection, source: Source, first: int, ids: list[str], terms: NDArray[np.object_]
+    con: Connection,
+    source: Source,
+    first: int,
+    ids: list[str],
+    terms: NDArray[np.object_],
+    layout: Layout,
 ) -> None:
     numbers = np.arange(first + 1, first + len(ids) + 1)
-    owners = [f"document{(n - 1) // PASSAGES_A_DOCUMENT}" for n in numbers]
+    owners = [f"document{(n - 1) // layout.passages_a_document}" for n in numbers]
     texts = [" ".join(row) for row in terms]
     whole: dict[str, list[str]] = {}
     for owner, text in zip(owners, texts, strict=True):
         whole.setdefault(owner, []).append(text)
     firsts = dict(zip(reversed(owners), reversed(numbers.tolist()), strict=True))
     lasts = dict(zip(owners, numbers.tolist(), strict=True))
-    rows = _rows(list(dict.fromkeys(owners)), source.source_id, source.path)
+    rows = _rows(list(dict.fromkeys(owners)), source.source_id, source.path, layout)
     insert(con, "documents", rows, {"plain_name": ("path", plain_name)})
     insert(
         con,
@@ -143,7 +200,7 @@ def _insert_passages(
         {
             "chunk_id": numbers,
             "document_id": owners,
-            "position": (numbers - 1) % PASSAGES_A_DOCUMENT,
+            "position": (numbers - 1) % layout.passages_a_document,
             "start_offset": np.zeros(len(ids), np.int64),
             "end_offset": np.array([len(text) for text in texts]),
             "text": texts,
@@ -175,23 +232,33 @@ def _insert_postings(
     )
 
 
-def _rows(ids: list[str], source_id: str, folder: Path) -> Columns:
+def _rows(ids: list[str], source_id: str, folder: Path, layout: Layout) -> Columns:
     row = Document(
         "", source_id, folder / "x.txt", "Made up", "text", FileStat(1, 1, 1), "hash",
-        DocumentState.SEARCHABLE, chunk_count=PASSAGES_A_DOCUMENT, indexed_at=time.time(),
-        language="en", readers=READERS,
+        DocumentState.SEARCHABLE, chunk_count=layout.passages_a_document, indexed_at=time.time(),
+        language="en", readers=READERS, chunking=layout.chunking,
     )  # fmt: skip
     fixed = {
-        "source_id": row.source_id, "title": row.title, "format": row.format, "size_bytes": 1,
-        "mtime_ns": 1, "inode": 1, "content_hash": row.content_hash, "state": row.state.value,
+        "source_id": row.source_id, "title": row.title, "format": row.format,
+        "content_hash": row.content_hash, "state": row.state.value,
         "reason": "", "chunk_count": row.chunk_count, "indexed_at": row.indexed_at,
-        "language": row.language, "readers": row.readers,
+        "language": row.language, "readers": row.readers, "chunking": row.chunking,
     }  # fmt: skip
     columns: Columns = {name: [value] * len(ids) for name, value in fixed.items()}
     columns["document_id"] = list(ids)
     columns["key"] = list(map(key_of, ids))
-    columns["path"] = [str(folder / f"{document_id}.txt") for document_id in ids]
+    paths = [folder / f"{document_id}.txt" for document_id in ids]
+    columns["path"] = list(map(str, paths))
+    stats = [_written(path) if layout.writes_files else row.stat for path in paths]
+    columns["size_bytes"] = [stat.size_bytes for stat in stats]
+    columns["mtime_ns"] = [stat.mtime_ns for stat in stats]
+    columns["inode"] = [stat.inode for stat in stats]
     return columns
+
+
+def _written(path: Path) -> FileStat:
+    path.write_text(path.name, encoding="utf-8")
+    return stat_of(path)
 
 
 def _unit(vectors: NDArray[np.float64]) -> NDArray[np.float32]:

@@ -31,9 +31,10 @@ from desktop_rag.answer.search.fusion import FusionModel
 from desktop_rag.answer.search.retriever import Retriever
 from desktop_rag.backup.backups import Backups
 from desktop_rag.backup.snapshots import Snapshots
+from desktop_rag.core.files.settings_file import load_settings
 from desktop_rag.core.library_events import Notice
 from desktop_rag.core.paths import Home, resources_dir
-from desktop_rag.core.settings import IndexSettings, Settings, load_settings
+from desktop_rag.core.settings import IndexSettings, Settings
 from desktop_rag.evaluate.stored_runs import StoredRuns
 from desktop_rag.ingest.embedding.embedder_registry import EmbedderRegistry
 from desktop_rag.ingest.library import Library
@@ -51,6 +52,7 @@ from desktop_rag.models.endpoints.client.profile_book import ProfileBook
 from desktop_rag.models.endpoints.client.rate_limits import Allowances
 from desktop_rag.models.endpoints.keys import KeyStore
 from desktop_rag.models.file_passwords import FilePasswords
+from desktop_rag.rest import Rest
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.inspection import (
     IndexRepair,
@@ -88,6 +90,7 @@ class Services:
     settings_notices: tuple[Notice, ...]
     recorder: Recorder
     activity: Activity
+    rest: Rest
 
     def repair_index(self) -> IndexRepair:
         """Mend the index of the open library and read the files concerned again."""
@@ -109,6 +112,7 @@ class Services:
 
     def close(self) -> None:
         """Stop indexing, give up connections, then close the store."""
+        self.rest.close()
         self.snapshots.close()
         self.library.close()
         self.chat.close()
@@ -134,16 +138,16 @@ def build_services(home: Home, *, times: WatchTimes | None = None) -> Services:
         snapshots = Snapshots(home, backups, engine.precious)
         if lost := snapshots.restore_lost():
             settings, notices = load_settings(home.settings)
-        priority = AnswerPriority()
-        keys = KeyStore()
-        dense = _make_dense(engine, settings.index, keys, recorder)
+        priority, keys, checker = AnswerPriority(), KeyStore(), ClaimChecker()
+        opener = embedder_opener(keys, recorder)
+        dense = _make_dense(engine, settings.index, opener)
         library = _make_library(home, settings.index, engine, dense, priority, times)
         library.apply(settings)
         _record_changes(library, recorder)
         retriever = _make_retriever(engine, dense, priority)
         models = _make_models(home, settings, keys, recorder)
         personal = _make_personal(home, engine, library, dense)
-        chat = _make_chat(engine, retriever, dense, models, personal, recorder)
+        chat = _make_chat(engine, retriever, dense, models, personal, recorder, checker=checker)
         chat.store_cut_answers()
         faults = [Notice(error.title, error.hint) for error in (dense.fault,) if error]
         faults += _recorded([*restored_notices(engine), *lost], recorder)
@@ -167,6 +171,7 @@ def build_services(home: Home, *, times: WatchTimes | None = None) -> Services:
         tuple(notices),
         recorder,
         Activity(event_log, chat.history.feedback.newest_first, chat.history.titles),
+        _make_rest(engine, library, chat, opener, checker, priority),
     )
 
 
@@ -198,6 +203,8 @@ def _make_chat(
     models: ChatModels,
     personal: Personal,
     recorder: Recorder,
+    *,
+    checker: ClaimChecker,
 ) -> Chat:
     # Extractive answers embed sentence by sentence: too many requests for an endpoint.
     embedder = None if is_address(models.settings.index.model_folder) else dense.embedder
@@ -208,7 +215,7 @@ def _make_chat(
         models,
         personal,
         assistants=Assistants(engine.assistants, engine.sources.collections),
-        check=ClaimChecker().check,
+        check=checker.check,
         recorder=recorder,
     )
 
@@ -261,14 +268,35 @@ def _make_personal(
     )
 
 
+def _make_rest(
+    engine: Engine,
+    library: Library,
+    chat: Chat,
+    opener: EmbedderOpener,
+    checker: ClaimChecker,
+    priority: AnswerPriority,
+) -> Rest:
+    def prepare() -> None:
+        opener.prepare()
+        # Any word: what is loaded is the same for all.
+        chat.search("a", limit=1)
+
+    return Rest(
+        [library.let_go, opener.let_go, checker.let_go, engine.storage.let_go],
+        prepare,
+        is_busy=lambda: priority.is_answering or not library.indexing.is_idle,
+        uses=lambda: priority.answers_ever,
+    )
+
+
 def _make_dense(
-    engine: Engine, settings: IndexSettings, keys: KeyStore, recorder: Recorder
+    engine: Engine, settings: IndexSettings, opener: EmbedderOpener
 ) -> EmbedderRegistry:
     return EmbedderRegistry(
         engine.models,
         engine.chunks,
         engine.sources.collections,
-        embedder_opener(keys, recorder).open,
+        opener.open,
         default=settings.model_folder,
         threads=settings.embedding_threads,
     )

@@ -10,6 +10,7 @@ import logging
 import os
 import secrets
 import threading
+import time
 from collections.abc import Callable, Mapping
 from hmac import compare_digest, digest
 from multiprocessing.connection import Client, Connection, Listener
@@ -27,9 +28,16 @@ Handler = Callable[[dict[str, Any]], Any]
 _MAX_REQUEST_BYTES = 64 * 1024
 _MAX_ANSWER_BYTES = 64 * 1024 * 1024
 _HANDSHAKE_S = 5.0
+# An app that ends waits for its writes.
+_ENDING_S = 60.0
+_POLL_S = 0.1
 _TOKEN_BYTES = 32
 # The side is part of its proof, so that a proof sent back proves nothing.
 _CLIENT, _SERVER = b"client", b"server"
+
+
+class AppEnding(Exception):  # noqa: N818  it is no error
+    """The running app began to end before it could do what it was asked."""
 
 
 class AppServer:
@@ -56,11 +64,21 @@ class AppServer:
         except OSError as exc:
             raise AppError("The command line cannot reach this window.", str(exc)) from exc
         self._is_closed = False
+        self._ending = threading.Event()
         self._thread = threading.Thread(target=self._accept, name="app-server", daemon=True)
         self._thread.start()
 
+    def begin_ending(self) -> None:
+        """Answer from now on that the app is ending, so that others wait for its end."""
+        self._ending.set()
+
+    @property
+    def is_ending(self) -> bool:
+        """True once the app has begun to end."""
+        return self._ending.is_set()
+
     def close(self) -> None:
-        """Stop listening; pending responses are still sent."""
+        """Stop listening, once nothing of the app is open; pending responses are still sent."""
         self._is_closed = True
         try:
             # A connection wakes the thread, which waits in accept.
@@ -115,12 +133,17 @@ class AppServer:
         return request
 
     def _answer(self, request: dict[str, Any]) -> dict[str, Any]:
+        if self.is_ending:
+            is_done = request.get("verb") == "quit"
+            return {"result": None} if is_done else {"ending": True}
         handler = self._handlers.get(str(request.get("verb")))
         if handler is None:
             return {"error": {"title": "The window is open.",
                               "hint": "Do this in the window, or close it first."}}  # fmt: skip
         try:
             return {"result": handler(request["arguments"])}
+        except AppEnding:
+            return {"ending": True}
         except AppError as error:
             return {"error": {"title": error.title, "hint": error.hint}}
 
@@ -130,9 +153,24 @@ def ask_running_app(
 ) -> tuple[bool, Any]:
     """(True, result) of the verb in the running app; (False, None) when no app is running.
 
-    AppError when the app refused or failed, did not accept within `handshake_s`, or is another
-    program or user in its place.
+    Waits for the end of an app that is ending. AppError when the app refused or failed, did not
+    accept within `handshake_s`, or is another program or user in its place.
     """
+    deadline = time.monotonic() + _ENDING_S
+    while True:
+        try:
+            return _ask_once(home, verb, arguments, handshake_s)
+        except AppEnding:
+            if time.monotonic() > deadline:
+                hint = "It stores its work. Try again in a minute."
+                raise AppError("The app is still ending.", hint) from None
+            time.sleep(_POLL_S)
+
+
+def _ask_once(
+    home: Home, verb: str, arguments: dict[str, Any], handshake_s: float
+) -> tuple[bool, Any]:
+    """The same without waiting; AppEnding when the running app is ending."""
     request = json.dumps({"verb": verb, "arguments": arguments}).encode()
     if len(request) > _MAX_REQUEST_BYTES:
         raise AppError("The question is too long.", "Ask it in the window.")
@@ -185,12 +223,17 @@ def _proof(token: bytes, side: bytes, challenges: bytes) -> bytes:
 
 
 def _result_of(answer: object) -> object:
-    """The result in the answer; AppError for an error in it, ValueError for anything else."""
+    """The result in the answer; AppError for an error in it, ValueError for anything else.
+
+    AppEnding when there will be none.
+    """
     match answer:
         case {"error": {"title": str(title), "hint": str(hint)}}:
             raise AppError(title, hint)
         case {"result": result}:
             return result
+        case {"ending": True}:
+            raise AppEnding
         case _:
             raise ValueError("not an answer")
 

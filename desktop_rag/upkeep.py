@@ -14,10 +14,11 @@ from desktop_rag.activity.recorder import Recorder
 from desktop_rag.app import Services, embedder_opener, parser_maker
 from desktop_rag.core.domain import RepairReport
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.files.settings_file import load_settings
 from desktop_rag.core.library_events import Notice
 from desktop_rag.core.model_profile import ModelProfile
 from desktop_rag.core.paths import Home, resources_dir
-from desktop_rag.core.settings import EndpointSettings, IndexSettings, Settings, load_settings
+from desktop_rag.core.settings import EndpointSettings, IndexSettings, Settings
 from desktop_rag.diagnosis.home_repair import HomeRepair
 from desktop_rag.diagnosis.repair_request import RepairRequest
 from desktop_rag.diagnosis.subject import OpenLibrary, Outside, Subject

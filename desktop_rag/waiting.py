@@ -5,8 +5,9 @@ from collections.abc import Callable
 from types import TracebackType
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.library_events import IndexProgress, LibraryEvent, Notice
+from desktop_rag.core.library_events import LibraryEvent, Notice
 from desktop_rag.ingest.library import Library
+from desktop_rag.progress_words import overall_percent, progress_line
 
 _REPORT_S = 1.0
 
@@ -49,7 +50,7 @@ class Waiting:
                 # The person is waiting for the result.
                 self._library.indexing.resume()
             self.tell()
-            self._say(_progress_line(self._library.indexing.progress()))
+            self._say(_line(self._library))
         self.tell()
 
     def tell(self) -> None:
@@ -73,9 +74,12 @@ class Waiting:
             self._notices.append(event)
 
 
-def _progress_line(progress: IndexProgress) -> str:
-    left = "" if progress.seconds_left is None else f", about {progress.seconds_left:.0f} s left"
-    files = f"{progress.files_read:,} of {progress.files_total:,} files"
-    passages = f"{progress.chunks_embedded:,} of {progress.chunks_total:,} passages"
-    share = f"{100 * progress.fraction:.1f} %"
-    return f"{progress.stage.value}: {share} ({files}, {passages}{left}) {progress.current_file}"
+def _line(library: Library) -> str:
+    """The words of the window, the percentage in place of its bar, and the passages done."""
+    indexing = library.indexing
+    progress = indexing.progress()
+    parts = [progress_line(progress)]
+    if progress.steps:
+        embedded = f"{indexing.embedded_chunks:,} passages embedded"
+        parts += [overall_percent(progress), embedded, progress.current_file]
+    return " · ".join(part for part in parts if part)

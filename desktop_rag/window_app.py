@@ -8,8 +8,10 @@ import logging
 import signal
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -18,10 +20,12 @@ from desktop_rag.app import Verb, build_services
 from desktop_rag.backup.contents import BackupMerged
 from desktop_rag.core.conversation import Conversation
 from desktop_rag.core.errors import AppError, DiskFullError
-from desktop_rag.core.library_events import Notice
+from desktop_rag.core.files.atomic_file import read_object, write_object
+from desktop_rag.core.files.settings_file import save_settings
+from desktop_rag.core.library_events import NothingUsed, Notice
 from desktop_rag.core.log import start_logging
 from desktop_rag.core.paths import Home, resources_dir
-from desktop_rag.core.settings import Settings, save_settings
+from desktop_rag.core.settings import Settings
 from desktop_rag.demo_library import add_demo
 from desktop_rag.desktop.autostart import set_autostart, starts_at_login
 from desktop_rag.desktop.requests import DesktopRequest, request_of_verb
@@ -30,7 +34,7 @@ from desktop_rag.diagnosis.finding import Finding
 from desktop_rag.diagnosis.repair_request import RepairRequest
 from desktop_rag.ingest.read.foundation.format_table import kinds_read
 from desktop_rag.ingest.watching.watcher import WatchTimes
-from desktop_rag.running_app import AppServer
+from desktop_rag.running_app import AppEnding, AppServer
 from desktop_rag.upkeep import repair_if_requested, subject_of
 
 if TYPE_CHECKING:
@@ -42,6 +46,9 @@ log = logging.getLogger(__name__)
 _DEMO_S = 120.0
 _HEARTBEAT_MS = 500
 _SWITCH_S = 0.001
+# A window that is busy for longer does what it was asked later.
+_HANDLED_S = 5.0
+_POLL_S = 0.05
 
 
 def run_window(
@@ -57,25 +64,29 @@ def run_window(
     `verbs` are answered for other processes that ask the running app. Without `is_shown` the app
     starts in the background. `first_event` is posted to the window at once.
     """
-    from PySide6.QtCore import QTimer
-    from PySide6.QtWidgets import QApplication
+    from PySide6.QtCore import QCoreApplication, QEvent, QTimer
 
-    qt = QApplication.instance() or QApplication(sys.argv[:1])
+    from desktop_rag.ui.tray.desktop_application import DesktopApplication
+
+    qt = DesktopApplication.instance() or DesktopApplication(sys.argv[:1])
     try:
         home.create()
         start_logging(home.logs)
         opened = WindowApp(home, verbs)
     except AppError as error:
         return show_start_error(error)
+    quit_requested = opened.presence.quit_requested
     # Through the event loop: it may not have begun, and ends nothing then.
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda _number, _frame: QTimer.singleShot(0, partial(qt.exit, 0)))
+        signal.signal(number, lambda _number, _frame: QTimer.singleShot(0, quit_requested.emit))
     # Python handles a signal only while it runs bytecode, which an idle window does not.
     heartbeat = QTimer()
     heartbeat.timeout.connect(lambda: None)
     heartbeat.start(_HEARTBEAT_MS)
     # `quit` would ask the window first, which never closes by itself.
-    opened.presence.quit_requested.connect(partial(qt.exit, 0))
+    quit_requested.connect(partial(qt.exit, 0))
+    if isinstance(qt, DesktopApplication):
+        qt.requested.connect(opened.bridge.post)
     opened.open(is_shown=is_shown)
     if first_event is not None:
         opened.bridge.post(first_event)
@@ -83,6 +94,9 @@ def run_window(
         opened.start_demo()
     code = qt.exec()
     opened.shut_down()
+    # Else the widgets keep the services, and the store complains at the end of the process.
+    opened.window.deleteLater()
+    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
     return code
 
 
@@ -95,6 +109,13 @@ def show_start_error(error: AppError) -> int:
     _qt = QApplication.instance() or QApplication(sys.argv[:1])
     show_fatal(error)
     return 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RequestHandled:
+    """Posted after a request: when its turn comes, the request has been dealt with."""
+
+    handled: threading.Event = field(default_factory=threading.Event)
 
 
 class WindowApp:
@@ -118,6 +139,7 @@ class WindowApp:
         from desktop_rag.ui.tray.app_icon import AppIcon
         from desktop_rag.ui.tray.presence import Presence, name_app
         from desktop_rag.ui.window.main_window import MainWindow
+        from desktop_rag.ui.window.window_place import place_window
 
         qt = QApplication.instance()
         assert isinstance(qt, QApplication), "the application is made first"
@@ -127,10 +149,11 @@ class WindowApp:
         self.services = build_services(home, times=times)
         settings = self.services.settings
         library, chat = self.services.library, self.services.chat
-        self.bridge, theme = Bridge(), Theme(qt, resources_dir(), settings.appearance.scheme)
+        self.bridge, theme = Bridge(), Theme(qt, resources_dir(), settings.appearance)
         self.window = MainWindow(
             self.bridge, library, chat, theme, settings, home, self._save_settings, kinds_read()
         )
+        place_window(self.window, read_object(home.window))
         self.presence = Presence(self.bridge, library, chat, theme, self.window, app_icon, home)
         self._add_pages(theme)
         self._unsubscribe = [
@@ -139,14 +162,18 @@ class WindowApp:
             chat.models.subscribe(self.bridge.post),
             chat.subscribe(self.bridge.post),
         ]
+        self.services.rest.subscribe(lambda: self.bridge.post(NothingUsed()))
         self.window.notices.shown.connect(self._on_notice_shown)
         self._previous_hook = sys.excepthook
         sys.excepthook = self._on_bug
         threading.excepthook = lambda failed: self._on_bug(
             failed.exc_type, failed.exc_value, failed.exc_traceback
         )
+        self.presence.needed.connect(self._prepare)
         self._server = self._listen(verbs)
         self.window.demo_requested.connect(self.start_demo)
+        self.presence.quit_requested.connect(self._begin_ending)
+        self.bridge.posted.connect(self._on_posted)
 
     def _listen(self, verbs: Mapping[str, Verb]) -> AppServer | None:
         """Answer other processes; without that the window works all the same."""
@@ -156,9 +183,30 @@ class WindowApp:
             self.bridge.post(Notice(error.title, error.hint))
             return None
 
+    def _begin_ending(self) -> None:
+        if self._server:
+            self._server.begin_ending()
+
+    def _on_posted(self, event: object) -> None:
+        if isinstance(event, RequestHandled) and not (self._server and self._server.is_ending):
+            event.handled.set()
+
+    def _reach(self, verb: str, asked: dict[str, Any]) -> None:
+        """Pass a request of another process to the window. A thread of its own.
+
+        Returns once the Qt thread has dealt with it; AppEnding when the app ends before that.
+        """
+        self.bridge.post(request_of_verb(verb, asked))
+        after = RequestHandled()
+        self.bridge.post(after)
+        server, deadline = self._server, time.monotonic() + _HANDLED_S
+        while not after.handled.wait(_POLL_S) and time.monotonic() < deadline:
+            if server and server.is_ending:
+                raise AppEnding
+
     def _add_pages(self, theme: "Theme") -> None:
         """The pages beside the settings, in order."""
-        self.window.settings_tabs.add_page("Health", self._health_page(theme))
+        self.window.settings_page.add_page("Health", self._health_page(theme))
         self._add_privacy_page()
         self._add_backup_page()
         self._add_activity_page(theme)
@@ -169,7 +217,7 @@ class WindowApp:
         backups = self.services.backups
         backups.subscribe(self._on_merged)
         page = BackupPage(self.bridge, backups, self.services.snapshots)
-        self.window.settings_tabs.add_page("Backup", page)
+        self.window.settings_page.add_page("Backup", page)
 
     def _on_merged(self, merged: BackupMerged) -> None:
         """On the thread that imports."""
@@ -195,6 +243,10 @@ class WindowApp:
         self.presence.begin()
         self.bridge.run(self.window, self._start_services)
 
+    def _prepare(self) -> None:
+        """Somebody is about to ask."""
+        self.bridge.run(self.window, self.services.rest.prepare)
+
     def start_demo(self) -> None:
         """Add the demo library and ask its first question once its words are searchable."""
         library = self.services.library
@@ -208,19 +260,27 @@ class WindowApp:
 
     def shut_down(self) -> None:
         """Close everything in reverse order; unfinished work is resumed at the next start."""
-        if self._server:
-            self._server.close()
+        self._begin_ending()
         for unsubscribe in self._unsubscribe:
             unsubscribe()
         self.presence.end()
+        self._keep_place()
         # First the services that jobs of the bridge may be waiting for, then the bridge.
         self.services.chat.stop()
         self.services.library.close()
         self.bridge.close()
         self.services.close()
+        # Last: who waits for the end may open the store now.
+        if self._server:
+            self._server.close()
         sys.excepthook = self._previous_hook
         threading.excepthook = threading.__excepthook__
         gc.unfreeze()
+
+    def _keep_place(self) -> None:
+        from desktop_rag.ui.window.window_place import place_of
+
+        write_object(self.services.home.window, place_of(self.window))
 
     def _health_page(self, theme: "Theme") -> "HealthPage":
         from desktop_rag.ui.upkeep.health_page import HealthPage
@@ -235,7 +295,7 @@ class WindowApp:
 
         page = PrivacyPage(self.bridge, self.services.connections)
         page.place_requested.connect(self.window.show_place)
-        self.window.settings_tabs.add_page("Privacy", page)
+        self.window.settings_page.add_page("Privacy", page)
 
     def _start_services(self) -> None:
         try:
@@ -249,6 +309,7 @@ class WindowApp:
         gc.freeze()
         self.services.library.start()
         self.services.snapshots.start(self.bridge.post)
+        self.services.rest.start()
 
     def _save_settings(self, settings: Settings) -> None:
         save_settings(self.services.home.settings, settings)
@@ -271,7 +332,7 @@ class WindowApp:
         )
         page.chat_requested.connect(self._open_chat)
         page.notified.connect(self.window.notices.show_notice)
-        self.window.settings_tabs.add_page("Activity", page)
+        self.window.settings_page.add_page("Activity", page)
 
     def _open_chat(self, conversation_id: str) -> None:
         chats = self.services.chat.history.all
@@ -294,14 +355,12 @@ class WindowApp:
         self.services.recorder.refused("Another process was turned away.", reason)
 
     def _verbs(self, verbs: Mapping[str, Verb]) -> dict[str, Callable[[dict[str, Any]], Any]]:
-        def reach(verb: str, asked: dict[str, Any]) -> None:
-            self.bridge.post(request_of_verb(verb, asked))
+        def quit_app(asked: dict[str, Any]) -> None:
+            self.bridge.post(request_of_verb("quit", asked))
 
         return {
-            **{
-                verb: partial(reach, verb)
-                for verb in ("raise", "popup", "quick-ask", "url", "quit")
-            },
+            **{verb: partial(self._reach, verb) for verb in ("raise", "popup", "quick-ask", "url")},
+            "quit": quit_app,
             "nothing": lambda _: None,
             **{name: partial(verb, self.services) for name, verb in verbs.items()},
         }

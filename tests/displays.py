@@ -56,3 +56,13 @@ def press(display: str, keys: str) -> None:
     if shutil.which("xdotool") is None:
         pytest.skip("xdotool is not installed")
     subprocess.run(["xdotool", "key", keys], env={**os.environ, "DISPLAY": display}, check=True)
+
+
+def visible_windows() -> set[str]:
+    """The titles of the windows shown on the display of the environment."""
+    if shutil.which("xdotool") is None:
+        pytest.skip("xdotool is not installed")
+    command = ["xdotool", "search", "--onlyvisible", "--name", ".", "getwindowname", "%@"]
+    return set(
+        subprocess.run(command, capture_output=True, text=True, check=False).stdout.splitlines()
+    )

@@ -23,6 +23,9 @@ from desktop_rag.answer.sources.earlier_sources import numbered_anew
 from desktop_rag.answer.sources.source_finder import SourceFinder
 from desktop_rag.answer.sources.source_merging import place_of
 from desktop_rag.answer.tables.table_answer import TableAnswer
+from desktop_rag.answer.understanding.named_answer import NamedAnswer
+from desktop_rag.answer.understanding.scoping import Scoping, unknown_name
+from desktop_rag.answer.understanding.small_talk import reply_to
 from desktop_rag.answer.writing.answer_draft import AnswerDraft
 from desktop_rag.answer.writing.answer_request import AnswerRequest
 from desktop_rag.answer.writing.extractive_answer import (
@@ -49,7 +52,8 @@ from desktop_rag.core.conversation import (
 )
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.interaction import Interaction
-from desktop_rag.core.question import SearchScope
+from desktop_rag.core.places import places_from_json
+from desktop_rag.core.question import NamedFiles, SearchScope
 from desktop_rag.core.settings import FEW_FILES
 from desktop_rag.models.ports import ChatModel, Embedder
 from desktop_rag.store.contract.documents import DocumentStore
@@ -81,6 +85,7 @@ class Answering:
         *,
         memory: Memory,
         attachments: Attachments,
+        scoping: Scoping,
     ) -> None:
         """Without an embedder, sentences are chosen by their words."""
         self._finder = finder
@@ -91,6 +96,8 @@ class Answering:
         self._memory = memory
         self._attachments = attachments
         self._attached = AttachedSources(finder, documents)
+        self._scoping = scoping
+        self._named = NamedAnswer(finder, documents)
         map_reduce = MapReduce(finder.count_tokens)
         self._whole_library = WholeLibrary(finder, documents, embedder, map_reduce)
         self._summaries = Summaries(finder, documents, embedder, map_reduce)
@@ -99,6 +106,7 @@ class Answering:
         self, request: AnswerRequest, cancel: Event
     ) -> Generator[AnswerEvent, None, FinishedAnswer]:
         """The finished answer; yields the events on the way. Endpoint errors end in the message."""
+        request = self._scoping.applied(request)
         draft = AnswerDraft(
             request.conversation_id, request.question, request.query, began_at=time.monotonic()
         )
@@ -119,13 +127,28 @@ class Answering:
         if refusal := request.refusal:
             raise refusal
         model = self._models.main(setup.settings)
-        if request.is_summary:
+        if reply := _small_talk(request, is_open=bool(model) and setup.is_open):
+            draft.text = reply
+            yield TextDelta(reply)
+            return
+        if request.named and request.named.unread:
+            _add_hints(draft, request)
+            yield from self._named.without_text(draft, request.named)
+            return
+        if request.is_summary and request.named and not model:
+            _add_hints(draft, request)
+            yield from self._named.outline(draft, request)
+        elif request.is_summary:
             _add_hints(draft, request)
             draft.has_several_steps = True
             yield from self._summaries.answer(draft, request, model, cancel)
         else:
             yield from self._from_search(draft, request, model, cancel)
         if draft.sources or draft.sees_images or cancel.is_set():
+            return
+        if request.named and not model:
+            yield from self._named.outline(draft, request)
+        if draft.sources:
             return
         if model and setup.is_open and not request.is_summary:
             yield from self._from_model(model, draft, request, cancel)
@@ -138,6 +161,8 @@ class Answering:
         helper = self._models.helper(request.setup.settings)
         self._finder.add_sources(draft, request, helper, cancel)
         _add_hints(draft, request)
+        if model and request.named:
+            self._named.read_for(model, draft, request)
         if model and not request.every_file:
             attached = partial(self._from_attached, request, draft)
             yield from self._table_answer.add_result(draft, model, cancel, attached)
@@ -228,12 +253,19 @@ class Answering:
         places = self._documents.content(source.document_id)[1]
         return place_of(places, source.start, source.end) or source.anchor
 
+    def _header(self, source: SourceRef) -> str:
+        """The header row of the table that a source is a part of; "" for none."""
+        tables = places_from_json(self._documents.content(source.document_id)[1])[2]
+        inside = (t.text for t in tables if t.start <= source.start < t.end)
+        return next(inside, "")
+
     def _from_excerpts(self, draft: AnswerDraft, previous: str) -> Iterator[AnswerEvent]:
         draft.is_excerpts = True
         yield SourcesFound(draft.sources, draft.notes)
         asked = draft.plain_question
         asked = draft.notes.repair(asked) if draft.notes else asked
-        draft.text = excerpts(asked, draft.sources, self._embedder, previous)
+        headers = {source.n: self._header(source) for source in draft.sources}
+        draft.text = excerpts(asked, draft.sources, self._embedder, previous, headers)
         yield TextDelta(draft.text)
 
     def _from_nothing(self, draft: AnswerDraft, reach: SearchScope) -> Iterator[AnswerEvent]:
@@ -251,9 +283,24 @@ class Answering:
 
 
 def _add_hints(draft: AnswerDraft, request: AnswerRequest) -> None:
-    if hints := request.setup.hints:
+    hints = request.setup.hints
+    if name := unknown_name(request):
+        hints += (f"No file is called “{name}”.",)
+    named = request.named or NamedFiles(())
+    if hints or named.names:
         notes = draft.notes or SearchNotes()
-        draft.notes = replace(notes, hints=(*notes.hints, *hints))
+        hints = (*notes.hints, *named.hints, *hints)
+        draft.notes = replace(notes, hints=hints, scope=named.names)
+
+
+def _small_talk(request: AnswerRequest, *, is_open: bool) -> str:
+    """The answer to a greeting or a question about the app; "" for any other question.
+
+    What is attached may be what "this" means, and an open assistant has a manner of its own.
+    """
+    if request.attachments or request.every_file or is_open:
+        return ""
+    return reply_to(request.question, is_first=not request.history)
 
 
 def _previous_answer(draft: AnswerDraft, request: AnswerRequest) -> str:

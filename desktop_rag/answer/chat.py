@@ -14,6 +14,7 @@ from desktop_rag.activity.recorder import Recorder
 from desktop_rag.answer.answering import Answering, FinishedAnswer
 from desktop_rag.answer.checking.answer_checking import CheckClaim
 from desktop_rag.answer.checking.answer_grading import AnswerGrader
+from desktop_rag.answer.checking.places_to_check import PlacesToCheck
 from desktop_rag.answer.conversations.assistants import Assistants
 from desktop_rag.answer.conversations.attachments import Attachments
 from desktop_rag.answer.conversations.history import History
@@ -23,18 +24,20 @@ from desktop_rag.answer.conversations.unstored_chats import UnstoredChats
 from desktop_rag.answer.endpoints.chat_models import ChatModels
 from desktop_rag.answer.endpoints.helper_job import CancelWhen
 from desktop_rag.answer.map_reduce.whole_library import MOST_FILES
+from desktop_rag.answer.post_answer.chat_titles import plain_title
 from desktop_rag.answer.post_answer.post_answer_jobs import AnswerContext, PostAnswerJobs
 from desktop_rag.answer.post_answer.suggested_questions import FollowUps
 from desktop_rag.answer.search.retriever import Retriever
 from desktop_rag.answer.sources.source_finder import SourceFinder
-from desktop_rag.answer.sources.source_merging import numbered
 from desktop_rag.answer.stored_answering import StoredAnswering
+from desktop_rag.answer.understanding.scoping import Scoping
 from desktop_rag.answer.writing.answer_request import AnswerRequest
 from desktop_rag.core.attachment import Attachment
 from desktop_rag.core.conversation import (
     AnswerChanged,
     AnswerDone,
     AnswerEvent,
+    ChatTitled,
     Conversation,
     Message,
     MessagesStored,
@@ -45,17 +48,12 @@ from desktop_rag.core.conversation import (
 )
 from desktop_rag.core.domain import Passage, SearchMode
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.query import Query, parse_query, strip_invalid_characters
+from desktop_rag.core.query import parse_query, strip_invalid_characters
 from desktop_rag.core.question import SearchScope, Setup
 from desktop_rag.core.settings import Settings
-from desktop_rag.core.text import words
 from desktop_rag.models.answer_priority import AnswerPriority
 from desktop_rag.models.ports import Embedder
 from desktop_rag.store.contract.engine import Engine
-
-_TITLE_LENGTH = 60
-# A false claim has words that no passage has, so the limit is lower than for an answer.
-_LEAST_CLAIM_RELEVANCE = 0.05
 
 
 class Chat:
@@ -85,6 +83,8 @@ class Chat:
         self.attachments = Attachments(engine.attachments, models)
         self._documents = documents
         self._finder = SourceFinder(retriever, documents, embedder)
+        self._scoping = Scoping(engine.names, documents)
+        self._places_to_check = PlacesToCheck(self._finder, engine.names)
         self._answering = Answering(
             self._finder,
             documents,
@@ -93,6 +93,7 @@ class Chat:
             models,
             memory=self.memory,
             attachments=self.attachments,
+            scoping=self._scoping,
         )
         self._unfinished = UnfinishedAnswers(engine, self._answering.located)
         self._storing = StoredAnswering(
@@ -102,8 +103,9 @@ class Chat:
         self._settings = models.settings
         self._answers = AnswerPriority()
         self._stopping = Event()
+        follow_ups, retitle = FollowUps(self._finder, documents), conversations.retitle
         self._post_answer = PostAnswerJobs(
-            conversations, FollowUps(self._finder, documents), check, models.helper, self._answers
+            conversations, follow_ups, check, models.helper, self._answers, retitle=retitle
         )
 
     def apply(self, settings: Settings) -> None:
@@ -203,7 +205,7 @@ class Chat:
     ) -> Conversation:
         """The conversation of a question; it remembers what was searched, for a later retry."""
         if not conversation_id:
-            return self._conversations.add(_title_of(question), collection_id, assistant_id)
+            return self._conversations.add(plain_title(question), collection_id, assistant_id)
         conversation = self._conversations.get(conversation_id)
         if conversation.collection_id != collection_id:
             self._conversations.set_collection(conversation_id, collection_id)
@@ -224,7 +226,8 @@ class Chat:
         """Answer the last question again, in place of its last answer if it had one.
 
         It searches the same documents as before. With `every_file` each of them is asked
-        separately, and FileAsked events come too. Yields as `ask` does, without QuestionStored.
+        separately, and FileAsked events come too; that answer stands below the other one, in place
+        of one of its kind. Yields as `ask` does, without QuestionStored.
         AppError when there is no question yet.
         """
         conversation = self._conversations.get(conversation_id)
@@ -252,7 +255,8 @@ class Chat:
         return self._files_about(_user_message(question), self.set_up())
 
     def _files_about(self, question: Message, setup: Setup) -> tuple[int, str]:
-        request = AnswerRequest.of(question, (), setup)
+        request = self._scoping.applied(AnswerRequest.of(question, (), setup))
+        setup = request.setup
         if request.query_error:
             raise request.query_error
         model = None if setup.refusal else self.models.main(setup.settings)
@@ -263,8 +267,8 @@ class Chat:
 
     def go_on(
         self, answer: Message, *, asks_model: bool = True, cancel: Event
-    ) -> Iterator[AnswerChanged]:
-        """Check the claims of an answer and find follow-up questions, in the background.
+    ) -> Iterator[AnswerChanged | ChatTitled]:
+        """Check the claims of an answer, find follow-up questions and a title, in the background.
 
         It begins once no answer is under way. An answer that no longer exists is left alone.
         """
@@ -287,9 +291,16 @@ class Chat:
         mode: SearchMode = "hybrid",
         limit: int = 10,
         collection_id: str = "",
+        is_half_typed: bool = False,
     ) -> list[Passage]:
-        """The passages that fit best, best first. AppError for a wrong date in a filter."""
-        found = self.look_up(query, mode=mode, limit=limit, collection_id=collection_id)
+        """The passages that fit best, best first. AppError for a wrong date in a filter.
+
+        With `is_half_typed` the last word may be the beginning of one.
+        """
+        reach = SearchScope.of_collection(collection_id)
+        asked = replace(parse_query(query), is_half_typed=is_half_typed)
+        settings = self._settings.retrieval
+        found = self._finder.look_up(asked, settings, mode=mode, limit=limit, reach=reach)
         return list(found.passages)
 
     def look_up(
@@ -306,12 +317,9 @@ class Chat:
             parse_query(query), self._settings.retrieval, mode=mode, limit=limit, reach=reach
         )
 
-    def place_about(self, text: str) -> SourceRef | None:
-        """The passage of all documents that is nearest to a claim; None when none is near."""
-        query = Query(" ".join(words(text)))
-        found = self._finder.look_up(query, self._settings.retrieval, limit=1).passages
-        near = [p for p in found if p.relevance >= _LEAST_CLAIM_RELEVANCE]
-        return numbered(near)[0] if near else None
+    def place_about(self, claim: str, sources: Sequence[SourceRef]) -> SourceRef | None:
+        """The place to verify a claim of an answer with these sources; None when none is near."""
+        return self._places_to_check.best(claim, sources, self._settings.retrieval)
 
     def document_text(self, document_id: str) -> str:
         """All text that was read from a document; AppError when it is gone."""
@@ -358,8 +366,3 @@ def _last_question(messages: Sequence[Message]) -> int:
     if last is None:
         raise AppError("There is no question to answer again.", "Ask one first.")
     return last
-
-
-def _title_of(question: str) -> str:
-    title = " ".join(question.split())
-    return title if len(title) <= _TITLE_LENGTH else title[: _TITLE_LENGTH - 1].rstrip() + "…"

@@ -40,13 +40,14 @@ class StoredAnswering:
     ) -> Generator[AnswerEvent, None, Message]:
         """The stored answer; yields the events on the way.
 
-        It goes in place of the last answer to the question `again_to`, if it had one.
+        It goes in place of the last answer to the question `again_to`, if it had one. An answer
+        from every file stands below that one, and goes in place of one of its kind only.
         """
         with self._unfinished.keeping(self._start_of(request, again_to)) as keeper:
             finished = yield from self._kept(request, cancel, keeper)
             done = replace(finished.message, message_id=keeper.answer_id)
             # The answer of now: since the start, a former one may have been put back.
-            if again_to and (present := self._answer_to(again_to)):
+            if again_to and (present := self._answer_to(again_to, request)):
                 self._conversations.replace_message(present.message_id, done)
             else:
                 self._conversations.add_message(done)
@@ -74,7 +75,7 @@ class StoredAnswering:
             yield event
 
     def _start_of(self, request: AnswerRequest, again_to: Message | None) -> AnswerStart:
-        former = self._answer_to(again_to) if again_to else None
+        former = self._answer_to(again_to, request) if again_to else None
         return AnswerStart(
             request.conversation_id,
             request.setup.settings.endpoint.model,
@@ -82,10 +83,13 @@ class StoredAnswering:
             former.message_id if former else "",
         )
 
-    def _answer_to(self, question: Message) -> Message | None:
-        """The last answer to it: a new version that was cut stands below the former answer."""
+    def _answer_to(self, question: Message, request: AnswerRequest) -> Message | None:
+        """Its last answer of the kind asked for: a new version that was cut stands below the
+        former answer.
+        """
         messages = self._conversations.messages(question.conversation_id)
         later = itertools.dropwhile(lambda m: m.message_id != question.message_id, messages)
         after = itertools.islice(later, 1, None)
-        answers = list(itertools.takewhile(lambda m: m.role is Role.ASSISTANT, after))
-        return answers[-1] if answers else None
+        answers = itertools.takewhile(lambda m: m.role is Role.ASSISTANT, after)
+        of_kind = [m for m in answers if m.is_of_every_file == request.every_file]
+        return of_kind[-1] if of_kind else None

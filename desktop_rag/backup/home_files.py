@@ -11,17 +11,16 @@ from desktop_rag.backup.archive_reader import Archive
 from desktop_rag.backup.archive_writer import ArchiveWriter
 from desktop_rag.backup.manifest import PROMPTS, REWRITES, SETTINGS, is_known, most_bytes
 from desktop_rag.backup.value_rules import WrongValueError, text
-from desktop_rag.core.atomic_file import write_atomically
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.paths import Home
-from desktop_rag.core.settings import (
-    EndpointSettings,
-    Settings,
+from desktop_rag.core.files.atomic_file import write_atomically
+from desktop_rag.core.files.settings_file import (
     load_settings,
     save_settings,
     settings_from_text,
     settings_to_text,
 )
+from desktop_rag.core.paths import Home
+from desktop_rag.core.settings import EndpointSettings, Settings
 
 log = logging.getLogger(__name__)
 

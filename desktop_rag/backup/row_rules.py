@@ -145,8 +145,12 @@ _NOTES = fields(
         "filters": text(),
         "searched": whole(0, MOST_NUMBER),
         "hints": list_of(text()),
-        "files": fields({"matched": whole(0, MOST_NUMBER), "read": whole(0, MOST_NUMBER)}),
+        "files": fields(
+            {name: whole(0, MOST_NUMBER) for name in ("matched", "read", "total")},
+            ("matched", "read"),
+        ),
         "asked": text(),
+        "scope": list_of(text()),
     },
     ("repaired", "filters", "searched"),
 )

@@ -2,12 +2,16 @@
 
 import argparse
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from desktop_rag import window_app
+from desktop_rag.cli.terminal import print_document
 from desktop_rag.cli.window import open_window
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.paths import find_home
+from desktop_rag.core.paths import find_home, resources_dir
+from desktop_rag.desktop.entries import desktop_entries
+from desktop_rag.desktop.entries.linux_files import ICON_SIZES_PX
 from desktop_rag.desktop.requests import request_of_verb
 from desktop_rag.running_app import ask_running_app
 
@@ -20,8 +24,14 @@ def add_verbs(verb: AddVerb) -> None:
     added.add_argument("question", nargs="?", default="", help="put this into its field, unsent")
     text = "ask about the text that is selected in another program"
     added.add_argument("--selection", action="store_true", help=text)
+    text = "ask about these files and folders only"
+    added.add_argument("--about", nargs="+", default=[], metavar="PATH", help=text)
     added = verb("open-url", _open_url, "Open a desktop-rag:// link.")
-    added.add_argument("url", metavar="URL")
+    # A menu starts the app by the same line as a link, and then has none.
+    added.add_argument("url", metavar="URL", nargs="?", default="")
+    text = "Enter the app in this desktop's menus, links and file managers, or remove it there."
+    added = verb("desktop-entries", _entries, text)
+    added.add_argument("action", choices=["install", "remove"])
     verb("quit", _quit, "End the running app.")
 
 
@@ -38,10 +48,15 @@ def window(arguments: argparse.Namespace) -> int:
 
 
 def _quick_ask(arguments: argparse.Namespace) -> int:
-    return _reach("quick-ask", {"question": arguments.question, "selection": arguments.selection})
+    asked: dict[str, Any] = {"question": arguments.question, "selection": arguments.selection}
+    # The app that shows it may run in another folder.
+    asked["about"] = [str(Path(name).expanduser().absolute()) for name in arguments.about]
+    return _reach("quick-ask", asked)
 
 
 def _open_url(arguments: argparse.Namespace) -> int:
+    if not arguments.url:
+        return window(argparse.Namespace(background=False))
     return _reach("url", {"url": arguments.url})
 
 
@@ -51,6 +66,17 @@ def _reach(verb: str, asked: dict[str, Any]) -> int:
     home = find_home()
     is_running, _ = ask_running_app(home, verb, asked)
     return 0 if is_running else open_window(home, is_shown=False, first_event=request)
+
+
+def _entries(arguments: argparse.Namespace) -> int:
+    # Qt draws the icon, and may be incomplete on a computer without a screen.
+    from desktop_rag.ui.tray.icon_files import drawing_path, icon_pngs
+
+    drawing = drawing_path(resources_dir())
+    change = desktop_entries.install if arguments.action == "install" else desktop_entries.remove
+    changed = change(drawing.read_bytes(), icon_pngs(drawing, ICON_SIZES_PX))
+    print_document({arguments.action: changed}, lambda _: changed, as_json=arguments.json)
+    return 0
 
 
 def _quit(_: argparse.Namespace) -> int:

@@ -17,9 +17,10 @@ from typing import Any, TextIO, TypeVar
 from desktop_rag import app, upkeep
 from desktop_rag.cli.terminal import open_services, print_document, say
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.files.private_files import persons_mask
+from desktop_rag.core.files.settings_file import load_settings, save_settings
 from desktop_rag.core.paths import Home, find_home
-from desktop_rag.core.private_files import persons_mask
-from desktop_rag.core.settings import Settings, load_settings, save_settings
+from desktop_rag.core.settings import Settings
 from desktop_rag.evaluate import (
     answers,
     grounding,

@@ -4,13 +4,11 @@ Exit codes: 0 done, 1 an error with title and hint on stderr, 2 wrong usage.
 """
 
 import argparse
-import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from desktop_rag import app
 from desktop_rag.cli import (
     backup_verbs,
     collection_verbs,
@@ -18,21 +16,19 @@ from desktop_rag.cli import (
     doctor,
     eval_verbs,
     event_verbs,
+    index_verb,
     output,
     passwords,
     privacy,
     verbs,
 )
 from desktop_rag.cli.terminal import open_services, print_document, say
-from desktop_rag.core.domain import SearchMode, SourceRules, WebLinks
+from desktop_rag.core.domain import SearchMode
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.library_events import LibraryEvent, SourceScanned
+from desktop_rag.core.files.private_files import keep_files_private
 from desktop_rag.core.paths import find_home
-from desktop_rag.core.private_files import keep_files_private
 from desktop_rag.core.search_syntax import syntax_lines
-from desktop_rag.ingest.library import Library
 from desktop_rag.running_app import ask_running_app
-from desktop_rag.waiting import Waiting
 
 _MODES: tuple[SearchMode, ...] = ("hybrid", "lexical", "dense")
 _WATCH_S = 1.0
@@ -118,71 +114,6 @@ def _status(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _index(arguments: argparse.Namespace) -> int:
-    urls = tuple(name for name in arguments.folder if name.startswith(_SCHEMES))
-    folders = [Path(name).expanduser().resolve() for name in arguments.folder if name not in urls]
-    names = {"folders": [*map(str, folders), *urls]}
-    ask_running_app(find_home(), "index", names)
-    began_at = time.monotonic()
-    with open_services() as services:
-        library = services.library
-        collection_id = ""
-        if arguments.collection:
-            collection_id = library.collections.find_or_add(arguments.collection).collection_id
-        known = [s for s in library.sources.all() if collection_id in ("", s.collection_id)]
-        for folder in folders:
-            if all(source.path != folder for source in known):
-                library.sources.add(folder, collection_id, _rules(arguments))
-        if urls and all(source.links is None or source.links.urls != urls for source in known):
-            library.sources.add_links(WebLinks(urls, arguments.pages), collection_id)
-        library.subscribe(lambda event: _tell_scan(library, event))
-        with Waiting(library, say) as waiting:
-            library.start(watch=arguments.watch)
-            waiting.until_idle()
-            _report_index(services, folders, urls, began_at, as_json=arguments.json)
-            while arguments.watch:
-                time.sleep(_WATCH_S)
-                waiting.tell()
-    return 0
-
-
-# --- waiting, printing ---------------------------------------------------------------------------
-
-
-def _rules(arguments: argparse.Namespace) -> SourceRules:
-    return SourceRules(arguments.gitignore, arguments.hidden, tuple(arguments.exclude))
-
-
-def _tell_scan(library: Library, event: LibraryEvent) -> None:
-    if isinstance(event, SourceScanned):
-        names = [s.name for s in library.sources.all() if s.source_id == event.source_id]
-        say(f"{names[0] if names else 'removed'}: {event.summary.label()}")
-
-
-def _report_index(
-    services: app.Services,
-    folders: Sequence[Path],
-    urls: Sequence[str],
-    began_at: float,
-    *,
-    as_json: bool,
-) -> None:
-    library = services.library
-    wanted = {
-        source.source_id
-        for source in library.sources.all()
-        if source.path in folders or (source.links and set(urls) & set(source.links.urls))
-    }
-    documents = [d for d in library.documents.all() if d.source_id in wanted]
-    report = output.IndexReport(
-        documents=tuple(documents),
-        embedded_chunks=library.indexing.embedded_chunks,
-        seconds=time.monotonic() - began_at,
-        words_seconds=max(0.0, library.indexing.searchable_at - began_at),
-    )
-    print_document(report.to_json(), lambda _: report.lines(), as_json=as_json)
-
-
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="desktop-rag",
@@ -202,9 +133,8 @@ def _parser() -> argparse.ArgumentParser:
         return added
 
     _add_ask(verb("ask", _ask, "Answer a question from the library."))
-    _add_index(
-        verb("index", _index, "Make folders and web pages searchable and wait until they are.")
-    )
+    text = "Make folders and web pages searchable and wait until they are."
+    index_verb.add_options(verb("index", index_verb.run, text), _positive)
     _add_search(verb("search", _search, "List the passages that fit best."))
     added = verb("status", _status, "Show the folders and the state of their files.")
     added.add_argument(
@@ -252,19 +182,6 @@ def _add_search(added: argparse.ArgumentParser) -> None:
     added.add_argument("--notes", action="store_true", help=text)
     added.formatter_class = argparse.RawDescriptionHelpFormatter
     added.epilog = "In the query:\n" + "\n".join(f"  {line}" for line in syntax_lines())
-
-
-def _add_index(added: argparse.ArgumentParser) -> None:
-    added.add_argument("folder", nargs="+", help="a folder, a file, or the address of a web page")
-    added.add_argument("--collection", default="", help="add them to this collection")
-    added.add_argument("--watch", action="store_true", help="keep running and keep them up to date")
-    text = "leave out matching files, as in a .gitignore file; may be repeated"
-    added.add_argument("--exclude", action="append", default=[], metavar="PATTERN", help=text)
-    text = "leave out files that .gitignore files name"
-    added.add_argument("--gitignore", action="store_true", help=text)
-    added.add_argument("--hidden", action="store_true", help="read hidden files too")
-    text = "fetch at most this many pages of a sitemap"
-    added.add_argument("--pages", type=_positive, default=100, help=text)
 
 
 def _not_empty(text: str) -> str:

@@ -1,8 +1,7 @@
 """The output of the verbs: one JSON document, or lines for people. Pure."""
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from desktop_rag.core.anchors import HEADING_SEPARATOR, Anchor
@@ -26,43 +25,36 @@ _GONE = DocumentState.GONE
 _ESCAPE = re.compile(r"\\([\\`*_{}\[\]<>#|~])")
 
 
-@dataclass(frozen=True, slots=True)
-class IndexReport:
-    """The result of one run of `index`. Times are in seconds."""
+def index_json(
+    documents: Sequence[Document], *, embedded_chunks: int, seconds: float, words_seconds: float
+) -> dict[str, Any]:
+    """The document of `index --json`: the result of one run, over these documents."""
+    files = [d for d in documents if not d.parent_id and d.state is not _GONE]
+    chunks = sum(d.chunk_count for d in documents if d.state.is_searchable)
+    return {
+        "files": len(files),
+        "searchable": sum(file.state.is_searchable for file in files),
+        "by_words_only": sum(d.state is DocumentState.SEARCHABLE_BY_WORDS for d in documents),
+        "embedded_chunks": embedded_chunks,
+        "reused_chunks": max(0, chunks - embedded_chunks),
+        "seconds": round(seconds, 2),
+        "words_seconds": round(words_seconds, 2),
+        "failed": _with_reasons(files, DocumentState.FAILED),
+        "skipped": _with_reasons(files, DocumentState.SKIPPED),
+    }
 
-    documents: tuple[Document, ...]
-    embedded_chunks: int
-    seconds: float
-    words_seconds: float
 
-    def to_json(self) -> dict[str, Any]:
-        """The keys of `index --json`."""
-        files = [d for d in self.documents if not d.parent_id and d.state is not _GONE]
-        chunks = sum(d.chunk_count for d in self.documents if d.state.is_searchable)
-        return {
-            "files": len(files),
-            "searchable": sum(file.state.is_searchable for file in files),
-            "embedded_chunks": self.embedded_chunks,
-            "reused_chunks": max(0, chunks - self.embedded_chunks),
-            "seconds": round(self.seconds, 2),
-            "words_seconds": round(self.words_seconds, 2),
-            "failed": _with_reasons(files, DocumentState.FAILED),
-            "skipped": _with_reasons(files, DocumentState.SKIPPED),
-        }
-
-    def lines(self) -> list[str]:
-        """The report for people."""
-        report = self.to_json()
-        total = (
-            f"{report['searchable']:,} of {report['files']:,} files are searchable "
-            f"({report['embedded_chunks']:,} passages embedded, {report['reused_chunks']:,} "
-            f"reused) after {report['seconds']} s, by words after {report['words_seconds']} s."
-        )
-        waiting = sum(d.state is DocumentState.SEARCHABLE_BY_WORDS for d in self.documents)
-        lines = [total, *_unfinished(waiting)]
-        for kind in ("failed", "skipped"):
-            lines += [f"{kind}: {row['path']}: {row['reason']}" for row in report[kind]]
-        return lines
+def index_lines(report: Mapping[str, Any]) -> list[str]:
+    """The report for people."""
+    total = (
+        f"{report['searchable']:,} of {report['files']:,} files are searchable "
+        f"({report['embedded_chunks']:,} passages embedded, {report['reused_chunks']:,} "
+        f"reused) after {report['seconds']} s, by words after {report['words_seconds']} s."
+    )
+    lines = [total, *_unfinished(report["by_words_only"])]
+    for kind in ("failed", "skipped"):
+        lines += [f"{kind}: {row['path']}: {row['reason']}" for row in report[kind]]
+    return lines
 
 
 def search_json(found: SearchResult) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from desktop_rag import app
 from desktop_rag.answer.chat import Chat
 from desktop_rag.cli import output
 from desktop_rag.core.attachment import Attachment
-from desktop_rag.core.conversation import AnswerDone, Message, MessageState
+from desktop_rag.core.conversation import AnswerChanged, AnswerDone, Message, MessageState
 from desktop_rag.core.domain import SearchMode
 from desktop_rag.core.errors import AppError
 from desktop_rag.ingest.library import Library
@@ -60,7 +60,7 @@ def ask(
     if message.state is MessageState.FAILED:
         raise AppError(message.error_title, message.error_hint)
     for change in chat.go_on(message, cancel=Event()) if goes_on else ():
-        message = change.message
+        message = change.message if isinstance(change, AnswerChanged) else message
     return output.answer_json(message)
 
 

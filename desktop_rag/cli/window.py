@@ -7,6 +7,7 @@ from desktop_rag.cli import (
     doctor,
     eval_verbs,
     event_verbs,
+    index_verb,
     privacy,
     verbs,
 )
@@ -24,6 +25,7 @@ def open_window(
     """Run the app over the home until the person quits; returns the exit code."""
     answered = {
         **verbs.running_app_verbs(),
+        **index_verb.running_app_verbs(),
         **doctor.running_app_verbs(),
         **collection_verbs.running_app_verbs(),
         **event_verbs.running_app_verbs(),

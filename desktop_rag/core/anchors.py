@@ -61,8 +61,27 @@ class Box:
 
 
 @dataclass(frozen=True, slots=True)
+class PageWish:
+    """What is wanted of a page (from 1): a picture, and the places of words on it.
+
+    `quote` is marked once, `find` everywhere on the page, each ignored when empty. `with_sizes`
+    asks for the sizes of all pages too.
+    """
+
+    page: int
+    width_px: int
+    quote: str = ""
+    find: str = ""
+    with_sizes: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class PageView:
-    """An image of one page with the rectangles of a quote. `png` is `width_px` wide."""
+    """An image of one page with the rectangles of a quote. `png` is `width_px` wide.
+
+    `found` has the rectangles of each hit in reading order. `sizes` holds the width and height of
+    the pages in points, where they were asked for; a very long file has more pages than sizes.
+    """
 
     page: int
     page_count: int
@@ -70,3 +89,5 @@ class PageView:
     width_px: int
     height_px: int
     boxes: tuple[Box, ...] = ()
+    found: tuple[tuple[Box, ...], ...] = ()
+    sizes: tuple[tuple[float, float], ...] = ()

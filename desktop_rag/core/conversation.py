@@ -14,6 +14,7 @@ from desktop_rag.core.domain import Passage
 NEAREST = "Nearest, but probably not about it"
 # Label of an answer that is based on no document.
 OWN_KNOWLEDGE = "not from your documents"
+_MOST_LISTED = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +67,20 @@ class SourceRef:
 
 @dataclass(frozen=True, slots=True)
 class FileCounts:
-    """The number of files that match a question, and of those its answer is based on."""
+    """The number of files that match a question, and of those its answer is based on.
+
+    With a `total`, each of so many files was to be asked separately, and `read` of them were.
+    """
 
     matched: int
     read: int
+    total: int = 0
 
     def in_words(self) -> str:
-        """A short phrase: `12 files matched, 4 read`."""
+        """A short phrase: `12 files matched, 4 read`; `6 of 91 files asked, 4 matched`."""
+        if self.total:
+            files = "file" if self.total == 1 else "files"
+            return f"{self.read:,} of {self.total:,} {files} asked, {self.matched:,} matched"
         few = ("no file", "1 file")
         matched = few[self.matched] if self.matched < len(few) else f"{self.matched:,} files"
         return f"{matched} matched" + (f", {self.read:,} read" if self.read else "")
@@ -85,7 +93,8 @@ class SearchNotes:
     `asked` is the standalone form of a follow-up question, else empty. `repaired` pairs each
     misspelt word with the word searched for. `filters` describes the filters, without a full stop;
     `searched` counts the passages left after filtering. `hints` are sentences about other possible
-    meanings. `files` is None when files were not counted.
+    meanings. `files` is None when files were not counted. `scope` names the files that the question
+    named: nothing else was read.
     """
 
     repaired: tuple[tuple[str, str], ...] = ()
@@ -94,11 +103,14 @@ class SearchNotes:
     hints: tuple[str, ...] = ()
     asked: str = ""
     files: FileCounts | None = None
+    scope: tuple[str, ...] = ()
 
     def in_words(self) -> str:
         """Plain sentences on one line; empty when the question was taken literally."""
         repairs = [f"“{used}” instead of “{written}”" for written, used in self.repaired]
-        said = [f"Understood as “{self.asked}”."] if self.asked else []
+        said = [f"Only {_listed(self.scope)} was read."] if len(self.scope) == 1 else []
+        said += [f"Only {_listed(self.scope)} were read."] if len(self.scope) > 1 else []
+        said += [f"Understood as “{self.asked}”."] if self.asked else []
         said += [f"Searched for {', '.join(repairs)}."] if repairs else []
         if self.filters:
             said.append(self.filters + ("." if self.searched else ": nothing was found there."))
@@ -119,6 +131,7 @@ class SearchNotes:
         }
         fields |= {"hints": list(self.hints)} if self.hints else {}
         fields |= {"files": asdict(self.files)} if self.files else {}
+        fields |= {"scope": list(self.scope)} if self.scope else {}
         return fields | ({"asked": self.asked} if self.asked else {})
 
     @classmethod
@@ -128,7 +141,16 @@ class SearchNotes:
         hints = tuple(fields.get("hints", ()))
         asked = fields.get("asked", "")
         files = FileCounts(**fields["files"]) if fields.get("files") else None
-        return cls(repaired, fields["filters"], fields["searched"], hints, asked, files)
+        scope = tuple(fields.get("scope", ()))
+        return cls(repaired, fields["filters"], fields["searched"], hints, asked, files, scope)
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    """The names in a sentence: `a.md, b.md and 3 others`."""
+    if len(names) > _MOST_LISTED:
+        names = (*names[: _MOST_LISTED - 1], f"{len(names) - _MOST_LISTED + 1:,} others")
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +247,11 @@ class Message:
     copy_of: str = ""
     is_unstored: bool = False
 
+    @property
+    def is_of_every_file(self) -> bool:
+        """True for an answer for which each file was asked, below the answer to the question."""
+        return bool(self.notes and self.notes.files and self.notes.files.total)
+
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
@@ -309,6 +336,13 @@ class AnswerChanged:
     """An update to a finished answer, stored in place of the previous version."""
 
     message: Message
+
+
+@dataclass(frozen=True, slots=True)
+class ChatTitled:
+    """A conversation got a title from a model, in place of the first words of its question."""
+
+    conversation: Conversation
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,13 @@ epoch.
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
 from desktop_rag.core.anchors import HEADING_SEPARATOR, Anchor
-from desktop_rag.core.parsed import ChunkSettings
+from desktop_rag.core.parsed import ChunkSettings, Heading, Mark
+from desktop_rag.core.places import places_from_json
 
 SearchMode = Literal["hybrid", "lexical", "dense"]
 # The warning shown wherever an embedding endpoint can be chosen.
@@ -182,6 +184,43 @@ class Document:
         return f"{self.path.name}{HEADING_SEPARATOR}{self.part}" if self.part else self.path.name
 
 
+class FileCondition(StrEnum):
+    """How the file of a document is now, compared with the text that is stored of it."""
+
+    SAME = "same"
+    CHANGED = "changed"
+    MISSING = "missing"
+    OUT_OF_REACH = "out of reach"
+
+
+@dataclass(frozen=True)
+class StoredText:
+    """A document with all that is stored of its content, to be read by a person.
+
+    `places` are its marks and headings in their stored form, decoded when they are first used.
+    `parts` are the documents inside it, such as attachments.
+    """
+
+    document: Document
+    text: str
+    places: str = ""
+    parts: tuple[Document, ...] = ()
+
+    @property
+    def marks(self) -> tuple[Mark, ...]:
+        """The places of the text."""
+        return self._decoded[0]
+
+    @property
+    def headings(self) -> tuple[Heading, ...]:
+        """The headings of the text."""
+        return self._decoded[1]
+
+    @cached_property
+    def _decoded(self) -> tuple[tuple[Mark, ...], tuple[Heading, ...]]:
+        return places_from_json(self.places)[:2]
+
+
 @dataclass(frozen=True, slots=True)
 class Passage:
     """A search result: a piece of a document with its location and score (higher is better).
@@ -207,11 +246,15 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class EndpointReport:
-    """The result of testing an endpoint: its `models`, and `is_ok` if the chosen one answered."""
+    """The result of testing an endpoint: its `models`, and `is_ok` if the chosen one answered.
+
+    `is_reached` means that the endpoint answers but no model is chosen yet.
+    """
 
     title: str
     hint: str
     is_ok: bool
+    is_reached: bool = False
     models: tuple[str, ...] = ()
     seconds: float = 0.0
 

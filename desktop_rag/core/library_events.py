@@ -7,8 +7,9 @@ from desktop_rag.core.domain import Document, DocumentState, Source
 
 
 class Stage(StrEnum):
-    """The current activity of the indexer."""
+    """The current activity of the indexer. STARTING is the time before the library is known."""
 
+    STARTING = "starting"
     IDLE = "idle"
     SCANNING = "scanning"
     READING = "reading"
@@ -18,17 +19,42 @@ class Stage(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class StepProgress:
+    """One step of a run: READING, EMBEDDING or REFINING.
+
+    It counts files, `files_done` of `files_total`; both are 0 where files say nothing about it.
+    `seconds_left` is an estimate, None while there is none.
+    """
+
+    stage: Stage
+    is_done: bool = False
+    files_total: int = 0
+    files_done: int = 0
+    seconds_left: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class IndexProgress:
-    """A snapshot of indexing. Fractions are 0..1; `seconds_left` is None while unknown."""
+    """A snapshot of indexing.
+
+    While a run lasts, `files_total` and `files_done` are those of the step under way; at rest, both
+    are the files of the library. `fraction` (0..1) is the share of the whole run: it never falls
+    before the run ends, and is 1 only when nothing is left. `seconds_left` is for all steps, None
+    while unknown. `steps` are those of the run, in their order; none at rest.
+    """
 
     stage: Stage = Stage.IDLE
     files_total: int = 0
-    files_read: int = 0
-    chunks_total: int = 0
-    chunks_embedded: int = 0
+    files_done: int = 0
     current_file: str = ""
     fraction: float = 1.0
     seconds_left: float | None = None
+    steps: tuple[StepProgress, ...] = ()
+
+    @property
+    def step(self) -> StepProgress | None:
+        """The step under way, or held up; None at rest."""
+        return next((step for step in self.steps if not step.is_done), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +165,11 @@ class Notice:
 
     title: str
     hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NothingUsed:
+    """Nothing was used for a while: who can load something again frees it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,6 +70,11 @@ class ParsedDocument:
     tags: tuple[str, ...] = ()
 
 
+CodeColour = Literal["comment", "keyword", "string", "number", "name", "builtin"]
+"""The kinds of words of source code that have a colour."""
+ColourSpan = tuple[int, int, CodeColour]
+"""Start, end and colour of some source code."""
+
 ChunkMethod = Literal["structure", "tokens", "words"]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import platformdirs
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.private_files import close_to_others
+from desktop_rag.core.files.private_files import close_to_others
 
 HOME_VARIABLE = "DESKTOP_RAG_HOME"
 APP_NAME = "desktop-rag"
@@ -85,9 +85,19 @@ class Home:
         return self.root / "app.sock"
 
     @property
+    def window(self) -> Path:
+        """The size and place of the window."""
+        return self.root / "window.json"
+
+    @property
     def popup(self) -> Path:
         """The size of the quick ask."""
         return self.root / "popup.json"
+
+    @property
+    def reading(self) -> Path:
+        """The width of the document beside the chat."""
+        return self.root / "reading.json"
 
     def create(self) -> None:
         """Create the folders, and close those that others can enter. AppError when that fails."""

@@ -130,6 +130,16 @@ def places_from_json(
     return tuple(marks), tuple(headings), tuple(table_headers)
 
 
+def mark_columns(text: str) -> dict[str, list[Any]]:
+    """The marks of stored places as lists by field, `offset` among them.
+
+    Much faster than `places_from_json`, for sheets of a hundred thousand rows.
+    """
+    columns = (json.loads(text) if text else {}).get("marks", {})
+    found = {name: _unpacked(column) for name, column in columns.items() if name != "offset"}
+    return {"offset": list(accumulate(columns.get("offset", ()))), **found}
+
+
 def _columns(rows: list[dict[str, Any]], order: str) -> dict[str, list[Any]]:
     names = dict.fromkeys(name for row in rows for name in row if name != order)
     columns: dict[str, list[Any]] = {name: [row.get(name) for row in rows] for name in names}

@@ -45,9 +45,9 @@ class Filters:
     """Document filters. Items of one kind are alternatives; different kinds must all hold.
 
     `files`, `folders` and `collections` are as typed: a name or part of a path, with * as a
-    wildcard. `types` are lower-case file endings without a dot, or names of formats. `tags` are
-    whole tags, with * as a wildcard. `after` is the first day included, `before` the first day
-    excluded.
+    wildcard; a file with a slash is part of a whole path. `types` are lower-case file endings
+    without a dot, or names of formats. `tags` are whole tags, with * as a wildcard. `after` is the
+    first day included, `before` the first day excluded.
     """
 
     files: tuple[str, ...] = ()
@@ -69,13 +69,14 @@ class Query:
     """A parsed query. `text` is the question without filters, excluded words and quotes.
 
     `phrases`, of two words or more, stay in `text` and must occur verbatim; none of the `excluded`
-    words and phrases may occur.
+    words and phrases may occur. With `is_half_typed` the last word may be the beginning of one.
     """
 
     text: str
     phrases: tuple[str, ...] = ()
     excluded: tuple[str, ...] = ()
     filters: Filters = field(default_factory=Filters)
+    is_half_typed: bool = False
 
     @property
     def has_words(self) -> bool:

@@ -47,6 +47,22 @@ EVERYTHING = SearchScope()
 
 
 @dataclass(frozen=True, slots=True)
+class NamedFiles:
+    """Files and folders that a question names; the answer is based on nothing else.
+
+    `names` are shown to the person, with folders where several files have one name. `unread` gives
+    the reason for each of them that has no text. With `asks_for_content` the question asks for
+    nothing but what is in them.
+    """
+
+    names: tuple[str, ...]
+    document_ids: tuple[str, ...] = ()
+    asks_for_content: bool = False
+    hints: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Setup:
     """The settings, documents and assistant that answer a question.
 

@@ -1,13 +1,17 @@
-"""The query syntax explained to people, and filters described in words. Any thread."""
+"""The query syntax explained to people, filters written for them and in words. Any thread."""
 
+import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
+from pathlib import Path
 
 from desktop_rag.core.query import DATES, FILTERS, Filters, Query
 
 _LONGEST_ENDING = 5
+# Quotation marks end a value, and runs of white space are collapsed in it.
+_NOT_IN_A_VALUE = re.compile(r'["“”„«»]|[^\S ]|\s{2,}')
 # A word with a colon and a value, except an address.
 _FILTER_LIKE = re.compile(r"(?<!\S)([^\W\d_]{3,11}):(?![/:])[^\s]+")
 
@@ -37,6 +41,16 @@ SEARCH_SYNTAX = (
     SyntaxExample("after:2024-01-31", "only files dated this day or later"),
     SyntaxExample("before:2024-12-31", "only files dated before this day"),
 )
+
+
+def quoted_value(name: str) -> str:
+    """A name as the value of a filter; * stands for what a value can't hold."""
+    return '"' + _NOT_IN_A_VALUE.sub("*", name) + '"'
+
+
+def only_in(path: Path, *, is_folder: bool) -> str:
+    """The filter for one file, or for all that lies in a folder. Several are alternatives."""
+    return f"file:{quoted_value(f'{path}{os.sep}' if is_folder else str(path))}"
 
 
 def syntax_lines() -> list[str]:

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 from desktop_rag.core.query import Query
+from desktop_rag.core.search_syntax import quoted_value
 
 _SUMMARY_WORDS = re.compile(
     r"(?:summari[sz]e(?: this)?|summary|tl;dr|zusammenfass(?:ung|en)|fasse zusammen|résum(?:é|er|e)"
@@ -21,15 +22,10 @@ def summary_of_file(path: Path, url: str = "") -> str:
     """The request to summarise a file, or the page at an address."""
     if url:
         # With its scheme it would be parsed as an address instead of a filter.
-        return f"Summarise file:{_quoted(url.partition('://')[2])}"
-    return f"Summarise file:{_quoted(path.name)} folder:{_quoted(f'{path.parent}/')}"
+        return f"Summarise file:{quoted_value(url.partition('://')[2])}"
+    return f"Summarise file:{quoted_value(path.name)} folder:{quoted_value(f'{path.parent}/')}"
 
 
 def summary_of_folder(path: Path) -> str:
     """The request to summarise all files in a folder and its subfolders."""
-    return f"Summarise folder:{_quoted(f'{path}/')}"
-
-
-def _quoted(name: str) -> str:
-    """A quoted filter value, with * for quotation marks inside it."""
-    return '"' + re.sub(r'["“”„«»]', "*", name) + '"'
+    return f"Summarise folder:{quoted_value(f'{path}/')}"

@@ -9,12 +9,11 @@ import plistlib
 import sys
 from pathlib import Path
 
-from desktop_rag.core.atomic_file import write_atomically
 from desktop_rag.core.errors import AppError
-from desktop_rag.desktop.launching import app_command
+from desktop_rag.core.files.atomic_file import write_atomically
+from desktop_rag.desktop.identity import APP_ID, APP_NAME
+from desktop_rag.desktop.launching import app_command, quoted
 
-_NAME = "desktop-rag"
-_LABEL = "app.desktop-rag"
 _RUN_KEY = r"Software\Microsoft\Windows\CurrentVersion\Run"
 
 
@@ -27,7 +26,8 @@ def set_autostart(is_wanted: bool) -> None:
             _set_file(_agent_path() if sys.platform == "darwin" else _entry_path(), is_wanted)
     except OSError as exc:
         raise AppError(
-            "Starting at login could not be changed.", f"{exc.filename or _NAME}: {exc.strerror}."
+            "Starting at login could not be changed.",
+            f"{exc.filename or APP_NAME}: {exc.strerror}.",
         ) from exc
 
 
@@ -38,24 +38,13 @@ def starts_at_login() -> bool:
     return (_agent_path() if sys.platform == "darwin" else _entry_path()).exists()
 
 
-def quoted(command: list[str]) -> str:
-    """A command for the Exec line of a desktop file, quoted as its specification asks."""
-    return " ".join(_quoted_argument(part) for part in command)
-
-
-def _quoted_argument(part: str) -> str:
-    escaped = "".join(f"\\{c}" if c in '"`$\\' else c for c in part).replace("%", "%%")
-    # The value of a key is unescaped before the quotes are read.
-    return '"' + escaped.replace("\\", "\\\\") + '"'
-
-
 def _entry_path() -> Path:
     config = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
-    return Path(config) / "autostart" / f"{_NAME}.desktop"
+    return Path(config) / "autostart" / f"{APP_ID}.desktop"
 
 
 def _agent_path() -> Path:
-    return Path.home() / "Library" / "LaunchAgents" / f"{_LABEL}.plist"
+    return Path.home() / "Library" / "LaunchAgents" / f"{APP_ID}.plist"
 
 
 def _set_file(path: Path, is_wanted: bool) -> None:
@@ -69,14 +58,14 @@ def _set_file(path: Path, is_wanted: bool) -> None:
 def _entry() -> str:
     command = quoted(app_command("--background"))
     return (
-        "[Desktop Entry]\nType=Application\nName=desktop-rag\n"
-        f"Exec={command}\nIcon={_NAME}\nX-GNOME-Autostart-enabled=true\n"
+        f"[Desktop Entry]\nType=Application\nName={APP_NAME}\n"
+        f"Exec={command}\nIcon={APP_ID}\nX-GNOME-Autostart-enabled=true\n"
     )
 
 
 def _agent() -> str:
     agent = {
-        "Label": _LABEL,
+        "Label": APP_ID,
         "ProgramArguments": app_command("--background"),
         "RunAtLoad": True,
         "ProcessType": "Background",
@@ -92,14 +81,14 @@ if sys.platform == "win32":
             if is_wanted:
                 # No path of Windows holds a quotation mark.
                 command = " ".join(f'"{part}"' for part in app_command("--background"))
-                winreg.SetValueEx(key, _NAME, 0, winreg.REG_SZ, command)
+                winreg.SetValueEx(key, APP_NAME, 0, winreg.REG_SZ, command)
             elif _has_run_key():
-                winreg.DeleteValue(key, _NAME)
+                winreg.DeleteValue(key, APP_NAME)
 
     def _has_run_key() -> bool:
         try:
             with winreg.OpenKey(winreg.HKEY_CURRENT_USER, _RUN_KEY) as key:
-                winreg.QueryValueEx(key, _NAME)
+                winreg.QueryValueEx(key, APP_NAME)
         except FileNotFoundError:
             return False
         return True

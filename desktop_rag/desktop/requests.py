@@ -1,12 +1,15 @@
 """What other processes and the desktop ask of the running app. Frozen values; any thread."""
 
 from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
 from urllib.parse import parse_qs, urlsplit
 
 from desktop_rag.core.errors import AppError
+from desktop_rag.desktop.identity import URL_SCHEME
 
-URL_SCHEME = "desktop-rag"
 _MAX_TEXT = 4_000
+_MAX_PATHS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,11 +23,13 @@ class WindowRequested:
 class QuickAskRequested:
     """A request for the popup with this question, unsent.
 
-    With `takes_selection` the text selected in another program goes with the question.
+    With `takes_selection` the text selected in another program goes with the question. `about` are
+    the files and folders that it is about.
     """
 
     question: str = ""
     takes_selection: bool = False
+    about: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +80,23 @@ def request_of_verb(verb: str, arguments: dict[str, object]) -> DesktopRequest:
             return request_of_url(str(arguments.get("url", "")))
         case "quick-ask":
             question = _text(str(arguments.get("question", "")))
-            return QuickAskRequested(question, bool(arguments.get("selection")))
+            about = _paths(arguments.get("about"))
+            return QuickAskRequested(question, bool(arguments.get("selection")), about)
         case "popup":
             return WindowRequested(str(arguments.get("question", "")))
         case "quit":
             return QuitRequested()
         case _:
             return WindowRequested()
+
+
+def _paths(names: object) -> tuple[Path, ...]:
+    """The absolute paths among these; a link of a web page has none, it can name no file."""
+    given = cast("list[object]", names) if isinstance(names, list) else []
+    paths = [
+        Path(name) for name in given[:_MAX_PATHS] if isinstance(name, str) and "\0" not in name
+    ]
+    return tuple(path for path in paths if path.is_absolute())
 
 
 def _text(text: str) -> str:

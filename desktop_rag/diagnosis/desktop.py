@@ -22,7 +22,7 @@ _SHORTCUTS = "org.freedesktop.portal.GlobalShortcuts"
 _DISPLAYS = Path("/", "tmp", ".X11-unix")
 _UNKNOWN = "Not known without a desktop session."
 _GNOME = "On GNOME the extension AppIndicator adds one. The app works without it."
-_OWN_KEY = "Bind “desktop-rag ask --popup” to a key in the settings of your desktop instead."
+_OWN_KEY = "Bind “desktop-rag quick-ask” to a key in the settings of your desktop instead."
 
 
 def check_tray(_: Subject, __: Event) -> Iterator[Finding]:

@@ -126,6 +126,12 @@ class Library:
         self._attacher.close()
         self.indexing.close()
 
+    def let_go(self) -> None:
+        """End the processes that read files, unless they are needed; they start again by need."""
+        self._pipeline.indexer.let_go()
+        self._pages.let_go()
+        self._attacher.let_go()
+
     def apply(self, settings: Settings) -> None:
         """Apply the settings that can change while the app runs."""
         self.indexing.set_pauses_on_battery(settings.index.pauses_on_battery)

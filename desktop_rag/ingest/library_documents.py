@@ -5,11 +5,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from desktop_rag.core.anchors import Anchor, PageView
+from desktop_rag.core.anchors import Anchor, PageView, PageWish
 from desktop_rag.core.attachment import Attachment
-from desktop_rag.core.domain import Document, DocumentState, SourceState
+from desktop_rag.core.domain import (
+    Document,
+    DocumentState,
+    FileCondition,
+    SourceState,
+    StoredText,
+)
 from desktop_rag.core.library_events import DocumentCounts
-from desktop_rag.core.parsed import Chunk
+from desktop_rag.core.parsed import Chunk, ColourSpan
 from desktop_rag.core.places import Places, places_from_json
 from desktop_rag.core.quote_alignment import locate
 from desktop_rag.ingest.indexing.attacher import Attacher
@@ -50,6 +56,16 @@ class LibraryDocuments:
         """The row of a document; None when it does not exist (any more)."""
         return next((self._current(d) for d in self._store.get([document_id])), None)
 
+    def below(self, path: Path) -> list[Document]:
+        """The document of this file, or those of all files in this folder, parts included."""
+        near = [
+            source.source_id
+            for source in self._catalogue.sources()
+            if path.is_relative_to(source.path) or source.path.is_relative_to(path)
+        ]
+        found = (d for source_id in near for d in self.all(source_id=source_id))
+        return [d for d in found if d.path.is_relative_to(path)]
+
     def listed(self, documents: Sequence[Document]) -> list[Document]:
         """Of these rows those that `all` lists, with their current state."""
         return [self._current(d) for d in documents if not self._attacher.has(d)]
@@ -85,21 +101,49 @@ class LibraryDocuments:
         """The span of a quoted sentence in the text, by alignment; None without clear support."""
         return locate(quote, self.text(document_id))
 
+    def stored_text(self, document_id: str) -> StoredText | None:
+        """A document with its content; None when it does not exist (any more)."""
+        document = self.get(document_id)
+        if document is None:
+            return None
+        text, places = self._store.content(document_id)
+        return StoredText(document, text or "", places, tuple(self._store.parts(document_id)))
+
+    def file_condition(self, document: Document) -> FileCondition:
+        """How its file is now. It may take long where the file is far away."""
+        if self._state(document.source_id, document.state) is DocumentState.OFFLINE:
+            return FileCondition.OUT_OF_REACH
+        try:
+            found = document.path.stat()
+        except FileNotFoundError:
+            return FileCondition.MISSING
+        except OSError:
+            return FileCondition.OUT_OF_REACH
+        stored = document.stat
+        is_same = (found.st_size, found.st_mtime_ns) == (stored.size_bytes, stored.mtime_ns)
+        return FileCondition.SAME if is_same else FileCondition.CHANGED
+
     def page_view(
-        self, document_id: str, start: int, end: int, width_px: int, *, cancel: threading.Event
+        self, document: Document, wish: PageWish, *, cancel: threading.Event
     ) -> PageView | None:
-        """A picture of the page where a span begins, with the span marked; None without pages.
+        """A picture of a page of its file with the words marked; None for a file inside another.
 
         AppError when the page can't be drawn, Cancelled soon after `cancel` is set.
         """
-        document = self.get(document_id)
-        if document is None or document.part:
+        if document.part:
             return None
-        page = self.place(document_id, start, end).page
-        if page is None:
-            return None
-        quote = self.text(document_id)[start : min(end, start + _LONGEST_QUOTE_CHARS)]
-        return self._pages.draw(document.path, page, quote, width_px, cancel=cancel)
+        wish = replace(wish, quote=wish.quote[:_LONGEST_QUOTE_CHARS])
+        return self._pages.draw(document.path, wish, cancel=cancel)
+
+    def code_colours(
+        self, document: Document, text: str, *, cancel: threading.Event
+    ) -> tuple[ColourSpan, ...]:
+        """The colours of the stored text of source code; none if the file has changed since."""
+        return self._pages.colours(document.path, text, cancel=cancel)
+
+    def prepare_pages(self) -> None:
+        """Start what draws pages, so that the first one comes at once."""
+        self._pages.warm_up()
 
     # --- reading ---------------------------------------------------------------------------
 

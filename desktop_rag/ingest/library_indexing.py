@@ -1,8 +1,8 @@
 """Progress, pauses and completion of indexing. Any thread; owns one that publishes progress."""
 
-import itertools
 import logging
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -17,8 +17,9 @@ from desktop_rag.store.contract.documents import DocumentStore
 log = logging.getLogger(__name__)
 
 _PROGRESS_S = 0.2
-# Ticks of the progress thread between two checks of the power supply.
-_BATTERY_TICKS = 75
+# The longest rest of the progress thread. Some work begins without waking it.
+_REST_S = 2.0
+_BATTERY_S = 15.0
 
 
 class LibraryIndexing:
@@ -37,14 +38,19 @@ class LibraryIndexing:
         self._publish = publish
         self._pauses = IndexingPauses(pipeline.set_paused, space)
         self._ticker = Ticker("progress", _PROGRESS_S, self._tick)
-        self._ticks = itertools.count()
         self._ticked = threading.Condition()
+        self._waiters = 0
+        self._battery_due_at = 0.0
         self._closing = threading.Event()
         self._published: IndexProgress | None = None
+        self._is_started = False
         self._is_count_stale = True
+        pipeline.meter.subscribe(self._ticker.wake)
 
     def start(self) -> None:
         """Begin to publish progress."""
+        self._count()
+        self._is_started = True
         self._ticker.start()
 
     def stop_waiting(self) -> None:
@@ -62,11 +68,19 @@ class LibraryIndexing:
     def progress(self) -> IndexProgress:
         """The current stage and figures. Cheap."""
         progress = self._pipeline.meter.snapshot()
+        if not self._is_started:
+            # Nobody is to take a library that is not known yet for an empty one.
+            return IndexProgress(Stage.STARTING)
         if self.is_paused and not self._pipeline.is_idle:
             return replace(progress, stage=Stage.PAUSED)
         if progress.stage is Stage.IDLE and not self._pipeline.scans.is_idle:
             return replace(progress, stage=Stage.SCANNING)
         return progress
+
+    @property
+    def is_idle(self) -> bool:
+        """True when nothing is left to do. Cheap."""
+        return self._pipeline.is_idle
 
     @property
     def searchable_at(self) -> float:
@@ -81,6 +95,7 @@ class LibraryIndexing:
     def note_changed_documents(self) -> None:
         """Count the files again once indexing is idle."""
         self._is_count_stale = True
+        self._ticker.wake()
 
     # --- pauses ----------------------------------------------------------------------------
 
@@ -114,6 +129,7 @@ class LibraryIndexing:
         """Resume indexing. Cheap."""
         self._pauses.resume()
         self._publish(ProgressChanged(self.progress()))
+        self._ticker.wake()
 
     def set_pauses_on_battery(self, is_wanted: bool) -> None:
         """Pause while the computer runs on battery, or don't."""
@@ -131,29 +147,39 @@ class LibraryIndexing:
 
     def _wait(self, is_done: Callable[[], bool], timeout_s: float | None) -> bool:
         with self._ticked:
-            return self._ticked.wait_for(lambda: is_done() or self._closing.is_set(), timeout_s)
+            self._waiters += 1
+            self._ticker.wake()
+            try:
+                return self._ticked.wait_for(lambda: is_done() or self._closing.is_set(), timeout_s)
+            finally:
+                self._waiters -= 1
 
     # --- on the progress thread --------------------------------------------------------------
 
-    def _tick(self) -> None:
-        """Publish new progress, and wake those who wait."""
-        if next(self._ticks) % _BATTERY_TICKS == 0:
+    def _tick(self) -> float:
+        """Publish new progress, and wake those who wait; returns how long nothing is to be done."""
+        now = time.monotonic()
+        if now >= self._battery_due_at:
+            self._battery_due_at = now + _BATTERY_S
             self._pauses.check_battery()
         self._pauses.check_space()
-        if self._pipeline.is_idle and (self._is_count_stale or self._pipeline.meter.is_running):
+        is_idle = self._pipeline.is_idle
+        if is_idle and (self._is_count_stale or self._pipeline.meter.is_running):
             self._is_count_stale = False
             self._pauses.note_progress()
-            self._end_run()
+            self._count()
+            self._pipeline.meter.end_run()
         progress = self.progress()
         if progress != self._published:
             self._publish(ProgressChanged(progress))
             self._published = progress
         with self._ticked:
             self._ticked.notify_all()
+            rests = (is_idle or self.is_paused) and not self._waiters
+            return _REST_S if rests else 0.0
 
-    def _end_run(self) -> None:
+    def _count(self) -> None:
         try:
-            self._pipeline.meter.end_run(self._documents.counts().total)
+            self._pipeline.meter.set_files(self._documents.counts().total)
         except AppError as error:
             log.info("the files were not counted: %s", error.title)
-            self._pipeline.meter.end_run(0)

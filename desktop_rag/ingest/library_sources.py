@@ -62,6 +62,13 @@ class LibrarySources:
         """Index web pages from now on; AppError when all of them are in the collection already."""
         return self._begin(self._catalogue.add_links(links, collection_id))
 
+    def refused_links(self, links: WebLinks, *, cancel: threading.Event) -> list[tuple[str, str]]:
+        """Addresses that can't be fetched now, with their reasons; tries the first five.
+
+        Takes seconds. AppError for a text that is no address.
+        """
+        return self._scans.refused_links(links.urls, cancel)
+
     def set_rules(self, source_id: str, rules: SourceRules) -> None:
         """Change the rules that exclude files of a folder, and rescan it."""
         self._store.set_rules(source_id, rules)

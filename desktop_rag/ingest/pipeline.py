@@ -145,6 +145,7 @@ class Pipeline:
 
     def set_paused(self, is_paused: bool) -> None:
         """Pause after the current file or batch, or resume."""
+        self.meter.forget_time()
         for part in self._parts:
             part.set_paused(is_paused)
 

@@ -26,6 +26,7 @@ class AnswerPriority:
     def __init__(self) -> None:
         self.must_yield = threading.Event()
         self._answers = 0
+        self._answers_ever = 0
         self._is_stopped = False
         self._changed = threading.Condition()
 
@@ -34,6 +35,7 @@ class AnswerPriority:
         """Hold background work back for the length of the block."""
         with self._changed:
             self._answers += 1
+            self._answers_ever += 1
             self.must_yield.set()
         try:
             yield
@@ -48,6 +50,11 @@ class AnswerPriority:
     def is_answering(self) -> bool:
         """True while an answer is under way."""
         return self._answers > 0
+
+    @property
+    def answers_ever(self) -> int:
+        """Answers and searches begun since the start."""
+        return self._answers_ever
 
     def wait(self, timeout_s: float | None = None) -> None:
         """Return once no answer is under way, or after the timeout; Cancelled after `stop`."""

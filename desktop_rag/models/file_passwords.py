@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from desktop_rag.core.atomic_file import read_object, write_atomically
+from desktop_rag.core.files.atomic_file import read_object, write_atomically
 from desktop_rag.models.system_keyring import SystemKeyring
 
 if TYPE_CHECKING:

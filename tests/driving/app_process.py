@@ -21,8 +21,8 @@ import psutil
 from desktop_rag.app import Services, build_services
 from desktop_rag.core.conversation import AnswerDone, QuestionStored
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.files.private_files import keep_files_private
 from desktop_rag.core.paths import Home
-from desktop_rag.core.private_files import keep_files_private
 from desktop_rag.core.settings import EndpointSettings
 from desktop_rag.ingest.scanning.recheck_schedule import RecheckTimes
 from desktop_rag.ingest.watching.watcher import WatchTimes

@@ -21,9 +21,10 @@ from pytestqt.qtbot import QtBot
 
 from desktop_rag import app
 from desktop_rag.answer.prompting.prompt import INSTRUCTIONS
-from desktop_rag.core.conversation import Feedback, Message
+from desktop_rag.core.conversation import AnswerChanged, Feedback, Message
+from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.paths import resources_dir
-from desktop_rag.core.settings import Settings, save_settings
+from desktop_rag.core.settings import AppearanceSettings, ColourScheme, Settings
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.messages.answer_body import AnswerBody
 from desktop_rag.ui.messages.claim_marks import claim_index
@@ -137,7 +138,8 @@ def tried(services: app.Services, folder: Path, trap: socket.socket) -> Trial:
             question = f"Which colour has the {document.lantern}?"
             message = ask(services, question, collection_id=poisoned)
             request = server.chats[-1]
-            changes = list(services.chat.go_on(message, cancel=threading.Event()))
+            found = services.chat.go_on(message, cancel=threading.Event())
+            changes = [change for change in found if isinstance(change, AnswerChanged)]
             message = changes[-1].message if changes else message
             asked.append(Asked(document, question, request, message, server.chats[-1]))
             if len(asked) > len(documents) // 2:
@@ -265,7 +267,7 @@ def test_citations_are_of_what_was_sent(trial: Trial) -> None:
 def test_nothing_is_fetched_and_only_web_addresses_can_be_clicked(
     trial: Trial, trap: socket.socket, qapp: QApplication, qtbot: QtBot
 ) -> None:
-    theme = Theme(qapp, resources_dir(), "light")
+    theme = Theme(qapp, resources_dir(), AppearanceSettings(ColourScheme.LIGHT))
     body = AnswerBody(theme)
     qtbot.addWidget(body)
     body.resize(700, 500)

@@ -2,7 +2,8 @@
 
 import shutil
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -234,20 +235,26 @@ def test_a_gitignore_file_that_changes_is_heeded(services: Services, folder: Pat
 
 
 class Meddler(ParserProcess):
-    """A parser whose first file is modified while it is read."""
+    """A parser whose first file is modified while it is read, or just before if `is_before`."""
 
-    def __init__(self, meddle: Callable[[Path], object]) -> None:
+    def __init__(self, meddle: Callable[[Path], object], *, is_before: bool = False) -> None:
         super().__init__()
         self._meddle: Callable[[Path], object] | None = meddle
+        self._is_before = is_before
 
     def parse(
         self, path: Path, *, is_web_page: bool = False, cancel: threading.Event | None = None
     ) -> ParsedDocument:
+        if self._is_before:
+            self._meddle_with(path)
         parsed = super().parse(path, is_web_page=is_web_page, cancel=cancel)
+        self._meddle_with(path)
+        return parsed
+
+    def _meddle_with(self, path: Path) -> None:
         meddle, self._meddle = self._meddle, None
         if meddle:
             meddle(path)
-        return parsed
 
 
 def replaced(path: Path) -> None:
@@ -260,20 +267,51 @@ def test_w09_a_file_replaced_while_it_is_read_is_read_again(
     services: Services, folder: Path, meddle: Callable[[Path], object]
 ) -> None:
     write(folder, "a.md")
+    with meddled_library(services, folder, lambda: Meddler(meddle)) as library:
+        is_read = heard(library, "a.md", DocumentState.SEARCHABLE_BY_WORDS)
+        library.start()
+        assert is_read()
+        [document] = library.documents.all()
+        assert library.documents.text(document.document_id).strip() == (folder / "a.md").read_text()
+
+
+def test_w09_a_folder_renamed_just_before_a_file_is_read_fails_nothing(
+    services: Services, folder: Path
+) -> None:
+    write(folder / "old", "a.md", "b.md")
+    states: list[DocumentState] = []
+
+    def rename(_path: Path) -> None:
+        (folder / "old").rename(folder / "new")
+
+    with meddled_library(services, folder, lambda: Meddler(rename, is_before=True)) as library:
+        library.subscribe(
+            lambda event: states.extend(
+                d.state for d in (event.documents if isinstance(event, DocumentsChanged) else ())
+            )
+        )
+        are_read = [
+            heard(library, name, DocumentState.SEARCHABLE_BY_WORDS) for name in ("a.md", "b.md")
+        ]
+        library.start()
+        assert all(is_read() for is_read in are_read)
+        assert DocumentState.FAILED not in states
+        assert {d.path.parent.name for d in library.documents.all()} == {"new"}
+
+
+@contextmanager
+def meddled_library(
+    services: Services, folder: Path, make_parser: Callable[[], ParserProcess]
+) -> Iterator[Library]:
+    """A library over the folder that reads with this parser."""
     engine = services.engine
     stores = LibraryStores(
         engine.documents, engine.sources, engine.web_pages, engine.upkeep, folder / "pages"
     )
     rules = IgnoreRules(lambda name: name.endswith(".md"), 1 << 20)
-    library = Library(
-        stores, None, AnswerPriority(), lambda: Meddler(meddle), rules=rules, times=FAST_TIMES
-    )
+    library = Library(stores, None, AnswerPriority(), make_parser, rules=rules, times=FAST_TIMES)
     library.sources.add(folder)
-    is_read = heard(library, "a.md", DocumentState.SEARCHABLE_BY_WORDS)
     try:
-        library.start()
-        assert is_read()
-        [document] = library.documents.all()
-        assert library.documents.text(document.document_id).strip() == (folder / "a.md").read_text()
+        yield library
     finally:
         library.close()

@@ -15,6 +15,7 @@ from tests.faults.system_calls import SystemCalls, needs_strace
 SHOWING = """
 import json, sys
 from PySide6.QtWidgets import QApplication
+from desktop_rag.core.settings import AppearanceSettings, ColourScheme
 from desktop_rag.core.paths import resources_dir
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.messages.answer_body import AnswerBody
@@ -23,7 +24,7 @@ from desktop_rag.ui.messages.segment_view import SegmentView
 opened = []
 sys.addaudithook(lambda event, said: opened.append(str(said[0])) if event == "open" else None)
 qt = QApplication([])
-theme = Theme(qt, resources_dir(), "light")
+theme = Theme(qt, resources_dir(), AppearanceSettings(ColourScheme.LIGHT))
 body, view = AnswerBody(theme), SegmentView(theme)
 for widget in (body, view):
     widget.resize(600, 400)

@@ -12,6 +12,7 @@ from PySide6.QtCore import (
     QMimeData,
     QPoint,
     QPointF,
+    QSize,
     Qt,
     QUrl,
 )
@@ -42,6 +43,7 @@ from tests.stray_windows import StrayWindows
 
 Found = TypeVar("Found", bound=QWidget)
 _WAIT_MS = 20_000
+_WINDOW = QSize(1200, 800)
 
 
 class Person:
@@ -92,6 +94,14 @@ class Person:
         button = self._button(name)
         assert button is not None
         QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+
+    def opens_settings(self, page: str) -> None:
+        """Open this page of the settings by its name in the list."""
+        self.presses("Ctrl+3")
+        names = self._view("Settings")
+        row = [cells[0] for cells in self.rows("Settings")].index(page)
+        place = names.visualRect(names.model().index(row, 0)).center()
+        QTest.mouseClick(names.viewport(), Qt.MouseButton.LeftButton, pos=place)
 
     def types(self, name: str, text: str) -> None:
         """Type into the field with this accessible name."""
@@ -214,6 +224,8 @@ def open_window(home: Home, qtbot: QtBot) -> Iterator[Callable[[], Person]]:
     def start() -> Person:
         opened = WindowApp(home, running_app_verbs(), times=FAST_TIMES)
         people.append(Person(opened, qtbot))
+        # As large as on a usual screen; the one that tests have is small.
+        opened.window.resize(_WINDOW)
         with qtbot.waitActive(opened.window):
             opened.open()
         return people[-1]

@@ -9,10 +9,11 @@ from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QImage
 from PySide6.QtWidgets import QApplication, QWidget
 
+from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.paths import Home
-from desktop_rag.core.settings import Settings, save_settings
+from desktop_rag.core.settings import Settings
 from desktop_rag.ui.chat.chat_page import ChatPage
-from desktop_rag.ui.documents.document_view import DocumentView
+from desktop_rag.ui.reading.reading_window import ReadingWindow
 from desktop_rag.ui.widgets.image_view import ImageView
 from tests.servers.chat_server import ChatServer
 from tests.stories.conftest import Person
@@ -57,7 +58,7 @@ def paste(person: Person, data: QMimeData) -> None:
 
 
 def views(person: Person) -> list[QWidget]:
-    return [view for view in person.window.findChildren(DocumentView) if view.isVisible()]
+    return [view for view in person.window.findChildren(ReadingWindow) if view.isVisible()]
 
 
 def test_a_dropped_file_is_asked_about_and_opened(

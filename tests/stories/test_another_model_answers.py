@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 from PySide6.QtWidgets import QComboBox
 
+from desktop_rag.core.files.settings_file import load_settings, save_settings
 from desktop_rag.core.paths import Home
-from desktop_rag.core.settings import Settings, load_settings, save_settings
+from desktop_rag.core.settings import Settings
 from desktop_rag.ui.composer.model_choice import ModelChoice
 from tests.servers.chat_server import ChatServer
 from tests.servers.model_dialects import Dialect

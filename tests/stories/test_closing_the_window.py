@@ -7,7 +7,8 @@ import pytest
 from PySide6.QtWidgets import QMenu, QMessageBox
 from pytestqt.qtbot import QtBot
 
-from desktop_rag.core.settings import WhenClosed, load_settings
+from desktop_rag.core.files.settings_file import load_settings
+from desktop_rag.core.settings import WhenClosed
 from tests.stories.conftest import Person
 
 

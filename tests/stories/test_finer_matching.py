@@ -38,7 +38,7 @@ def test_parts_of_passages_come_and_go_with_the_switch(person: Person, letters: 
     person.sees("60 files, up to date")
     total, missing = vectors(person).window_counts()
     assert (total, missing) == (60, 0)
-    person.presses("Ctrl+3")
+    person.opens_settings("Indexing")
     person.sees("about twice as long")
     person.clicks(SWITCH)
     person.waits_until(lambda: vectors(person).window_counts() == (60, 60))

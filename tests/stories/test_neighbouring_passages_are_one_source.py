@@ -2,9 +2,8 @@
 
 from pathlib import Path
 
-from desktop_rag.ui.documents.document_text import DocumentText
-from desktop_rag.ui.documents.document_view import DocumentView
 from desktop_rag.ui.documents.sources_panel import SourcesPanel
+from desktop_rag.ui.viewers.page_browser import PageBrowser
 from tests.stories.conftest import Person
 
 ANSWER = "Keeper Brandt relit the lamp at four with a spare wick from the cellar."
@@ -29,12 +28,12 @@ def test_they_are_one_source_that_shows_the_quote_in_place(person: Person, tmp_p
     [source] = panel.sources
     assert len(source.text) > len(text) * 0.9
     assert text[source.start : source.end] == source.quote == ANSWER
-    person.clicks("Show source 1 in the document")
+    person.clicks("Read source 1")
     person.waits_until(lambda: ANSWER in marked(person))
 
 
 def marked(person: Person) -> list[str]:
     """The highlighted words of the open document."""
-    texts = (v.findChild(DocumentText) for v in person.window.findChildren(DocumentView))
-    marks = [mark for t in texts if isinstance(t, DocumentText) for mark in t.extraSelections()]
-    return [mark.cursor.selectedText() for mark in marks]
+    return [
+        words for page in person.window.findChildren(PageBrowser) for words in page.marked_words()
+    ]

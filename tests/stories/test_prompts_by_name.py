@@ -19,7 +19,7 @@ def offered(person: Person) -> list[str]:
 def test_a_saved_prompt_is_used(person: Person, papers: Path) -> None:
     person.drops(papers)
     person.sees("2 searchable")
-    person.presses("Ctrl+3")
+    person.opens_settings("Answers")
     person.clicks("Manage prompts…")
     person.waits_until(lambda: "/summarise" in offered(person))
     person.clicks("New prompt")

@@ -1,15 +1,18 @@
 """A question from anywhere on the desktop, in the popup over everything."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QAccessible, QGuiApplication
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QFileDialog, QWidget
 
 from desktop_rag.core.settings import Settings
 from desktop_rag.desktop.requests import PassageRequested, QuickAskRequested
-from desktop_rag.ui.documents.document_view import DocumentView
+from desktop_rag.ui.library.folder_dialog import FolderDialog
+from desktop_rag.ui.reading.reading_window import ReadingWindow
 from tests.servers.chat_server import ChatServer
 from tests.stories.conftest import Person
 
@@ -21,7 +24,7 @@ def popup(person: Person, papers: Path) -> Person:
     person.sees("2 searchable")
     person.app.bridge.post(QuickAskRequested())
     there = person.in_quick_ask()
-    there.waits_until(there.window.isVisible)
+    there.waits_until(there.place.isActiveWindow)
     return there
 
 
@@ -35,7 +38,13 @@ def test_typing_finds_the_passage_and_enter_opens_it(popup: Person) -> None:
     assert "lit at dusk" in QGuiApplication.clipboard().text()
     assert "lamp.md" in QGuiApplication.clipboard().text()
     QTest.keyClick(popup.field("Question"), Qt.Key.Key_Return)
-    popup.waits_until(lambda: bool(popup.place.findChildren(DocumentView)))
+    popup.waits_until(lambda: bool(popup.place.findChildren(ReadingWindow)))
+
+
+def test_a_half_typed_word_finds_what_it_may_become(popup: Person) -> None:
+    popup.types("Question", "trimm")
+    popup.waits_until(lambda: popup.app.presence.popup.passages.rows > 0)
+    assert popup.rows("Passages")[0] == ["Lamp"]
 
 
 def test_an_answer_and_a_follow_up_in_the_popup_go_on_in_the_window(popup: Person) -> None:
@@ -66,7 +75,7 @@ def test_esc_closes_it_and_keeps_the_question(popup: Person) -> None:
     popup.presses("Esc")
     assert not popup.place.isVisible()
     popup.app.bridge.post(QuickAskRequested())
-    popup.waits_until(popup.place.isVisible)
+    popup.waits_until(popup.place.isActiveWindow)
     assert popup.typed("Question") == "When is the"
 
 
@@ -82,7 +91,7 @@ def test_a_collection_is_chosen_by_its_name(popup: Person) -> None:
     popup.app.services.library.collections.find_or_add("Lighthouse")
     popup.presses("Esc")
     popup.app.bridge.post(QuickAskRequested())
-    popup.waits_until(popup.place.isVisible)
+    popup.waits_until(popup.place.isActiveWindow)
     popup.types("Question", "@light")
     popup.waits_until(lambda: popup.app.presence.popup.field.is_completing)
     QTest.keyClick(popup.field("Question"), Qt.Key.Key_Return)
@@ -97,6 +106,8 @@ def test_an_endpoint_that_fails_says_so_in_the_popup(popup: Person) -> None:
         popup.window.settings_page.change(Settings(endpoint=server.endpoint()))
         popup.asks("When is the lamp lit?")
         popup.sees("Something broke.")
+        # What was asked is still there to be asked again.
+        popup.sees("When is the lamp lit?")
         popup.clicks("Retry")
 
 
@@ -106,4 +117,111 @@ def test_a_link_shows_a_passage(person: Person, papers: Path) -> None:
     documents = person.app.services.library.documents.all()
     lamp = next(d for d in documents if d.path.name == "lamp.md")
     person.app.bridge.post(PassageRequested(lamp.document_id, 8, 20))
-    person.waits_until(lambda: bool(person.window.findChildren(DocumentView)))
+    person.waits_until(lambda: bool(person.window.findChildren(ReadingWindow)))
+
+
+def test_without_a_folder_it_says_so_and_offers_to_add_one(person: Person) -> None:
+    person.app.bridge.post(QuickAskRequested())
+    popup = person.in_quick_ask()
+    popup.sees("No folder yet")
+    popup.clicks("Add a folder")
+    assert not popup.place.isVisible()
+    person.waits_until(lambda: bool(person.window.findChildren(QFileDialog)))
+
+
+def test_a_word_of_no_document_is_said_to_be_in_none(popup: Person) -> None:
+    popup.types("Question", "zzyzx")
+    popup.sees("No passage has these words.")
+
+
+def test_a_screen_reader_hears_the_field_the_passages_and_the_buttons(popup: Person) -> None:
+    popup.types("Question", "lamp dusk")
+    popup.waits_until(lambda: popup.app.presence.popup.passages.rows > 0)
+    heard = {(role, name) for role, name in _heard(popup.place)}
+    assert (QAccessible.Role.EditableText, "Question") in heard
+    assert (QAccessible.Role.List, "Passages") in heard
+    assert (QAccessible.Role.Button, "Ask") in heard
+    assert (QAccessible.Role.Button, "Go on in the window") in heard
+    row = next(name for role, name in heard if role is QAccessible.Role.ListItem)
+    assert row.startswith("Lamp, lamp.md: The lamp is lit at dusk")
+
+
+def _heard(widget: QWidget) -> Iterator[tuple[QAccessible.Role, str]]:
+    """Roles and names of the visible parts of a window, as assistive programs get them."""
+    waiting = [QAccessible.queryAccessibleInterface(widget)]
+    while waiting:
+        part = waiting.pop()
+        if part is None or part.state().invisible:
+            continue
+        yield part.role(), part.text(QAccessible.Text.Name)
+        waiting += [part.child(number) for number in range(part.childCount())]
+
+
+# --- about what a file manager named --------------------------------------------------------------
+
+
+@pytest.fixture
+def library(person: Person, papers: Path) -> Person:
+    """A person whose library has the papers and, beside the lamp, an older one."""
+    old = papers / "old lamp.md"
+    old.write_text("# Old lamp\n\nThe old lamp was lit at noon by the priest.")
+    person.drops(papers)
+    person.sees("3 searchable")
+    return person
+
+
+def asks_about(person: Person, *paths: Path) -> Person:
+    person.app.bridge.post(QuickAskRequested(about=paths))
+    there = person.in_quick_ask()
+    there.waits_until(there.window.isVisible)
+    return there
+
+
+def test_only_the_file_is_searched_until_the_person_wants_all(
+    library: Person, papers: Path
+) -> None:
+    popup = asks_about(library, papers / "lamp.md")
+    popup.sees("About: lamp.md")
+    popup.types("Question", "when was the lamp lit")
+    passages = popup.app.presence.popup.passages
+    popup.waits_until(lambda: passages.rows == 1)
+    popup.clicks("Ask about all documents instead")
+    popup.waits_until(lambda: passages.rows > 1)
+    popup = asks_about(library, papers / "lamp.md")
+    popup.sees("About: lamp.md")
+    popup.asks("When is the lamp lit?")
+    popup.sees("lit at dusk")
+    popup.waits_until(lambda: not popup.app.presence.popup.is_answering)
+    assert "priest" not in popup.screen()
+
+
+def test_a_file_that_is_not_in_the_library_can_be_attached(library: Person, tmp_path: Path) -> None:
+    """Its name is foreign text."""
+    stranger = tmp_path / "<b>tide & moon.md"
+    stranger.write_text("# Tides\n\nThe spring tide follows the full moon by two days.")
+    popup = asks_about(library, stranger)
+    popup.sees("“<b>tide & moon.md” is not in your library.")
+    popup.clicks("Attach it")
+    popup.sees("About: <b>tide & moon.md")
+    popup.types("Question", "What does the spring tide follow?")
+    QTest.keyClick(popup.field("Question"), Qt.Key.Key_Return)
+    popup.sees("The spring tide follows the full moon by two days.")
+    popup.waits_until(lambda: not popup.app.presence.popup.is_answering)
+    popup.clicks("New question")
+    popup.sees_no_longer("About:")
+
+
+def test_its_folder_can_be_added(library: Person, tmp_path: Path) -> None:
+    (folder := tmp_path / "letters").mkdir()
+    (folder / "tide.md").write_text("The spring tide follows the full moon by two days.")
+    popup = asks_about(library, folder / "tide.md")
+    popup.clicks("Add its folder")
+    library.waits_until(lambda: bool(library.window.findChildren(FolderDialog)))
+    assert not popup.place.isVisible()
+
+
+def test_what_cannot_be_asked_is_told(library: Person, papers: Path, tmp_path: Path) -> None:
+    popup = asks_about(library, papers / "broken.pdf", tmp_path / "gone.md")
+    popup.sees("“broken.pdf” is in your library, but can’t be searched.")
+    popup.sees("“gone.md” was not found.")
+    assert "About:" not in popup.screen()

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from PySide6.QtWidgets import QComboBox, QLineEdit
 
+from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.paths import Home
-from desktop_rag.core.settings import EndpointSettings, Settings, save_settings
+from desktop_rag.core.settings import EndpointSettings, Settings
 from tests.conftest import DEMO
 from tests.servers.chat_server import ChatServer
 from tests.stories.conftest import Person
@@ -101,7 +102,7 @@ def test_escape_stops_an_endless_answer(asker: Person, server: ChatServer) -> No
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="viewers are found on the PATH here")
-def test_a_click_on_a_citation_opens_the_pdf_at_its_page(
+def test_another_program_opens_the_cited_pdf_at_its_page(
     person: Person, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     viewer, opened = tmp_path / "bin" / "okular", tmp_path / "opened"
@@ -116,6 +117,7 @@ def test_a_click_on_a_citation_opens_the_pdf_at_its_page(
     person.asks("Why are the curtains drawn around the lens by day?")
     person.sees("Excerpts from your documents")
     person.clicks_citation(1)
+    person.clicks("Open in another program")
     person.waits_until(lambda: opened.read_text().endswith("\n"))
     *options, file = opened.read_text().split()
     assert options == ["--page", "3"]

@@ -8,8 +8,9 @@ import pytest
 from desktop_rag.activity.activity_event import EventKind
 from desktop_rag.activity.event_search import EventFilter
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.paths import Home
-from desktop_rag.core.settings import Settings, save_settings
+from desktop_rag.core.settings import Settings
 from tests.servers.chat_server import ChatServer
 from tests.stories.conftest import Person
 
@@ -37,8 +38,7 @@ def test_a_question_is_found_among_the_events(
     person.sees("The lamp is lit at dusk")
     person.clicks("Good answer")
     person.clicks("New chat")
-    person.presses("Ctrl+3")
-    person.clicks("Activity")
+    person.opens_settings("Activity")
     person.waits_until(lambda: {"Question", "Endpoint call", "Index"} <= set(kinds(person)))
     person.clicks("Feedback")
     person.waits_until(lambda: kinds(person) == ["Feedback"])
@@ -46,8 +46,7 @@ def test_a_question_is_found_among_the_events(
     person.sees(f"Liked an answer in “{QUESTION}”")
     person.clicks("Open chat")
     person.sees("The lamp is lit at dusk")
-    person.presses("Ctrl+3")
-    person.clicks("Activity")
+    person.opens_settings("Activity")
     person.clicks("Errors and notices")
     person.waits_until(lambda: kinds(person) == [])
     person.app.bridge.post(ERROR)
@@ -56,8 +55,9 @@ def test_a_question_is_found_among_the_events(
 
 def test_recording_is_switched_off(person: Person) -> None:
     activity = person.app.services.activity
-    person.presses("Ctrl+3")
+    person.opens_settings("Appearance")
     person.clicks("Theme: Dark")
+    person.opens_settings("About")
     person.clicks("Record what the app does")
     person.waits_until(lambda: not person.app.services.recorder.is_on)
     person.app.bridge.post(ERROR)
@@ -65,5 +65,5 @@ def test_recording_is_switched_off(person: Person) -> None:
     events = activity.find(EventFilter()).events
     assert [e.kind for e in events] == [EventKind.SETTINGS, EventKind.SETTINGS]
     assert [e.detail for e in events] == ["activity.is_recorded", "appearance.scheme"]
-    person.clicks("Activity")
+    person.opens_settings("Activity")
     person.sees("Recording is off.")

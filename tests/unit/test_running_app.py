@@ -11,7 +11,7 @@ import pytest
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import Home
-from desktop_rag.running_app import AppServer, ask_running_app
+from desktop_rag.running_app import AppEnding, AppServer, ask_running_app
 
 
 def fail(_: dict[str, object]) -> None:
@@ -114,3 +114,24 @@ def test_an_app_that_takes_no_notice_is_told(home: Home) -> None:
     # It listens and never accepts, as a process that has been halted.
     with Listener(server.address), pytest.raises(AppError, match="did not answer"):
         ask_running_app(home, "search", {}, handshake_s=0.05)
+
+
+def test_a_start_waits_for_the_end_of_an_app_that_is_ending(home: Home) -> None:
+    home.create()
+    is_overtaken = threading.Event()
+
+    def overtaken(_: dict[str, object]) -> None:
+        server.begin_ending()
+        is_overtaken.set()
+        raise AppEnding
+
+    server = AppServer(home, {"raise": overtaken})
+    told = list[tuple[bool, object]]()
+    client = threading.Thread(target=lambda: told.append(ask_running_app(home, "raise", {})))
+    client.start()
+    assert is_overtaken.wait(10)
+    assert ask_running_app(home, "quit", {}) == (True, None)
+    assert told == []
+    server.close()
+    client.join(10)
+    assert told == [(False, None)]

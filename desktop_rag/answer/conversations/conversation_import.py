@@ -301,8 +301,11 @@ def _notes(given: _Fields | None) -> SearchNotes | None:
         given.texts("hints"),
         given.text("asked"),
         _file_counts(given.part("files")),
+        given.texts("scope"),
     )
 
 
 def _file_counts(given: _Fields | None) -> FileCounts | None:
-    return FileCounts(given.whole("matched"), given.whole("read")) if given else None
+    if given is None:
+        return None
+    return FileCounts(given.whole("matched"), given.whole("read"), given.whole("total"))

@@ -118,6 +118,15 @@ class History:
             raise AppError("The answer was given again meanwhile.", "Only the last one comes back.")
         self._conversations.replace_message(in_place_of, message)
 
+    def remove_answer(self, message: Message) -> int:
+        """Remove one of several answers to a question; returns its place, to put it back there."""
+        return self._conversations.remove_message(message.message_id)
+
+    def put_back_at(self, message: Message, place: int) -> None:
+        """Undo `remove_answer`. AppError when another message has its place."""
+        if not self._conversations.insert_message(message, place):
+            raise AppError("The chat has gone on since.", "Ask every file again.")
+
     def export(self, conversation_id: str, ending: str) -> str:
         """The conversation with its sources as the text of a file: .md, .html or .json."""
         conversation = self._conversations.get(conversation_id)

@@ -7,8 +7,8 @@ in any other program.
 import logging
 from pathlib import Path
 
-from desktop_rag.core.atomic_file import write_atomically
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.files.atomic_file import write_atomically
 from desktop_rag.core.query import strip_invalid_characters
 from desktop_rag.core.saved_prompts import LONGEST_TEXT, SavedPrompt, plain_name
 

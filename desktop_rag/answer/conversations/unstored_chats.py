@@ -226,11 +226,32 @@ class UnstoredChats:
         """Conversation and model of the messages whose ids begin like this, unless hidden."""
         return self._store.places_of(id_starts)
 
+    def remove_message(self, message_id: str) -> int:
+        """Remove a message with its sources; returns its position among the others."""
+        with self._lock:
+            self.store_waiting()
+            return self._store.remove_message(message_id)
+
+    def insert_message(self, message: Message, position: int) -> bool:
+        """Put a removed message back; False, without effect, when its position is taken."""
+        with self._lock:
+            self.store_waiting()
+            return self._store.insert_message(message, position)
+
     # --- other changes ---------------------------------------------------------------------------
 
     def rename(self, conversation_id: str, title: str) -> None:
         """Change the title; the position in the list stays."""
         self._changed(lambda: self._store.rename(conversation_id, title))
+
+    def retitle(self, conversation_id: str, former: str, title: str) -> Conversation | None:
+        """Change the title unless it is no longer the former one; the conversation if changed."""
+        with self._lock:
+            self.store_waiting()
+            if self._store.get(conversation_id).title != former:
+                return None
+            self._store.rename(conversation_id, title)
+            return self._store.get(conversation_id)
 
     def set_pinned(self, conversation_id: str, is_pinned: bool) -> None:
         """Pin the conversation to the top of the list, or unpin it."""

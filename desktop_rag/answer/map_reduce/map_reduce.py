@@ -30,6 +30,9 @@ _ROOM_SHARE = 0.5
 # The word that the model was told to answer with, or a sentence of its own without a citation.
 _NOTHING = re.compile(r"(?s)\W*(?:NOTHING\b|(?i:nothing)\b(?!.*\[\d))")
 
+# Markdown that must begin a line: a list, a table, a heading, a quotation, code.
+_BLOCK = re.compile(r"(?:[-*+>|#]|\d+[.)]\s|```)")
+
 
 @dataclass(frozen=True, slots=True)
 class MapPart:
@@ -49,13 +52,15 @@ class MapReduceStyle:
     """The prompts for one kind of map-reduce answer.
 
     `turns_of` asks a model about one part, `without_model` answers for it without one. `combine`
-    are the instructions for combining the findings; `noun` is the plural of a part.
+    are the instructions for combining the findings; `noun` is the plural of a part. With `is_asked`
+    the person asked for this, and the counts say of how many files.
     """
 
     turns_of: TurnsOf
     without_model: Callable[[Sequence[SourceRef]], str]
     combine: str
     noun: str = "files"
+    is_asked: bool = False
 
 
 class MapReduce:
@@ -99,7 +104,8 @@ class MapReduce:
                 draft.nearest = ()
                 draft.model, draft.is_excerpts = (model.name, False) if model else ("", True)
             read = {part.document_id for part in parts[:asked]}
-            counts = FileCounts(len(findings.documents), len(read))
+            total = len(parts) if style.is_asked else 0
+            counts = FileCounts(len(findings.documents), len(read), total)
             draft.notes = _with_counts(draft.notes, counts, asked, len(parts), style.noun)
         yield TextDelta(listed)
 
@@ -166,7 +172,7 @@ class _Findings:
         text = _renumbered(text, numbers)
         if not any(True for _ in citations(text)):
             text = f"{text} [{before + 1}]"
-        self.texts.append(f"**{_plain(part.title)}:** {' '.join(text.split())}")
+        self.texts.append(_titled(_plain(part.title), text.strip()))
         self.documents.add(part.document_id)
 
     def listed(self) -> str:
@@ -181,7 +187,13 @@ class _Findings:
             if most_tokens < 0 and kept:
                 break
             kept.append(text)
-        return "\n".join(kept)
+        return "\n\n".join(kept)
+
+
+def _titled(title: str, text: str) -> str:
+    """A finding below or behind its title; lists and tables keep their lines."""
+    is_line = "\n" not in text and not _BLOCK.match(text)
+    return f"**{title}:** {text}" if is_line else f"**{title}**\n\n{text}"
 
 
 def _quote_offset(source: SourceRef) -> int:
@@ -209,6 +221,6 @@ def _with_counts(
 ) -> SearchNotes:
     notes = notes or SearchNotes()
     hints = notes.hints
-    if asked < total:
+    if asked < total and not counts.total:
         hints = (*hints, f"Only {asked:,} of {total:,} {noun} were asked.")
     return replace(notes, hints=hints, files=counts)

@@ -82,6 +82,7 @@ class WholeLibrary:
             partial(self._turns, draft.asked, in_language(_ONE_FILE, preferences)),
             lambda sources: excerpts(draft.asked, sources, self._embedder),
             with_instructions(in_manner(_COMBINE, preferences), setup.instructions),
+            is_asked=request.every_file,
         )
         yield from self._map_reduce.answer(draft, files, style, model, cancel)
 

@@ -1,4 +1,4 @@
-"""Jobs that follow an answer: checking its claims, finding follow-up questions. Worker threads.
+"""Jobs that follow an answer: its claims, a title for the chat, follow-ups. Worker threads.
 
 A job that asks a model waits until no answer is under way in any conversation, and yields to a new
 one: a server on the person's own computer does one thing at a time.
@@ -14,9 +14,14 @@ from typing import TypeVar
 from desktop_rag.answer.checking.answer_checking import CheckClaim, claims_of
 from desktop_rag.answer.checking.claim_judge import judge_claim
 from desktop_rag.answer.endpoints.helper_job import CancelWhen
+from desktop_rag.answer.post_answer.chat_titles import (
+    Retitle,
+    proposed_title,
+    untitled_by_person,
+)
 from desktop_rag.answer.post_answer.suggested_questions import FollowUps
 from desktop_rag.core.answer_claims import Claim
-from desktop_rag.core.conversation import AnswerChanged, Message, MessageState
+from desktop_rag.core.conversation import AnswerChanged, ChatTitled, Message, MessageState
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.question import Setup
 from desktop_rag.core.settings import Settings
@@ -59,10 +64,13 @@ class PostAnswerJobs:
         check: CheckClaim,
         helper: Callable[[Settings], ChatModel | None],
         answers: AnswerPriority,
+        *,
+        retitle: Retitle,
     ) -> None:
         """`helper` gives the background model of some settings; `answers` tells when an answer
-        is under way.
+        is under way; `retitle` changes the title of a chat that has no other yet.
         """
+        self._retitle = retitle
         self._conversations = conversations
         self._follow_ups = follow_ups
         self._check = check
@@ -73,7 +81,7 @@ class PostAnswerJobs:
 
     def run(
         self, answer: Message, context: AnswerContext, cancel: Event
-    ) -> Iterator[AnswerChanged]:
+    ) -> Iterator[AnswerChanged | ChatTitled]:
         """Yield the answer after each change to it; all changes are stored.
 
         An answer that was stopped, failed or has no sources is left alone. A failing endpoint ends
@@ -91,12 +99,33 @@ class PostAnswerJobs:
                 answer = yield from self._with_claims(answer, cancel)
             if not context.asks_model:
                 return
+            yield from self._titled(answer, context, cancel)
             if wanted.suggests_questions and not answer.follow_ups:
                 answer = yield from self._with_questions(answer, context, cancel)
             if is_new and wanted.checks_with_model:
                 yield from self._judged(answer, settings, cancel)
         except AppError as error:
             log.info("the jobs after an answer ended early: %s", error.title)
+
+    def _titled(
+        self, answer: Message, context: AnswerContext, cancel: Event
+    ) -> Iterator[ChatTitled]:
+        """A title from the helper model for a chat that the person has not named."""
+        settings = context.setup.settings
+        conversation = self._conversations.get(answer.conversation_id)
+        if not (settings.helper.is_set and untitled_by_person(conversation, context.history)):
+            return
+
+        def propose(yielding: Event) -> str:
+            model = self._helper(settings)
+            asked = context.history[-1].text
+            return proposed_title(model, asked, answer, yielding) if model else ""
+
+        title = self._when_free(propose, cancel)
+        if title and not cancel.is_set():
+            changed = self._retitle(conversation.conversation_id, conversation.title, title)
+            if changed:
+                yield ChatTitled(changed)
 
     def _stored(self, answer: Message, cancel: Event) -> Message:
         if not cancel.is_set():

@@ -1,6 +1,6 @@
 """The search terms of a question: its content words, spelling corrected. Any thread."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,6 +10,9 @@ from desktop_rag.core.query import Query
 from desktop_rag.core.terms import terms, word_groups
 from desktop_rag.core.text import words
 from desktop_rag.store.contract.search import LexicalStore, Weights
+
+# A beginning of few letters has many endings, the most frequent of which are enough while typing.
+_MOST_COMPLETED = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +56,13 @@ class QuestionReader:
         text = query.text
         groups = word_groups(text, languages)
         weights = self._lexical.weigh(groups)
-        repaired = self._spelling.correct(query, languages, weights)
+        if query.is_half_typed and (completed := self._completed(text, languages, weights)):
+            half, whole = completed
+            groups = [whole if group == half else group for group in groups]
+            weights = self._lexical.weigh(groups)
+            repaired = ()
+        else:
+            repaired = self._spelling.correct(query, languages, weights)
         if repaired:
             corrected = {
                 group: used_group
@@ -65,6 +74,18 @@ class QuestionReader:
         idle = word_groups(" ".join(function_words(words(text))), languages)
         kept = weights.only([word for word in weights.words if word not in idle])
         return QuestionReading(kept if kept.words else weights, repaired)
+
+    def _completed(
+        self, text: str, languages: Sequence[str], weights: Weights
+    ) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+        """The last word, which the index lacks, and the terms it may be the beginning of."""
+        held = {group for group, n in zip(weights.words, weights.counts, strict=True) if n}
+        last = (words(text) or [""])[-1]
+        groups = word_groups(last, languages)
+        if not text.endswith(last) or len(groups) != 1 or groups[0] in held:
+            return None
+        terms_found = self._lexical.terms_completing(terms(last)[0], _MOST_COMPLETED)
+        return (groups[0], terms_found) if terms_found else None
 
     def alternatives(self, text: str) -> tuple[tuple[str, ...], ...]:
         """All terms of a text, each in the stems of every language of the library."""

@@ -4,23 +4,17 @@ An attached file is read whole, in order, where there is room for it, so that "w
 an answer. Of a longer one, the passages that fit the question best are read.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from desktop_rag.answer.prompting.prompt import ANSWER_SHARE
 from desktop_rag.answer.sources.source_finder import SourceFinder
-from desktop_rag.answer.sources.source_merging import (
-    CountTokens,
-    choose_sources,
-    numbered,
-    place_of,
-)
+from desktop_rag.answer.sources.source_merging import CountTokens, choose_sources
+from desktop_rag.answer.sources.whole_text import WholeTexts, passage_of
 from desktop_rag.answer.writing.answer_request import AnswerRequest
-from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.attachment import Attachment
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.domain import Document, Passage
-from desktop_rag.core.parsed import Chunk
 from desktop_rag.core.query import Query
 from desktop_rag.store.contract.documents import DocumentStore
 
@@ -29,12 +23,6 @@ from desktop_rag.store.contract.documents import DocumentStore
 _WHOLE_SHARE = 0.7
 # The share of the prompt for the best passages of longer files.
 _BEST_SHARE = 0.5
-# A whole text is split into parts of about a page, so that a citation is easy to find.
-_PART_TOKENS = 600
-# The marks around each part in the prompt.
-_FRAME_TOKENS = 60
-# No text has more characters per token than this, so a longer one need not be counted.
-_MOST_TOKEN_CHARS = 12
 _DEPTH = 3
 
 
@@ -44,6 +32,7 @@ class AttachedSources:
     def __init__(self, finder: SourceFinder, documents: DocumentStore) -> None:
         self._finder = finder
         self._documents = documents
+        self._whole = WholeTexts(documents, finder.count_tokens)
 
     def for_prompt(
         self,
@@ -62,7 +51,7 @@ class AttachedSources:
             return ()
         room = int(context_tokens * (1 - ANSWER_SHARE))
         documents = self._documents_of(attachments)
-        if whole := self._whole(documents, int(room * _WHOLE_SHARE), count_tokens):
+        if whole := self._whole.within(documents, int(room * _WHOLE_SHARE), count_tokens):
             return whole
         found = self._best_passages(request, query)
         homes = {passage.document_id for passage in found}
@@ -103,37 +92,10 @@ class AttachedSources:
             if document.chunk_count
         ]
 
-    def _whole(
-        self, documents: Sequence[Document], most_tokens: int, count_tokens: CountTokens
-    ) -> tuple[SourceRef, ...]:
-        """The whole text in parts; nothing when it takes more than `most_tokens`."""
-        parts: list[Passage] = []
-        for document in documents:
-            text, places = self._documents.content(document.document_id)
-            if not text or len(text) > most_tokens * _MOST_TOKEN_CHARS:
-                return ()
-            chunks = self._documents.chunks(document.document_id)
-            for start, end in self._spans(chunks, len(text)):
-                parts.append(_passage(document, text[start:end], places, start))
-        counts = count_tokens([part.text for part in parts])
-        is_fitting = sum(counts) + _FRAME_TOKENS * len(counts) <= most_tokens
-        return numbered(parts) if is_fitting else ()
-
-    def _spans(self, chunks: Sequence[Chunk], length: int) -> Iterator[tuple[int, int]]:
-        """The text [0, length) in parts that each begin with a chunk."""
-        start = tokens = 0
-        counts = self._finder.count_tokens([chunk.text for chunk in chunks])
-        for chunk, count in zip(chunks, counts, strict=True):
-            if tokens and tokens + count > _PART_TOKENS:
-                yield start, chunk.start
-                start, tokens = chunk.start, 0
-            tokens += count
-        yield start, length
-
     def _beginning(self, document: Document) -> list[Passage]:
         text, places = self._documents.content(document.document_id)
         first = self._documents.chunks(document.document_id)[:1]
-        return [_passage(document, (text or "")[c.start : c.end], places, c.start) for c in first]
+        return [passage_of(document, (text or "")[c.start : c.end], places, c.start) for c in first]
 
     def _in_order(
         self, found: Sequence[Passage], documents: Sequence[Document], most: int, most_tokens: int
@@ -145,20 +107,3 @@ class AttachedSources:
         order = {document.document_id: place for place, document in enumerate(documents)}
         chosen = sorted(chosen, key=lambda s: (order.get(s.document_id, len(order)), s.start))
         return tuple(replace(source, n=n) for n, source in enumerate(chosen, start=1))
-
-
-def _passage(document: Document, text: str, places: str, start: int) -> Passage:
-    """A part of the text in the form of a search result."""
-    end = start + len(text)
-    return Passage(
-        chunk_id=0,
-        document_id=document.document_id,
-        path=str(document.path),
-        title=document.title or document.name,
-        text=text,
-        anchor=place_of(places, start, end) or Anchor(),
-        start=start,
-        end=end,
-        score=0.0,
-        part=document.part,
-    )

@@ -7,7 +7,7 @@ from desktop_rag.core.attachment import Attachment
 from desktop_rag.core.conversation import Message
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.query import Query, parse_query, strip_invalid_characters
-from desktop_rag.core.question import Setup
+from desktop_rag.core.question import NamedFiles, Setup
 from desktop_rag.core.summary_request import asks_for_summary
 
 
@@ -18,6 +18,7 @@ class AnswerRequest:
     `query` is the question, parsed; with a `query_error` it could not be, and `query` holds the
     plain text. `history` holds the messages before the question. With `every_file` each file is
     asked separately. A request that `uses_memory` may take earlier answers as examples.
+    `named` are the files that the question names: `query` and `setup` are limited to them.
     """
 
     question: str
@@ -29,6 +30,7 @@ class AnswerRequest:
     every_file: bool = False
     uses_memory: bool = False
     query_error: AppError | None = None
+    named: NamedFiles | None = None
 
     @classmethod
     def of(
@@ -72,4 +74,5 @@ class AnswerRequest:
     @property
     def is_summary(self) -> bool:
         """True when documents are to be summarised. Images alone are summarised by the model."""
-        return asks_for_summary(self.query) and bool(self.attached_ids or not self.attachments)
+        asks = self.named.asks_for_content if self.named else asks_for_summary(self.query)
+        return asks and bool(self.attached_ids or not self.attachments)

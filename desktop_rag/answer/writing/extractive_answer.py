@@ -7,12 +7,13 @@ with the question, weighted by rarity among the passages, its meaning, and the r
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 
+from desktop_rag.answer.writing.excerpt_units import Unit, plain, units_of
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.terms import terms
-from desktop_rag.core.text import sentences
 from desktop_rag.models.ports import Embedder
 
 NOTHING_FOUND = "Nothing in your documents matches this question."
@@ -41,41 +42,56 @@ _ASKING = frozenset(terms("who whom whose what which when where why how do does 
 _SHORTEST = 4
 _MEANING_SHARE = 0.5
 _RANK_SHARE = 0.25
+_LABEL_SHARE = 0.25
 # A second sentence must be nearly as good as the first, or it only dilutes the answer.
 _RELATIVE_FLOOR = 0.72
-# List and heading marks at the start, and emphasis; quoted sentences are plain text.
-_MARKUP = re.compile(r"^(?:[-*+>|\s]|#{1,6}\s|\d+[.)]\s)+|\*\*|`")
-_LINK = re.compile(r"!?\[([^\]]*)\]\([^)\s]*\)")
 # Text that is not prose: comments, front matter, link definitions.
 _NOT_PROSE = re.compile(r"<!--|^---|^[\w.-]+:\s|: \[")
 _LEAST_LETTERS = 0.6
+_NO_HEADERS: Mapping[int, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
     n: int
     rank: int
-    position: int
-    text: str
+    unit: Unit
     terms: frozenset[str]
+
+    @property
+    def text(self) -> str:
+        """The words, without the names of columns."""
+        return self.unit.text
 
 
 def excerpts(
-    question: str, sources: Sequence[SourceRef], embedder: Embedder | None, said: str = ""
+    question: str,
+    sources: Sequence[SourceRef],
+    embedder: Embedder | None,
+    said: str = "",
+    headers: Mapping[int, str] = _NO_HEADERS,
 ) -> str:
-    """An answer of up to three sentences of the sources, each with its [n], best first.
+    """An answer of up to three pieces of the sources, each with its [n], best first.
 
-    Sentences of the previous answer, `said`, are used only when there are no others. With nothing
-    to quote, the answer says so without a citation.
+    Rows of a table become a table, below its `headers` by number of the source where these are
+    known. Pieces of the previous answer, `said`, are used only when there are no others. With
+    nothing to quote, the answer says so without a citation.
     """
     best = sorted(sources, key=lambda source: -source.score)[:_PASSAGES]
-    candidates = [c for rank, source in enumerate(best, 1) for c in _candidates(source, rank)]
+    asked = _asked(question)
+    candidates = [
+        candidate
+        for rank, source in enumerate(best, 1)
+        for candidate in _candidates(source, rank, headers.get(source.n, ""))
+        # A row is quoted for its words, not for its place.
+        if not candidate.unit.cells or asked & candidate.terms
+    ]
     if not candidates:
-        # Tables and fragments only: shown as they are rather than not at all.
+        # Fragments only: shown as they are rather than not at all.
         candidates = [c for source in best[:1] for c in _whole(source)]
     if not candidates:
         return NOTHING_FOUND
-    candidates = [c for c in candidates if _quoted(c.text) not in said] or candidates
+    candidates = [c for c in candidates if quoted(c.text) not in said] or candidates
     scores = _scores(question, candidates, embedder)
     order = sorted(range(len(candidates)), key=lambda i: -scores[i])
     floor = scores[order[0]] * _RELATIVE_FLOOR
@@ -86,7 +102,58 @@ def excerpts(
             break
         if not any(_is_repeat(candidate, other) for other in chosen):
             chosen.append(candidate)
-    return "\n\n".join(f"{_quoted(candidate.text)} [{candidate.n}]" for candidate in chosen)
+    return "\n\n".join(_blocks(chosen))
+
+
+def _blocks(chosen: Sequence[_Candidate]) -> Iterator[str]:
+    """The pieces as Markdown; rows and items of one source stand together, in order."""
+    left = list(chosen)
+    while left:
+        first = left[0]
+        together = [c for c in left if _is_together(first, c)]
+        left = [c for c in left if c not in together]
+        together.sort(key=lambda c: c.unit.start)
+        if first.unit.header:
+            yield _table(together)
+        elif first.unit.cells:
+            yield "\n".join(f"- {_figures(c.unit)} [{c.n}]" for c in together)
+        elif first.unit.is_item:
+            yield "\n".join(f"- {quoted(c.text)} [{c.n}]" for c in together)
+        else:
+            yield f"{quoted(first.text)} [{first.n}]"
+
+
+def _is_together(one: _Candidate, other: _Candidate) -> bool:
+    """True for the same piece, rows of one table, and items of one source."""
+    if one.n != other.n or not (one.unit.cells or one.unit.is_item):
+        return one == other
+    is_row = bool(one.unit.cells and other.unit.cells)
+    same_columns = len(one.unit.cells) == len(other.unit.cells)
+    same_table = is_row and same_columns and one.unit.header == other.unit.header
+    return same_table or (one.unit.is_item and other.unit.is_item)
+
+
+def _table(rows: Sequence[_Candidate]) -> str:
+    """A Markdown table of rows, each cited in its last cell."""
+    width = max(len(row.unit.cells) for row in rows)
+    names = rows[0].unit.header
+    names = names if len(names) >= width else (*names, *("",) * (width - len(names)))
+    lines = [_row([quoted(name) for name in names]), _row(["---"] * len(names))]
+    for row in rows:
+        cells = [quoted(cell) for cell in row.unit.cells]
+        cells += [""] * (len(names) - len(cells))
+        lines.append(_row([*cells[:-1], f"{cells[-1]} [{row.n}]".strip()]))
+    return "\n".join(lines)
+
+
+def _figures(row: Unit) -> str:
+    """A row whose columns have no names, on one line."""
+    label, *figures = map(quoted, row.cells)
+    return f"{label}: {' · '.join(figures)}"
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
 
 
 def central_sentences(sources: Sequence[SourceRef], embedder: Embedder | None, most: int) -> str:
@@ -94,7 +161,8 @@ def central_sentences(sources: Sequence[SourceRef], embedder: Embedder | None, m
 
     Without an embedder, the first ones; "" when there are no sentences.
     """
-    candidates = [c for source in sources for c in _candidates(source, 1)]
+    found = [c for source in sources for c in _candidates(source, 1)]
+    candidates = [c for c in found if not c.unit.cells]
     step = max(1, math.ceil(len(candidates) / _MOST_COMPARED))
     candidates = candidates[::step]
     order = list(range(len(candidates)))
@@ -108,24 +176,27 @@ def central_sentences(sources: Sequence[SourceRef], embedder: Embedder | None, m
         if len(chosen) < most and not any(repeats):
             chosen.append(place)
     kept = [candidates[place] for place in sorted(chosen)]
-    return " ".join(f"{_quoted(c.text)} [{c.n}]" for c in kept)
+    return " ".join(f"{quoted(c.text)} [{c.n}]" for c in kept)
 
 
-def _candidates(source: SourceRef, rank: int) -> list[_Candidate]:
+def _candidates(source: SourceRef, rank: int, header: str = "") -> list[_Candidate]:
     found: list[_Candidate] = []
-    for start, end in sentences(source.text):
-        plain = _MARKUP.sub("", _LINK.sub(r"\1", source.text[start:end]))
-        text = " ".join(plain.split())
-        words = terms(text)
-        if len(words) >= _SHORTEST and is_prose(text):
-            found.append(_Candidate(source.n, rank, start, _shortened(text), frozenset(words)))
+    for unit in units_of(source.text, header):
+        if unit.cells:
+            held = frozenset(terms(f"{unit.text} {' '.join(unit.header)}"))
+            found.append(_Candidate(source.n, rank, unit, held))
+            continue
+        words = terms(unit.text)
+        if len(words) >= _SHORTEST and is_prose(unit.text):
+            short = replace(unit, text=_shortened(unit.text))
+            found.append(_Candidate(source.n, rank, short, frozenset(words)))
     return found
 
 
 def _whole(source: SourceRef) -> list[_Candidate]:
-    text = _shortened(" ".join(_MARKUP.sub("", source.text).split()))
+    text = _shortened(plain(source.text))
     words = terms(text)
-    return [_Candidate(source.n, 1, 0, text, frozenset(words))] if words else []
+    return [_Candidate(source.n, 1, Unit(text, 0), frozenset(words))] if words else []
 
 
 def _shortened(text: str) -> str:
@@ -139,16 +210,21 @@ def is_prose(text: str) -> bool:
     return not _NOT_PROSE.search(text) and letters >= _LEAST_LETTERS * len(text)
 
 
+def _asked(question: str) -> set[str]:
+    """The words of a question that may answer it."""
+    words = set(terms(question))
+    return words - _ASKING or words
+
+
 def _scores(
     question: str, candidates: Sequence[_Candidate], embedder: Embedder | None
 ) -> list[float]:
-    words = set(terms(question))
-    asked = words - _ASKING or words
+    asked = _asked(question)
     frequency = Counter(term for c in candidates for term in c.terms)
     weight = {t: math.log(1 + len(candidates) / (1 + frequency[t])) for t in asked}
     total = sum(weight.values()) or 1.0
     shared = [sum(weight[t] for t in asked & c.terms) / total for c in candidates]
-    by_rank = [_RANK_SHARE / c.rank for c in candidates]
+    by_rank = [_RANK_SHARE / c.rank + _LABEL_SHARE * _named(c.unit, asked) for c in candidates]
     if embedder is None:
         return [s + r for s, r in zip(shared, by_rank, strict=True)]
     meaning = embedder.embed_passages([c.text for c in candidates]) @ embedder.embed_query(question)
@@ -158,11 +234,17 @@ def _scores(
     ]
 
 
+def _named(row: Unit, asked: set[str]) -> float:
+    """The share of a row's label that the question names."""
+    label = set(terms(row.cells[0])) if row.cells else set[str]()
+    return len(label & asked) / len(label) if label else 0.0
+
+
 def _is_repeat(one: _Candidate, other: _Candidate) -> bool:
     smaller = min(len(one.terms), len(other.terms))
     return len(one.terms & other.terms) >= 0.8 * smaller  # four words in five
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
     """The sentence with Markdown escaped: document text is not our markup."""
     return re.sub(r"([\\`*_{}\[\]<>#|~])", r"\\\1", text)

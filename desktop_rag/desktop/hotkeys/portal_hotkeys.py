@@ -34,10 +34,10 @@ from desktop_rag.desktop.hotkeys.hotkey import (
     Hotkeys,
     OnPressed,
 )
+from desktop_rag.desktop.identity import APP_ID
 
 log = logging.getLogger(__name__)
 
-APP_ID = "desktop-rag"
 _BUS = "org.freedesktop.portal.Desktop"
 _PATH = "/org/freedesktop/portal/desktop"
 _SHORTCUTS = DBusAddress(_PATH, _BUS, "org.freedesktop.portal.GlobalShortcuts")

@@ -72,6 +72,12 @@ class BackgroundThread:
         with self.condition:
             return not self._is_busy and not self._has_work()
 
+    def while_idle(self, work: Callable[[], None]) -> None:
+        """Run `work` here, while the thread waits, if it is idle; else do nothing."""
+        with self.condition:
+            if not self._is_busy and not self._has_work():
+                work()
+
     def _run(self) -> None:
         while self._wait():
             try:

@@ -1,35 +1,83 @@
-"""Counts what indexing has done and estimates what is left. Any thread; snapshots are cheap."""
+"""Counts what indexing has done and estimates what is left. Any thread; snapshots are cheap.
+
+Everything that shows progress shows this: the window, the tray and the command line.
+"""
 
 import threading
 import time
-from dataclasses import replace
+from collections.abc import Callable
 
-from desktop_rag.core.library_events import IndexProgress, Stage
+from desktop_rag.core.library_events import IndexProgress, Stage, StepProgress
+from desktop_rag.ingest.background.run_share import Pace, RunShare
 
-# Reading takes about this share of a full run; only the bar's smoothness depends on it.
-_READING_SHARE = 0.15
-# Below this much of the work the rate says too little to promise a time.
-_LEAST_FRACTION = 0.01
-_LEAST_S = 2.0
+# Assumed until they are measured: seconds to read a file, and to make the vectors of a passage and
+# of its windows; passages of a file.
+_FILE_S = 0.02
+_PASSAGE_S = 0.02
+_WINDOWS_S = 0.03
+_PASSAGES_A_FILE = 5.0
+
+
+class _Run:
+    """The counters of one run. `to_mean` and `to_refine` are passages."""
+
+    def __init__(self) -> None:
+        self.share = RunShare()
+        self.files_left = self.files_done = 0
+        self.passages_read = 0
+        self.to_mean = self.to_refine = 0
+        self.meant = self.refined = 0
+        # Files that are searchable by words only.
+        self.meaning_left = self.meaning_total = 0
+        self.current_file = ""
 
 
 class ProgressMeter:
-    """One run lasts from the first file that waits until nothing is left to do."""
+    """One run lasts from the first file that waits until nothing is left to do.
 
-    def __init__(self, *, has_embedder: bool) -> None:
+    Its steps are reading, the vectors of passages, and those of their windows.
+    """
+
+    def __init__(self, *, has_embedder: bool, clock: Callable[[], float] = time.monotonic) -> None:
         self._lock = threading.Lock()
         self._has_embedder = has_embedder
-        self._progress = IndexProgress()
-        self._embedded_before = 0
+        self._refines = True
+        self._clock = clock
+        self._files = 0
+        self._run: _Run | None = None
         self._embedded_ever = 0
-        self._read_before = 0
-        self._stage_began_at = time.monotonic()
+        self._paces = {
+            Stage.READING: Pace(_FILE_S),
+            Stage.EMBEDDING: Pace(_PASSAGE_S),
+            Stage.REFINING: Pace(_WINDOWS_S),
+        }
+        self._measured_at = clock()
+        self._began: Callable[[], None] = lambda: None
+
+    def subscribe(self, began: Callable[[], None]) -> None:
+        """Call `began` when a run begins."""
+        self._began = began
+
+    # --- what it shows -------------------------------------------------------------------------
 
     def snapshot(self) -> IndexProgress:
         """The current figures."""
         with self._lock:
-            return replace(
-                self._progress, fraction=self._fraction(), seconds_left=self._seconds_left()
+            if (run := self._run) is None:
+                return IndexProgress(files_total=self._files, files_done=self._files)
+            steps = tuple(self._steps(run))
+            if not steps:
+                # Its files went away before one was read.
+                return IndexProgress(Stage.READING, fraction=run.share.share)
+            now = next((step for step in steps if not step.is_done), steps[-1])
+            return IndexProgress(
+                now.stage,
+                now.files_total,
+                now.files_done,
+                run.current_file,
+                run.share.share,
+                self._seconds_left(now, steps),
+                steps,
             )
 
     @property
@@ -40,96 +88,154 @@ class ProgressMeter:
     @property
     def is_running(self) -> bool:
         """A run has begun that `end_run` has not ended."""
-        return self._progress.stage is not Stage.IDLE
+        return self._run is not None
 
-    def end_run(self, files: int) -> None:
-        """End the run: all files of the library are done. The next run starts at zero."""
-        with self._lock:
-            self._progress = IndexProgress(files_total=files, files_read=files)
+    def _steps(self, run: _Run) -> list[StepProgress]:
+        files = run.files_done + run.files_left
+        to_mean, to_refine = self._passages_left(run)
+        steps = [
+            self._step(Stage.READING, run.files_left, files, run.files_done)
+        ] if files else []  # fmt: skip
+        if self._has_embedder and (to_mean or run.meant):
+            total, left = run.meaning_total, run.meaning_left
+            steps.append(self._step(Stage.EMBEDDING, to_mean, total, total - left))
+        if self._has_embedder and self._refines and (to_refine or run.refined):
+            steps.append(self._step(Stage.REFINING, to_refine, 0, 0))
+        return steps
 
-    def set_stage(self, stage: Stage) -> None:
-        """Enter a stage of a run; `end_run` ends it."""
-        with self._lock:
-            if stage is self._progress.stage:
-                return
-            self._progress = replace(self._progress, stage=stage, current_file="")
-            self._stage_began_at = time.monotonic()
-            self._embedded_before = self._progress.chunks_embedded
-            self._read_before = self._progress.files_read
+    def _step(self, stage: Stage, left: float, files: int, files_done: int) -> StepProgress:
+        return StepProgress(stage, left == 0, files, files_done, left * self._paces[stage].seconds)
 
-    def add_files(self, count: int) -> None:
-        """More files wait (or, negative, no longer do)."""
+    def _seconds_left(self, now: StepProgress, steps: tuple[StepProgress, ...]) -> float | None:
+        if not self._paces[now.stage].is_measured:
+            return None
+        return sum(step.seconds_left or 0.0 for step in steps)
+
+    def _passages_left(self, run: _Run) -> tuple[float, float]:
+        """Passages that lack vectors, and that lack windows, with those not read yet."""
+        a_file = _PASSAGES_A_FILE
+        if run.files_done:
+            a_file = run.passages_read / run.files_done
+        to_mean = run.to_mean + a_file * run.files_left
+        return to_mean, run.to_refine + to_mean
+
+    def _work_left_s(self, run: _Run) -> float:
+        to_mean, to_refine = self._passages_left(run) if self._has_embedder else (0.0, 0.0)
+        if not self._refines:
+            to_refine = 0.0
+        return (
+            run.files_left * self._paces[Stage.READING].seconds
+            + to_mean * self._paces[Stage.EMBEDDING].seconds
+            + to_refine * self._paces[Stage.REFINING].seconds
+        )
+
+    # --- reading ---------------------------------------------------------------------------------
+
+    def set_files_left(self, count: int) -> None:
+        """So many files wait, or are being read. The first begins a run."""
         with self._lock:
-            if self._progress.stage is Stage.IDLE and count:
-                self._progress = replace(
-                    self._progress, stage=Stage.READING, files_total=0, files_read=0
-                )
-            total = max(self._progress.files_read, self._progress.files_total + count)
-            self._progress = replace(self._progress, files_total=total)
+            if run := self._running(count):
+                run.files_left = count
+                if not count:
+                    run.current_file = ""
 
     def start_file(self, name: str) -> None:
-        """This file is in work now."""
+        """This file is being read now."""
         with self._lock:
-            self._progress = replace(self._progress, current_file=name)
+            if self._run:
+                self._run.current_file = name
 
-    def finish_file(self) -> None:
-        """The file in work is done, one way or the other."""
+    def add_read(self, files: int, passages: int, left: int) -> None:
+        """So many more files are searchable by words, or can't be read; `left` files still wait."""
         with self._lock:
-            read = self._progress.files_read + 1
-            total = max(read, self._progress.files_total)
-            self._progress = replace(
-                self._progress, files_read=read, files_total=total, current_file=""
-            )
+            run = self._running(files)
+            if run is None:
+                return
+            run.files_done += files
+            run.files_left = left
+            run.passages_read += passages
+            run.to_mean += passages if self._has_embedder else 0
+            if not left:
+                run.current_file = ""
+            self._advance(run, Stage.READING, files)
 
-    def put_back(self, count: int) -> None:
-        """This number of files was counted as read but not stored, and waits again."""
-        with self._lock:
-            read = max(0, self._progress.files_read - count)
-            self._progress = replace(self._progress, files_read=read)
+    # --- vectors ---------------------------------------------------------------------------------
 
-    def set_chunks(self, total: int, embedded: int) -> None:
-        """Set the number of distinct passages and of those with vectors."""
-        with self._lock:
-            self._progress = replace(self._progress, chunks_total=total, chunks_embedded=embedded)
-            self._embedded_before = min(self._embedded_before, embedded)
+    def set_passages_left(self, to_mean: int, to_refine: int) -> None:
+        """So many stored passages have no vector, and so many more lack those of their windows.
 
-    def add_refined(self, count: int) -> None:
-        """More passages have the vectors of their windows."""
+        The former begin a run.
+        """
         with self._lock:
-            refined = min(self._progress.chunks_embedded + count, self._progress.chunks_total)
-            self._progress = replace(self._progress, chunks_embedded=refined)
+            if run := self._running(to_mean):
+                run.to_mean, run.to_refine = to_mean, to_refine
+
+    def begin_refining(self, to_refine: int) -> None:
+        """So many passages get the vectors of their windows now."""
+        with self._lock:
+            if run := self._running(to_refine):
+                run.to_refine = to_refine
+
+    def set_files_without_meaning(self, count: int) -> None:
+        """So many files are searchable by words only."""
+        with self._lock:
+            if run := self._run:
+                run.meaning_total += max(0, count - run.meaning_left)
+                run.meaning_left = count
 
     def add_embedded(self, count: int) -> None:
         """More passages have vectors."""
         with self._lock:
             self._embedded_ever += count
-            embedded = min(self._progress.chunks_embedded + count, self._progress.chunks_total)
-            self._progress = replace(self._progress, chunks_embedded=embedded)
+            if run := self._run:
+                run.meant += count
+                run.to_mean = max(0, run.to_mean - count)
+                run.to_refine += count
+                self._advance(run, Stage.EMBEDDING, count)
 
-    def _fraction(self) -> float:
-        p = self._progress
-        if p.stage is Stage.IDLE:
-            return 1.0
-        read = p.files_read / p.files_total if p.files_total else 1.0
-        if not self._has_embedder:
-            return read
-        if p.files_read < p.files_total and p.stage is not Stage.REFINING:
-            return _READING_SHARE * read
-        embedded = p.chunks_embedded / p.chunks_total if p.chunks_total else 1.0
-        if p.stage is Stage.REFINING:
-            return embedded
-        return _READING_SHARE + (1 - _READING_SHARE) * embedded
+    def add_refined(self, count: int) -> None:
+        """More passages have the vectors of their windows."""
+        with self._lock:
+            if run := self._run:
+                run.refined += count
+                run.to_refine = max(0, run.to_refine - count)
+                self._advance(run, Stage.REFINING, count)
 
-    def _seconds_left(self) -> float | None:
-        p = self._progress
-        seconds = time.monotonic() - self._stage_began_at
-        if p.stage in (Stage.EMBEDDING, Stage.REFINING):
-            done = p.chunks_embedded - self._embedded_before
-            left = p.chunks_total - p.chunks_embedded
-        elif p.stage is Stage.READING and not self._has_embedder:
-            done, left = p.files_read - self._read_before, p.files_total - p.files_read
-        else:
-            return None
-        if seconds < _LEAST_S or done < max(1, _LEAST_FRACTION * left):
-            return None
-        return seconds / done * left
+    def set_refines(self, is_wanted: bool) -> None:
+        """Windows get vectors, or don't."""
+        with self._lock:
+            self._refines = is_wanted
+
+    # --- runs ------------------------------------------------------------------------------------
+
+    def set_files(self, count: int) -> None:
+        """The library has so many files."""
+        with self._lock:
+            self._files = count
+
+    def end_run(self) -> None:
+        """Nothing is left to do: the next run begins at 0."""
+        with self._lock:
+            # A file may have been found since.
+            if self._run and not self._run.files_left:
+                self._run = None
+
+    def forget_time(self) -> None:
+        """What passed since the last work says nothing about its pace: indexing was paused."""
+        with self._lock:
+            self._measured_at = self._clock()
+
+    def _running(self, work: int) -> _Run | None:
+        """The run under way; a new one when there is work."""
+        if self._run is None and work:
+            self._run = _Run()
+            self._measured_at = self._clock()
+            self._began()
+        return self._run
+
+    def _advance(self, run: _Run, stage: Stage, units: int) -> None:
+        now = self._clock()
+        pace = self._paces[stage]
+        pace.add(units, now - self._measured_at)
+        self._measured_at = now
+        run.share.advance(units * pace.seconds, self._work_left_s(run))

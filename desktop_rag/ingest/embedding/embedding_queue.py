@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from desktop_rag.core.domain import Collection
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.library_events import Notice, Stage
+from desktop_rag.core.library_events import Notice
 from desktop_rag.core.parsed import Chunk
 from desktop_rag.ingest.background.background_thread import BackgroundThread
 from desktop_rag.ingest.background.progress import ProgressMeter
@@ -86,6 +86,7 @@ class EmbeddingQueue:
         """Embed the windows of passages too, or drop their vectors."""
         if is_wanted is not self._makes_windows:
             self._makes_windows = is_wanted
+            self._meter.set_refines(is_wanted)
             self.wake()
 
     def reset(self) -> None:
@@ -153,13 +154,15 @@ class EmbeddingQueue:
             self._backoff.note_failure(spec, error)
 
     def _count(self, wanted: list[Assigned]) -> None:
-        total = missing = 0
+        to_mean = to_refine = 0
         for assigned in wanted:
             self._open(assigned)
-            model_id = assigned.index.vectors.model_id
-            counts = self._chunks.vector_counts(model_id, assigned.collection_ids)
-            total, missing = total + counts[0], missing + counts[1]
-        self._meter.set_chunks(total, total - missing)
+            vectors = assigned.index.vectors
+            to_mean += self._chunks.vector_counts(vectors.model_id, assigned.collection_ids)[1]
+            to_refine += vectors.window_counts()[1]
+        self._meter.set_passages_left(to_mean, to_refine)
+        if to_mean:
+            self._meter.set_files_without_meaning(self._chunks.files_by_words_only())
 
     def _open(self, assigned: Assigned) -> None:
         """Once for each model of a collection: mark the documents that it has not embedded."""
@@ -173,27 +176,32 @@ class EmbeddingQueue:
         model_id, ids = assigned.index.vectors.model_id, assigned.collection_ids
         embedder = ChunkEmbedder(assigned.index, self._share, self._meter)
         while page := self._chunks.without_vectors(model_id, _PAGE, ids):
-            self._meter.set_stage(Stage.EMBEDDING)
             page.sort(key=lambda row: len(row[1]) + len(row[2]))
             for start in range(0, len(page), _WRITE):
                 if not self._background.may_go_on():
                     return False
                 embedder.embed(page[start : start + _WRITE], self._background.may_go_on)
                 self._backoff.note_success(assigned.index.spec)
-                self._changed(self._chunks.finish_documents(model_id, ids))
-        self._changed(self._chunks.finish_documents(model_id, ids))
+                self._finish(assigned)
+        self._finish(assigned)
         self._embedders.complete(assigned)
         return True
+
+    def _finish(self, assigned: Assigned) -> None:
+        model_id, ids = assigned.index.vectors.model_id, assigned.collection_ids
+        if finished := self._chunks.finish_documents(model_id, ids):
+            self._changed(finished)
+            self._meter.set_files_without_meaning(self._chunks.files_by_words_only())
 
     def _refine(self, assigned: Assigned) -> bool:
         """The third stage: windows of what has a vector; False when it had to stop."""
         vectors = assigned.index.vectors
-        total, missing = vectors.window_counts()
-        if missing:
-            self._meter.set_stage(Stage.REFINING)
-            self._meter.set_chunks(total, total - missing)
         embedder = WindowEmbedder(vectors, assigned.index.embedder, self._share)
+        is_begun = False
         while page := self._chunks.without_windows(vectors.model_id, _WRITE):
+            if not is_begun:
+                self._meter.begin_refining(vectors.window_counts()[1])
+                is_begun = True
             if not embedder.embed(page, self._may_refine):
                 return False
             self._meter.add_refined(len(page))

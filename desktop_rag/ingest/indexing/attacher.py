@@ -55,8 +55,12 @@ class Attacher:
         self._source_ids = set(sources.attached_ids())
 
     def close(self) -> None:
-        """End the parser process."""
+        """End the parser process, for good."""
         self._closing.set()
+        self.let_go()
+
+    def let_go(self) -> None:
+        """End the parser process once nothing is being read; the next file starts another."""
         with self._reading:
             if self._parser is not None:
                 self._parser.close()

@@ -17,8 +17,7 @@ from stat import S_ISREG
 
 from desktop_rag.core.domain import Document, DocumentState, FileStat
 from desktop_rag.core.errors import AppError, Cancelled
-from desktop_rag.core.library_events import Stage
-from desktop_rag.core.parsed import Chunk, ChunkSettings
+from desktop_rag.core.parsed import Chunk, ChunkSettings, ParsedDocument
 from desktop_rag.ingest.background.background_thread import BackgroundThread
 from desktop_rag.ingest.background.progress import ProgressMeter
 from desktop_rag.ingest.chunking.document_chunker import DocumentChunker
@@ -121,25 +120,33 @@ class Indexer:
             left_alone = self._queue.keys() | (self._taken.keys() if unless_taken else set())
             fresh = [i for i in document_ids if i not in left_alone]
             self._queue.update(dict.fromkeys(fresh))
-            self._meter.add_files(len(fresh))
+            self._meter.set_files_left(self._left)
         self._background.wake()
 
     def withdraw(self, document_ids: Iterable[str]) -> None:
         """Take documents out of the queue, because they are gone or to be skipped."""
         with self._background.condition:
-            removed = [i for i in document_ids if i in self._queue]
-            for document_id in removed:
-                del self._queue[document_id]
-            self._meter.add_files(-len(removed))
+            for document_id in document_ids:
+                self._queue.pop(document_id, None)
+            self._meter.set_files_left(self._left)
 
     def set_paused(self, is_paused: bool) -> None:
         """Pause after the current file, or resume."""
         self._background.set_paused(is_paused)
 
+    def let_go(self) -> None:
+        """End the parser process unless it is needed; the next file starts another."""
+        self._background.while_idle(self._parser.close)
+
     @property
     def is_idle(self) -> bool:
         """True when nothing waits and nothing is being read."""
         return self._background.is_idle
+
+    @property
+    def _left(self) -> int:
+        """Files that wait or are being read."""
+        return len(self._queue) + len(self._taken)
 
     def _work(self) -> None:
         try:
@@ -159,7 +166,6 @@ class Indexer:
                 self._report_reading(document)
                 if outcome := self._outcome(document):
                     batch.add(outcome)
-                self._meter.finish_file()
                 if batch.is_full():
                     self._flush(batch)
                     batch = _Batch()
@@ -183,7 +189,6 @@ class Indexer:
                 self._taken.update(dict.fromkeys(ids))
             if not ids:
                 return []
-            self._meter.set_stage(Stage.READING)
             rows = self._documents.get(ids)
             waiting = [d for d in rows if d.state is DocumentState.WAITING]
             self._forget(set(ids) - {d.document_id for d in waiting})
@@ -192,16 +197,15 @@ class Indexer:
 
     def _forget(self, document_ids: Iterable[str]) -> None:
         for document_id in document_ids:
-            if document_id in self._taken:
-                del self._taken[document_id]
-                self._meter.finish_file()
+            self._taken.pop(document_id, None)
+        self._meter.set_files_left(self._left)
 
     def _put_back(self) -> None:
         """Queue documents again that were taken but not stored, before the others."""
         with self._background.condition:
-            self._meter.put_back(len(self._taken))
             self._queue = {**self._taken, **self._queue}
             self._taken = {}
+            self._meter.set_files_left(self._left)
 
     def _outcome(self, document: Document) -> IndexingOutcome | None:
         """The outcome of reading a document; None when the next scan decides."""
@@ -230,23 +234,28 @@ class Indexer:
         if is_known and document.chunk_count:
             unchanged = replace(current, state=DocumentState.SEARCHABLE_BY_WORDS)
             return IndexingOutcome(unchanged, keeps_content=True)
-        try:
-            parsed = self._parser.parse(
-                document.path,
-                is_web_page=bool(document.url),
-                cancel=self._background.closing,
-            )
-        except ParseFailed as failed:
-            return _refused(current, failed)
+        parsed = self._parse(document)
         if stat_of(document.path) != stat:
             # Still being written: half a file may have been read. The next scan finds it changed.
             del self._taken[document.document_id]
             return None
+        if isinstance(parsed, ParseFailed):
+            return _refused(current, parsed)
         chunking = self._chunking_of(current.source_id)
         before: list[Chunk] = []
         if current.chunk_count and current.chunking == self._cutter.signature(chunking):
             before = self._documents.chunks(current.document_id)
         return indexing_outcome_of(current, parsed, self._cutter, chunking, before)
+
+    def _parse(self, document: Document) -> ParsedDocument | ParseFailed:
+        try:
+            return self._parser.parse(
+                document.path,
+                is_web_page=bool(document.url),
+                cancel=self._background.closing,
+            )
+        except ParseFailed as failed:
+            return failed
 
     def _flush(self, batch: _Batch) -> None:
         outcomes = list(batch.outcomes.values())
@@ -259,6 +268,8 @@ class Indexer:
             stored = [d for outcome in outcomes for d in self._settle_alone(outcome)]
         for outcome in outcomes:
             self._taken.pop(outcome.document.document_id, None)
+        passages = sum(d.chunk_count for d in stored if not d.parent_id)
+        self._meter.add_read(len(outcomes), passages, self._left)
         if stored:
             self._changed(stored)
 

@@ -8,10 +8,18 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from datetime import date
-from typing import Any
+from typing import Any, get_args
 
 from desktop_rag.core.anchors import Anchor, Box, PageView
-from desktop_rag.core.parsed import Heading, Mark, ParsedDocument, ParsedPart, TableHeader
+from desktop_rag.core.parsed import (
+    CodeColour,
+    ColourSpan,
+    Heading,
+    Mark,
+    ParsedDocument,
+    ParsedPart,
+    TableHeader,
+)
 from desktop_rag.ingest.parsing.protocol import (
     MAX_ITEMS,
     MAX_NAME_CHARS,
@@ -21,6 +29,9 @@ from desktop_rag.ingest.parsing.protocol import (
 )
 from desktop_rag.ingest.read.foundation.read_limits import (
     MAX_BOXES,
+    MAX_COLOUR_SPANS,
+    MAX_PAGE_POINTS,
+    MAX_PAGE_SIZES,
     MAX_TAG_CHARS,
     MAX_TAGS,
     MAX_VIEW_HEIGHT_PX,
@@ -48,6 +59,10 @@ class Assembly:
         self._part: _Content | None = None
         self._png: list[bytes] = []
         self._png_bytes = 0
+        self._sizes: list[tuple[float, float]] = []
+        self._found: list[tuple[Box, ...]] = []
+        self._found_boxes = 0
+        self._colours: list[ColourSpan] = []
         self._bytes = 0
         self._chars = 0
         self._items = 0
@@ -89,11 +104,20 @@ class Assembly:
             _check(png.startswith(_PNG_START + stated), "the picture")
             page, page_count = _number(fields["page"]), _number(fields["page_count"])
             _check(0 < page <= page_count, "the page")
-            _check(len(fields["boxes"]) <= MAX_BOXES, "the number of boxes")
-            boxes = tuple(Box(*(_fraction(side) for side in box)) for box in fields["boxes"])
-            return PageView(page, page_count, png, width_px, height_px, boxes)
+            _check(len(self._sizes) <= page_count, "the number of sizes")
+            return PageView(
+                page, page_count, png, width_px, height_px, _boxes(fields["boxes"]),
+                tuple(self._found), tuple(self._sizes),
+            )  # fmt: skip
         except (TypeError, ValueError, KeyError) as exc:
             raise ProtocolError(f"the view makes no sense: {exc}") from exc
+
+    def colours(self, fields: Mapping[str, Any]) -> tuple[str, tuple[ColourSpan, ...]]:
+        """The digest of a text and its colours. Raises ProtocolError when they are invalid."""
+        try:
+            return clean_text(fields["text"]), tuple(self._colours)
+        except (TypeError, KeyError) as exc:
+            raise ProtocolError(f"the colours make no sense: {exc}") from exc
 
     def _take(self, message: Mapping[str, Any]) -> None:
         if "part" in message:
@@ -102,6 +126,7 @@ class Assembly:
         (self._document if self._part is None else self._part).take(message)
         if "png" in message:
             self._take_picture(message["png"])
+        self._take_places(message)
         if "part_done" in message:
             if self._part is None:
                 raise ProtocolError("a part ends that has not begun")
@@ -127,6 +152,21 @@ class Assembly:
         self._items += len(message.get("table_headers", ()))
         if self._items > MAX_ITEMS:
             raise ProtocolError("there are too many marks or headings")
+
+    def _take_places(self, message: Mapping[str, Any]) -> None:
+        for width, height in message.get("sizes", ()):
+            self._sizes.append((_size(width), _size(height)))
+        _check(len(self._sizes) <= MAX_PAGE_SIZES, "the number of sizes")
+        for boxes in message.get("found", ()):
+            self._found.append(_boxes(boxes))
+            self._found_boxes += len(boxes) + 1
+        _check(self._found_boxes <= 2 * MAX_BOXES, "the number of hits")
+        for start, end, colour in message.get("colours", ()):
+            _check_rise(self._colours[-1][1] if self._colours else 0, start)
+            _check_rise(start, end)
+            _check(colour in get_args(CodeColour), "a colour")
+            self._colours.append((start, end, colour))
+        _check(len(self._colours) <= MAX_COLOUR_SPANS, "the number of colours")
 
     def _take_picture(self, piece: str) -> None:
         content = base64.b64decode(piece, validate=True)
@@ -233,6 +273,18 @@ def _fraction(value: object) -> float:
     if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 1:
         raise TypeError("not a fraction")
     return float(value)
+
+
+def _size(value: object) -> float:
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        raise TypeError("not a size")
+    _check(1 <= value <= MAX_PAGE_POINTS, "a size")
+    return float(value)
+
+
+def _boxes(written: Sequence[Sequence[object]]) -> tuple[Box, ...]:
+    _check(len(written) <= MAX_BOXES, "the number of boxes")
+    return tuple(Box(*(_fraction(side) for side in box)) for box in written)
 
 
 def _check_rise(before: int, offset: object) -> None:

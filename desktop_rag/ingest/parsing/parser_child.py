@@ -6,6 +6,7 @@ network, other programs, other files, more memory. The system enforces that wher
 and ends the process when the parent is gone.
 """
 
+import hashlib
 import logging
 import os
 import queue
@@ -23,6 +24,7 @@ from desktop_rag.ingest.parsing.protocol import (
     MAX_ITEMS,
     Limits,
     Request,
+    encode_colours,
     encode_document,
     encode_frame,
     encode_view,
@@ -32,12 +34,14 @@ from desktop_rag.ingest.parsing.sandbox.confinement import confine
 from desktop_rag.ingest.read.formats import PDF, decrypted, detect, read_as
 from desktop_rag.ingest.read.foundation.document_draft import one_line
 from desktop_rag.ingest.read.foundation.ocr import Ocr
+from desktop_rag.ingest.read.foundation.read_limits import MAX_COLOURED_CHARS
 from desktop_rag.ingest.read.foundation.source_file import (
     SourceFile,
     Unreadable,
     open_source,
     read_opened,
 )
+from desktop_rag.ingest.read.markup.code_colouring import colour_spans
 from desktop_rag.ingest.read.pdf.pdf_file import open_pdf
 from desktop_rag.ingest.read.pdf.pdf_page_image import view_page
 
@@ -175,6 +179,10 @@ def _answer(request: Request, descriptor: int | None, ocr: Ocr | None) -> Iterat
             if format_name == PDF:
                 open_pdf(source)[0].close()
             yield encode_frame({"done": {}})
+        elif request.colours:
+            document = read_as(format_name, source, MAX_COLOURED_CHARS)
+            digest = hashlib.sha256(document.text.encode("utf-8", "replace")).hexdigest()
+            yield from encode_colours(digest, colour_spans(source.path.name, document.text))
         elif request.view is None:
             document = read_as(
                 format_name,

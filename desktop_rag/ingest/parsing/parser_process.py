@@ -15,16 +15,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
-from desktop_rag.core.anchors import PageView
+from desktop_rag.core.anchors import PageView, PageWish
 from desktop_rag.core.domain import NEEDS_PASSWORD, WRONG_PASSWORD
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.parsed import ParsedDocument
+from desktop_rag.core.parsed import ColourSpan, ParsedDocument
 from desktop_rag.ingest.parsing.child_link import ChildLink, ChildLostError
 from desktop_rag.ingest.parsing.frame_assembly import Assembly, clean_text
 from desktop_rag.ingest.parsing.protocol import Limits, ProtocolError, Request
 from desktop_rag.ingest.parsing.request_channel import CAN_PASS_FILES
 from desktop_rag.ingest.read.formats import PDF
-from desktop_rag.ingest.read.foundation.read_limits import MAX_VIEW_PX, PageViewRequest, Reason
+from desktop_rag.ingest.read.foundation.read_limits import MAX_VIEW_PX, Reason
 from desktop_rag.ingest.read.foundation.source_file import open_descriptor
 
 log = logging.getLogger(__name__)
@@ -120,24 +120,32 @@ class ParserProcess:
     def view_page(
         self,
         path: Path,
-        page: int,
-        quote: str,
-        width_px: int,
+        wish: PageWish,
         *,
         cancel: threading.Event | None = None,
     ) -> PageView:
-        """An image of a PDF page (from 1), at most MAX_VIEW_PX wide, with the position of the
-        quote.
+        """An image of a PDF page, at most MAX_VIEW_PX wide, with the position of the words.
 
         Raises as `parse` does. Use a second ParserProcess for views, so that they do not wait for a
         document that is being parsed.
         """
-        view_request = PageViewRequest(page, quote, max(1, min(width_px, MAX_VIEW_PX)))
-        request = Request(path, self._limits, view=view_request)
+        wish = replace(wish, width_px=max(1, min(wish.width_px, MAX_VIEW_PX)))
+        request = Request(path, self._limits, view=wish)
+        return self._looked_at(request, cancel, Assembly.view)
+
+    def colours(
+        self, path: Path, *, cancel: threading.Event | None = None
+    ) -> tuple[str, tuple[ColourSpan, ...]]:
+        """The colours of source code by its language: the digest of its text, and the spans.
+
+        Raises as `parse` does. See `view_page`.
+        """
+        request = Request(path, self._limits, colours=True)
+        return self._looked_at(request, cancel, Assembly.colours)
+
+    def _looked_at(self, request: Request, cancel: threading.Event | None, finish: Finish[T]) -> T:
         try:
-            return self._with_passwords(
-                request, lambda tried: self._attempt(tried, cancel, Assembly.view)
-            )
+            return self._with_passwords(request, lambda tried: self._attempt(tried, cancel, finish))
         except ChildLostError as exc:
             raise ParseFailed(exc.reason, exc.title, exc.hint) from exc
 

@@ -12,9 +12,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from desktop_rag.core.anchors import PageView
+from desktop_rag.core.anchors import Box, PageView, PageWish
 from desktop_rag.core.parsed import Heading, Mark, ParsedDocument, TableHeader
-from desktop_rag.ingest.read.foundation.read_limits import MAX_BOXES, PageViewRequest
+from desktop_rag.ingest.read.foundation.read_limits import MAX_BOXES
 
 MAX_FRAME_BYTES = 256 * 1024
 LENGTH_BYTES = 4
@@ -71,7 +71,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request of the parent: the text of a file, or a view of one page.
+    """A request of the parent: the text of a file, a view of one page, or the colours of code.
 
     With `is_safe` native code is avoided where there is a choice; `web_page` marks a page fetched
     by the app; with `ocr` pages without text are read from their images. `passwords` are tried on
@@ -84,10 +84,11 @@ class Request:
     is_safe: bool = False
     web_page: bool = False
     ocr: bool = False
-    view: PageViewRequest | None = None
+    view: PageWish | None = None
     # Sent over the channel of requests only: never in an argument, the environment or a log.
     passwords: tuple[str, ...] = field(default=(), repr=False)
     only_opens: bool = False
+    colours: bool = False
 
     def to_line(self) -> bytes:
         """The request as it is sent, without the newline."""
@@ -100,6 +101,7 @@ class Request:
             "view": None if self.view is None else asdict(self.view),
             "passwords": self.passwords,
             "only_opens": self.only_opens,
+            "colours": self.colours,
         }
         return json.dumps(fields).encode("ascii")
 
@@ -111,7 +113,7 @@ class Request:
         return cls(
             Path(path) if path else None,
             Limits.from_json(fields.pop("limits")),
-            view=PageViewRequest(**view) if view else None,
+            view=PageWish(**view) if view else None,
             passwords=tuple(fields.pop("passwords", ())),
             **fields,
         )
@@ -165,9 +167,24 @@ def encode_view(view: PageView) -> Iterator[bytes]:
     for start in range(0, len(view.png), _PNG_PIECE_BYTES):
         piece = base64.b64encode(view.png[start : start + _PNG_PIECE_BYTES])
         yield encode_frame({"png": piece.decode("ascii")})
-    boxes = [[box.left, box.top, box.right, box.bottom] for box in view.boxes[:MAX_BOXES]]
+    for pack in _packed(map(list, view.sizes)):
+        yield encode_frame({"sizes": pack})
+    for pack in _packed(map(_sides, view.found)):
+        yield encode_frame({"found": pack})
+    boxes = _sides(view.boxes[:MAX_BOXES])
     fields = {"page": view.page, "page_count": view.page_count, "boxes": boxes}
     yield encode_frame({"done": {**fields, "size_px": [view.width_px, view.height_px]}})
+
+
+def encode_colours(text_digest: str, spans: Iterable[tuple[int, int, str]]) -> Iterator[bytes]:
+    """The frames of a coloured text: [start, end, colour] of each span, then the text's digest."""
+    for pack in _packed(map(list, spans)):
+        yield encode_frame({"colours": pack})
+    yield encode_frame({"done": {"text": text_digest}})
+
+
+def _sides(boxes: Iterable[Box]) -> list[list[float]]:
+    return [[box.left, box.top, box.right, box.bottom] for box in boxes]
 
 
 def _contents(document: ParsedDocument) -> Iterator[dict[str, Any]]:

@@ -13,6 +13,9 @@ from pathlib import Path
 from desktop_rag.ingest.background.ticker import Ticker
 
 _TICK_S = 0.5
+# A schedule is looked at after this time at the latest, as the clock may stand while a computer
+# sleeps.
+_REST_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,7 @@ class RecheckSchedule:
             places = self._due.setdefault(source_id, {})
             if places.get(place, now) <= now:
                 places[place] = now + in_s
+        self._ticker.wake()
 
     def forget(self, source_id: str) -> None:
         """The source was removed."""
@@ -73,8 +77,8 @@ class RecheckSchedule:
         with self._lock:
             return not self._due
 
-    def check(self) -> None:
-        """Hand over the places that are due."""
+    def check(self) -> float:
+        """Hand over the places that are due; returns the seconds until the next ones are."""
         now = self._clock()
         with self._lock:
             due = {
@@ -86,6 +90,9 @@ class RecheckSchedule:
                 # Before it is removed, so that nobody sees an idle scanner in between.
                 self._scan(source_id, places)
                 self._remove(source_id, places, now)
+        with self._lock:
+            times = [at for places in self._due.values() for at in places.values()]
+        return max(0.0, min([_REST_S, *(at - now for at in times)]))
 
     def _remove(self, source_id: str, places: frozenset[Path], now: float) -> None:
         with self._lock:

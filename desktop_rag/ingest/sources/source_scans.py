@@ -1,5 +1,7 @@
 """Scans of sources, of the disk or of the web. Any thread; the scans run on their own threads."""
 
+import threading
+from collections.abc import Sequence
 from pathlib import Path
 
 from desktop_rag.core.domain import Source
@@ -20,6 +22,10 @@ class SourceScans:
             self._links.request(source)
         else:
             self._scanner.request(source, places)
+
+    def refused_links(self, urls: Sequence[str], cancel: threading.Event) -> list[tuple[str, str]]:
+        """Those of the first addresses that can't be fetched now, with their reasons."""
+        return self._links.refused(urls, cancel)
 
     def forget(self, source_id: str) -> None:
         """Remove a source and all its documents from the store."""

@@ -4,8 +4,9 @@ Owns one named thread for all web access, and a ticker that checks the schedule.
 """
 
 import logging
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from desktop_rag.core.domain import DocumentState, Source
@@ -15,6 +16,7 @@ from desktop_rag.ingest.background.background_thread import BackgroundThread
 from desktop_rag.ingest.background.pipeline_callbacks import PipelineCallbacks
 from desktop_rag.ingest.background.ticker import Ticker
 from desktop_rag.ingest.indexing.indexer import Indexer
+from desktop_rag.ingest.web.link_check import refused_links
 from desktop_rag.ingest.web.page_files import drop_folders_but, stat_of
 from desktop_rag.ingest.web.refresh_pass import RefreshPass
 from desktop_rag.ingest.web.source_pages import Findings, SourcePages, Stores
@@ -82,6 +84,10 @@ class LinkRefresher:
         """Stop at once; unfinished refreshes are due again at the next start. Idempotent."""
         self._ticker.close()
         self._background.close()
+
+    def refused(self, urls: Sequence[str], cancel: threading.Event) -> list[tuple[str, str]]:
+        """Those of the first addresses that can't be fetched now; see `link_check.py`."""
+        return refused_links(urls, self._web, cancel)
 
     def set_paused(self, is_paused: bool) -> None:
         """Pause after the current page, or resume."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from weakref import WeakSet
 
 from desktop_rag.activity.recorder import Recorder
 from desktop_rag.models.embedding.model_folder import check_files, read_description
@@ -19,6 +20,17 @@ class EmbedderOpener:
         self._bundled = bundled
         self._key_of = key_of
         self._recorder = recorder
+        self._folders: WeakSet[OnnxEmbedder] = WeakSet()
+
+    def let_go(self) -> None:
+        """Free the memory of the models; each is loaded again when it is needed."""
+        for embedder in list(self._folders):
+            embedder.let_go()
+
+    def prepare(self) -> None:
+        """Load again what was let go. AppError when the files of a model are gone."""
+        for embedder in list(self._folders):
+            embedder.prepare()
 
     def open(self, spec: str, threads: int, dimensions: int = 0) -> Embedder:
         """The embedder of a spec; empty means the bundled model. AppError when it can't be opened.
@@ -30,7 +42,9 @@ class EmbedderOpener:
             return RemoteEmbedder(
                 endpoint_of(spec), self._key_of, dimensions=dimensions, recorder=self._recorder
             )
-        return OnnxEmbedder(self._folder(spec), threads=threads)
+        embedder = OnnxEmbedder(self._folder(spec), threads=threads)
+        self._folders.add(embedder)
+        return embedder
 
     def check(self, spec: str) -> str:
         """A sentence that confirms a usable model; AppError says what is wrong with another."""

@@ -4,6 +4,7 @@ Called on the threads of indexing and of questions; a session may run on several
 """
 
 import os
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -43,15 +44,17 @@ class OnnxEmbedder:
         self._name = identity(folder, self._description)
         self._weights = folder / self._description.weights
         self._threads = threads
+        self._loading = threading.Lock()
+        self._session: ort.InferenceSession | None
         try:
             self._tokenizer = Tokenizer.from_file(str(folder / self._description.tokenizer))
-            self._session = _load_session(self._weights, threads)
+            session = self._session = _load_session(self._weights, threads)
         except Exception as exc:  # both libraries raise bare types of their own
             raise broken(folder, str(exc).splitlines()[0]) from exc
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
-        self._inputs = {node.name for node in self._session.get_inputs()}
-        self._output = _chosen_output([node.name for node in self._session.get_outputs()])
+        self._inputs = {node.name for node in session.get_inputs()}
+        self._output = _chosen_output([node.name for node in session.get_outputs()])
         self._refuse_unusable(folder)
         self._dimensions = self._description.dimensions or self._test_run(folder)
 
@@ -99,10 +102,28 @@ class OnnxEmbedder:
         if threads != self._threads:
             self._threads = threads
             # The number of threads of a session is fixed; batches under way finish in the old one.
-            self._session = _load_session(self._weights, threads)
+            self.let_go()
+
+    def let_go(self) -> None:
+        """Free the memory of the model; the next text loads it again, in a fraction of a second."""
+        with self._loading:
+            self._session = None
+
+    def prepare(self) -> None:
+        """Load the model again, if it was let go. AppError when its file is gone."""
+        self._loaded()
 
     def close(self) -> None:
         """No effect: the session ends with the last batch that uses it."""
+
+    def _loaded(self) -> ort.InferenceSession:
+        with self._loading:
+            if self._session is None:
+                try:
+                    self._session = _load_session(self._weights, self._threads)
+                except Exception as exc:  # onnxruntime raises bare types of its own
+                    raise broken(self._weights.parent, str(exc).splitlines()[0]) from exc
+            return self._session
 
     def _refuse_unusable(self, folder: Path) -> None:
         """AppError when unknown inputs or missing outputs would make the vectors wrong."""
@@ -150,7 +171,7 @@ class OnnxEmbedder:
         }  # fmt: skip
         wanted = {name: value for name, value in feed.items() if name in self._inputs}
         output: NDArray[np.float32] = np.asarray(
-            self._session.run([self._output], wanted)[0], np.float32
+            self._loaded().run([self._output], wanted)[0], np.float32
         )
         if output.ndim == _TOKENS_NDIM:  # a graph without pooling inside
             output = _pool(output, self._description.pooling)

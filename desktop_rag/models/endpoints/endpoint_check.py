@@ -108,11 +108,13 @@ def _without_model(models: tuple[str, ...]) -> EndpointReport:
             "No model is chosen.",
             "The endpoint has no list of models: enter the name of one.",
             is_ok=False,
+            is_reached=True,
         )
     return EndpointReport(
-        "No model is chosen.",
-        f"The endpoint answers. It offers {_listed(models)}.",
+        "The endpoint answers. Choose a model.",
+        f"It offers {_listed(models)}.",
         is_ok=False,
+        is_reached=True,
         models=models,
     )
 

@@ -9,15 +9,10 @@ from threading import Event
 from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.settings import EndpointSettings
 from desktop_rag.models.endpoints.endpoint_check import list_models
+from desktop_rag.models.endpoints.providers import PROGRAMS
 
-# The default addresses of common servers.
-USUAL = {
-    "Ollama": "http://localhost:11434/v1",
-    "LM Studio": "http://localhost:1234/v1",
-    "llama.cpp or LocalAI": "http://localhost:8080/v1",
-    "vLLM": "http://localhost:8000/v1",
-    "Jan": "http://localhost:1337/v1",
-}
+# The usual addresses of programs that serve models.
+USUAL = {program.name: program.base_url for program in PROGRAMS}
 _PATIENCE_S = 2.0
 _STEP_S = 0.1
 

@@ -32,6 +32,10 @@ class ChunkStore(Protocol):
         """Up to `limit` contents with a vector but no windows yet: (content hash, text)."""
         ...
 
+    def files_by_words_only(self) -> int:
+        """The number of files and web pages that still wait for vectors."""
+        ...
+
     # --- writing -----------------------------------------------------------------------------
 
     def finish_documents(

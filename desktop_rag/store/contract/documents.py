@@ -83,6 +83,10 @@ class DocumentStore(Protocol):
         """The rows of these documents, in any order; unknown ids are ignored."""
         ...
 
+    def parts(self, document_id: str) -> list[Document]:
+        """The rows of the documents inside this one, in order of their parts."""
+        ...
+
     def text(self, document_id: str) -> str | None:
         """The whole extracted text; None for a document without text, or an unknown one."""
         ...

@@ -32,6 +32,10 @@ class Storage(Protocol):
         """Finish pending writes, then close. Idempotent, from any thread."""
         ...
 
+    def let_go(self) -> None:
+        """Free soon what is kept in memory; it is read again when it is needed."""
+        ...
+
     def verify(self, may_go_on: Callable[[], bool] = ...) -> None:
         """Read everything that is stored; AppError when a part of it can't be read.
 

@@ -71,6 +71,14 @@ class ConversationStore(Protocol):
         """Replace an earlier message, as when an answer is generated again."""
         ...
 
+    def remove_message(self, message_id: str) -> int:
+        """Remove a message with its sources; returns its position among the others."""
+        ...
+
+    def insert_message(self, message: Message, position: int) -> bool:
+        """Put a removed message back; False, without effect, when its position is taken."""
+        ...
+
     def set_post_answer(self, message: Message) -> None:
         """Store the follow-ups and claims of an answer in place of earlier ones."""
         ...

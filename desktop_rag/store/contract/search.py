@@ -16,6 +16,11 @@ B = 0.4
 # A chunk is read with its neighbours, whose words and lengths count with these weights.
 NEIGHBOUR_SHARE = 0.65
 NEIGHBOUR_LENGTH = 0.2
+# What a half-typed word may have beyond the stem of the whole one: "emergen" and "emerg".
+COMPLETED_ENDING = 4
+SHORTEST_COMPLETED = 3
+# A shorter beginning is more often another word.
+SHORTEST_STEM = 4
 
 # A word is a tuple of alternative terms, such as its stems in several languages.
 Words = Sequence[tuple[str, ...]]
@@ -113,6 +118,16 @@ class LexicalStore(Protocol):
         """
         ...
 
+    def terms_completing(self, word: str, limit: int) -> tuple[str, ...]:
+        """Up to `limit` terms of what a half-typed word may become, those in most chunks first.
+
+        They begin with the word, which has SHORTEST_COMPLETED letters at least; of equally frequent
+        ones the first by code points comes first. Terms are stems: without any, it is the longest
+        term that the word begins with, at most COMPLETED_ENDING letters shorter and not below
+        SHORTEST_STEM.
+        """
+        ...
+
     def passages(self, scores: dict[int, float]) -> list[Passage]:
         """The passages of the scored chunks, best first, then the lower id.
 
@@ -151,6 +166,28 @@ class NameStore(Protocol):
         occur anywhere. Names are compared in the same way as filters, see `Scope`. Only documents
         with chunks count; their number is that of the whole library.
         """
+        ...
+
+    def spelled_in(self, text: str, scope: Scope, limit: int) -> list[tuple[str, str]]:
+        """Id and path of documents whose file name, without its ending, is spelled in a text.
+
+        Only letters and digits are compared, ignoring case, and a name has at least three. The
+        longest names first, at most `limit`. Documents that were not read are among them when the
+        scope is without limits. Web pages, which have no file of the person's, never are.
+        """
+        ...
+
+    def spelled_like(self, name: str, scope: Scope, limit: int) -> list[tuple[str, str]]:
+        """Id and path of documents whose file name differs from this one by a slip of the keys.
+
+        That is one inserted, removed or replaced character or two swapped ones, or two such slips
+        in twelve characters and more; compared as in `spelled_in`, with the ending. The nearest
+        first.
+        """
+        ...
+
+    def folders(self, scope: Scope) -> list[str]:
+        """The folders that directly hold documents; full paths, in order."""
         ...
 
 

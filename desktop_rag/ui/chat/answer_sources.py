@@ -9,7 +9,11 @@ from desktop_rag.ui.messages.message_model import MessageModel
 
 
 class AnswerSources:
-    """Follows the last answer; a picked answer stays until the last one has new sources."""
+    """Follows the last answer; a picked answer stays until the last one has new sources.
+
+    The panel opens with the first question of a conversation, before there is an answer to read,
+    and stays: opening it later, or for a moment only, would move the text.
+    """
 
     def __init__(self, panel: SourcesPanel, sides: SidePanels) -> None:
         self._panel = panel
@@ -19,17 +23,26 @@ class AnswerSources:
 
     def follow(self, model: MessageModel) -> None:
         """Show the sources of the last answer if they changed."""
-        last = model.turn(-1).message if model.rowCount() else None
+        turn = model.turn(-1) if model.rowCount() else None
+        last = turn.message if turn else None
         sources = last.sources if last and last.role is Role.ASSISTANT else ()
-        if model is not self._model or sources != self._followed:
+        is_other = model is not self._model
+        # Those of the answer before stay until there are new ones.
+        waits = turn is not None and (turn.is_live or turn.message.role is Role.USER)
+        if is_other or (sources != self._followed and (sources or not waits)):
             self._model, self._followed = model, sources
-            self._show(sources)
+            self._show(sources, is_searching=waits)
+        self._sides.set_right_content(has_content=turn is not None)
 
-    def open(self, message: Message) -> None:
+    def show(self, message: Message) -> None:
         """Show the sources of this answer, or the nearest passages if it has none."""
         self._show(message.sources, message.nearest)
-        self._sides.open_right()
 
-    def _show(self, sources: Sequence[SourceRef], nearest: Sequence[SourceRef] = ()) -> None:
-        self._panel.show_sources(sources, nearest)
-        self._sides.set_right_content(has_content=bool(sources or nearest))
+    def _show(
+        self,
+        sources: Sequence[SourceRef],
+        nearest: Sequence[SourceRef] = (),
+        *,
+        is_searching: bool = False,
+    ) -> None:
+        self._panel.show_sources(sources, nearest, is_searching=is_searching)

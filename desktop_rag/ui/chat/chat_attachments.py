@@ -21,8 +21,8 @@ from desktop_rag.ui.composer.assistant_choice import AssistantChoice
 from desktop_rag.ui.composer.attached_files import AttachedFiles
 from desktop_rag.ui.composer.composer import Composer
 from desktop_rag.ui.documents.document_opener import DocumentOpener
-from desktop_rag.ui.documents.document_view import DocumentSpan
 from desktop_rag.ui.foundation.bridge import Bridge
+from desktop_rag.ui.viewers.document_span import DocumentSpan
 from desktop_rag.ui.widgets.file_drop import FileDrop
 from desktop_rag.ui.widgets.image_view import ImageView
 
@@ -98,7 +98,7 @@ class ChatAttachments(QObject):
                 lambda image: self._show_image(attachment, image),
             )
         elif attachment.has_text:
-            self._opener.view(DocumentSpan(attachment.document_id))
+            self._opener.read(DocumentSpan(attachment.document_id))
 
     def _show_image(self, attachment: Attachment, image: Image | None) -> None:
         ImageView(attachment.name, image, self._page).open()

@@ -1,6 +1,6 @@
 """The chat page: conversations, the open one, and its sources. Qt thread, through the bridge."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,12 +10,11 @@ from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from desktop_rag.core.assistant import Assistant
-from desktop_rag.core.conversation import Conversation, Feedback, Message, SourceRef
+from desktop_rag.core.conversation import Conversation, Feedback, Message
 from desktop_rag.core.domain import Collection
 from desktop_rag.core.library_events import Notice
 from desktop_rag.core.question import Question
 from desktop_rag.core.settings import Settings
-from desktop_rag.ui.chat.answer_sources import AnswerSources
 from desktop_rag.ui.chat.chat_attachments import ChatAttachments
 from desktop_rag.ui.chat.chat_header import ChatHeader
 from desktop_rag.ui.chat.chat_session import ChatSession
@@ -26,26 +25,21 @@ from desktop_rag.ui.chat.conversation_list import ConversationList
 from desktop_rag.ui.chat.conversation_model import UNTITLED, title_of
 from desktop_rag.ui.chat.empty_chat import EmptyChat
 from desktop_rag.ui.chat.library_overview import LibraryOverview
-from desktop_rag.ui.chat.side_panels import SidePanels
+from desktop_rag.ui.chat.source_reading import SourceReading
+from desktop_rag.ui.composer.caution import with_caution
 from desktop_rag.ui.composer.composer import Composer
 from desktop_rag.ui.composer.model_choice import ModelChoice
 from desktop_rag.ui.documents.document_opener import DocumentOpener
-from desktop_rag.ui.documents.document_view import DocumentSpan
-from desktop_rag.ui.documents.link_confirmation import confirm_and_open
-from desktop_rag.ui.documents.sources_panel import SourcesPanel
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.messages.message_view import MessageView
 from desktop_rag.ui.personal.assistant_actions import AssistantActions
 from desktop_rag.ui.personal.memory_actions import MemoryActions
 from desktop_rag.ui.personal.prompt_actions import PromptActions
-from desktop_rag.ui.widgets.controls import centred
 
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
     from desktop_rag.ingest.library import Library
-
-_COMPOSER_PX = 780
 
 
 class ChatPage(QWidget):
@@ -58,8 +52,13 @@ class ChatPage(QWidget):
     notified = Signal(object)
     settings_requested = Signal()
     folder_requested = Signal()
+    library_requested = Signal()
 
-    def __init__(self, bridge: Bridge, library: "Library", chat: "Chat", theme: Theme) -> None:
+    def __init__(
+        self, bridge: Bridge, library: "Library", chat: "Chat", theme: Theme,
+        remembered: Path | None = None,
+    ) -> None:  # fmt: skip
+        """`remembered` is the file that keeps the width of the document beside the chat."""
         super().__init__()
         self._bridge = bridge
         self._chat = chat
@@ -71,7 +70,7 @@ class ChatPage(QWidget):
         self.sessions = ChatSessions(bridge, chat, self)
         self._assistants = AssistantActions(bridge, chat, theme, self)
         self.overview = LibraryOverview(bridge, library, self)
-        self._build()
+        self._build(library, remembered)
         self.prompts = PromptActions(bridge, chat, self._composer.prompts, self)
         self._attachments = ChatAttachments(
             bridge, library, chat, self._composer, self.sessions, self._opener,
@@ -80,31 +79,29 @@ class ChatPage(QWidget):
         self._connect()
         self.sessions.show_current()
 
-    def _build(self) -> None:
+    def _build(self, library: "Library", remembered: Path | None) -> None:
         self._list = ConversationList(self._theme)
         self.models = ModelChoice(self._theme, self._bridge, self._chat)
         self._header = ChatHeader(self._theme, self._assistants.choice, self.models)
         self._empty = EmptyChat(self._theme)
         self._messages = MessageView(self._theme)
         self._composer = Composer(self._theme)
-        self._panel = SourcesPanel(self._theme)
         self._stack = QStackedWidget()
         self._stack.addWidget(self._empty)
         self._stack.addWidget(self._messages)
-        composer_row = centred(self._composer, _COMPOSER_PX)
-        composer_row.setContentsMargins(16, 4, 16, 14)
         centre = QWidget()
         column = QVBoxLayout(centre)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(self._header)
         column.addWidget(self._stack, 1)
-        column.addLayout(composer_row)
-        self._sides = SidePanels(self._list, centre, self._panel)
-        self._sources = AnswerSources(self._panel, self._sides)
+        column.addLayout(with_caution(self._composer))
+        self.reading = SourceReading(
+            self._bridge, library, self._theme, self._opener, self._list, centre, self, remembered
+        )
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
-        row.addWidget(self._sides)
+        row.addWidget(self.reading.sides)
         # Only on this page: elsewhere Esc closes a question or a list.
         self._stop_key = QShortcut(QKeySequence("Esc"), self)
         self._stop_key.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
@@ -125,8 +122,9 @@ class ChatPage(QWidget):
         self.feed.search_finished.connect(self._list.show_matches)
         self._list.import_requested.connect(lambda: self._actions.import_into(self._show_copy))
         self._actions.notified.connect(self.notified)
-        self._header.list_toggled.connect(self._sides.toggle_left)
-        self._header.sources_toggled.connect(self._sides.toggle_right)
+        self._actions.undo_offered.connect(self.undo_offered)
+        self._header.list_toggled.connect(self.reading.sides.toggle_left)
+        self._header.sources_toggled.connect(self.reading.toggle_sources)
         self._header.rename_requested.connect(self._list.rename_current)
         self._header.delete_requested.connect(self._list.delete_current)
         self._header.pin_requested.connect(self._on_pin_requested)
@@ -138,9 +136,7 @@ class ChatPage(QWidget):
         self._composer.edit_submitted.connect(self._on_edit_submitted)
         self._composer.stop_requested.connect(self.stop)
         self._stop_key.activated.connect(self.stop)
-        self._panel.close_requested.connect(self._sides.toggle_right)
-        self._panel.open_requested.connect(self.open_source)
-        self._panel.view_requested.connect(self.view_source)
+        self.reading.library_requested.connect(self.library_requested)
 
     def _connect_messages(self) -> None:
         self._messages.retry_requested.connect(self._on_retry_requested)
@@ -148,18 +144,21 @@ class ChatPage(QWidget):
             lambda: self._actions.ask_every_file(self._session)
         )
         self._messages.settings_requested.connect(self.settings_requested)
-        self._messages.sources_requested.connect(self._on_sources_requested)
+        self._messages.sources_requested.connect(self.reading.show_sources)
         self._messages.edit_requested.connect(self._composer.edit)
         self._messages.attachment_opened.connect(self._attachments.open)
         self._messages.fork_requested.connect(lambda m: self._actions.fork(m, self._show_copy))
         self._messages.feedback_given.connect(self._on_feedback_given)
         self._messages.rewrite_requested.connect(self._on_rewrite_requested)
+        self._messages.removal_requested.connect(
+            lambda m: self._actions.remove_answer(m, self._reload_later())
+        )
         self._messages.follow_up_chosen.connect(self.ask)
-        self._messages.view_requested.connect(self.view_source)
+        self._messages.view_requested.connect(self.reading.read)
         self._messages.verification_requested.connect(self._actions.find_best_passage)
         self._messages.past_answers_requested.connect(self._memory.show_past_answers)
-        self._messages.citation_clicked.connect(self._on_citation_clicked)
-        self._messages.address_clicked.connect(self._on_address_clicked)
+        self._messages.citation_clicked.connect(self.reading.read_citation)
+        self._messages.address_clicked.connect(self.reading.open_address)
 
     def _connect_sessions(self) -> None:
         self.sessions.shown.connect(self._on_session_shown)
@@ -167,7 +166,12 @@ class ChatPage(QWidget):
         self.sessions.conversation_stored.connect(self._on_conversation_stored)
         self.sessions.busy_changed.connect(self._composer.set_busy)
         self.sessions.answered.connect(self.feed.refresh)
-        self.sessions.replaced.connect(self._on_answer_replaced)
+        self.sessions.titled.connect(self.feed.refresh)
+        self.sessions.replaced.connect(
+            lambda session, previous, current: self._actions.offer_former_answer(
+                previous, current, lambda: self.sessions.reload(session)
+            )
+        )
 
     # --- called by the window -------------------------------------------------------------------
 
@@ -240,17 +244,6 @@ class ChatPage(QWidget):
         self.new_chat()
         self._composer.set_text(question)
 
-    @Slot(object)
-    def open_source(self, source: SourceRef) -> None:
-        """Open the file of a source at its location."""
-        if source.is_in_library:
-            self._opener.open(Path(source.path), source.url, source.anchor)
-
-    @Slot(object)
-    def view_source(self, source: SourceRef) -> None:
-        """Show a source in the extracted text of its document."""
-        self._opener.view(DocumentSpan(source.document_id, source.start, source.end))
-
     # --- sessions -------------------------------------------------------------------------------
 
     @property
@@ -279,7 +272,7 @@ class ChatPage(QWidget):
     def _on_messages_changed(self) -> None:
         model = self._session.model
         self._stack.setCurrentWidget(self._messages if model.rowCount() else self._empty)
-        self._sources.follow(model)
+        self.reading.follow(model)
 
     @Slot(object)
     def _on_conversation_stored(self, conversation: Conversation) -> None:
@@ -331,25 +324,17 @@ class ChatPage(QWidget):
 
     @Slot(object)
     def _on_rewrite_requested(self, message: Message) -> None:
-        session = self._session
-        self._actions.ask_to_rewrite(message, lambda: self.sessions.reload(session))
+        self._actions.ask_to_rewrite(message, self._reload_later())
 
     def _show_copy(self, copy: Conversation, messages: list[Message]) -> None:
         self.sessions.show_copy(copy, messages)
         self.feed.refresh()
         self.focus_composer()
 
-    @Slot(object, object, object)
-    def _on_answer_replaced(
-        self, session: ChatSession, previous: Message, current: Message
-    ) -> None:
-        def reload() -> None:
-            self.sessions.reload(session)
-
-        self.undo_offered.emit(
-            Notice("The answer was replaced by a new one."),
-            lambda: self._actions.restore_answer(previous, current, reload),
-        )
+    def _reload_later(self) -> Callable[[], None]:
+        """Loads the messages of the present session again when called."""
+        session = self._session
+        return lambda: self.sessions.reload(session)
 
     @Slot()
     def _on_pin_requested(self) -> None:
@@ -374,23 +359,6 @@ class ChatPage(QWidget):
         self.models.show_assistant_model(
             assistant.model if assistant and assistant.has_model else ""
         )
-
-    # --- sources --------------------------------------------------------------------------------
-
-    @Slot(object, int)
-    def _on_citation_clicked(self, message: Message, n: int) -> None:
-        self._sources.open(message)
-        self._panel.choose(n)
-        source = next(source for source in message.sources if source.n == n)
-        self.open_source(source)
-
-    @Slot(object)
-    def _on_sources_requested(self, message: Message) -> None:
-        self._sources.open(message)
-
-    @Slot(str)
-    def _on_address_clicked(self, address: str) -> None:
-        confirm_and_open(address, self)
 
     @Slot(object, int, int)
     def _on_overview_loaded(self, collections: list[Collection], sources: int, files: int) -> None:

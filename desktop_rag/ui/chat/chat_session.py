@@ -13,11 +13,13 @@ from desktop_rag.core.conversation import (
     AnswerChanged,
     AnswerDone,
     AnswerEvent,
+    ChatTitled,
     Conversation,
     Feedback,
     Message,
     MessageState,
     QuestionStored,
+    Role,
 )
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.question import Question
@@ -40,6 +42,7 @@ class ChatSession(QObject):
     conversation_stored = Signal(object)
     busy_changed = Signal(bool)
     answered = Signal()
+    titled = Signal()
     replaced = Signal(object, object)
 
     def __init__(
@@ -116,13 +119,17 @@ class ChatSession(QObject):
     def retry(self, *, every_file: bool = False) -> None:
         """Answer the last question again, with `every_file` from each file separately.
 
-        A question that was never stored is sent again.
+        An answer from every file stands below the other one; asked again, it replaces itself. A
+        question that was never stored is sent again.
         """
         if self.is_busy:
             return
         last = self.model.turn(-1).message
-        self._previous = last if last.text and last.state is MessageState.DONE else None
-        self.model.begin_retry()
+        is_below = every_file and last.role is Role.ASSISTANT and not last.is_of_every_file
+        every_file = every_file or last.is_of_every_file
+        is_whole = bool(last.text) and last.state is MessageState.DONE
+        self._previous = last if is_whole and not is_below else None
+        self.model.begin_retry(below=is_below)
         if not self._is_question_stored:
             self._send_question()
             return
@@ -183,8 +190,12 @@ class ChatSession(QObject):
         )
         self.model.show_checking(self._checked_id, is_checking=True)
 
-    def _on_changed(self, event: AnswerChanged) -> None:
-        self.model.change(event.message)
+    def _on_changed(self, event: AnswerChanged | ChatTitled) -> None:
+        if isinstance(event, ChatTitled):
+            self._conversation = event.conversation
+            self.titled.emit()
+        else:
+            self.model.change(event.message)
 
     def _cancel_post_answer(self) -> None:
         if self._post_answer_job:

@@ -21,8 +21,8 @@ class ChatSessions(QObject):
     """Opens and closes sessions, and repeats the signals of the current one.
 
     `shown` carries the session, `conversation_stored` its conversation, `replaced` the session, an
-    answer and its replacement. `answered` and `replaced` come from any session;
-    `answer_completed` carries the conversation.
+    answer and its replacement. `answered`, `titled` and `replaced` come from any
+    session; `answer_completed` carries the conversation.
     """
 
     shown = Signal(object)
@@ -32,6 +32,7 @@ class ChatSessions(QObject):
     answered = Signal()
     answer_completed = Signal(object)
     replaced = Signal(object, object, object)
+    titled = Signal()
 
     def __init__(self, bridge: Bridge, chat: "Chat", parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -102,6 +103,7 @@ class ChatSessions(QObject):
         session.busy_changed.connect(self._on_busy_changed)
         session.answered.connect(self._on_answered)
         session.replaced.connect(self._on_replaced)
+        session.titled.connect(self.titled)
         session.model.modelReset.connect(self.messages_changed)
         session.model.rowsInserted.connect(self.messages_changed)
         session.model.dataChanged.connect(self.messages_changed)

@@ -12,8 +12,8 @@ from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
 from desktop_rag.core.conversation import Conversation, Message
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.files.private_files import persons_mask
 from desktop_rag.core.library_events import Notice
-from desktop_rag.core.private_files import persons_mask
 from desktop_rag.core.settings import FEW_FILES
 from desktop_rag.ui.chat.chat_session import ChatSession
 from desktop_rag.ui.chat.conversation_model import title_of
@@ -36,9 +36,10 @@ Copied = Callable[[Conversation, list[Message]], None]
 
 
 class ConversationActions(QObject):
-    """`notified` carries a Notice about a finished action."""
+    """`notified` carries a Notice about a finished action, `undo_offered` also its undo."""
 
     notified = Signal(object)
+    undo_offered = Signal(object, object)
 
     def __init__(self, bridge: Bridge, chat: "Chat", parent: QWidget) -> None:
         super().__init__(parent)
@@ -56,16 +57,35 @@ class ConversationActions(QObject):
         conversation_id, message_id = message.conversation_id, message.message_id
         self._copy(lambda: self._history.fork_before(conversation_id, message_id), copied)
 
-    def restore_answer(
-        self, message: Message, replacing: Message, done: Callable[[], None]
+    def offer_former_answer(
+        self, former: Message, current: Message, done: Callable[[], None]
     ) -> None:
-        """Restore an answer that another one replaced."""
-        message_id = replacing.message_id
-        self._bridge.run(
-            self,
-            lambda: self._history.put_back(message, in_place_of=message_id),
-            lambda _nothing: done(),
-        )
+        """Offer to restore an answer that another one replaced."""
+
+        def restore() -> None:
+            self._bridge.run(
+                self,
+                lambda: self._history.put_back(former, in_place_of=current.message_id),
+                lambda _nothing: done(),
+            )
+
+        self.undo_offered.emit(Notice("The answer was replaced by a new one."), restore)
+
+    def remove_answer(self, message: Message, done: Callable[[], None]) -> None:
+        """Remove an answer that stands below another one, and offer to put it back."""
+
+        def offer(place: int) -> None:
+            done()
+            self.undo_offered.emit(Notice("The answer was removed."), lambda: put_back(place))
+
+        def put_back(place: int) -> None:
+            self._bridge.run(
+                self,
+                lambda: self._history.put_back_at(message, place),
+                lambda _nothing: done(),
+            )
+
+        self._bridge.run(self, lambda: self._history.remove_answer(message), offer)
 
     def ask_every_file(self, session: ChatSession) -> None:
         """Answer from each file separately, after a confirmation if it takes many requests."""
@@ -104,11 +124,11 @@ class ConversationActions(QObject):
         self._bridge.run(owner, count_files, ask)
 
     def find_best_passage(self, panel: ClaimPanel) -> None:
-        """Search all documents for the passage that best verifies the panel's claim."""
-        claim = panel.claim
+        """Search for the passage that best verifies the panel's claim."""
+        claim, sources = panel.claim, panel.sources
         self._bridge.run(
             panel,
-            lambda: self._chat.place_about(claim.checked.claim),
+            lambda: self._chat.place_about(claim.checked.claim, sources),
             lambda place: panel.show_best_passage(claim, place),
         )
 

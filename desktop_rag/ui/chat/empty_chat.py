@@ -24,19 +24,27 @@ class EmptyChat(QScrollArea):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setWidgetResizable(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setAccessibleName("Getting started")
         self._examples: list[QuestionButton] = []
         self._is_empty = True
         self._build(theme)
-        self.show_library(0, 0)
+        # Nobody is to take a library that is not known yet for an empty one.
+        self._words.setText("Opening the library…")
+        self._add.hide()
 
     def _build(self, theme: Theme) -> None:
         self._words = PlainLabel(tone="muted", wrap=True)
         self._words.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         self._add = TextButton("Add folder…", kind="primary")
         self._add.setObjectName("addFolderButton")
-        self._endpoint = TextButton("", kind="quiet")
-        self._endpoint.setText("No model connected: answers are excerpts. Open settings")
+        self._without_model = PlainLabel(
+            "No model is connected, so answers are excerpts from your documents.",
+            tone="muted",
+            wrap=True,
+        )
+        self._without_model.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        self._endpoint = TextButton("Connect a model…", kind="quiet")
         title = PlainLabel("Ask your documents", scale="title")
         middle = Qt.AlignmentFlag.AlignHCenter
         inner = QWidget()
@@ -49,6 +57,8 @@ class EmptyChat(QScrollArea):
         self._questions = QVBoxLayout()
         column.addLayout(self._questions)
         column.addWidget(self._add, 0, middle)
+        column.addSpacing(8)
+        column.addWidget(self._without_model)
         column.addWidget(self._endpoint, 0, middle)
         page = QWidget()
         page.setProperty("kind", "page")
@@ -91,6 +101,7 @@ class EmptyChat(QScrollArea):
 
     def show_endpoint(self, *, is_set: bool) -> None:
         """Point out that answers are excerpts while no endpoint is set."""
+        self._without_model.setVisible(not is_set)
         self._endpoint.setVisible(not is_set)
 
     @Slot()

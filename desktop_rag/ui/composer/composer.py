@@ -25,7 +25,7 @@ from desktop_rag.ui.composer.attached_files import AttachedFile
 from desktop_rag.ui.composer.attachment_strip import AttachmentStrip
 from desktop_rag.ui.composer.slash_prompts import SlashPrompts
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.foundation.wording import is_right_to_left, one_line
 from desktop_rag.ui.widgets.controls import Card, IconButton, PlainLabel, TextButton, set_property
 from desktop_rag.ui.widgets.file_drop import local_files
 
@@ -56,6 +56,7 @@ class QuestionField(QPlainTextEdit):
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.document().documentLayout().documentSizeChanged.connect(self._fit)
+        self.textChanged.connect(self._align)
         self._fit()
 
     def changeEvent(self, event: QEvent) -> None:
@@ -63,6 +64,17 @@ class QuestionField(QPlainTextEdit):
         # The style sheet sets the font once the field is in a window.
         if event.type() == QEvent.Type.FontChange:
             self._fit()
+
+    @Slot()
+    def _align(self) -> None:
+        """Begin the lines where their writing begins, which Qt leaves on the left."""
+        text = self.toPlainText()
+        is_reverse = is_right_to_left(text) if text else self.isRightToLeft()
+        side = Qt.AlignmentFlag.AlignRight if is_reverse else Qt.AlignmentFlag.AlignLeft
+        option = self.document().defaultTextOption()
+        if option.alignment() != side:
+            option.setAlignment(side)
+            self.document().setDefaultTextOption(option)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         is_enter = event.key() in _ENTER_KEYS

@@ -15,7 +15,7 @@ from PySide6.QtCore import QProcess
 
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.private_files import persons_mask
+from desktop_rag.core.files.private_files import persons_mask
 
 log = logging.getLogger(__name__)
 

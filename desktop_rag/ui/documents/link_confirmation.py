@@ -4,7 +4,7 @@ from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QMessageBox, QWidget
 
-from desktop_rag.core.private_files import persons_mask
+from desktop_rag.core.files.private_files import persons_mask
 from desktop_rag.ui.messages.markdown_html import safe_address
 
 _MAX_SHOWN = 300

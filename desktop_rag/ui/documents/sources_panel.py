@@ -30,6 +30,8 @@ _MAX_COPIES = 2
 _PAGE_LINE_CHARS = 40
 _TEXT_LINE_CHARS = 60
 _MISSING = "Not in your library"
+_SEARCHING = "Searching your documents…"
+_NONE = "This answer has no sources."
 # The gap between passages of one document, and the extra gap between documents.
 _GAP_PX = 4
 _EXTRA_GAP_PX = 6
@@ -41,8 +43,8 @@ class SourceCard(Card):
     With `follows`, the card above already names the same document.
     """
 
+    read_requested = Signal(object)
     open_requested = Signal(object)
-    view_requested = Signal(object)
 
     def __init__(
         self,
@@ -74,8 +76,10 @@ class SourceCard(Card):
             self._theme, source.text, source.quote, wrapped_from=_wrapped_from(source.anchor)
         )
         self._fold = TextButton("Show more", kind="quiet")
-        self._open = IconButton(self._theme, "open:muted", f"Open source {source.n}")
-        self._view = IconButton(self._theme, "eye:muted", f"Show source {source.n} in the document")
+        self._read = IconButton(self._theme, "eye:muted", f"Read source {source.n}")
+        self._open = IconButton(
+            self._theme, "open:muted", f"Open source {source.n} in another program"
+        )
         self._copy = IconButton(self._theme, "copy:muted", f"Copy source {source.n}")
         head = QHBoxLayout()
         head.setSpacing(10)
@@ -85,7 +89,7 @@ class SourceCard(Card):
         head.addLayout(self._build_words(), 1)
         buttons = QHBoxLayout()
         buttons.setSpacing(0)
-        for button in (self._copy, self._view, self._open):
+        for button in (self._copy, self._read, self._open):
             buttons.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
         head.addLayout(buttons)
         column = QVBoxLayout(self)
@@ -99,7 +103,7 @@ class SourceCard(Card):
         column.addWidget(self._fold, 0, Qt.AlignmentFlag.AlignLeft)
         # Only once they are in the card: a parentless visible widget is a window.
         self._fold.setVisible(self._passage.is_longer)
-        for button in (self._view, self._open):
+        for button in (self._open, self._read):
             button.setVisible(source.is_in_library)
 
     def _build_words(self) -> QVBoxLayout:
@@ -126,8 +130,8 @@ class SourceCard(Card):
         return words
 
     def _connect(self) -> None:
+        self._read.clicked.connect(self._on_read_clicked)
         self._open.clicked.connect(self._on_open_clicked)
-        self._view.clicked.connect(self._on_view_clicked)
         self._copy.clicked.connect(self._on_copy_clicked)
         self._fold.clicked.connect(self._on_fold_clicked)
 
@@ -137,15 +141,15 @@ class SourceCard(Card):
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         event.accept()
-        self._on_open_clicked()
+        self._on_read_clicked()
+
+    @Slot()
+    def _on_read_clicked(self) -> None:
+        self.read_requested.emit(self.source)
 
     @Slot()
     def _on_open_clicked(self) -> None:
         self.open_requested.emit(self.source)
-
-    @Slot()
-    def _on_view_clicked(self) -> None:
-        self.view_requested.emit(self.source)
 
     @Slot()
     def _on_copy_clicked(self) -> None:
@@ -162,12 +166,12 @@ class SourceCard(Card):
 class SourcesPanel(QWidget):
     """Lists cited sources first, then the others; without sources, the nearest passages.
 
-    Consecutive passages of one document name it once. `open_requested` and `view_requested` carry
-    the SourceRef.
+    Consecutive passages of one document name it once. `read_requested` carries the SourceRef to
+    read, `open_requested` the one to open in another program.
     """
 
+    read_requested = Signal(object)
     open_requested = Signal(object)
-    view_requested = Signal(object)
     close_requested = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
@@ -208,6 +212,9 @@ class SourcesPanel(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.addLayout(head)
+        self._empty = PlainLabel(_NONE, tone="muted", wrap=True)
+        self._empty.setContentsMargins(14, 4, 14, 0)
+        column.addWidget(self._empty)
         column.addWidget(self._scroll, 1)
 
     @property
@@ -215,8 +222,19 @@ class SourcesPanel(QWidget):
         """The sources on show."""
         return self._sources
 
-    def show_sources(self, sources: Sequence[SourceRef], nearest: Sequence[SourceRef] = ()) -> None:
-        """Show the sources of an answer, or its nearest passages if it has none."""
+    def show_sources(
+        self,
+        sources: Sequence[SourceRef],
+        nearest: Sequence[SourceRef] = (),
+        *,
+        is_searching: bool = False,
+    ) -> None:
+        """Show the sources of an answer, or its nearest passages if it has none.
+
+        While the search goes on there are none yet.
+        """
+        self._empty.setText(_SEARCHING if is_searching else _NONE)
+        self._empty.setVisible(not sources and not nearest)
         if (tuple(sources), tuple(nearest)) == (self._sources, self._nearest):
             return
         self._sources, self._nearest = tuple(sources), tuple(nearest)
@@ -276,8 +294,8 @@ class SourcesPanel(QWidget):
             follows = is_same and bool(item.anchor.label())
             widget = self._cards[item.n] = SourceCard(self._theme, item, follows=follows)
             self._last_document_id = item.document_id
+            widget.read_requested.connect(self.read_requested)
             widget.open_requested.connect(self.open_requested)
-            widget.view_requested.connect(self.view_requested)
         if not follows:
             self._column.insertSpacing(self._column.count() - 1, _EXTRA_GAP_PX)
         self._column.insertWidget(self._column.count() - 1, widget)

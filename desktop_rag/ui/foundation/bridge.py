@@ -2,7 +2,7 @@
 
 `run` and `stream` send work to named stdlib threads; `post` takes events from any thread. All
 callbacks run on the Qt thread, in order, a few milliseconds at a time, so that ten thousand
-results never freeze the window.
+results never freeze the window. During a click they wait, so that nothing moves under the pointer.
 """
 
 import logging
@@ -17,12 +17,14 @@ from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 from shiboken6 import isValid
 
 from desktop_rag.core.errors import AppError, Cancelled
+from desktop_rag.ui.foundation.presses import ClickWatch
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 Event = object
 _DRAIN_BUDGET_S = 0.008
+_CLICK_POLL_MS = 15
 _THREADS = 6
 
 
@@ -65,6 +67,7 @@ class Bridge(QObject):
         self._lock = threading.Lock()
         self._is_drain_due = False
         self._is_closed = False
+        self._clicks = ClickWatch()
         self._jobs: set[Job] = set()
         self._streams: list[threading.Thread] = []
         self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="window-work")
@@ -190,6 +193,9 @@ class Bridge(QObject):
 
     @Slot()
     def _drain(self) -> None:
+        if self._clicks.is_clicking():
+            QTimer.singleShot(_CLICK_POLL_MS, self, self._drain)
+            return
         stop_at = time.perf_counter() + _DRAIN_BUDGET_S
         while True:
             with self._lock:

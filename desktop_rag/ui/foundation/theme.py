@@ -19,7 +19,8 @@ from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QAbstractButton, QApplication
 from shiboken6 import isValid
 
-SCHEMES = ("system", "light", "dark")
+from desktop_rag.core.settings import AppearanceSettings, ColourScheme, nearest_text_size
+
 _ICON_SIZES_PX = (16, 18, 22, 28, 32, 36, 40, 44, 56, 80)
 _FONT_SCALES = {"small": 0.9, "body": 1.0, "reading": 1.06, "heading": 1.2, "title": 1.6}
 _PALETTE = {
@@ -95,7 +96,12 @@ class Theme(QObject):
 
     changed = Signal()
 
-    def __init__(self, app: QApplication, resources: Path, scheme: str = "system") -> None:
+    def __init__(
+        self,
+        app: QApplication,
+        resources: Path,
+        appearance: AppearanceSettings | None = None,
+    ) -> None:
         super().__init__(app)
         self._app = app
         self._light, self._dark = load_schemes(resources / "themes")
@@ -106,12 +112,13 @@ class Theme(QObject):
         }
         self._icons: dict[str, QIcon] = {}
         self._icon_users: list[tuple[weakref.ref[QAbstractButton | QAction], str]] = []
-        self._font_size = app.font().pointSizeF()
-        self._wanted = scheme
+        self._font_size_pt = app.font().pointSizeF()
+        self._appearance = appearance or AppearanceSettings()
         self._scheme: Scheme | None = None
+        self._text_percent = 100
         app.setStyle("Fusion")
         app.styleHints().colorSchemeChanged.connect(self._on_system_scheme_changed)
-        self.apply(scheme)
+        self.apply(self._appearance)
 
     @property
     def is_dark(self) -> bool:
@@ -127,13 +134,15 @@ class Theme(QObject):
         """The current colour of a role. Raises KeyError for an unknown role."""
         return QColor(self.colours[role])
 
-    def apply(self, scheme: str) -> None:
-        """Use `light`, `dark`, or `system` to follow the desktop."""
-        if scheme not in SCHEMES:
-            raise ValueError(f"No such colour scheme: {scheme}")
-        self._wanted = scheme
-        asked = {"light": Qt.ColorScheme.Light, "dark": Qt.ColorScheme.Dark}
-        self._app.styleHints().setColorScheme(asked.get(scheme, Qt.ColorScheme.Unknown))
+    def apply(self, appearance: AppearanceSettings) -> None:
+        """Use these colours and this size of text."""
+        self._appearance = appearance
+        asked = {
+            ColourScheme.SYSTEM: Qt.ColorScheme.Unknown,
+            ColourScheme.LIGHT: Qt.ColorScheme.Light,
+            ColourScheme.DARK: Qt.ColorScheme.Dark,
+        }
+        self._app.styleHints().setColorScheme(asked[appearance.scheme])
         self._restyle()
 
     def icon(self, spec: str) -> QIcon:
@@ -160,17 +169,21 @@ class Theme(QObject):
 
     @Slot()
     def _on_system_scheme_changed(self) -> None:
-        if self._wanted == "system":
+        if self._appearance.scheme is ColourScheme.SYSTEM:
             self._restyle()
 
     def _restyle(self) -> None:
         chosen = self._dark if self._is_dark_wanted() else self._light
-        if chosen is self._scheme:
+        text_percent = nearest_text_size(self._appearance.text_percent)
+        if chosen is self._scheme and text_percent == self._text_percent:
             return
-        self._scheme = chosen
+        self._scheme, self._text_percent = chosen, text_percent
         self._icons.clear()
         # Clearing the style sheet first is five times faster than replacing it.
         self._app.setStyleSheet("")
+        font = self._app.font()
+        font.setPointSizeF(self._text_size_pt)
+        self._app.setFont(font)
         self._app.setPalette(self._palette())
         self._app.setStyleSheet(self._style_sheet.substitute(self._tokens()))
         for ref, spec in self._icon_users:
@@ -180,12 +193,16 @@ class Theme(QObject):
         self.changed.emit()
 
     def _is_dark_wanted(self) -> bool:
-        if self._wanted == "system":
+        if self._appearance.scheme is ColourScheme.SYSTEM:
             return self._app.styleHints().colorScheme() is Qt.ColorScheme.Dark
-        return self._wanted == "dark"
+        return self._appearance.scheme is ColourScheme.DARK
+
+    @property
+    def _text_size_pt(self) -> float:
+        return self._font_size_pt * self._text_percent / 100
 
     def _tokens(self) -> dict[str, str]:
-        sizes = {f"font_{k}": f"{self._font_size * v:.2f}pt" for k, v in _FONT_SCALES.items()}
+        sizes = {f"font_{k}": f"{self._text_size_pt * v:.2f}pt" for k, v in _FONT_SCALES.items()}
         images = self._style_sheets / ("dark" if self.is_dark else "light")
         return {**self.colours, **sizes, "images": images.as_posix()}
 

@@ -2,6 +2,7 @@
 
 import math
 import time
+import unicodedata
 from datetime import datetime
 
 from desktop_rag.core.domain import DocumentState, SourceState
@@ -24,6 +25,8 @@ _UNSAFE_CODE_POINTS = (
 )
 _SHOWN_AS_BOX = {code: "\N{WHITE SQUARE}" for codes in _UNSAFE_CODE_POINTS for code in codes}
 
+_STRONG_DIRECTIONS = {"L", "R", "AL"}
+
 _SOURCE_STATES = {
     SourceState.WATCHED: "Watched",
     SourceState.POLLED: "Checked regularly",
@@ -36,15 +39,26 @@ def one_line(text: str) -> str:
     return text.translate(_SHOWN_AS_BOX)
 
 
+def is_right_to_left(text: str) -> bool:
+    """True when the first letter that has a direction is written from right to left."""
+    directions = map(unicodedata.bidirectional, text)
+    return next((d for d in directions if d in _STRONG_DIRECTIONS), "L") != "L"
+
+
 def literal(text: str) -> str:
     """Untrusted text for a button or menu, where a single & would mark a shortcut key."""
     return one_line(text).replace("&", "&&")
 
 
+def cut_line(text: str, max_chars: int) -> str:
+    """`one_line`, cut with … to at most `max_chars` characters."""
+    line = one_line(text)
+    return line if len(line) <= max_chars else f"{line[: max_chars - 1]}…"
+
+
 def shortened(text: str, max_chars: int) -> str:
     """`literal`, cut with … to at most `max_chars` characters."""
-    line = one_line(text)
-    return literal(line if len(line) <= max_chars else f"{line[: max_chars - 1]}…")
+    return literal(cut_line(text, max_chars))
 
 
 def count_of(number: int, noun: str) -> str:
@@ -87,24 +101,6 @@ def changes_in_words(summary: ChangeSummary) -> str:
         (summary.gone, "removed"),
     )
     return ", ".join(f"{n:,} {verb}" for n, verb in counts if n) or "No changes"
-
-
-def percent(fraction: float) -> str:
-    """`43.7%`, rounded down so that unfinished work never shows 100%."""
-    thousandths = int(max(0.0, min(1.0, fraction)) * 1000)
-    return f"{thousandths / 10:.1f}%"
-
-
-def duration_left(seconds: float | None) -> str:
-    """`about 2 min left`, or "" while unknown."""
-    if seconds is None:
-        return ""
-    if seconds < _MINUTE_S:
-        return "less than a minute left"
-    if seconds < _HOUR_S:
-        return f"about {round(seconds / _MINUTE_S)} min left"
-    hours, minutes = divmod(round(seconds / _MINUTE_S), 60)
-    return f"about {hours} h {minutes} min left" if minutes else f"about {hours} h left"
 
 
 def time_in_words(seconds: float) -> str:

@@ -17,9 +17,9 @@ from PySide6.QtWidgets import (
 from desktop_rag.core.domain import Collection
 from desktop_rag.core.parsed import ChunkMethod, ChunkSettings
 from desktop_rag.ui.foundation.wording import one_line
-from desktop_rag.ui.settings.model_field import MODEL_NOTE, ModelField
-from desktop_rag.ui.settings.settings_fields import note, number_field, show_number
+from desktop_rag.ui.models.model_field import MODEL_NOTE, ModelField
 from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton
+from desktop_rag.ui.widgets.form_fields import note, number_field, show_number
 
 _WIDTH_PX = 520
 _METHODS: dict[ChunkMethod, str] = {

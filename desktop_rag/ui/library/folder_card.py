@@ -114,7 +114,9 @@ class FolderCard(Card):
         words.setSpacing(3)
         words.addWidget(self._path)
         words.addLayout(details)
-        row = QHBoxLayout()
+        self._shown = QWidget()
+        row = QHBoxLayout(self._shown)
+        row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(4)
         row.addWidget(self._icon)
         row.addSpacing(8)
@@ -127,7 +129,8 @@ class FolderCard(Card):
             row.addWidget(button)
         outer = QVBoxLayout(self)
         outer.setContentsMargins(14, 9, 10, 9)
-        outer.addLayout(row)
+        outer.addWidget(self._shown)
+        # In place of the row, where the person looks, and not below it.
         outer.addWidget(self._build_question(name))
 
     def _build_question(self, name: str) -> QWidget:
@@ -204,5 +207,10 @@ class FolderCard(Card):
         self.remove_confirmed.emit(self._source.source_id)
 
     def _show_question(self, is_visible: bool) -> None:
-        self._question.setVisible(is_visible)
+        shown, hidden = self._question, self._shown
+        if not is_visible:
+            shown, hidden = hidden, shown
+        shown.show()
+        # Before the rest is hidden: Qt would give the focus to any other card, and scroll to it.
         (self._keep if is_visible else self._remove).setFocus()
+        hidden.hide()

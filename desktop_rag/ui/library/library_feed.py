@@ -59,6 +59,7 @@ class LibraryFeed(QObject):
         self._model = model
         self._changed: dict[str, Document] = {}
         self._removed: set[str] = set()
+        self._is_wanted = False
         self._is_loaded = False
         self._are_sources_stale = False
         self._job: Job | None = None
@@ -70,6 +71,7 @@ class LibraryFeed(QObject):
     def load(self) -> None:
         """Read everything; changes are queued until it is loaded."""
         library = self._library
+        self._is_wanted = True
 
         def read() -> _Snapshot:
             sources = library.sources.all()
@@ -78,12 +80,26 @@ class LibraryFeed(QObject):
 
         self._bridge.run(self, read, self._on_loaded)
 
+    @property
+    def is_wanted(self) -> bool:
+        """True once everything is loaded, or about to be."""
+        return self._is_wanted
+
+    def let_go(self) -> None:
+        """Forget everything until `load`."""
+        if not self._is_loaded:
+            return
+        self._is_wanted = self._is_loaded = False
+        self._changed.clear()
+        self._batch.stop()
+        self._model.set_table(DocumentRows([], {}, {}, {}))
+
     def handle_event(self, event: object) -> None:
         """Apply an event of the library; other events are ignored."""
         match event:
             case ProgressChanged(progress):
                 self.progress_changed.emit(progress)
-            case DocumentsChanged(documents):
+            case DocumentsChanged(documents) if self._is_wanted:
                 self._changed.update(
                     (d.document_id, d) for d in documents if d.source_id not in self._removed
                 )

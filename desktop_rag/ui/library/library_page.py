@@ -3,7 +3,7 @@
 The library's work runs through the bridge; its events arrive at `on_library_event`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,14 +13,13 @@ from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
 from desktop_rag.core.domain import Collection, Document, DocumentState, Source
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.library_events import IndexProgress
+from desktop_rag.core.library_events import IndexProgress, NothingUsed
 from desktop_rag.core.summary_request import summary_of_file, summary_of_folder
 from desktop_rag.ui.documents.document_opener import DocumentOpener
-from desktop_rag.ui.documents.document_view import DocumentSpan
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.library.document_model import DocumentModel
-from desktop_rag.ui.library.document_rows import STATES_OF_GROUP, StateGroup
+from desktop_rag.ui.library.document_rows import StateGroup
 from desktop_rag.ui.library.documents_panel import DocumentsPanel
 from desktop_rag.ui.library.first_run import FirstRun
 from desktop_rag.ui.library.library_feed import LibraryFeed
@@ -28,6 +27,7 @@ from desktop_rag.ui.library.progress_strip import ProgressStrip
 from desktop_rag.ui.library.source_actions import SourceActions
 from desktop_rag.ui.library.source_list import SourceList
 from desktop_rag.ui.passwords.password_actions import PasswordActions
+from desktop_rag.ui.viewers.document_span import DocumentSpan
 from desktop_rag.ui.widgets.controls import IconButton, PlainLabel, TextButton, set_property
 
 if TYPE_CHECKING:
@@ -69,17 +69,36 @@ class LibraryPage(QWidget):
         self._sources: dict[str, Source] = {}
         self._build(kinds_read)
         self._connect()
-        self._feed.load()
+
+    def load(self) -> None:
+        """Read the library, unless that was done; until it is there, the page says so."""
+        if not self._feed.is_wanted:
+            self._feed.load()
+
+    def let_go(self) -> None:
+        """Free the rows of the files, which take a kilobyte each or two, until `load`."""
+        self._feed.let_go()
+        if not self._feed.is_wanted:
+            self._opening.show()
+            self._empty.hide()
+            self._content.hide()
 
     @Slot(object)
     def on_library_event(self, event: object) -> None:
         """Apply an event of the library; other events are ignored."""
-        self._feed.handle_event(event)
+        if not isinstance(event, NothingUsed):
+            self._feed.handle_event(event)
+        elif not self.window().isVisible():
+            self.let_go()
 
     @Slot()
     def choose_folder(self) -> None:
         """Let the person choose and add a folder."""
         self._actions.choose_folder()
+
+    def add_paths(self, paths: Iterable[Path]) -> None:
+        """Add folders and files; for a single folder a dialog with a preview opens first."""
+        self._actions.add(paths)
 
     # --- building --------------------------------------------------------------------------------
 
@@ -94,6 +113,8 @@ class LibraryPage(QWidget):
         self._empty.setWidgetResizable(True)
         self._first_run.setProperty("kind", "page")
         self._empty.setWidget(self._first_run)
+        self._opening = PlainLabel("Opening the library…", tone="muted")
+        self._opening.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._content = QWidget(self)
         self._strip = ProgressStrip(self._content)
         self._list = SourceList(self._theme, self._model, self._add, self._content)
@@ -108,10 +129,13 @@ class LibraryPage(QWidget):
         column.setContentsMargins(22, 18, 22, 18)
         column.setSpacing(12)
         column.addWidget(header)
+        column.addWidget(self._opening, 1)
         column.addWidget(self._empty, 1)
         column.addWidget(self._content, 1)
         self._empty.hide()
         self._content.hide()
+        for button in self._buttons:
+            button.hide()
 
     def _build_header(self) -> QWidget:
         header = QWidget(self)
@@ -140,7 +164,6 @@ class LibraryPage(QWidget):
     def _connect(self) -> None:
         self._feed.sources_changed.connect(self._show_sources)
         self._feed.progress_changed.connect(self._show_progress)
-        self._model.counts_changed.connect(self._show_searchable_count)
         self._add.clicked.connect(self.choose_folder)
         self._add_files.clicked.connect(self._actions.choose_files)
         self._add_links.clicked.connect(self._actions.choose_links)
@@ -174,6 +197,7 @@ class LibraryPage(QWidget):
         names = {collection.collection_id: collection.name for collection in collections}
         self._list.set_sources(sources, names)
         self._panel.set_sources(sources)
+        self._opening.hide()
         self._content.setVisible(bool(sources))
         self._empty.setVisible(not sources)
         self._actions.set_collections(collections)
@@ -200,12 +224,6 @@ class LibraryPage(QWidget):
         if self._pause.text() != words:
             self._pause.setText(words)
             self._theme.set_icon(self._pause, "play:text" if is_paused else "pause:text")
-
-    @Slot()
-    def _show_searchable_count(self) -> None:
-        counts = self._model.counts()
-        states = STATES_OF_GROUP[StateGroup.SEARCHABLE]
-        self._strip.set_searchable_count(sum(counts.of(state) for state in states))
 
     # --- actions of the person -------------------------------------------------------------------
 
@@ -270,7 +288,7 @@ class LibraryPage(QWidget):
 
     @Slot(object)
     def _on_view_requested(self, document: Document) -> None:
-        self._opener.view(DocumentSpan(document.document_id))
+        self._opener.read(DocumentSpan(document.document_id))
 
     @Slot(object)
     def _on_summary_requested(self, document: Document) -> None:
@@ -308,7 +326,7 @@ class LibraryPage(QWidget):
         event.setDropAction(Qt.DropAction.CopyAction)
         event.accept()
         urls = [url for url in event.mimeData().urls() if url.isLocalFile()]
-        self._actions.add(Path(url.toLocalFile()) for url in urls)
+        self.add_paths(Path(url.toLocalFile()) for url in urls)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

@@ -7,9 +7,10 @@ from PySide6.QtWidgets import QComboBox, QDialog, QHBoxLayout, QPlainTextEdit, Q
 
 from desktop_rag.core.domain import Collection, WebLinks
 from desktop_rag.core.errors import AppError
+from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.library.collection_field import CollectionField
-from desktop_rag.ui.settings.settings_fields import note, number_field
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
+from desktop_rag.ui.widgets.form_fields import note, number_field
 
 _WIDTH_PX = 560
 _HEIGHT_PX = 420
@@ -20,15 +21,17 @@ _REFRESH_HOURS = {
     "Every week": 168.0,
 }
 _DEFAULT = "Every day"
+_ADD, _ADD_ANYWAY = "Add links", "Add anyway"
 
 
 class LinksDialog(QDialog):
     """`submitted` carries the collection's name and the WebLinks when the person confirms.
 
-    The dialog stays open until the links are added, so that nothing typed is lost.
+    Its last value is True when the person wants addresses that can't be fetched now. The dialog
+    stays open until the links are added, so that nothing typed is lost.
     """
 
-    submitted = Signal(str, object)
+    submitted = Signal(str, object, bool)
 
     def __init__(self, collections: Sequence[Collection], parent: QWidget) -> None:
         super().__init__(parent)
@@ -47,7 +50,7 @@ class LinksDialog(QDialog):
         self._refresh.setCurrentText(_DEFAULT)
         self._refresh.setAccessibleName("Update")
         self._collection = CollectionField(collections)
-        self._confirm = TextButton("Add links", kind="primary")
+        self._confirm = TextButton(_ADD, kind="primary")
         self._cancel = TextButton("Cancel")
         self._build()
         self._error = PlainLabel(tone="danger", wrap=True)
@@ -90,22 +93,35 @@ class LinksDialog(QDialog):
 
     def show_error(self, error: AppError) -> None:
         """Show what is wrong with the addresses."""
-        self._error.setText(f"{error.title} {error.hint}")
+        self._show_problem(f"{error.title} {error.hint}", _ADD)
+
+    def show_refused(self, refused: Sequence[tuple[str, str]]) -> None:
+        """Show which addresses can't be fetched, each with its reason."""
+        lines = "\n".join(f"{one_line(url)}: {reason}" for url, reason in refused)
+        count = "This address" if len(refused) == 1 else f"{len(refused)} addresses"
+        self._show_problem(f"{count} can't be fetched now.\n{lines}", _ADD_ANYWAY)
+
+    def _show_problem(self, text: str, action: str) -> None:
+        self._error.setText(text)
         self._error.show()
+        self._confirm.setText(action)
         self._confirm.setEnabled(True)
         self._addresses.setFocus()
 
     @Slot()
     def _on_text_changed(self) -> None:
         self._error.hide()
+        self._confirm.setText(_ADD)
         self._confirm.setEnabled(bool(self._urls()))
 
     @Slot()
     def _on_confirm_clicked(self) -> None:
         hours = _REFRESH_HOURS[self._refresh.currentText()]
         links = WebLinks(self._urls(), self._limit.value(), hours)
+        is_wanted_anyway = self._confirm.text() == _ADD_ANYWAY
         self._confirm.setEnabled(False)
-        self.submitted.emit(self._collection.name, links)
+        self._confirm.setText("Checking…")
+        self.submitted.emit(self._collection.name, links, is_wanted_anyway)
 
     def _urls(self) -> tuple[str, ...]:
         return tuple(self._addresses.toPlainText().split())

@@ -4,19 +4,19 @@ from PySide6.QtCore import Qt, QTimer, Slot
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
 
 from desktop_rag.core.library_events import IndexProgress, Stage
-from desktop_rag.ui.foundation.wording import count_of, duration_left, one_line, percent
+from desktop_rag.progress_words import (
+    duration_left,
+    headline,
+    overall_percent,
+    percent,
+    progress_line,
+    steps_in_words,
+)
+from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.controls import Card, ElidedLabel, PlainLabel
 
 _REPAINT_MS = 200
 _STEPS = 1000
-_HEADLINES = {
-    Stage.IDLE: "Up to date",
-    Stage.SCANNING: "Looking for files",
-    Stage.READING: "Reading files",
-    Stage.EMBEDDING: "Preparing search by meaning",
-    Stage.REFINING: "Searchable. Refining long passages",
-    Stage.PAUSED: "Paused",
-}
 
 
 class ProgressStrip(Card):
@@ -27,8 +27,7 @@ class ProgressStrip(Card):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._progress = IndexProgress()
-        self._searchable_count = 0
+        self._progress = IndexProgress(Stage.STARTING)
         self._hold = ""
         self._repaint = QTimer(self)
         self._repaint.setSingleShot(True)
@@ -49,11 +48,6 @@ class ProgressStrip(Card):
             self._hold = words
             self._show_soon(True)
 
-    def set_searchable_count(self, files: int) -> None:
-        """Set the number of files that are searchable by words."""
-        self._searchable_count = files
-        self._show_soon(False)
-
     def _show_soon(self, is_urgent: bool) -> None:
         if is_urgent:
             self._repaint.stop()
@@ -71,8 +65,7 @@ class ProgressStrip(Card):
         self._bar.setRange(0, _STEPS)
         self._bar.setTextVisible(False)
         self._bar.setAccessibleName("Indexing progress")
-        self._done = ElidedLabel(tone="muted", scale="small")
-        self._searchable = PlainLabel(tone="success", scale="small")
+        self._steps = ElidedLabel(tone="muted", scale="small")
         self._file = ElidedLabel(tone="muted", scale="small", mode=Qt.TextElideMode.ElideMiddle)
         top = QHBoxLayout()
         top.setSpacing(10)
@@ -80,43 +73,38 @@ class ProgressStrip(Card):
         top.addStretch(1)
         top.addWidget(self._left)
         top.addWidget(self._percent)
-        numbers = QHBoxLayout()
-        numbers.setSpacing(10)
-        numbers.addWidget(self._done, 1)
-        numbers.addWidget(self._searchable)
         outer = QVBoxLayout(self)
         outer.setContentsMargins(14, 10, 14, 10)
         outer.setSpacing(6)
         outer.addLayout(top)
         outer.addWidget(self._bar)
-        outer.addLayout(numbers)
+        outer.addWidget(self._steps)
         outer.addWidget(self._file)
 
     @Slot()
     def _show(self) -> None:
         now = self._progress
-        is_idle = now.stage is Stage.IDLE
+        is_running = bool(now.steps)
         is_held = bool(self._hold) and now.stage is Stage.PAUSED
-        self._headline.setText(self._hold if is_held else _HEADLINES[now.stage])
-        self._left.setText("" if is_idle else duration_left(now.seconds_left))
-        self._percent.setText("" if is_idle else percent(now.fraction))
+        words = headline(now) if is_running else progress_line(now)
+        self._headline.setText(self._hold if is_held else words)
+        is_timed = is_running and now.stage is not Stage.PAUSED
+        self._left.setText(duration_left(now.seconds_left) if is_timed else "")
+        self._percent.setText(overall_percent(now) if is_running else "")
         self._bar.setValue(int(now.fraction * _STEPS))
         self._bar.setAccessibleDescription(percent(now.fraction))
-        self._done.set_full_text(_done_in_words(now))
-        self._searchable.setText(f"Searchable by words: {self._searchable_count:,}")
+        self._steps.set_full_text(_steps_line(now))
         if now.current_file or now.stage is not Stage.READING:
             # The last name stays until the next file: an empty line would flicker.
             name = one_line(now.current_file)
             self._file.set_full_text(f"Reading {name}" if name else "")
-        for widget in (self._bar, self._percent, self._left, self._done):
-            widget.setVisible(not is_idle)
+        for widget in (self._bar, self._percent, self._left, self._steps):
+            widget.setVisible(is_running)
         self._file.setVisible(now.stage is Stage.READING or bool(now.current_file))
 
 
-def _done_in_words(progress: IndexProgress) -> str:
-    files = f"{progress.files_read:,} of {count_of(progress.files_total, 'file')} read"
-    if not progress.chunks_total:
-        return files
-    passages = count_of(progress.chunks_total, "passage")
-    done = "refined" if progress.stage is Stage.REFINING else "embedded"
-    return f"{files} · {progress.chunks_embedded:,} of {passages} {done}"
+def _steps_line(progress: IndexProgress) -> str:
+    """The steps from left to right: what is done, what is under way, what follows."""
+    marks = ["✓" if step.is_done else f"{n}." for n, step in enumerate(progress.steps, start=1)]
+    words = steps_in_words(progress)
+    return " · ".join(f"{mark} {step}" for mark, step in zip(marks, words, strict=True))

@@ -4,8 +4,8 @@ from PySide6.QtCore import QTimer, Signal, Slot
 from PySide6.QtWidgets import QCheckBox, QPlainTextEdit, QVBoxLayout, QWidget
 
 from desktop_rag.core.domain import SourceRules
-from desktop_rag.ui.settings.settings_fields import note, number_field, show_number
 from desktop_rag.ui.widgets.controls import PlainLabel
+from desktop_rag.ui.widgets.form_fields import note, number_field, show_number
 
 _DELAY_MS = 400
 _LINES = 3

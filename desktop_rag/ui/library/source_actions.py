@@ -3,6 +3,7 @@
 It opens the dialogs and applies their results to the library through the bridge.
 """
 
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -59,7 +60,7 @@ class SourceActions(QObject):
     def choose_links(self) -> None:
         """Let the person enter and add web pages."""
         dialog = LinksDialog(self._collections, self._page)
-        library = self._library
+        library, closed = self._library, threading.Event()
 
         def finish(_source: Source) -> None:
             dialog.accept()
@@ -73,7 +74,19 @@ class SourceActions(QObject):
                 dialog.show_error,
             )
 
-        dialog.submitted.connect(add)
+        def check(collection: str, links: WebLinks, is_wanted_anyway: bool) -> None:
+            if is_wanted_anyway:
+                add(collection, links)
+                return
+            self._bridge.run(
+                dialog,
+                lambda: library.sources.refused_links(links, cancel=closed),
+                lambda refused: dialog.show_refused(refused) if refused else add(collection, links),
+                dialog.show_error,
+            )
+
+        dialog.submitted.connect(check)
+        dialog.finished.connect(closed.set)
         _show(dialog)
 
     @Slot()

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtWidgets import QFrame, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
 
 from desktop_rag.core.domain import Source
@@ -32,6 +32,8 @@ class SourceList(QScrollArea):
         self._model = model
         self._cards: dict[str, FolderCard] = {}
         self._collections: Mapping[str, str] = {}
+        # A card that was added, until it has its place and is scrolled to.
+        self._to_reveal: FolderCard | None = None
         self._body = QWidget(self)
         self._body.setProperty("kind", "page")
         self._column = QVBoxLayout(self._body)
@@ -60,8 +62,12 @@ class SourceList(QScrollArea):
             self._column.removeWidget(card)
             card.hide()
             card.deleteLater()
+        is_first = not self._cards
         for source in sources:
-            card = self._cards.get(source.source_id) or self._add_card(source)
+            card = self._cards.get(source.source_id)
+            if card is None:
+                card = self._add_card(source)
+                self._to_reveal = None if is_first else card
             self._show_on(card, source)
         self._order_stops()
         self.updateGeometry()
@@ -90,7 +96,16 @@ class SourceList(QScrollArea):
         if event.type() == QEvent.Type.LayoutRequest:
             # A card changed its height; a scroll area does not follow by itself.
             self.updateGeometry()
+        is_placed = event.type() == QEvent.Type.Move and watched is self._to_reveal
+        if is_placed and self._to_reveal:
+            QTimer.singleShot(0, self._to_reveal, self._reveal)
         return super().eventFilter(watched, event)
+
+    @Slot()
+    def _reveal(self) -> None:
+        card, self._to_reveal = self._to_reveal, None
+        if card:
+            self.ensureWidgetVisible(card, 0, 0)
 
     def _add_card(self, source: Source) -> FolderCard:
         card = FolderCard(self._theme, source, self._body)
@@ -100,6 +115,7 @@ class SourceList(QScrollArea):
         card.files_requested.connect(self.files_requested)
         card.options_requested.connect(self.options_requested)
         card.summary_requested.connect(self.summary_requested)
+        card.installEventFilter(self)
         self._cards[source.source_id] = card
         self._column.insertWidget(self._column.count() - 1, card)
         return card

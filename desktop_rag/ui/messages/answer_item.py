@@ -136,6 +136,7 @@ class AnswerItem(QWidget):
     sources_requested = Signal()
     fork_requested = Signal()
     rewrite_requested = Signal()
+    removal_requested = Signal()
     follow_up_chosen = Signal(str)
     view_requested = Signal(object)
     verification_requested = Signal(object)
@@ -182,6 +183,7 @@ class AnswerItem(QWidget):
         self._copy = IconButton(self._theme, "copy:muted", "Copy answer")
         self._retry = IconButton(self._theme, "retry:muted", "Regenerate answer")
         self._every_file = IconButton(self._theme, "library:muted", "Ask every file")
+        self._remove = IconButton(self._theme, "trash:muted", "Remove this answer")
         self._rewrite = IconButton(self._theme, "pencil:muted", "Rewrite answer")
         self._fork = IconButton(self._theme, "branch:muted", "Continue in a copy of this chat")
         column = QVBoxLayout(self)
@@ -203,7 +205,8 @@ class AnswerItem(QWidget):
             opinion: IconButton(self._theme, f"{icon}:muted", name)
             for opinion, (icon, name) in _OPINIONS.items()
         }
-        actions = [self._rewrite, self._fork, self._every_file, self._retry, self._copy]
+        actions = [self._remove, self._rewrite, self._fork]
+        actions += [self._every_file, self._retry, self._copy]
         return WrappingRow(
             [self._byline, self._sources],
             [*self._opinions.values(), *actions],
@@ -225,6 +228,7 @@ class AnswerItem(QWidget):
         self._failure.settings_requested.connect(self.settings_requested)
         self._retry.clicked.connect(self.retry_requested)
         self._every_file.clicked.connect(self.every_file_requested)
+        self._remove.clicked.connect(self.removal_requested)
         self._sources.clicked.connect(self.sources_requested)
         self._remembered.clicked.connect(self.past_answers_requested)
         self._copy.clicked.connect(self._on_copy_clicked)
@@ -296,7 +300,12 @@ class AnswerItem(QWidget):
         has_ended = is_over and message.state not in _BROKEN_OFF
         self._failure.offer_retry(is_offered=self._is_last)
         self._retry.setVisible(self._is_last and has_ended)
-        self._every_file.setVisible(self._is_last and has_ended)
+        # An answer from every file is asked again by Retry.
+        is_of_every = message.is_of_every_file
+        # A greeting was not searched for.
+        is_talk = not (message.notes or message.sources or message.model or message.error_title)
+        self._every_file.setVisible(self._is_last and has_ended and not (is_of_every or is_talk))
+        self._remove.setVisible(is_over and is_of_every)
 
     @Slot()
     def _on_check_clicked(self) -> None:
@@ -350,6 +359,8 @@ def _notes_in_words(message: Message) -> str:
 def byline(message: Message) -> str:
     """The model and the time it took: `llama-3.1 · 4.2 s`."""
     parts = [EXCERPTS_BYLINE if message.is_excerpts else message.model]
+    if message.is_of_every_file:
+        parts.insert(0, "every file asked")
     if outcome := _OUTCOMES.get(message.state):
         parts.insert(0, outcome)
     if message.seconds:

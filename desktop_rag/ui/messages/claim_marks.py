@@ -22,6 +22,12 @@ _TONES = {
     Verdict.CONTRADICTED: "danger",
     Verdict.NOT_CHECKED: "muted",
 }
+# The word on the badge of a sentence to be careful with; the others have their sign only.
+_CAUTIONS = {
+    Verdict.PARTLY: "partly in sources",
+    Verdict.NOT_IN_SOURCES: "not in sources",
+    Verdict.CONTRADICTED: "contradicted",
+}
 _NO_BREAK = "\u2060\u00a0"
 _BEFORE_CLOSING = re.compile(rf"({MARK.pattern}+)([.!?…。！？\"'”’»)\]]+)")
 
@@ -55,11 +61,16 @@ def badge_html(mark: str, badges: Badges, colours: Mapping[str, str]) -> str:
     if index not in badges:
         return ""
     verdict = badges[index]
-    style = (
-        "text-decoration:none; font-style:normal; font-size:small; font-weight:600; "
-        f"color:{colours[_TONES[verdict]]};"
-    )
-    return f'{_NO_BREAK}<a href="claim:{index}" style="{style}">{SIGNS[verdict][0]}</a>'
+    tone, sign = _TONES[verdict], SIGNS[verdict][0]
+    style = "text-decoration:none; font-style:normal; font-size:small; font-weight:600; "
+    if caution := _CAUTIONS.get(verdict):
+        # A chip that doesn't break and is as wide as its words.
+        words = f"{sign} {caution}".replace(" ", "\u00a0")
+        style += (
+            f"color:{colours[f'{tone}_soft_text']}; background-color:{colours[f'{tone}_soft']};"
+        )
+        return f'{_NO_BREAK}<a href="claim:{index}" style="{style}">\u00a0{words}\u00a0</a>'
+    return f'{_NO_BREAK}<a href="claim:{index}" style="{style}color:{colours[tone]};">{sign}</a>'
 
 
 def tone_of(verdict: Verdict) -> str:

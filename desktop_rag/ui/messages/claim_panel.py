@@ -96,6 +96,11 @@ class ClaimPanel(Card):
         """The claim on show."""
         return self._claims[self._index]
 
+    @property
+    def sources(self) -> tuple[SourceRef, ...]:
+        """The sources of the answer."""
+        return tuple(self._sources.values())
+
     def show_claims(self, claims: Sequence[Claim], sources: Sequence[SourceRef]) -> None:
         """Set the current claims; an open claim stays open."""
         if claims == self._claims:

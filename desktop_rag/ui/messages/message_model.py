@@ -103,9 +103,9 @@ class MessageModel(QAbstractListModel):
         self._append(Turn(question))
         self._append(Turn(_new_message(Role.ASSISTANT), Phase.SEARCHING))
 
-    def begin_retry(self) -> None:
-        """Replace the last answer with one in the searching phase."""
-        if self._turns and self._turns[-1].message.role is Role.ASSISTANT:
+    def begin_retry(self, *, below: bool = False) -> None:
+        """Replace the last answer with one in the searching phase, or add one `below` it."""
+        if not below and self._turns and self._turns[-1].message.role is Role.ASSISTANT:
             self._replace(-1, Turn(_new_message(Role.ASSISTANT), Phase.SEARCHING))
         else:
             self._append(Turn(_new_message(Role.ASSISTANT), Phase.SEARCHING))

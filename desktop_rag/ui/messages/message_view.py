@@ -6,9 +6,10 @@ blocks the window; an answer being written is rendered at most every 80 ms.
 
 import time
 
-from PySide6.QtCore import QMetaObject, QModelIndex, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QWheelEvent
+from PySide6.QtCore import QMetaObject, QModelIndex, QPoint, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
+from shiboken6 import isValid
 
 from desktop_rag.core.conversation import Feedback, Message, Role
 from desktop_rag.ui.foundation.theme import Theme
@@ -23,6 +24,8 @@ _PAUSE_FACTOR = 10
 _BATCH = 40
 _BUDGET_S = 0.008
 _COLUMN_PX = 780
+# Messages take their new heights within a few events after the width.
+_HELD_MS = 250
 
 
 class MessageView(QScrollArea):
@@ -39,6 +42,7 @@ class MessageView(QScrollArea):
     fork_requested = Signal(object)
     feedback_given = Signal(object, object)
     rewrite_requested = Signal(object)
+    removal_requested = Signal(object)
     follow_up_chosen = Signal(str)
     view_requested = Signal(object)
     verification_requested = Signal(object)
@@ -55,6 +59,8 @@ class MessageView(QScrollArea):
         self._hides_unsupported = False
         self._is_at_bottom = True
         self._distance_from_end: int | None = None
+        # While the width changes: a message, and the share of its height that stays in view.
+        self._held: tuple[QWidget, float] | None = None
         self._build()
         self._connect()
 
@@ -80,12 +86,16 @@ class MessageView(QScrollArea):
         self._build_timer.setSingleShot(True)
         self._pause_ms = RENDER_EVERY_MS
         self._rendered_at = 0.0
+        self._held_timer = QTimer(self)
+        self._held_timer.setSingleShot(True)
+        self._held_timer.setInterval(_HELD_MS)
         self._render_timer = QTimer(self)
         self._render_timer.setSingleShot(True)
 
     def _connect(self) -> None:
         self._build_timer.timeout.connect(self._build_rows)
         self._render_timer.timeout.connect(self._render_changed)
+        self._held_timer.timeout.connect(self._on_held_long_enough)
         self._earlier.clicked.connect(self._on_earlier_clicked)
         bar = self.verticalScrollBar()
         bar.rangeChanged.connect(self._on_range_changed)
@@ -196,6 +206,7 @@ class MessageView(QScrollArea):
             item.fork_requested.connect(self._on_fork_requested)
             item.feedback_given.connect(self._on_feedback_given)
             item.rewrite_requested.connect(self._on_rewrite_requested)
+            item.removal_requested.connect(self._on_removal_requested)
             item.follow_up_chosen.connect(self.follow_up_chosen)
             item.view_requested.connect(self.view_requested)
             item.verification_requested.connect(self.verification_requested)
@@ -237,6 +248,10 @@ class MessageView(QScrollArea):
         self.feedback_given.emit(self._message_of_sender(), feedback)
 
     @Slot()
+    def _on_removal_requested(self) -> None:
+        self.removal_requested.emit(self._message_of_sender())
+
+    @Slot()
     def _on_rewrite_requested(self) -> None:
         self.rewrite_requested.emit(self._message_of_sender())
 
@@ -245,11 +260,35 @@ class MessageView(QScrollArea):
         row = next(row for row, item in self._items.items() if item is sender)
         return self._model.turn(row).message
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        if event.size().width() != event.oldSize().width() and not self._held_timer.isActive():
+            self._held = self._item_in_view()
+        self._held_timer.start()
+        super().resizeEvent(event)
+
+    def _item_in_view(self) -> tuple[QWidget, float] | None:
+        """The message across the upper third of the window, and how far down in it that is."""
+        third = self.viewport().height() // 3
+        for item in self._items.values():
+            top = item.mapTo(self.viewport(), QPoint(0, 0)).y()
+            if top <= third < top + item.height():
+                return item, (third - top) / item.height()
+        return None
+
+    @Slot()
+    def _on_held_long_enough(self) -> None:
+        self._held = None
+
     @Slot()
     def _on_range_changed(self) -> None:
         bar = self.verticalScrollBar()
         if self._is_at_bottom:
             bar.setValue(bar.maximum())
+        elif self._held is not None and isValid(self._held[0]):
+            # Text that is wrapped anew, as beside a panel that opens, stays where it is read.
+            item, share = self._held
+            top = bar.value() + item.mapTo(self.viewport(), QPoint(0, 0)).y()
+            bar.setValue(round(top + share * item.height()) - self.viewport().height() // 3)
         elif self._distance_from_end is not None:
             # Keep the visible messages in place when older ones are added above.
             bar.setValue(bar.maximum() - self._distance_from_end)

@@ -17,6 +17,7 @@ from PySide6.QtGui import (
     QResizeEvent,
     QTextBlock,
     QTextCursor,
+    QTextLine,
     QWheelEvent,
 )
 from PySide6.QtWidgets import QFrame, QSizePolicy, QTextBrowser, QToolTip, QWidget
@@ -24,6 +25,7 @@ from PySide6.QtWidgets import QFrame, QSizePolicy, QTextBrowser, QToolTip, QWidg
 from desktop_rag.core.answer_claims import Claim
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.messages.citation_tip import citation_tip
 from desktop_rag.ui.messages.claim_marks import claim_index, verdict_in_words
 from desktop_rag.ui.messages.markdown_html import cited_number, safe_address
 from desktop_rag.ui.widgets.controls import plain_tooltip
@@ -108,10 +110,14 @@ class SegmentView(QTextBrowser):
     def _show_tooltip(self, event: QHelpEvent) -> None:
         href = self.anchorAt(self.viewport().mapFromGlobal(event.globalPos()))
         source = self._sources.get(cited_number(href) or 0)
-        text = f"{source.title}\n{source.anchor.label()}".rstrip() if source else href
+        text = citation_tip(source) if source else href
         if (index := claim_index(href, self._claims)) is not None:
             text = f"{verdict_in_words(self._claims[index].verdict)}. Click for details."
         QToolTip.showText(event.globalPos(), plain_tooltip(text), self)
+
+    def pills(self) -> list[QRectF]:
+        """Where the citations are, once they were painted."""
+        return list(self._rects or ())
 
     def _find_pills(self) -> list[tuple[int, int]]:
         """The start and end of every citation in the document."""
@@ -135,7 +141,11 @@ class SegmentView(QTextBrowser):
         cursor = QTextCursor(self.document())
         cursor.setPosition(start + 1)
         metrics = QFontMetricsF(cursor.charFormat().font())
-        left, right = (_x_of(line.cursorToX(at - block.position())) for at in (start, end))
+        # Edges of each character: at a change of direction, one place has two of them.
+        edges = (QTextLine.Edge.Leading, QTextLine.Edge.Trailing)
+        places = range(start - block.position(), end - block.position())
+        xs = [_x_of(line.cursorToX(place, edge)) for place in places for edge in edges]
+        left, right = min(xs), max(xs)
         baseline = line.y() + line.ascent()
         top, height = baseline - metrics.ascent() - 0.5, metrics.height() + 1
         return QRectF(origin + QPointF(left, top), QSizeF(right - left, height))

@@ -14,7 +14,6 @@ from PySide6.QtWidgets import (
 from desktop_rag.core.domain import Document
 from desktop_rag.core.errors import AppError
 from desktop_rag.ui.foundation.wording import count_of
-from desktop_rag.ui.settings.settings_fields import note
 from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel, TextButton
 
 _WIDTH_PX = 500
@@ -67,10 +66,10 @@ class PasswordDialog(QDialog):
         for widget in (self._password, self._shows, self._error):
             column.addWidget(widget)
         column.addSpacing(4)
-        for widget in (self._session, note(_SESSION_NOTE), self._keyring, self._folder):
+        for widget in (self._session, _note(_SESSION_NOTE), self._keyring, self._folder):
             column.addWidget(widget)
         column.addSpacing(4)
-        column.addWidget(note(_IN_THE_CLEAR))
+        column.addWidget(_note(_IN_THE_CLEAR))
         buttons = QHBoxLayout()
         buttons.addStretch(1)
         buttons.addWidget(self._cancel)
@@ -122,3 +121,7 @@ class PasswordDialog(QDialog):
         self._set_busy(is_busy=True)
         is_for_folder = self._folder.isVisible() and self._folder.isChecked()
         self.submitted.emit(self._password.text(), self._keyring.isChecked(), is_for_folder)
+
+
+def _note(text: str) -> PlainLabel:
+    return PlainLabel(text, tone="muted", scale="small", wrap=True)

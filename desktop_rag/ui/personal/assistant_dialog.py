@@ -28,14 +28,14 @@ from desktop_rag.core.settings import Settings
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.library.collection_checkboxes import CollectionCheckboxes
 from desktop_rag.ui.settings.retrieval_form import RetrievalForm
-from desktop_rag.ui.settings.settings_fields import (
+from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, set_property
+from desktop_rag.ui.widgets.form_fields import (
     SettingsSection,
     WheelGuard,
     note,
     radio_group,
     selected_value,
 )
-from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, set_property
 
 _WIDTH_PX = 680
 _HEIGHT_PX = 640

@@ -16,8 +16,8 @@ from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.personal.assistant_model import AssistantModel
 from desktop_rag.ui.personal.assistant_wording import summary_of
-from desktop_rag.ui.settings.settings_fields import note
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
+from desktop_rag.ui.widgets.form_fields import note
 from desktop_rag.ui.widgets.notice_bar import NoticeBar
 
 _WIDTH_PX = 560

@@ -16,8 +16,8 @@ from PySide6.QtWidgets import (
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.saved_prompts import LONGEST_NAME, SavedPrompt
 from desktop_rag.ui.foundation.wording import one_line
-from desktop_rag.ui.settings.settings_fields import note
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
+from desktop_rag.ui.widgets.form_fields import note
 
 _WIDTH_PX = 760
 _HEIGHT_PX = 500

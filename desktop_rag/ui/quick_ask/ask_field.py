@@ -11,6 +11,7 @@ from desktop_rag.ui.composer.composer import QuestionField
 from desktop_rag.ui.composer.slash_prompts import SlashPrompts
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.quick_ask.about_bar import AboutBar
 from desktop_rag.ui.quick_ask.name_completion import ALL_DOCUMENTS, NameCompletion, NamedChoice
 from desktop_rag.ui.widgets.controls import Card, ElidedLabel, IconButton
 
@@ -23,6 +24,7 @@ class AskField(Card):
     """`typed` carries the text, `submitted` a Question, `stepped` 1 or -1 for the arrow keys.
 
     `copy_requested` is Ctrl+C with nothing selected in the field.
+    `about` shows the files and folders that questions are limited to.
     `names` offers collections and assistants after an @, `prompts` saved prompts after a slash.
     """
 
@@ -38,12 +40,13 @@ class AskField(Card):
         self._theme = theme
         self._scope = ALL_DOCUMENTS
         self._selection = ""
-        self._is_busy = False
+        self._is_busy = self._is_held = False
         self._field = QuestionField()
         self._field.setPlaceholderText(_PLACEHOLDER)
         self.prompts = SlashPrompts(self._field)
         self.names = NameCompletion(self._field)
         self.setFocusProxy(self._field)
+        self.about = AboutBar(theme)
         self._build()
         self._connect()
         self._show_scope()
@@ -68,6 +71,7 @@ class AskField(Card):
         column = QVBoxLayout(self)
         column.setContentsMargins(12, 8, 8, 8)
         column.setSpacing(6)
+        column.addWidget(self.about)
         column.addWidget(self._context_chip)
         column.addLayout(row)
         column.addWidget(self._scope_chip)
@@ -90,6 +94,7 @@ class AskField(Card):
         self._send.clicked.connect(self._submit)
         self._stop.clicked.connect(self.stop_requested)
         self.names.chosen.connect(self.choose_scope)
+        self.about.changed.connect(self._on_about_changed)
 
     @property
     def text(self) -> str:
@@ -155,17 +160,45 @@ class AskField(Card):
         text = self.text.strip()
         if self._selection:
             text = f"{text}\n\n“{self._selection}”" if text else self._selection
-        return Question(text, self._scope.collection_id, self._scope.assistant_id)
+        return self.question_of(text)
+
+    def question_of(self, text: str) -> Question:
+        """This text, asked of the scope and about what the field shows; "" stays empty."""
+        scope, about = self._scope, self.about
+        return Question(
+            self._limited(text), scope.collection_id, scope.assistant_id, about.attachments
+        )
+
+    @property
+    def written(self) -> str:
+        """What is typed, with the filters for what it is about."""
+        return self._limited(self.text.strip())
+
+    def _limited(self, text: str) -> str:
+        return f"{text} {self.about.filters}".strip() if text else ""
+
+    def begin_anew(self) -> None:
+        """Empty the field, and ask about all documents of the scope again."""
+        self.clear()
+        self.about.removed.emit()
 
     def clear(self) -> None:
         """Empty the field; the scope stays."""
+        self._is_held = False
         self._field.clear()
         self.show_selection("")
 
     @Slot()
     def _submit(self) -> None:
-        if not self._is_busy:
+        # A question about a file that is being read is sent once it is there.
+        self._is_held = self.about.is_reading
+        if not self._is_busy and not self._is_held:
             self.submitted.emit(self.question())
+
+    @Slot()
+    def _on_about_changed(self) -> None:
+        if self._is_held and not self.about.is_reading:
+            self._submit()
 
     @Slot()
     def _on_scope_removed(self) -> None:

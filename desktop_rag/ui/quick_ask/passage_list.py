@@ -35,7 +35,7 @@ from PySide6.QtWidgets import (
 
 from desktop_rag.core.domain import Passage
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.foundation.wording import is_right_to_left, one_line
 from desktop_rag.ui.quick_ask.snippet import snippet
 
 _Index = QModelIndex | QPersistentModelIndex
@@ -173,17 +173,19 @@ class _PassagePainter(QStyledItemDelegate):
         self._paint_background(painter, option)
         area = option.rect.adjusted(_PADDING_PX, _PADDING_PX, -_PADDING_PX, -_PADDING_PX)
         font = option.font
-        self._paint_heading(painter, row, area, font)
+        self._paint_heading(painter, row, area, option)
         below = area.adjusted(0, QFontMetrics(font).lineSpacing() + _GAP_PX, 0, 0)
         painter.setFont(font)
         self._paint_piece(painter, row, below)
         painter.restore()
 
     def _paint_heading(
-        self, painter: QPainter, row: FoundPassage, area: QRect, font: QFont
+        self, painter: QPainter, row: FoundPassage, area: QRect, option: QStyleOptionViewItem
     ) -> None:
         """The place in bold, and the file at the other end of the line."""
+        font = option.font
         line = QRect(area.x(), area.y(), area.width(), QFontMetrics(font).lineSpacing())
+        painter.setLayoutDirection(option.direction)
         painter.setFont(font)
         painter.setPen(self._theme.colour("muted"))
         metrics = painter.fontMetrics()
@@ -193,7 +195,9 @@ class _PassagePainter(QStyledItemDelegate):
         bold.setBold(True)
         painter.setFont(bold)
         painter.setPen(self._theme.colour("text"))
-        line.setWidth(line.width() - metrics.horizontalAdvance(file) - 2 * _PADDING_PX)
+        width = line.width() - metrics.horizontalAdvance(file) - 2 * _PADDING_PX
+        rest = QRect(line.x(), line.y(), width, line.height())
+        line = QStyle.visualRect(option.direction, line, rest)
         # The end of a path of headings is its most specific part.
         heading = painter.fontMetrics().elidedText(
             row.heading, Qt.TextElideMode.ElideLeft, line.width()
@@ -214,6 +218,8 @@ class _PassagePainter(QStyledItemDelegate):
         layout = QTextLayout(row.piece, painter.font())
         wrapping = QTextOption()
         wrapping.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
+        if is_right_to_left(row.piece):
+            wrapping.setAlignment(Qt.AlignmentFlag.AlignRight)
         layout.setTextOption(wrapping)
         mark = QTextCharFormat()
         mark.setForeground(self._theme.colour("highlight_text"))
@@ -240,3 +246,11 @@ def _range(start: int, end: int, mark: QTextCharFormat) -> QTextLayout.FormatRan
     piece.length = end - start
     piece.format = mark
     return piece
+
+
+def copied(passage: Passage) -> str:
+    """A passage with its source, as it is copied."""
+    place = passage.anchor.label()
+    where = passage.url or passage.path
+    named = " · ".join(part for part in (passage.title, place) if part)
+    return f"“{passage.text.strip()}”\n{named}\n{where}"

@@ -77,7 +77,11 @@ class PassageSearch(QObject):
         self._job = self._bridge.run(
             self,
             lambda: self._chat.search(
-                text, mode=mode, limit=MAX_PASSAGES, collection_id=collection_id
+                text,
+                mode=mode,
+                limit=MAX_PASSAGES,
+                collection_id=collection_id,
+                is_half_typed=True,
             ),
             lambda passages: self._on_found(wanted, passages),
             self._on_failed,

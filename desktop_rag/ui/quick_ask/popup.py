@@ -3,9 +3,8 @@
 import time
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QPoint, QSize, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import (
-    QCursor,
     QGuiApplication,
     QHideEvent,
     QKeySequence,
@@ -26,14 +25,17 @@ from desktop_rag.core.question import Question
 from desktop_rag.ui.chat.chat_session import ChatSession
 from desktop_rag.ui.chat.chat_sessions import ChatSessions
 from desktop_rag.ui.documents.document_opener import DocumentOpener
-from desktop_rag.ui.documents.document_view import DocumentSpan
 from desktop_rag.ui.documents.link_confirmation import confirm_and_open
 from desktop_rag.ui.foundation.bridge import Bridge
+from desktop_rag.ui.foundation.library_state import LibraryFacts
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.messages.message_view import MessageView
 from desktop_rag.ui.quick_ask.ask_field import AskField
-from desktop_rag.ui.quick_ask.passage_list import PassageList
+from desktop_rag.ui.quick_ask.library_hint import LibraryHint
+from desktop_rag.ui.quick_ask.outline import area_with_pointer, fitting, rounded_region
+from desktop_rag.ui.quick_ask.passage_list import PassageList, copied
 from desktop_rag.ui.quick_ask.passage_search import PassageSearch
+from desktop_rag.ui.viewers.document_span import DocumentSpan, span_of
 from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton, plain_tooltip
 
 if TYPE_CHECKING:
@@ -42,6 +44,8 @@ if TYPE_CHECKING:
 
 _WIDTH_PX, _ANSWER_HEIGHT_PX = 720, 480
 _MINIMUM = QSize(420, 64)
+# As in the style of the frame.
+_RADIUS_PX = 14
 # From the top of the screen, as a part of its height.
 _HEIGHT_PART = 0.2
 # A chat that was closed this long ago is not gone on with; it is in the window's list.
@@ -70,17 +74,19 @@ class QuickAsk(QWidget):
             None, Qt.WindowType.Dialog | Qt.WindowType.FramelessWindowHint
             | Qt.WindowType.WindowStaysOnTopHint
         )  # fmt: skip
-        self.setWindowTitle("desktop-rag quick ask")
+        self.setWindowTitle("Quick ask")
         self.setAttribute(Qt.WidgetAttribute.WA_TranslucentBackground)
         self._theme = theme
         self._sessions = sessions
         self._session: ChatSession | None = None
         self._hidden_at = 0.0
         self._was_active = self._is_left = False
-        self._answer_size = QSize(_WIDTH_PX, _ANSWER_HEIGHT_PX)
+        self._leaving = QTimer(self, singleShot=True, interval=0)
+        self._leaving.timeout.connect(self._hide_when_left)
+        self._answer_size = self._fitted = QSize(_WIDTH_PX, _ANSWER_HEIGHT_PX)
+        self._area = area_with_pointer()
         self._search = PassageSearch(bridge, chat, self)
         self._opener = DocumentOpener(bridge, library, theme, self)
-        self._grabbed: QPoint | None = None
         self._build()
         self._connect()
         self._fit()
@@ -92,6 +98,7 @@ class QuickAsk(QWidget):
         self._room = QWidget()
         self._room.hide()
         self.answer = MessageView(self._theme)
+        self.hint = LibraryHint()
         self._hint = PlainLabel(_HINT, tone="muted", scale="small")
         self._new = TextButton("New question", kind="quiet")
         self._new.setToolTip(plain_tooltip("Ctrl+N"))
@@ -111,6 +118,7 @@ class QuickAsk(QWidget):
         column.addWidget(self._room)
         column.addWidget(self.passages)
         column.addWidget(self.answer, 1)
+        column.addWidget(self.hint)
         column.addLayout(foot)
         self._outer = outer = QVBoxLayout(self)
         outer.setContentsMargins(0, 0, 0, 0)
@@ -122,6 +130,7 @@ class QuickAsk(QWidget):
         for completion in (self.field.prompts, self.field.names):
             completion.room_needed.connect(self._on_room_needed)
         self.field.scope_changed.connect(self._on_scope_changed)
+        self.field.about.changed.connect(self._on_about_changed)
         self.field.submitted.connect(self._on_submitted)
         self.field.stop_requested.connect(self._on_stop)
         self.field.stepped.connect(self._on_stepped)
@@ -157,6 +166,7 @@ class QuickAsk(QWidget):
             self.field.set_text(question)
         self.field.show_selection(selection)
         if not self.isVisible():
+            self._area = area_with_pointer()
             self._fit()
             self._centre()
         # Until it is active, what happens to other windows says nothing about it.
@@ -173,7 +183,7 @@ class QuickAsk(QWidget):
         """Forget the chat, which stays in the window's list, and show an empty field."""
         self._leave_session()
         self._search.clear()
-        self.field.clear()
+        self.field.begin_anew()
         self.field.set_busy(False)
         self._show_passages("", ())
         self.field.setFocus(Qt.FocusReason.OtherFocusReason)
@@ -192,8 +202,16 @@ class QuickAsk(QWidget):
         self._answer_size = size.expandedTo(_MINIMUM)
         self._fit()
 
+    @Slot(object)
+    def show_library(self, facts: LibraryFacts) -> None:
+        """Say what a search can't find in a library with these facts."""
+        self.hint.show_facts(facts)
+        if self._session is None:
+            self._fit()
+
     def hideEvent(self, event: QHideEvent) -> None:
         self._hidden_at = time.monotonic()
+        self._remember_size()
         super().hideEvent(event)
 
     def changeEvent(self, event: QEvent) -> None:
@@ -203,7 +221,7 @@ class QuickAsk(QWidget):
         self._is_left = self._was_active and not self.isActiveWindow()
         self._was_active = self.isActiveWindow()
         if self._is_left and self.isVisible() and not self.is_answering:
-            QTimer.singleShot(0, self, self._hide_when_left)
+            self._leaving.start()
 
     @Slot()
     def _hide_when_left(self) -> None:
@@ -217,8 +235,8 @@ class QuickAsk(QWidget):
         return any(child.windowHandle() is window for child in children)
 
     def _centre(self) -> None:
-        screen = QGuiApplication.screenAt(QCursor.pos()) or QGuiApplication.primaryScreen()
-        area = screen.availableGeometry()
+        # A Wayland desktop chooses the place itself.
+        area = self._area
         left = area.x() + (area.width() - self.width()) // 2
         self.move(left, area.y() + int(area.height() * _HEIGHT_PART))
 
@@ -230,16 +248,23 @@ class QuickAsk(QWidget):
         self.passages.setVisible(not has_answer and not has_room and self.passages.rows > 0)
         self._new.setVisible(has_answer)
         self._continue.setVisible(has_answer or bool(self.field.text.strip()))
-        if has_answer:
-            self.resize(self._answer_size)
-        else:
+        self.hint.setVisible(not has_answer and self.hint.has_words)
+        size = self._answer_size
+        if not has_answer:
             self._outer.activate()
-            self.resize(self._answer_size.width(), self.sizeHint().height())
+            size = QSize(size.width(), self.sizeHint().height())
+        self._fitted = fitting(size, self._area)
+        self.resize(self._fitted)
+
+    def _remember_size(self) -> None:
+        """Keep the size that the person gave to the popup with an answer."""
+        if self._session and self.size() != self._fitted:
+            self._answer_size = self._fitted = self.size()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        if self._session and self.isVisible():
-            self._answer_size = self.size()
+        if QGuiApplication.platformName() == "xcb":
+            self.setMask(rounded_region(self.size(), _RADIUS_PX))
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         if handle := self.windowHandle():
@@ -251,7 +276,7 @@ class QuickAsk(QWidget):
     def _on_typed(self, text: str) -> None:
         self._continue.setVisible(self._session is not None or bool(text.strip()))
         if self._session is None and not self.field.is_completing:
-            self._search.search(text, self.field.scope.collection_id)
+            self._search.search(self.field.written, self.field.scope.collection_id)
 
     @Slot(int)
     def _on_room_needed(self, height_px: int) -> None:
@@ -263,10 +288,15 @@ class QuickAsk(QWidget):
     def _on_scope_changed(self) -> None:
         self._on_typed(self.field.text)
 
+    @Slot()
+    def _on_about_changed(self) -> None:
+        self._on_typed(self.field.text)
+        self._fit()
+
     @Slot(str, object)
-    def _on_found(self, text: str, passages: tuple[Passage, ...]) -> None:
+    def _on_found(self, _written: str, passages: tuple[Passage, ...]) -> None:
         if self._session is None:
-            self._show_passages(text, passages)
+            self._show_passages(self.field.text.strip(), passages)
 
     def _show_passages(self, text: str, passages: tuple[Passage, ...]) -> None:
         self.passages.show_passages(text, passages)
@@ -283,7 +313,7 @@ class QuickAsk(QWidget):
     @Slot(object)
     def open_passage(self, passage: Passage) -> None:
         """Show the passage at its place in the text of its document."""
-        self._opener.view(DocumentSpan(passage.document_id, passage.start, passage.end))
+        self._opener.read(DocumentSpan(passage.document_id, passage.start, passage.end))
 
     @Slot()
     def _on_copy_requested(self) -> None:
@@ -319,6 +349,7 @@ class QuickAsk(QWidget):
 
     def _leave_session(self) -> None:
         if session := self._session:
+            self._remember_size()
             self._session = None
             session.busy_changed.disconnect(self.field.set_busy)
             self._sessions.release(session)
@@ -326,8 +357,7 @@ class QuickAsk(QWidget):
     @Slot(str)
     def _on_follow_up(self, question: str) -> None:
         if self._session and not self._session.is_busy:
-            scope = self.field.scope
-            self._ask(Question(question, scope.collection_id, scope.assistant_id))
+            self._ask(self.field.question_of(question))
 
     @Slot()
     def _on_stop(self) -> None:
@@ -352,20 +382,12 @@ class QuickAsk(QWidget):
     @Slot(object)
     def _on_view_requested(self, source: SourceRef) -> None:
         if source.is_in_library:
-            self._opener.view(DocumentSpan(source.document_id, source.start, source.end))
+            self._opener.read(span_of(source))
 
     @Slot()
     def _go_on(self) -> None:
         """Hand the chat, or the question not asked yet, to the window."""
         conversation: Conversation | None = self._session.conversation if self._session else None
-        self.continued.emit(conversation, "" if conversation else self.field.text)
+        self.continued.emit(conversation, "" if conversation else self.field.written)
         self.begin_anew()
         self.hide()
-
-
-def copied(passage: Passage) -> str:
-    """A passage with its source, as it is copied."""
-    place = passage.anchor.label()
-    where = passage.url or passage.path
-    named = " · ".join(part for part in (passage.title, place) if part)
-    return f"“{passage.text.strip()}”\n{named}\n{where}"

@@ -4,7 +4,7 @@ from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QCheckBox, QWidget
 
 from desktop_rag.core.settings import FEW_FILES, AnswerSettings
-from desktop_rag.ui.settings.settings_fields import SettingsSection, note, show_checked
+from desktop_rag.ui.widgets.form_fields import SettingsSection, note, show_checked
 
 _CHECK_NOTE = (
     "Each sentence gets a badge. The check runs on this computer and compares words and numbers: it"

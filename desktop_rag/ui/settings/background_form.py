@@ -10,14 +10,14 @@ from desktop_rag.core.settings import BackgroundSettings, WhenClosed
 from desktop_rag.desktop.hotkeys.desktop_hotkeys import has_portal_only
 from desktop_rag.desktop.hotkeys.hotkey import Action, Bound
 from desktop_rag.ui.settings.hotkey_field import HotkeyField
-from desktop_rag.ui.settings.settings_fields import (
+from desktop_rag.ui.widgets.controls import TextButton
+from desktop_rag.ui.widgets.form_fields import (
     SettingsSection,
     note,
     radio_group,
     selected_value,
     show_checked,
 )
-from desktop_rag.ui.widgets.controls import TextButton
 
 _CHOICES: dict[str, str] = {
     WhenClosed.ASK: "Ask",

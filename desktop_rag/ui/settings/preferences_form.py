@@ -4,14 +4,14 @@ from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QComboBox, QLineEdit, QWidget
 
 from desktop_rag.core.settings import AnswerLength, PreferenceSettings
-from desktop_rag.ui.settings.settings_fields import (
+from desktop_rag.ui.widgets.controls import TextButton
+from desktop_rag.ui.widgets.form_fields import (
     SettingsSection,
     WheelGuard,
     note,
     radio_group,
     selected_value,
 )
-from desktop_rag.ui.widgets.controls import TextButton
 
 _SAME_LANGUAGE = "Same as the question"
 _LANGUAGES = (

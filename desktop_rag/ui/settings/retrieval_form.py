@@ -4,7 +4,8 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QSlider, QWidget
 
 from desktop_rag.core.settings import LaterSources, RetrievalSettings
-from desktop_rag.ui.settings.settings_fields import (
+from desktop_rag.ui.widgets.controls import PlainLabel
+from desktop_rag.ui.widgets.form_fields import (
     SettingsSection,
     WheelGuard,
     note,
@@ -13,7 +14,6 @@ from desktop_rag.ui.settings.settings_fields import (
     selected_value,
     show_number,
 )
-from desktop_rag.ui.widgets.controls import PlainLabel
 
 _HUNDRED = 100
 _LATER_SOURCES = {

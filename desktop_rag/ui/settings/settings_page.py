@@ -1,65 +1,48 @@
-"""The settings page. Changes are applied at once and can be undone. Qt thread."""
+"""The settings, and the pages beside them. Changes apply at once and can be undone. Qt thread."""
 
-import os
 from collections.abc import Callable
 from dataclasses import replace
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, Slot
-from PySide6.QtWidgets import QCheckBox, QWidget
+from PySide6.QtCore import Slot
+from PySide6.QtWidgets import QWidget
 
 from desktop_rag.core.model_profile import ExaminationChanged
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import (
     ActivitySettings,
     AnswerSettings,
+    AppearanceSettings,
     BackgroundSettings,
+    IndexSettings,
     PreferenceSettings,
     RetrievalSettings,
     Settings,
 )
-from desktop_rag.ui.documents.file_opener import FileOpener
 from desktop_rag.ui.foundation.bridge import Bridge
+from desktop_rag.ui.models.models_form import ModelsForm
+from desktop_rag.ui.settings.about_section import AboutSection, ActivityForm
 from desktop_rag.ui.settings.answers_form import AnswersForm
+from desktop_rag.ui.settings.appearance_form import AppearanceForm
 from desktop_rag.ui.settings.background_form import BackgroundForm
+from desktop_rag.ui.settings.indexing_form import IndexingForm
 from desktop_rag.ui.settings.memory_field import MemoryField
-from desktop_rag.ui.settings.model_field import MODEL_NOTE, ModelField
-from desktop_rag.ui.settings.models_form import ModelsForm
+from desktop_rag.ui.settings.page_list import PageList
 from desktop_rag.ui.settings.preferences_form import PreferencesForm
 from desktop_rag.ui.settings.retrieval_form import RetrievalForm
-from desktop_rag.ui.settings.settings_fields import (
-    SettingsSection,
-    WheelGuard,
-    note,
-    number_field,
-    radio_group,
-    selected_value,
-    show_checked,
-    show_number,
-)
-from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel, TextButton
+from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
+from desktop_rag.ui.widgets.form_fields import WheelGuard
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
 
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
 
-_SCHEMES = {"system": "Same as system", "light": "Light", "dark": "Dark"}
-_FINER_NOTE = (
-    "Finds details in long passages that a search by meaning would miss. Indexing takes about twice"
-    " as long, and the library about 10% more disk space. Takes effect at once: turning it on"
-    " indexes long passages in the background, turning it off removes that data."
-)
-_ACTIVITY_NOTE = (
-    "Questions by their chat, requests to endpoints, changes of the index and errors, on this"
-    " computer only, for 90 days at most. No text of documents, no answers, no keys. See Activity"
-    " above."
-)
-LICENCE = "Apache License 2.0"
 
+class SettingsPage(PageList):
+    """Edits Settings; each change creates a new value and passes it to `apply`.
 
-class SettingsPage(ScrolledPage):
-    """Edits Settings; each change creates a new value and passes it to `apply`."""
+    `add_page` puts a page beside those of the settings.
+    """
 
     def __init__(
         self,
@@ -71,18 +54,23 @@ class SettingsPage(ScrolledPage):
         parent: QWidget | None = None,
     ) -> None:
         super().__init__("Settings", parent)
-        self._bridge = bridge
-        self._chat = chat
         self._settings = settings
         self._apply = apply
-        self._home = home
         self._history: list[Settings] = []
-        self._opener = FileOpener(bridge, self)
-        self._guard = WheelGuard(self)
+        guard = WheelGuard(self)
+        self._models = ModelsForm(bridge, chat, guard)
+        self._preferences = PreferencesForm(guard)
+        self.prompts_requested = self._preferences.prompts_requested
+        self._answers = AnswersForm(MemoryField(bridge, chat))
+        self._retrieval = RetrievalForm(guard)
+        self._indexing = IndexingForm(guard)
+        self.background = BackgroundForm()
+        self._appearance = AppearanceForm(guard)
+        self._activity = ActivityForm()
+        self._about = AboutSection(bridge, home)
         self._build()
         self.show_settings(settings)
         self._connect()
-        bridge.run(self, _version, self._version.setText)
 
     @property
     def settings(self) -> Settings:
@@ -93,18 +81,13 @@ class SettingsPage(ScrolledPage):
         """Show settings that were changed elsewhere, without applying them."""
         self._settings = settings
         self._models.show_settings(settings)
-        self._answers.show_answers(settings.answers)
         self._preferences.show_preferences(settings.preferences)
-        self.background.show_background(settings.background)
-        self._schemes[settings.appearance.scheme].setChecked(True)
+        self._answers.show_answers(settings.answers)
         self._retrieval.show_retrieval(settings.retrieval)
-        show_number(self._largest, settings.index.max_file_mb)
-        self._model.show_spec(settings.index.model_folder)
-        show_number(self._threads, settings.index.embedding_threads)
-        show_checked(self._makes_windows, settings.index.makes_windows)
-        show_checked(self._pauses_on_battery, settings.index.pauses_on_battery)
-        show_checked(self._reads_images, settings.index.reads_pictures)
-        show_checked(self._records_activity, settings.activity.is_recorded)
+        self._indexing.show_index(settings.index)
+        self.background.show_background(settings.background)
+        self._appearance.show_appearance(settings.appearance)
+        self._activity.show_activity(settings.activity)
 
     def on_examination_changed(self, event: ExaminationChanged) -> None:
         """Show the progress or the result of measuring a model."""
@@ -121,163 +104,81 @@ class SettingsPage(ScrolledPage):
         self._models.show_settings(chosen)
         self._change_to(chosen)
 
-    # --- building --------------------------------------------------------------------------------
+    def connect_model(self) -> None:
+        """Show the page of models; without an endpoint, look for one on this computer."""
+        self.show_page(0)
+        self._models.connect_model()
+
+    def reveal(self, section: str) -> None:
+        """Show the page with this section, scrolled to it, and focus its first control."""
+        for position, page in enumerate(self.pages):
+            if isinstance(page, ScrolledPage) and page.has_card(section):
+                self.show_page(position)
+                page.reveal(section)
+                return
 
     def _build(self) -> None:
-        self._build_actions()
-        self._models = ModelsForm(self._bridge, self._chat, self._guard)
-        self._retrieval = RetrievalForm(self._guard)
-        self._preferences = PreferencesForm(self._guard)
-        self.prompts_requested = self._preferences.prompts_requested
-        self.background = BackgroundForm()
-        self._answers = AnswersForm(MemoryField(self._bridge, self._chat))
-        for section in (
-            self._models,
-            self._build_appearance(),
-            self._retrieval,
-            self._preferences,
-            self._answers,
-            self._build_indexing(),
-            self.background,
-            self._build_activity(),
-            self._build_about(),
+        for name, sections in (
+            ("Models", (self._models,)),
+            ("Answers", (self._preferences, self._answers)),
+            ("Search", (self._retrieval,)),
+            ("Indexing", (self._indexing,)),
+            ("Desktop", (self.background,)),
+            ("Appearance", (self._appearance,)),
+            ("About", (self._about, self._activity)),
         ):
-            self.column.addWidget(section)
-
-    def _build_actions(self) -> None:
+            page = ScrolledPage(name)
+            for section in sections:
+                page.column.addWidget(section)
+            self.add_page(name, page)
         self._saved = PlainLabel("Saved.", tone="muted")
+        self._saved.setIndent(8)
         self._undo = TextButton("Undo", kind="quiet")
         self._undo.setAccessibleDescription("Undo the last change of a setting")
-        policy = self._undo.sizePolicy()
-        policy.setRetainSizeWhenHidden(True)
-        self._undo.setSizePolicy(policy)
-        self.header.addWidget(self._saved)
-        self.header.addWidget(self._undo)
+        self.foot.addWidget(self._saved)
+        self.foot.addWidget(self._undo)
         self._show_undo()
-
-    def _build_appearance(self) -> SettingsSection:
-        section = SettingsSection("Appearance")
-        self._schemes = radio_group(self, "Theme", _SCHEMES)
-        section.add_row("Theme", *self._schemes.values(), spacing_px=20)
-        return section
-
-    def _build_indexing(self) -> SettingsSection:
-        section = SettingsSection("Indexing")
-        self._makes_windows = QCheckBox("Also search parts of long passages")
-        self._pauses_on_battery = QCheckBox("Pause indexing on battery power")
-        self._reads_images = QCheckBox("Read text in scanned pages and images")
-        self._largest = number_field(1, 10_000, 50, " MB")
-        self._threads = number_field(0, os.cpu_count() or 1, 1, " threads")
-        self._threads.setSpecialValueText("Automatic")
-        for field in (self._largest, self._threads):
-            self._guard.guard(field)
-        section.add_row("Maximum file size", self._largest)
-        section.add_note(
-            note(
-                "Larger files are skipped and listed in the library. Takes effect after a restart."
-            )
-        )
-        section.add_row("Processor threads", self._threads)
-        section.add_note(note("Fewer threads leave more power for other apps."))
-        self._model = ModelField("Embedding model", "Built-in model", self)
-        section.add_row("Embedding model", *self._model.fields, is_wide=True)
-        section.add_note(
-            note(f"{MODEL_NOTE} Takes effect after a restart. All documents are then embedded again"
-                 " in the background; until that is done, search uses the old model.")
-        )  # fmt: skip
-        section.add_row("Fine-grained search", self._makes_windows)
-        section.add_note(note(_FINER_NOTE))
-        section.add_row("Battery", self._pauses_on_battery)
-        section.add_row("Text recognition", self._reads_images)
-        section.add_note(
-            note(
-                "Needs the optional “ocr” package and slows down indexing. Takes effect after a"
-                " restart."
-            )
-        )
-        return section
-
-    def _build_activity(self) -> SettingsSection:
-        section = SettingsSection("Activity")
-        self._records_activity = QCheckBox("Record what the app does")
-        section.add_row("Event log", self._records_activity)
-        section.add_note(note(_ACTIVITY_NOTE))
-        return section
-
-    def _build_about(self) -> SettingsSection:
-        section = SettingsSection("About")
-        self._version = PlainLabel(selectable=True)
-        folder = ElidedLabel(str(self._home.root), mode=Qt.TextElideMode.ElideMiddle)
-        self._open_home = TextButton("Open")
-        self._open_home.setAccessibleDescription("Open the app's data folder")
-        section.add_row("Version", self._version)
-        section.add_row("Licence", PlainLabel(LICENCE, selectable=True))
-        section.add_row("Data folder", folder, self._open_home, is_wide=True)
-        section.add_note(
-            note("Index, chats, settings and log, all on this computer. API keys are not in it.")
-        )
-        return section
 
     def _connect(self) -> None:
         self._models.changed.connect(self._change_to)
-        self._retrieval.changed.connect(self._on_retrieval_changed)
-        self._answers.changed.connect(self._on_answers_changed)
-        self.background.changed.connect(self._on_background_changed)
         self._preferences.changed.connect(self._on_preferences_changed)
-        for button in self._schemes.values():
-            # Not `toggled`, which fires for the deselected button too.
-            button.clicked.connect(self._on_edited)
-        for field in (self._largest, self._threads):
-            field.valueChanged.connect(self._on_edited)
-        for box in (
-            self._makes_windows,
-            self._pauses_on_battery,
-            self._reads_images,
-            self._records_activity,
-        ):
-            box.toggled.connect(self._on_edited)
-        self._model.changed.connect(self._on_edited)
+        self._answers.changed.connect(self._on_answers_changed)
+        self._retrieval.changed.connect(self._on_retrieval_changed)
+        self._indexing.changed.connect(self._on_indexing_changed)
+        self.background.changed.connect(self._on_background_changed)
+        self._appearance.changed.connect(self._on_appearance_changed)
+        self._activity.changed.connect(self._on_activity_changed)
         self._undo.clicked.connect(self._on_undo_clicked)
-        self._open_home.clicked.connect(self._on_open_home_clicked)
 
     # --- changes ---------------------------------------------------------------------------------
-
-    @Slot(object)
-    def _on_retrieval_changed(self, retrieval: RetrievalSettings) -> None:
-        self._change_to(replace(self._settings, retrieval=retrieval))
-
-    @Slot(object)
-    def _on_answers_changed(self, answers: AnswerSettings) -> None:
-        self._change_to(replace(self._settings, answers=answers))
 
     @Slot(object)
     def _on_preferences_changed(self, preferences: PreferenceSettings) -> None:
         self._change_to(replace(self._settings, preferences=preferences))
 
     @Slot(object)
+    def _on_answers_changed(self, answers: AnswerSettings) -> None:
+        self._change_to(replace(self._settings, answers=answers))
+
+    @Slot(object)
+    def _on_retrieval_changed(self, retrieval: RetrievalSettings) -> None:
+        self._change_to(replace(self._settings, retrieval=retrieval))
+
+    @Slot(object)
+    def _on_indexing_changed(self, index: IndexSettings) -> None:
+        self._change_to(replace(self._settings, index=index))
+
+    @Slot(object)
     def _on_background_changed(self, background: BackgroundSettings) -> None:
         self._change_to(replace(self._settings, background=background))
 
-    @Slot()
-    def _on_edited(self) -> None:
-        now = self._settings
-        scheme = selected_value(self._schemes)
-        self._change_to(
-            replace(
-                now,
-                appearance=replace(now.appearance, scheme=scheme),
-                activity=ActivitySettings(self._records_activity.isChecked()),
-                index=replace(
-                    now.index,
-                    max_file_mb=self._largest.value(),
-                    embedding_threads=self._threads.value(),
-                    model_folder=self._model.spec,
-                    makes_windows=self._makes_windows.isChecked(),
-                    pauses_on_battery=self._pauses_on_battery.isChecked(),
-                    reads_pictures=self._reads_images.isChecked(),
-                ),
-            )
-        )
+    @Slot(object)
+    def _on_appearance_changed(self, appearance: AppearanceSettings) -> None:
+        self._change_to(replace(self._settings, appearance=appearance))
+
+    @Slot(object)
+    def _on_activity_changed(self, activity: ActivitySettings) -> None:
+        self._change_to(replace(self._settings, activity=activity))
 
     @Slot(object)
     def _change_to(self, settings: Settings) -> None:
@@ -296,15 +197,3 @@ class SettingsPage(ScrolledPage):
     def _show_undo(self) -> None:
         self._saved.setVisible(bool(self._history))
         self._undo.setVisible(bool(self._history))
-
-    @Slot()
-    def _on_open_home_clicked(self) -> None:
-        self._opener.open(self._home.root)
-
-
-def _version() -> str:
-    """The installed version. It reads a file, so it runs on a worker thread."""
-    try:
-        return version("desktop-rag")
-    except PackageNotFoundError:
-        return "not installed (running from source)"

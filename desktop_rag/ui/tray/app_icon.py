@@ -9,7 +9,7 @@ from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QIcon, QPainter, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 
-from desktop_rag.ui.tray.tray_state import TrayState
+from desktop_rag.ui.foundation.library_state import LibraryState
 
 SIZES_PX = (16, 20, 22, 24, 32, 40, 44, 48, 64, 96, 128, 256, 512)
 _TRAY_SIZES_PX = SIZES_PX[:9]
@@ -21,10 +21,10 @@ _BADGE = 0.56
 _RING = 0.06
 _WITHOUT_FOLDER = 0.45
 _COLOURS = {
-    TrayState.NO_FOLDER: "#5b6472",
-    TrayState.INDEXING: "#1d8f5a",
-    TrayState.PAUSED: "#5b6472",
-    TrayState.FAILED: "#d0342c",
+    LibraryState.NO_FOLDER: "#5b6472",
+    LibraryState.INDEXING: "#1d8f5a",
+    LibraryState.PAUSED: "#5b6472",
+    LibraryState.FAILED: "#d0342c",
 }
 
 
@@ -35,7 +35,7 @@ class AppIcon:
         self._renderer = QSvgRenderer(str(resources / "app_icon.svg"))
         if not self._renderer.isValid():
             raise FileNotFoundError(resources / "app_icon.svg")
-        self._tray: dict[tuple[TrayState, int], QIcon] = {}
+        self._tray: dict[tuple[LibraryState, int], QIcon] = {}
 
     def icon(self) -> QIcon:
         """The icon of the app and its windows."""
@@ -54,9 +54,9 @@ class AppIcon:
         painter.end()
         return pixmap
 
-    def tray_icon(self, state: TrayState, fraction: float = 0.0) -> QIcon:
+    def tray_icon(self, state: LibraryState, fraction: float = 0.0) -> QIcon:
         """The icon for a state; `fraction` (0..1) fills the disc while indexing."""
-        step = round(min(max(fraction, 0.0), 1.0) * _STEPS) if state is TrayState.INDEXING else 0
+        step = round(min(max(fraction, 0.0), 1.0) * _STEPS) if state is LibraryState.INDEXING else 0
         if (state, step) not in self._tray:
             icon = QIcon()
             for size_px in _TRAY_SIZES_PX:
@@ -64,10 +64,10 @@ class AppIcon:
             self._tray[state, step] = icon
         return self._tray[state, step]
 
-    def _with_badge(self, size_px: int, state: TrayState, fraction: float) -> QPixmap:
-        if state is TrayState.UP_TO_DATE:
+    def _with_badge(self, size_px: int, state: LibraryState, fraction: float) -> QPixmap:
+        if state is LibraryState.UP_TO_DATE:
             return self.pixmap(size_px)
-        pixmap = self.pixmap(size_px, _WITHOUT_FOLDER if state is TrayState.NO_FOLDER else 1.0)
+        pixmap = self.pixmap(size_px, _WITHOUT_FOLDER if state is LibraryState.NO_FOLDER else 1.0)
         side = round(size_px * _BADGE)
         ring = max(1, round(size_px * _RING))
         disc = QRectF(size_px - side, size_px - side, side, side)
@@ -86,22 +86,22 @@ class AppIcon:
         return pixmap
 
 
-def _draw_sign(painter: QPainter, disc: QRectF, state: TrayState, fraction: float) -> None:
+def _draw_sign(painter: QPainter, disc: QRectF, state: LibraryState, fraction: float) -> None:
     """The white sign on the badge, its edges on whole pixels."""
     left, top, side = round(disc.x()), round(disc.y()), round(disc.width())
     unit, margin = max(1, round(side / 6)), side // 4
     height = side - 2 * margin
     middle, centre = left + (side - unit) // 2, top + (side - unit) // 2
-    painter.setRenderHint(QPainter.RenderHint.Antialiasing, state is TrayState.INDEXING)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, state is LibraryState.INDEXING)
     match state:
-        case TrayState.INDEXING:
+        case LibraryState.INDEXING:
             inner = disc.adjusted(unit, unit, -unit, -unit)
             painter.drawPie(inner, _TOP, -round(fraction * _FULL_CIRCLE))
-        case TrayState.PAUSED:
+        case LibraryState.PAUSED:
             start = left + (side - 3 * unit) // 2
             painter.drawRect(start, top + margin, unit, height)
             painter.drawRect(start + 2 * unit, top + margin, unit, height)
-        case TrayState.FAILED:
+        case LibraryState.FAILED:
             edge = max(1, side // 6)
             painter.drawRect(middle, top + edge, unit, side - 2 * edge - unit - max(1, unit // 2))
             painter.drawRect(middle, top + side - edge - unit, unit, unit)

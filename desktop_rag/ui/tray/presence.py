@@ -1,14 +1,16 @@
 """The app on the desktop: window, tray icon, quick ask, and what connects them. Qt thread."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QSize, QTimer, Signal, Slot
-from PySide6.QtGui import QClipboard, QGuiApplication
+from PySide6.QtCore import QObject, QSize, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QClipboard, QGuiApplication, QWindow
 from PySide6.QtWidgets import QApplication
 
-from desktop_rag.core.atomic_file import read_object, write_object
 from desktop_rag.core.conversation import Conversation
+from desktop_rag.core.files.atomic_file import read_object, write_object
 from desktop_rag.core.paths import Home
+from desktop_rag.desktop.identity import APP_ID, APP_NAME
 from desktop_rag.desktop.requests import (
     PassageRequested,
     QuickAskRequested,
@@ -16,15 +18,16 @@ from desktop_rag.desktop.requests import (
     WindowRequested,
 )
 from desktop_rag.ui.documents.document_opener import DocumentOpener
-from desktop_rag.ui.documents.document_view import DocumentSpan
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.quick_ask.about_files import AboutFiles
 from desktop_rag.ui.quick_ask.popup import QuickAsk
 from desktop_rag.ui.tray.app_icon import AppIcon
 from desktop_rag.ui.tray.closing import Closing
 from desktop_rag.ui.tray.hotkey_keeper import HotkeyKeeper
 from desktop_rag.ui.tray.notifications import Notifications
 from desktop_rag.ui.tray.tray import Tray
+from desktop_rag.ui.viewers.document_span import DocumentSpan
 from desktop_rag.ui.window.main_window import LIBRARY, SETTINGS, MainWindow
 
 if TYPE_CHECKING:
@@ -36,9 +39,13 @@ _BUILD_POPUP_MS = 1_500
 
 
 class Presence(QObject):
-    """Keeps the app running without its window. `quit_requested` ends it."""
+    """Keeps the app running without its window. `quit_requested` ends it.
+
+    `needed` says that the person came back to the app: a question may follow.
+    """
 
     quit_requested = Signal()
+    needed = Signal()
 
     def __init__(  # noqa: PLR0917  the composition root passes everything in
         self,
@@ -88,6 +95,10 @@ class Presence(QObject):
         self._bridge.posted.connect(self.notifications.on_posted)
         self.hotkeys.bound.connect(window.settings_page.background.show_hotkeys)
         window.settings_page.background.changed.connect(self.hotkeys.apply)
+        app = QGuiApplication.instance()
+        assert isinstance(app, QGuiApplication)
+        app.focusWindowChanged.connect(self._on_focus_changed)
+        app.applicationStateChanged.connect(self._on_app_state)
         self._bridge.posted.connect(tray.on_posted)
         self._bridge.posted.connect(self._on_posted)
 
@@ -120,6 +131,13 @@ class Presence(QObject):
     def quick_ask(self, question: str = "", selection: str = "") -> None:
         """Show the popup, with this question or this text of another program."""
         self.popup.pop_up(question, selection)
+        # After the popup is on the screen, and while the person types the first letters.
+        self.needed.emit()
+
+    @Slot(Qt.ApplicationState)
+    def _on_app_state(self, state: Qt.ApplicationState) -> None:
+        if state is Qt.ApplicationState.ApplicationActive:
+            self.needed.emit()
 
     @Slot(object)
     def _on_posted(self, event: object) -> None:
@@ -128,13 +146,20 @@ class Presence(QObject):
                 self._window.raise_window(question)
             case PassageRequested(document_id=document_id, start=start, end=end):
                 self._window.raise_window()
-                self._opener.view(DocumentSpan(document_id, start, end))
+                self._opener.read(DocumentSpan(document_id, start, end))
+            case QuickAskRequested(about=(_, *_)):
+                self._ask_about(event)
             case QuickAskRequested(question=question, takes_selection=takes_selection):
                 self.quick_ask(question, selected_text() if takes_selection else "")
             case QuitRequested():
                 self.quit_requested.emit()
             case _:
                 pass
+
+    def _ask_about(self, request: QuickAskRequested) -> None:
+        self.popup.begin_anew()
+        self.quick_ask(request.question, selected_text() if request.takes_selection else "")
+        self._about.show(request.about)
 
     def _build_popup(self) -> QuickAsk:
         page = self._window.chat_page
@@ -143,8 +168,13 @@ class Presence(QObject):
         width, height = size.get("width"), size.get("height")
         if isinstance(width, int) and isinstance(height, int):
             popup.set_remembered_size(QSize(width, height))
+        self._about = AboutFiles(self._bridge, self._library, self._chat, popup.field.about)
+        self._about.folder_requested.connect(self._on_unknown_folder_requested)
         popup.continued.connect(self._on_continued)
-        popup.settings_requested.connect(lambda: self._show_page(SETTINGS))
+        popup.hint.folder_requested.connect(self._on_folder_requested)
+        popup.show_library(self.tray.facts)
+        self.tray.facts_changed.connect(popup.show_library)
+        popup.settings_requested.connect(self._on_models_requested)
         popup.field.prompts.prompts_requested.connect(self._load_prompts)
         popup.field.prompts.manage_requested.connect(self._on_prompts_requested)
         popup.shown.connect(self._load_names)
@@ -168,6 +198,12 @@ class Presence(QObject):
         self._window.raise_window()
         self._window.chat_page.prompts.manage()
 
+    @Slot()
+    def _on_folder_requested(self) -> None:
+        self.popup.hide()
+        self._show_page(LIBRARY)
+        self._window.library_page.choose_folder()
+
     @Slot(object, str)
     def _on_continued(self, conversation: Conversation | None, question: str) -> None:
         if conversation:
@@ -180,11 +216,31 @@ class Presence(QObject):
         self._window.raise_window()
         self._window.show_conversation(conversation)
 
+    @Slot(QWindow)
+    def _on_focus_changed(self, focused: QWindow | None) -> None:
+        # Its notices say what failed.
+        if focused and focused is self._window.windowHandle():
+            self.tray.forget_error()
+
+    @Slot(object)
+    def _on_unknown_folder_requested(self, folder: Path) -> None:
+        self.popup.hide()
+        self._show_page(LIBRARY)
+        self._window.library_page.add_paths([folder])
+
     @Slot()
     def _on_failures_requested(self) -> None:
-        self.tray.forget_error()
-        self._show_page(LIBRARY)
-        self._window.library_page.show_failed()
+        facts = self.tray.facts
+        if facts.failed or facts.offline:
+            self._show_page(LIBRARY)
+            self._window.library_page.show_failed()
+        else:
+            self._window.raise_window()
+
+    @Slot()
+    def _on_models_requested(self) -> None:
+        self._window.raise_window()
+        self._window.show_models()
 
     def _show_page(self, page: int) -> None:
         self._window.raise_window()
@@ -200,8 +256,8 @@ def selected_text() -> str:
 
 def name_app(app: QApplication, icon: AppIcon) -> None:
     """Give the app its icon and its name, which ties its windows to its desktop file."""
-    app.setApplicationName("desktop-rag")
-    app.setApplicationDisplayName("desktop-rag")
-    app.setDesktopFileName("desktop-rag")
+    app.setApplicationName(APP_NAME)
+    app.setApplicationDisplayName(APP_NAME)
+    app.setDesktopFileName(APP_ID)
     app.setWindowIcon(icon.icon())
     app.setQuitOnLastWindowClosed(False)

@@ -1,15 +1,15 @@
 """The icon in the system tray, with its menu. Qt thread.
 
-The icon shows the state of the library. Some desktops have no tray, and some start theirs after the
-app: `is_there` is asked again when the window closes.
+The icon shows the state of the library. On Linux, Qt shows it where a StatusNotifierWatcher is on
+the session bus, whatever the desktop's name, else in an XEmbed tray of X11. Some desktops have no
+tray, and some start theirs after the app: `is_there` is asked again when the window closes.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QTimer, Signal, Slot
-from PySide6.QtGui import QAction
+from PySide6.QtCore import QDateTime, QLocale, QObject, QTimer, Signal, Slot
+from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtWidgets import QMenu, QSystemTrayIcon
 
 from desktop_rag.core.conversation import Conversation
@@ -18,15 +18,18 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import (
     DocumentCounts,
     DocumentsChanged,
+    IndexProgress,
     ProgressChanged,
     SourcesChanged,
+    Stage,
 )
+from desktop_rag.progress_words import progress_line
 from desktop_rag.ui.chat.conversation_model import title_of
 from desktop_rag.ui.foundation.bridge import Bridge
-from desktop_rag.ui.foundation.wording import count_of, shortened
+from desktop_rag.ui.foundation.library_state import LibraryFacts
+from desktop_rag.ui.foundation.wording import count_of, cut_line
 from desktop_rag.ui.tray.app_icon import AppIcon
-from desktop_rag.ui.tray.tray_state import TrayFacts, TrayState
-from desktop_rag.ui.window.status_strip import progress_line
+from desktop_rag.ui.tray.menu_text import menu_text
 
 if TYPE_CHECKING:
     from desktop_rag.ingest.library import Library
@@ -35,12 +38,15 @@ _CHATS = 5
 _TITLE_CHARS = 40
 _HOUR_MS = 3_600_000
 _COUNT_DELAY_MS = 3_000
-# A tray that starts after the app would never show an icon that was there before it.
-_TRIES_MS = (5_000, 30_000)
+# The pauses before looking for a tray again that wasn't there; the last one goes on.
+_TRIES_MS = (5_000, 25_000, 60_000)
 
 
 class Tray(QObject):
-    """Shows what the library does, and offers what people need without the window."""
+    """Shows what the library does, and offers what people need without the window.
+
+    `facts_changed` carries the newest LibraryFacts.
+    """
 
     quick_ask_requested = Signal()
     window_requested = Signal()
@@ -49,6 +55,7 @@ class Tray(QObject):
     quit_requested = Signal()
     notification_pressed = Signal()
     conversation_requested = Signal(object)
+    facts_changed = Signal(object)
 
     def __init__(
         self, bridge: Bridge, library: "Library", app_icon: AppIcon, parent: QObject | None = None
@@ -57,15 +64,15 @@ class Tray(QObject):
         self._bridge = bridge
         self._library = library
         self._app_icon = app_icon
-        self._facts = TrayFacts(library.indexing.progress())
+        self._facts = LibraryFacts(library.indexing.progress())
         self._chats: list[Conversation] = []
         self._menu = QMenu()
-        self._icon = QSystemTrayIcon(app_icon.tray_icon(self._facts.state), self)
-        self._icon.setContextMenu(self._menu)
-        self._icon.activated.connect(self._on_activated)
-        self._icon.messageClicked.connect(self.notification_pressed)
+        self._icon = self._make_icon()
+        self._tries = 0
+        self._retry = QTimer(self, singleShot=True)
+        self._retry.timeout.connect(self._show_icon)
         self._resume = QTimer(self, singleShot=True, interval=_HOUR_MS)
-        self._resume.timeout.connect(self._on_resume)
+        self._resume.timeout.connect(library.indexing.resume)
         self._count = QTimer(self, singleShot=True, interval=_COUNT_DELAY_MS)
         self._count.timeout.connect(self.refresh)
         self._build_menu()
@@ -77,7 +84,7 @@ class Tray(QObject):
         return QSystemTrayIcon.isSystemTrayAvailable()
 
     @property
-    def facts(self) -> TrayFacts:
+    def facts(self) -> LibraryFacts:
         """What the icon shows."""
         return self._facts
 
@@ -93,15 +100,12 @@ class Tray(QObject):
 
     def show(self) -> None:
         """Show the icon, now or when a tray starts after the app."""
-        if self.is_there:
-            self._icon.show()
-        else:
-            for delay_ms in _TRIES_MS:
-                QTimer.singleShot(delay_ms, self, self._show_late)
+        self._show_icon()
         self.refresh()
 
     def hide(self) -> None:
         """Remove the icon."""
+        self._retry.stop()
         self._icon.hide()
 
     @Slot(str, str)
@@ -123,12 +127,12 @@ class Tray(QObject):
         """Follow the events of the library."""
         match event:
             case ProgressChanged(progress=progress):
-                self._change_facts(progress=progress)
+                self._on_progress(progress)
             case SourcesChanged():
                 self.refresh()
             case DocumentsChanged() if not self._count.isActive():
                 self._count.start()
-            case AppError():
+            case AppError() if QGuiApplication.focusWindow() is None:
                 self._change_facts(has_error=True)
             case _:
                 pass
@@ -169,24 +173,25 @@ class Tray(QObject):
     def _fill_chats(self) -> None:
         self._recent.clear()
         for chat in self._chats:
-            title = shortened(title_of(chat), _TITLE_CHARS)
+            title = menu_text(cut_line(title_of(chat), _TITLE_CHARS))
             self._recent.addAction(title, lambda chat=chat: self.conversation_requested.emit(chat))
         self._recent.setEnabled(bool(self._chats))
 
     @Slot()
     def _on_pause_toggled(self) -> None:
         if self._library.indexing.is_paused:
-            self._on_resume()
+            self._library.indexing.resume()
         else:
-            self._library.indexing.pause()
             self._resume.start()
-            self._show_facts()
+            self._library.indexing.pause()
+        self._on_progress(self._library.indexing.progress())
 
-    @Slot()
-    def _on_resume(self) -> None:
-        self._resume.stop()
-        self._library.indexing.resume()
-        self._show_facts()
+    def _on_progress(self, progress: IndexProgress) -> None:
+        is_paused = self._library.indexing.is_paused
+        if not is_paused:
+            # The person may have gone on in the window, and may pause there for longer.
+            self._resume.stop()
+        self._change_facts(progress=progress, is_paused=is_paused)
 
     @Slot(QSystemTrayIcon.ActivationReason)
     def _on_activated(self, reason: QSystemTrayIcon.ActivationReason) -> None:
@@ -197,10 +202,25 @@ class Tray(QObject):
 
     # --- the state -------------------------------------------------------------------------------
 
+    def _make_icon(self) -> QSystemTrayIcon:
+        icon = QSystemTrayIcon(self._app_icon.tray_icon(self._facts.state), self)
+        icon.setContextMenu(self._menu)
+        icon.activated.connect(self._on_activated)
+        icon.messageClicked.connect(self.notification_pressed)
+        return icon
+
     @Slot()
-    def _show_late(self) -> None:
-        if self.is_there:
-            self._icon.show()
+    def _show_icon(self) -> None:
+        if not self.is_there:
+            self._retry.start(_TRIES_MS[min(self._tries, len(_TRIES_MS) - 1)])
+            self._tries += 1
+            return
+        if self._tries:
+            # Qt looks for a tray when an icon is made, and not again.
+            self._icon.deleteLater()
+            self._icon = self._make_icon()
+            self._show_facts()
+        self._icon.show()
 
     def _on_counted(self, found: tuple[list[Source], DocumentCounts]) -> None:
         sources, counts = found
@@ -215,21 +235,35 @@ class Tray(QObject):
         if facts != self._facts:
             self._facts = facts
             self._show_facts()
+            self.facts_changed.emit(facts)
 
     def _show_facts(self) -> None:
         facts = self._facts
         self._icon.setIcon(self._app_icon.tray_icon(facts.state, facts.progress.fraction))
-        # Without the name of a file: the desktop may read the text as markup.
-        lines = [progress_line(replace(facts.progress, current_file=""))]
-        if facts.state is TrayState.NO_FOLDER:
-            lines = ["No folder yet"]
+        lines = [*self._pause_lines(), *_progress_lines(facts)]
         if facts.offline:
             lines.append(f"{count_of(facts.offline, 'folder')} offline")
         if facts.failed:
             lines.append(f"{count_of(facts.failed, 'file')} could not be read")
+        if facts.has_error:
+            lines.append("Something needs your attention")
         self._icon.setToolTip("\n".join(["desktop-rag", *lines]))
-        self._state_line.setText(shortened(lines[0], _TITLE_CHARS * 2))
-        is_paused = self._library.indexing.is_paused
-        self._pause.setText("Resume indexing" if is_paused else "Pause indexing for an hour")
-        self._failures.setText(f"Show what failed ({facts.failed:,})")
-        self._failures.setVisible(bool(facts.failed or facts.offline))
+        self._state_line.setText(cut_line(lines[0], _TITLE_CHARS * 2))
+        words = "Resume indexing" if facts.is_paused else "Pause indexing for an hour"
+        self._pause.setText(words)
+        count = facts.failed + facts.offline
+        self._failures.setText(f"Show what failed ({count:,})" if count else "Show what failed")
+        self._failures.setVisible(bool(count) or facts.has_error)
+
+    def _pause_lines(self) -> list[str]:
+        if not self._resume.isActive():
+            is_untold = self._facts.is_paused and self._facts.progress.stage is Stage.IDLE
+            return ["Indexing is paused"] if is_untold else []
+        end = QDateTime.currentDateTime().addMSecs(self._resume.remainingTime()).time()
+        return [f"Paused until {QLocale().toString(end, QLocale.FormatType.ShortFormat)}"]
+
+
+def _progress_lines(facts: LibraryFacts) -> list[str]:
+    if facts.sources == 0 and facts.progress.stage is Stage.IDLE:
+        return ["No folder yet"]
+    return [progress_line(facts.progress)]

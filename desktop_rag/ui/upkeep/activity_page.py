@@ -12,8 +12,8 @@ from desktop_rag.activity.activity_event import ActivityEvent, EventKind
 from desktop_rag.activity.event_export import as_csv, as_json_lines
 from desktop_rag.activity.event_search import FoundEvents, Totals
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.files.private_files import persons_mask
 from desktop_rag.core.library_events import Notice
-from desktop_rag.core.private_files import persons_mask
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import count_of
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from desktop_rag.activity.activity import Activity
 
 _FORMS = {"Table (*.csv)": "csv", "JSON lines (*.jsonl)": "jsonl"}
-_OFF = "Recording is off. Turn it on under General."
+_OFF = "Recording is off. Turn it on under About."
 _NOTHING = "Nothing is recorded yet. Questions, requests to endpoints and changes appear here."
 _NO_MATCH = "No events match the filter."
 _DELETE = (

@@ -24,9 +24,9 @@ from desktop_rag.core.domain import Collection
 from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.wording import one_line, size_in_words
-from desktop_rag.ui.settings.settings_fields import SettingsSection, note
 from desktop_rag.ui.upkeep.import_dialog import ImportDialog
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
+from desktop_rag.ui.widgets.form_fields import SettingsSection, note
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
 
 T = TypeVar("T")

@@ -36,9 +36,13 @@ class ScrolledPage(QWidget):
         self._scroll = self._build_scroll(fills_height=fills_height)
         outer.addWidget(self._scroll, 1)
 
+    def has_card(self, name: str) -> bool:
+        """True when a card has this accessible name."""
+        return bool(self._cards_named(name))
+
     def reveal(self, name: str) -> None:
         """Scroll to the card with this accessible name, and focus its first control."""
-        cards = [c for c in self.findChildren(Card) if c.accessibleName() == name]
+        cards = self._cards_named(name)
         if not cards or not cards[0].isVisibleTo(self):
             return
         # Places of widgets are known only after the layout of a page that was just shown.
@@ -47,6 +51,9 @@ class ScrolledPage(QWidget):
         controls = [w for w in cards[0].findChildren(QWidget) if _takes_focus(w)]
         if controls:
             controls[0].setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _cards_named(self, name: str) -> list[Card]:
+        return [c for c in self.findChildren(Card) if c.accessibleName() == name]
 
     def _build_scroll(self, *, fills_height: bool) -> QScrollArea:
         self._body = body = QWidget()

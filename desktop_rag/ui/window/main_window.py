@@ -5,10 +5,11 @@ It passes the events posted to the bridge on to the pages. It doesn't close by i
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSize, Qt, Signal, Slot
-from PySide6.QtGui import QCloseEvent, QGuiApplication, QKeySequence, QShortcut
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QCloseEvent, QGuiApplication, QKeySequence, QShortcut, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QStackedWidget, QVBoxLayout, QWidget
 
 from desktop_rag.activity.activity_event import ActivityEvent
@@ -16,6 +17,7 @@ from desktop_rag.core.conversation import Conversation, MessagesStored
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import (
     DocumentsChanged,
+    NothingUsed,
     Notice,
     ProgressChanged,
     RequestRefused,
@@ -37,10 +39,10 @@ from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.library.library_page import LibraryPage
 from desktop_rag.ui.settings.settings_page import SettingsPage
-from desktop_rag.ui.settings.settings_tabs import SettingsTabs
 from desktop_rag.ui.widgets.notice_bar import NoticeBar
 from desktop_rag.ui.window.navigation import PAGES, NavigationRail
 from desktop_rag.ui.window.status_strip import StatusStrip
+from desktop_rag.ui.window.window_place import place_window
 
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
@@ -57,8 +59,6 @@ _HEARD_ELSEWHERE = (
     RequestRefused,
     WindowRequested,
 )
-_INITIAL_SIZE = QSize(1200, 800)
-_MINIMUM_SIZE = QSize(680, 480)
 
 
 class MainWindow(QMainWindow):
@@ -90,7 +90,7 @@ class MainWindow(QMainWindow):
         self._on_settings_changed = on_settings_changed
         self._unsaved: Settings | None = None
         self._is_saving = False
-        self.chat_page = ChatPage(bridge, library, chat, theme)
+        self.chat_page = ChatPage(bridge, library, chat, theme, home.reading)
         self.library_page = LibraryPage(bridge, library, theme, kinds_read)
         self.settings_page = SettingsPage(bridge, chat, settings, self._on_settings_edited, home)
         self.chat_page.apply(settings)
@@ -103,15 +103,12 @@ class MainWindow(QMainWindow):
 
     def _build(self) -> None:
         self.setWindowTitle("desktop-rag")
-        self.setMinimumSize(_MINIMUM_SIZE)
-        self.resize(_INITIAL_SIZE)
+        place_window(self, {})
         self._rail = NavigationRail(self._theme)
         self._notices = NoticeBar(self._theme)
         self._strip = StatusStrip()
-        self.settings_tabs = SettingsTabs()
-        self.settings_tabs.add_page("General", self.settings_page)
         self._pages = QStackedWidget()
-        for page in (self.chat_page, self.library_page, self.settings_tabs):
+        for page in (self.chat_page, self.library_page, self.settings_page):
             self._pages.addWidget(page)
         right = QVBoxLayout()
         right.setSpacing(0)
@@ -135,11 +132,12 @@ class MainWindow(QMainWindow):
         self._strip.clicked.connect(self._on_strip_clicked)
         self.chat_page.undo_offered.connect(self._on_undo_offered)
         self.chat_page.notified.connect(self._notices.show_notice)
-        self.chat_page.settings_requested.connect(self._on_settings_requested)
-        self.chat_page.models.settings_requested.connect(self._on_settings_requested)
+        self.chat_page.settings_requested.connect(self.show_models)
+        self.chat_page.models.settings_requested.connect(self.show_models)
         self.chat_page.models.chosen.connect(self.settings_page.use_model)
         self.chat_page.folder_requested.connect(self._on_folder_requested)
-        self.library_page.settings_requested.connect(self._on_settings_requested)
+        self.chat_page.library_requested.connect(self._on_strip_clicked)
+        self.library_page.settings_requested.connect(self.show_models)
         self.settings_page.prompts_requested.connect(self.chat_page.prompts.manage)
         self.library_page.demo_requested.connect(self.demo_requested)
         self.library_page.summary_requested.connect(self._on_summary_requested)
@@ -153,12 +151,16 @@ class MainWindow(QMainWindow):
             ("Ctrl+1", self._on_chat_requested),
             ("Ctrl+2", self._on_strip_clicked),
             ("Ctrl+3", self._on_settings_requested),
+            ("Ctrl++", lambda: self._zoom(1)),
+            ("Ctrl+=", lambda: self._zoom(1)),
+            ("Ctrl+-", lambda: self._zoom(-1)),
+            ("Ctrl+0", lambda: self._zoom(0)),
         ):
             QShortcut(QKeySequence(keys), self).activated.connect(slot)
 
     def show_settings(self, settings: Settings) -> None:
         """Show settings that changed outside the settings page."""
-        self._theme.apply(settings.appearance.scheme)
+        self._theme.apply(settings.appearance)
         self.chat_page.apply(settings)
         self.settings_page.show_settings(settings)
 
@@ -180,8 +182,13 @@ class MainWindow(QMainWindow):
         """Show where a kind of connection is switched."""
         self.show_page(LIBRARY if place is Place.LIBRARY else SETTINGS)
         if place.section:
-            self.settings_tabs.show_page(0)
             self.settings_page.reveal(place.section)
+
+    @Slot()
+    def show_models(self) -> None:
+        """Show where a model is chosen; without one, look for one on this computer."""
+        self.show_page(SETTINGS)
+        self.settings_page.connect_model()
 
     def ask(self, question: str) -> None:
         """Ask a question in a new chat."""
@@ -203,6 +210,10 @@ class MainWindow(QMainWindow):
         if question:
             self.show_page(CHAT)
             self.chat_page.write_question(question)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.library_page.load()
 
     def closeEvent(self, event: QCloseEvent) -> None:
         event.ignore()
@@ -230,7 +241,7 @@ class MainWindow(QMainWindow):
             case DocumentsChanged():
                 self.chat_page.overview.refresh_soon()
                 self.library_page.on_library_event(event)
-            case SourceScanned():
+            case SourceScanned() | NothingUsed():
                 self.library_page.on_library_event(event)
             case ExaminationChanged():
                 self.settings_page.on_examination_changed(event)
@@ -244,7 +255,7 @@ class MainWindow(QMainWindow):
         self._notices.offer(notice, "Undo", undo)
 
     def _on_settings_edited(self, settings: Settings) -> None:
-        self._theme.apply(settings.appearance.scheme)
+        self._theme.apply(settings.appearance)
         self.chat_page.apply(settings)
         self._unsaved = settings
         self._save_settings()
@@ -265,6 +276,10 @@ class MainWindow(QMainWindow):
         self._bridge.run(
             self, lambda: self._on_settings_changed(settings), lambda _: finish(), report
         )
+
+    def _zoom(self, steps: int) -> None:
+        settings = self.settings_page.settings
+        self.settings_page.change(replace(settings, appearance=settings.appearance.zoomed(steps)))
 
     @Slot()
     def _on_new_chat(self) -> None:

@@ -3,19 +3,13 @@
 from PySide6.QtCore import QSize, Qt, QTimer, Slot
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QWidget
 
-from desktop_rag.core.library_events import IndexProgress, Stage
-from desktop_rag.ui.foundation.wording import count_of, duration_left, one_line, percent
+from desktop_rag.core.library_events import IndexProgress
+from desktop_rag.progress_words import progress_line
+from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.controls import ElidedLabel
 
 _REPAINT_MS = 200
 _STEPS = 1000
-_STAGES = {
-    Stage.SCANNING: "Looking for files",
-    Stage.READING: "Reading files",
-    Stage.EMBEDDING: "Preparing search by meaning",
-    Stage.REFINING: "Searchable. Refining long passages",
-    Stage.PAUSED: "Indexing is paused",
-}
 
 
 class StatusStrip(QPushButton):
@@ -63,23 +57,14 @@ class StatusStrip(QPushButton):
 
     @Slot()
     def _show(self) -> None:
-        line = progress_line(self._progress)
+        line = _line(self._progress)
         self._label.set_full_text(line)
         self._bar.setValue(int(self._progress.fraction * _STEPS))
-        self._bar.setVisible(self._progress.stage is not Stage.IDLE)
+        self._bar.setVisible(bool(self._progress.steps))
         self.setAccessibleName(f"Library: {line}")
 
 
-def progress_line(progress: IndexProgress) -> str:
-    """`Reading files · 412 of 1,998 · 43.7% · about 2 min left · notes.md`."""
-    if progress.stage is Stage.IDLE:
-        files = progress.files_total
-        return f"{count_of(files, 'file')}, up to date" if files else "No documents yet"
-    parts = [_STAGES[progress.stage]]
-    if progress.files_total:
-        parts.append(f"{progress.files_read:,} of {count_of(progress.files_total, 'file')}")
-    if progress.stage is not Stage.SCANNING:
-        parts.append(percent(progress.fraction))
-    if progress.stage is not Stage.PAUSED:
-        parts += [duration_left(progress.seconds_left), one_line(progress.current_file)]
-    return " · ".join(part for part in parts if part)
+def _line(progress: IndexProgress) -> str:
+    """`Reading files · 412 of 1,998 files · about 2 min left · notes.md`."""
+    line = progress_line(progress)
+    return f"{line} · {one_line(progress.current_file)}" if progress.current_file else line

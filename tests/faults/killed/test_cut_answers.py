@@ -15,8 +15,9 @@ import pytest
 
 from desktop_rag.app import Services
 from desktop_rag.core.conversation import Message, MessageState, Role
+from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.paths import Home
-from desktop_rag.core.settings import Settings, save_settings
+from desktop_rag.core.settings import Settings
 from tests.asking import ask
 from tests.servers.chat_server import ChatServer
 

@@ -14,8 +14,9 @@ from urllib.parse import urlsplit
 import psutil
 import pytest
 
+from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.paths import HOME_VARIABLE, Home
-from desktop_rag.core.settings import Settings, save_settings
+from desktop_rag.core.settings import Settings
 from tests.command_line import run_json, wait_for_window
 from tests.servers.chat_server import ChatServer
 from tests.unit.ingest.read.pdf_samples import rendered

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from desktop_rag.app import Services
+from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.paths import Home
-from desktop_rag.core.settings import IndexSettings, Settings, save_settings
+from desktop_rag.core.settings import IndexSettings, Settings
 from tests.indexed import index_texts
 from tests.model_folders import make_folder
 

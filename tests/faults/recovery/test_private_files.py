@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from desktop_rag.core.files.private_files import keep_files_private, persons_mask
 from desktop_rag.core.paths import Home
-from desktop_rag.core.private_files import keep_files_private, persons_mask
 from tests.command_line import document_of, run, run_process, settled, wait_for_window
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="modes are those of POSIX")

@@ -11,8 +11,9 @@ from desktop_rag.app import Services
 from desktop_rag.cli import output, verbs
 from desktop_rag.core.conversation import Message, MessagesStored, Role
 from desktop_rag.core.errors import DiskFullError
+from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.paths import Home
-from desktop_rag.core.settings import Settings, save_settings
+from desktop_rag.core.settings import Settings
 from tests.asking import answer_of, ask, events_of
 from tests.faults.storage.small_disk import SmallDisk
 from tests.servers.chat_server import ChatServer

@@ -15,15 +15,10 @@ from desktop_rag.activity.event_wording import detail_of, title_of
 from desktop_rag.app import Services
 from desktop_rag.core.conversation import Feedback, MessageState
 from desktop_rag.core.domain import WebLinks
+from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.library_events import Notice
 from desktop_rag.core.paths import Home
-from desktop_rag.core.settings import (
-    ActivitySettings,
-    EndpointSettings,
-    IndexSettings,
-    Settings,
-    save_settings,
-)
+from desktop_rag.core.settings import ActivitySettings, EndpointSettings, IndexSettings, Settings
 from desktop_rag.running_app import AppServer
 from desktop_rag.store.duckdb.duckdb_engine import library_file
 from tests.asking import ask

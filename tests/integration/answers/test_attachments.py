@@ -9,7 +9,7 @@ import pytest
 
 from desktop_rag.app import Services
 from desktop_rag.core.attachment import Attachment, AttachmentKind, Image
-from desktop_rag.core.conversation import FileCounts, MessageState, Role
+from desktop_rag.core.conversation import AnswerChanged, FileCounts, MessageState, Role
 from desktop_rag.core.domain import DocumentState
 from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.model_profile import ModelProfile
@@ -307,6 +307,7 @@ def test_what_may_be_asked_next_is_looked_up_in_what_is_attached(
     )
     answer = ask(library, "What rent does the tenant of the cottage pay?", attach(library, path))
     [*_, changed] = library.chat.go_on(answer, cancel=threading.Event())
+    assert isinstance(changed, AnswerChanged)
     assert "Animals in the cottage" in " ".join(changed.message.follow_ups)
 
 
@@ -350,7 +351,7 @@ def test_every_file_is_asked_with_what_is_attached(
     every = answer_of(list(events))
     assert {s.document_id for s in every.sources} == {a.document_id for a in both}
     assert every.notes is not None
-    assert every.notes.files == FileCounts(matched=2, read=3)
+    assert every.notes.files == FileCounts(matched=2, read=3, total=3)
 
 
 def test_a_summary_of_what_is_attached_takes_that_many_requests(

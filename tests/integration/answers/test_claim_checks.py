@@ -11,6 +11,7 @@ from desktop_rag.core.claims import Verdict
 from desktop_rag.core.conversation import AnswerChanged, Message, TextDelta
 from desktop_rag.core.settings import AnswerSettings, Settings
 from tests.asking import ask
+from tests.indexed import index_texts
 from tests.servers.chat_server import ChatServer
 
 QUESTION = "When is the lamp of the lighthouse lit?"
@@ -35,7 +36,8 @@ def server(services: Services, tmp_path: Path) -> Iterator[ChatServer]:
 
 
 def gone_on(services: Services, answer: Message) -> list[AnswerChanged]:
-    return list(services.chat.go_on(answer, cancel=threading.Event()))
+    events = services.chat.go_on(answer, cancel=threading.Event())
+    return [event for event in events if isinstance(event, AnswerChanged)]
 
 
 def verdicts(message: Message) -> list[Verdict]:
@@ -133,8 +135,32 @@ def test_a_cancel_keeps_nothing(services: Services) -> None:
 
 
 @pytest.mark.usefixtures("server")
-def test_the_best_place_to_verify_a_claim_is_looked_for_everywhere(services: Services) -> None:
-    place = services.chat.place_about("the lamp of the lighthouse (lit: at dusk)")
+def test_a_place_to_verify_a_claim_is_in_the_documents_of_the_answer(services: Services) -> None:
+    sources = ask(services, QUESTION).sources
+    place = services.chat.place_about("the lamp of the lighthouse (lit: at dusk)", sources)
     assert place is not None
     assert Path(place.path).name == "lamp.md"
-    assert services.chat.place_about("Fishing quotas of the parliament in 1974") is None
+    assert services.chat.place_about("Fishing quotas of the parliament in 1974", sources) is None
+
+
+def test_no_place_is_offered_in_a_report_of_another_firm(
+    services: Services, tmp_path: Path
+) -> None:
+    said = "# Report\n\nThe operating margin of {} was stable. {} sells goods.\n"
+    reports = {
+        f"{firm.upper()}_{year}_10K.md": said.format(year, firm)
+        for firm in ("Adobe", "Boeing", "Nike", "Walmart", "Amcor")
+        for year in (2019, 2020)
+    }
+    index_texts(services, tmp_path / "reports", reports)
+    sources = ask(services, "What does NIKE_2019_10K.md say about the operating margin?").sources
+    assert {Path(source.path).name for source in sources} == {"NIKE_2019_10K.md"}
+    for claim in (
+        "The operating margin of 2020 was stable.",
+        "Nike sells goods.",
+        "It was stable.",
+    ):
+        place = services.chat.place_about(claim, sources)
+        assert place is None or Path(place.path).name.startswith("NIKE_")
+    other = services.chat.place_about("Boeing sells goods.", sources)
+    assert other is None or Path(other.path).name.startswith(("BOEING_", "NIKE_"))

@@ -86,7 +86,8 @@ def test_how_it_went_is_recorded_each_time(indexed: Services, server: ChatServer
     assert kept[done.message_id].question == FIRST
     assert kept[done.message_id].model == "test-model"
     server.answer = "Later [1]."
-    assert ask(indexed, FIRST).remembered == (), "the only one that went well was answered anew"
+    remembered = [past.interaction_id for past in ask(indexed, FIRST).remembered]
+    assert remembered == [done.message_id], "asking every file leaves the first answer"
 
 
 def test_a_disliked_answer_is_no_example_any_more(indexed: Services, server: ChatServer) -> None:

@@ -13,7 +13,13 @@ from desktop_rag.app import Services
 from desktop_rag.cli.output import answer_json, answer_lines
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.claims import Verdict
-from desktop_rag.core.conversation import AnswerDone, AnswerWaits, Message, MessageState
+from desktop_rag.core.conversation import (
+    AnswerChanged,
+    AnswerDone,
+    AnswerWaits,
+    Message,
+    MessageState,
+)
 from desktop_rag.core.settings import LaterSources, RetrievalSettings, Settings
 from tests.asking import answer_of, ask, events_of
 from tests.indexed import index
@@ -230,7 +236,8 @@ def test_the_checker_finds_numbers_in_the_result(indexed: Services, server: Chat
         server.answer_to = Model(QUERY, answer=answer)
         message = ask(indexed, QUESTION)
         changes = indexed.chat.go_on(message, asks_model=False, cancel=threading.Event())
-        [claim] = list(changes)[-1].message.claims
+        changed = [change for change in changes if isinstance(change, AnswerChanged)]
+        [claim] = changed[-1].message.claims
         return claim.verdict
 
     assert (

@@ -79,9 +79,50 @@ def test_each_file_is_asked_and_what_they_say_is_put_together(
     assert "**South light:** Bo lights it [2]" in message.text
     assert titles(message) == ["North light", "South light"]
     assert message.notes is not None
-    assert message.notes.files == FileCounts(matched=2, read=4)
+    assert message.notes.files == FileCounts(matched=2, read=4, total=4)
     kept = indexed.chat.history.messages(answer.conversation_id)
-    assert [m.message_id for m in kept][1:] == [message.message_id], "in place of the one before"
+    assert kept[1:] == [answer, message], "below the one before"
+
+
+def test_asked_again_it_replaces_itself_and_the_first_answer_stays(
+    indexed: Services, server: ChatServer
+) -> None:
+    answer = ask(indexed, QUESTION)
+    server.answer_to = said_by_files
+    asked_of_all(indexed, answer)
+    again = answer_of(asked_of_all(indexed, answer))
+    kept = indexed.chat.history.messages(answer.conversation_id)
+    assert [m.message_id for m in kept][1:] == [answer.message_id, again.message_id]
+    retried = answer_of(list(indexed.chat.retry(answer.conversation_id, cancel=threading.Event())))
+    kept = indexed.chat.history.messages(answer.conversation_id)
+    assert [m.message_id for m in kept][1:] == [retried.message_id, again.message_id]
+
+
+def test_it_is_removed_and_put_back(indexed: Services) -> None:
+    answer = ask(indexed, QUESTION)
+    message = answer_of(asked_of_all(indexed, answer))
+    history = indexed.chat.history
+    place = history.remove_answer(message)
+    assert history.messages(answer.conversation_id)[1:] == [answer]
+    history.put_back_at(message, place)
+    assert history.messages(answer.conversation_id)[1:] == [answer, message]
+    history.remove_answer(message)
+    ask(indexed, QUESTION, conversation_id=answer.conversation_id)
+    with pytest.raises(AppError, match="gone on"):
+        history.put_back_at(message, place)
+
+
+def test_lists_and_tables_of_a_file_stay_so(indexed: Services, server: ChatServer) -> None:
+    answer = ask(indexed, QUESTION)
+    table = "| Light | Keeper |\n| --- | --- |\n| south | Bo [1] |"
+    server.answer_to = lambda prompt: (
+        "All [1]." if "<found-" in prompt
+        else "It is lit:\n\n- by Ada [1]\n- at dusk [1]" if "north light" in prompt
+        else table if "south light" in prompt else "NOTHING"
+    )  # fmt: skip
+    text = answer_of(asked_of_all(indexed, answer)).text
+    assert "**North light**\n\nIt is lit:\n\n- by Ada [1]\n- at dusk [1]" in text
+    assert "**South light**\n\n| Light | Keeper |\n| --- | --- |\n| south | Bo [2] |" in text
 
 
 def test_stopped_early_what_was_found_is_the_answer(indexed: Services, server: ChatServer) -> None:
@@ -98,7 +139,10 @@ def test_stopped_early_what_was_found_is_the_answer(indexed: Services, server: C
     assert message.state is MessageState.STOPPED
     assert 1 <= message.text.count("Somebody lights it") <= 2
     assert message.notes is not None
-    assert "of 4 files were asked." in message.notes.in_words()
+    assert message.notes.files
+    assert "of 4 files asked" in message.notes.files.in_words()
+    kept = indexed.chat.history.messages(answer.conversation_id)
+    assert kept[1:] == [answer, message], "the whole answer stays"
 
 
 def test_an_endpoint_that_fails_on_the_way_loses_nothing(

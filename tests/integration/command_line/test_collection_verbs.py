@@ -10,8 +10,9 @@ import pytest
 from desktop_rag.app import Services
 from desktop_rag.cli.collection_verbs import running_app_verbs
 from desktop_rag.core.domain import EMBEDDED_ELSEWHERE
+from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.paths import Home
-from desktop_rag.core.settings import IndexSettings, Settings, save_settings
+from desktop_rag.core.settings import IndexSettings, Settings
 from desktop_rag.running_app import AppServer
 from tests.command_line import run, run_json, settled
 from tests.model_folders import make_folder

@@ -11,8 +11,9 @@ import pytest
 from desktop_rag.app import Services
 from desktop_rag.core.assistant import Assistant
 from desktop_rag.core.conversation import NEAREST
+from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.paths import HOME_VARIABLE, Home
-from desktop_rag.core.settings import Settings, save_settings
+from desktop_rag.core.settings import Settings
 from desktop_rag.running_app import AppServer
 from desktop_rag.store.duckdb.duckdb_engine import library_file
 from tests.command_line import document_of, run, run_json, run_process, settled
@@ -34,8 +35,8 @@ def folder(tmp_path: Path) -> Path:
 def test_index_then_search_ask_status_doctor(home: Home, folder: Path) -> None:
     report = run_json("index", str(folder))
     assert set(report) == {
-        "files", "searchable", "embedded_chunks", "reused_chunks", "seconds", "words_seconds",
-        "failed", "skipped",
+        "files", "searchable", "by_words_only", "embedded_chunks", "reused_chunks", "seconds",
+        "words_seconds", "failed", "skipped",
     }  # fmt: skip
     assert (report["files"], report["searchable"], report["embedded_chunks"]) == (4, 2, 2)
     assert [row["path"] for row in report["failed"]] == [str(folder / "broken.pdf")]

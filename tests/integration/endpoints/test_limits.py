@@ -12,8 +12,9 @@ import pytest
 from desktop_rag.app import Services
 from desktop_rag.core.conversation import AnswerWaits, MessageState
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.paths import Home
-from desktop_rag.core.settings import EndpointSettings, Settings, save_settings
+from desktop_rag.core.settings import EndpointSettings, Settings
 from desktop_rag.models.endpoints.client.chat_client import ChatClient
 from desktop_rag.models.endpoints.client.profile_book import ProfileBook
 from desktop_rag.models.endpoints.client.rate_limits import Allowances

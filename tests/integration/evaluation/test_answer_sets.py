@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from desktop_rag.app import Services
+from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.paths import Home
-from desktop_rag.core.settings import Settings, save_settings
+from desktop_rag.core.settings import Settings
 from desktop_rag.evaluate.answer_set import load_answer_set
 from desktop_rag.evaluate.answers import evaluate
 from desktop_rag.models.endpoints.client.profile_book import ProfileBook

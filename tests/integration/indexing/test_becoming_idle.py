@@ -4,8 +4,9 @@ from pathlib import Path
 
 from desktop_rag.app import build_services
 from desktop_rag.core.domain import DocumentState
+from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.paths import Home
-from desktop_rag.core.settings import IndexSettings, Settings, save_settings
+from desktop_rag.core.settings import IndexSettings, Settings
 
 _ENOUGH_S = 20.0
 

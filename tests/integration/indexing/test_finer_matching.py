@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from desktop_rag.app import Services
+from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.library_events import LibraryEvent, ProgressChanged, Stage
 from desktop_rag.core.paths import Home
-from desktop_rag.core.settings import IndexSettings, Settings, save_settings
+from desktop_rag.core.settings import IndexSettings, Settings
 
 pytestmark = pytest.mark.usefixtures("slow_embedding")
 FILES = 30

@@ -220,7 +220,7 @@ def test_killed_in_the_middle_it_goes_on_where_it_was(
     while embedded <= 130:
         line = child.stderr.readline()
         assert line, "it was done before it could be killed"
-        told = re.search(r"([\d,]+) of [\d,]+ passages", line)
+        told = re.search(r"([\d,]+) passages embedded", line)
         embedded = int(told[1].replace(",", "")) if told else embedded
     os.killpg(child.pid, signal.SIGKILL)
     child.wait()

@@ -10,6 +10,7 @@ import keyring
 import pytest
 
 from desktop_rag.app import Services
+from desktop_rag.core.anchors import PageWish
 from desktop_rag.core.domain import NEEDS_PASSWORD, WRONG_PASSWORD, Document, DocumentState
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import Home
@@ -115,7 +116,7 @@ def test_a_page_of_it_is_drawn(build_services: BuildServices, papers: Path) -> N
     services.library.passwords.enter(lease, PASSWORD, keeps=False, for_folder=False)
     wait(services)
     view = services.library.documents.page_view(
-        lease.document_id, 0, 10, 200, cancel=threading.Event()
+        lease, PageWish(1, 200, "The tenant"), cancel=threading.Event()
     )
     assert view
     assert view.boxes

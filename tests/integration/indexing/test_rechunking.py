@@ -9,9 +9,10 @@ import pytest
 
 from desktop_rag.app import Services
 from desktop_rag.core.domain import DocumentState
+from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.parsed import ChunkSettings
 from desktop_rag.core.paths import Home, resources_dir
-from desktop_rag.core.settings import Settings, save_settings
+from desktop_rag.core.settings import Settings
 from desktop_rag.store.duckdb.duckdb_engine import database_of
 
 Build = Callable[[], Services]

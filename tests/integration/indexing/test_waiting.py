@@ -29,7 +29,7 @@ def test_how_far_it_is_is_told(services: Services, folder: Path) -> None:
     with Waiting(services.library, said.append, report_s=_TOLD_S) as waiting:
         services.library.start(watch=False)
         waiting.until_idle()
-    assert any("of 1 files" in line and "passages" in line for line in said)
+    assert any("of 1 file" in line and "overall" in line for line in said)
     assert services.library.documents.counts().total == 1
 
 

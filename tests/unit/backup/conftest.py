@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from desktop_rag.backup.backups import Backups
+from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.paths import Home
-from desktop_rag.core.settings import EndpointSettings, Settings, save_settings
+from desktop_rag.core.settings import EndpointSettings, Settings
 from desktop_rag.store.opening import open_engine
 from tests.unit.backup.filled_library import Place, fill
 

@@ -5,14 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from desktop_rag.core.files.settings_file import load_settings, save_settings
 from desktop_rag.core.settings import (
     EndpointSettings,
     HelperSettings,
     LaterSources,
     RetrievalSettings,
     Settings,
-    load_settings,
-    save_settings,
 )
 
 

@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.desktop.autostart import quoted, set_autostart, starts_at_login
+from desktop_rag.desktop.autostart import set_autostart, starts_at_login
+from desktop_rag.desktop.identity import APP_ID
+from desktop_rag.desktop.launching import quoted
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the entry of a Linux desktop")
 
@@ -20,7 +22,7 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_app_starts_in_the_background_and_no_longer(config: Path) -> None:
     assert not starts_at_login()
     set_autostart(True)
-    entry = (config / "autostart" / "desktop-rag.desktop").read_text("utf-8")
+    entry = (config / "autostart" / f"{APP_ID}.desktop").read_text("utf-8")
     assert starts_at_login()
     line = next(line for line in entry.splitlines() if line.startswith("Exec="))
     command = shlex.split(line.removeprefix("Exec="))

@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 
 from desktop_rag.core.errors import AppError
@@ -27,7 +29,7 @@ def test_a_link_opens_a_place_in_the_library() -> None:
     ["", "https://example.com", "desktop-rag://open", "desktop-rag://open?path=/etc/passwd",
      "desktop-rag://open?document=d&start=x", "desktop-rag://run?q=rm", "desktop-rag:ask?q=a",
      "file:///etc/passwd", "desktop-rag://ask?" + "&".join(f"q{n}=x" for n in range(20)),
-     "desktop-rag://[ask"],
+     "desktop-rag://[ask", "desktop-rag://quick-ask?about=/etc/passwd"],
 )  # fmt: skip
 def test_any_other_link_is_refused(url: str) -> None:
     with pytest.raises(AppError, match="not one of desktop-rag"):
@@ -48,6 +50,9 @@ def test_a_place_never_lies_backwards() -> None:
 
 def test_verbs_of_other_processes() -> None:
     assert request_of_verb("quick-ask", {"selection": True}) == QuickAskRequested("", True)
+    about: dict[str, object] = {"about": ["/a b/-x.txt", "relative", 7, "/nul\0"]}
+    assert request_of_verb("quick-ask", about) == QuickAskRequested(about=(Path("/a b/-x.txt"),))
+    assert request_of_verb("quick-ask", {"about": "/etc"}) == QuickAskRequested()
     assert request_of_verb("popup", {"question": "Why?"}) == WindowRequested("Why?")
     assert request_of_verb("quit", {}) == QuitRequested()
     assert request_of_verb("raise", {}) == WindowRequested()

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.files.settings_file import load_settings
 from desktop_rag.core.paths import Home
-from desktop_rag.core.settings import Settings, StoreSettings, load_settings
+from desktop_rag.core.settings import Settings, StoreSettings
 from desktop_rag.store.duckdb.duckdb_engine import database_of, library_file
 from desktop_rag.store.opening import library_bytes, open_engine, repair_library
 

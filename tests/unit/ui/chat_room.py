@@ -19,6 +19,9 @@ from tests.unit.ui.rooms import texts
 QUESTION = "When is the lamp lit?"
 ANSWER = "The lamp is lit at dusk [1]. See nothing else [7]."
 
+# A sign, or a chip with a sign and words.
+_BADGE = re.compile("\u2060 (?: . (?:partly in sources|not in sources|contradicted) |.)")
+
 
 @dataclass
 class Room:
@@ -34,7 +37,7 @@ class Room:
     def answers(self) -> list[str]:
         """The visible words without the badges, which appear at an unknown time."""
         views = [view for view in self.page.findChildren(SegmentView) if view.isVisible()]
-        return [re.sub("\u2060 .", "", view.toPlainText()) for view in views]
+        return [_BADGE.sub("", view.toPlainText()) for view in views]
 
 
 def use(room: Room, server: ChatServer) -> None:

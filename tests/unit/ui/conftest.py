@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from desktop_rag.core.paths import resources_dir
+from desktop_rag.core.settings import AppearanceSettings, ColourScheme
 from desktop_rag.ingest.library import Library
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.ui.chat.chat_page import ChatPage
@@ -29,7 +30,7 @@ def closed_widgets_are_deleted(qapp: QApplication) -> Iterator[None]:
 @pytest.fixture
 def theme(qapp: QApplication) -> Iterator[Theme]:
     """The light theme, applied to the running application."""
-    theme = Theme(qapp, resources_dir(), "light")
+    theme = Theme(qapp, resources_dir(), AppearanceSettings(ColourScheme.LIGHT))
     yield theme
     theme.setParent(None)
     theme.deleteLater()

@@ -38,6 +38,8 @@ from desktop_rag.store.duckdb.documents.source_store import SourceStore
 from desktop_rag.store.duckdb.documents.web_page_store import WebPageStore
 from desktop_rag.store.duckdb.duckdb_engine import engine_over, library_file
 from desktop_rag.store.duckdb.search.postings_merge import PostingsMerge
+from desktop_rag.ui.viewers.code_editor import CodeEditor
+from desktop_rag.ui.viewers.page_browser import PageBrowser
 from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel
 from tests.conftest import FAST_TIMES
 
@@ -174,3 +176,9 @@ def texts(root: QWidget) -> list[str]:
         for label in root.findChildren(PlainLabel)
         if label.isVisibleTo(root) and label.text()
     ]
+
+
+def marked_words(root: QWidget) -> list[str]:
+    """The words marked in the document that `root` shows."""
+    pages = [page for kind in (PageBrowser, CodeEditor) for page in root.findChildren(kind)]
+    return [words for page in pages if page.isVisible() for words in page.marked_words()]

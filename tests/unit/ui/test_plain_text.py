@@ -22,8 +22,8 @@ NASTY = "a<img src=&#47;dev&#47;zero>.pdf & <b>x</b>"
 UI = Path(next(iter(desktop_rag.ui.__path__)))
 # The only module that may create labels, and the modules that render rich text themselves.
 LABEL_MAKER = "controls.py"
-RICH_TEXT = {"setHtml": {"segment_view.py"}}
-NO_TEXT = {"insertHtml", "appendHtml", "fromHtml", "setMarkdown", "insertMarkdown", "insertImage"}
+RICH_TEXT = {"setHtml": {"segment_view.py"}, "insertHtml": {"page_browser.py"}}
+NO_TEXT = {"appendHtml", "fromHtml", "setMarkdown", "insertMarkdown", "insertImage"}
 # Classes that load files named in a text, or guess whether a text is HTML.
 TEXT_CLASSES = {"QTextBrowser", "QTextEdit", "QTextDocument"}
 # Drawn by the desktop, which shows markup literally; it holds the app's own words only.
@@ -113,7 +113,7 @@ def test_every_text_widget_refuses_to_load_resources() -> None:
             ):
                 names = {m.name for m in node.body if isinstance(m, ast.FunctionDef)}
                 found[node.name] = "loadResource" in names
-    assert found == {"MarkedText": True, "SegmentView": True}
+    assert found == {"MarkedText": True, "PageBrowser": True, "SegmentView": True}
 
 
 def test_no_class_that_guesses_or_paints_text_is_used() -> None:

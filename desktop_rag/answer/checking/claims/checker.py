@@ -4,6 +4,7 @@ One worker thread. It compares words: a paraphrase looks unsupported to it, and 
 wrong relation look supported. So it gives a probability, and the words to look at.
 """
 
+import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -51,6 +52,7 @@ class ClaimChecker:
     def __init__(self) -> None:
         self._indexes: OrderedDict[str, SourceIndex] = OrderedDict()
         self._cached = 0
+        self._lock = threading.Lock()
 
     @property
     def threshold(self) -> float:
@@ -61,6 +63,12 @@ class ClaimChecker:
     def _model(self) -> CheckerModel:
         # Loaded at the first claim: parsing it would delay the start of the app.
         return CheckerModel.load(resources_dir() / _MODEL)
+
+    def let_go(self) -> None:
+        """Free the indexes of sources; they are built again when they are needed."""
+        with self._lock:
+            self._indexes.clear()
+            self._cached = 0
 
     def check(self, claim: str, sources: Sequence[str]) -> CheckedClaim:
         """Check a claim against all sources; the evidence is from the one with most support."""
@@ -116,15 +124,16 @@ class ClaimChecker:
         return Verdict.NOT_IN_SOURCES
 
     def _index(self, text: str) -> SourceIndex:
-        index = self._indexes.pop(text, None)
-        if index is None:
-            index = SourceIndex(text)
-            self._cached += len(text)
-        self._indexes[text] = index
-        while self._cached > _CACHED_CHARACTERS and len(self._indexes) > 1:
-            forgotten, _ = self._indexes.popitem(last=False)
-            self._cached -= len(forgotten)
-        return index
+        with self._lock:
+            index = self._indexes.pop(text, None)
+            if index is None:
+                index = SourceIndex(text)
+                self._cached += len(text)
+            self._indexes[text] = index
+            while self._cached > _CACHED_CHARACTERS and len(self._indexes) > 1:
+                forgotten, _ = self._indexes.popitem(last=False)
+                self._cached -= len(forgotten)
+            return index
 
 
 def _is_foreign(claim: str, tokens: Sequence[ClaimToken], index: SourceIndex) -> bool:

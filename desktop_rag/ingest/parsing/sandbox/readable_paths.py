@@ -53,5 +53,8 @@ def readable_paths() -> ReadablePaths:
 def _installation(checkout: Path) -> Iterator[Path]:
     yield from map(Path, (sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix))
     yield from (Path(entry) for entry in sys.path if entry and Path(entry).resolve() != checkout)
+    if getattr(sys, "frozen", False):
+        # A frozen program holds the modules in itself.
+        yield Path(sys.executable)
     searched = os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep)
     yield from (Path(folder) for folder in searched if folder)

@@ -1,14 +1,17 @@
-"""Limits on the result of a reader, reasons for having none, and the request for a page view.
+"""Limits on the result of a reader, and the reasons for having none.
 
 Plain values: the parser process keeps them, its parent checks them again.
 """
 
-from dataclasses import dataclass
 from typing import Literal
 
 MAX_MARKS = 500_000
 MAX_HEADINGS = 200_000
 MAX_BOXES = 2000
+MAX_PAGE_SIZES = 10_000
+MAX_PAGE_POINTS = 20_000.0
+MAX_COLOURED_CHARS = 2_000_000
+MAX_COLOUR_SPANS = 300_000
 MAX_TAGS = 50
 MAX_TAG_CHARS = 100
 MAX_VIEW_PX = 2000
@@ -28,12 +31,3 @@ Reason = Literal[
     "timeout",
 ]
 """Why a file has no text. The first six stay true until the file changes."""
-
-
-@dataclass(frozen=True, slots=True)
-class PageViewRequest:
-    """A picture of one page (from 1), with the places of a quote on it."""
-
-    page: int
-    quote: str
-    width_px: int

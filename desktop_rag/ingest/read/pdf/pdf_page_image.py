@@ -1,19 +1,21 @@
-"""A picture of one page of a PDF, and where a quote stands on it.
+"""A picture of one page of a PDF, and where words stand on it.
 
 Native code on foreign bytes; runs in the parser process.
 """
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from desktop_rag.core.anchors import Box, PageView
+from desktop_rag.core.anchors import Box, PageView, PageWish
 from desktop_rag.core.quote_alignment import locate
 from desktop_rag.ingest.read.foundation.png import encode_png
 from desktop_rag.ingest.read.foundation.read_limits import (
     MAX_BOXES,
+    MAX_PAGE_POINTS,
+    MAX_PAGE_SIZES,
     MAX_VIEW_HEIGHT_PX,
     MAX_VIEW_PX,
-    PageViewRequest,
 )
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
 from desktop_rag.ingest.read.pdf.pdf_file import open_pdf
@@ -28,7 +30,7 @@ _FINE_PX = 1_000_000
 _PLAIN = str.maketrans({"\r": " ", "\n": " ", "\ufffe": "-", "\u00ad": "-"})
 
 
-def view_page(source: SourceFile, wish: PageViewRequest) -> PageView:
+def view_page(source: SourceFile, wish: PageWish) -> PageView:
     """Render the page. Raises Unreadable if there is no such page."""
     import pypdfium2
 
@@ -47,7 +49,7 @@ def view_page(source: SourceFile, wish: PageViewRequest) -> PageView:
             raise Unreadable("damaged", f"Page {wish.page} can't be shown", str(exc)) from exc
 
 
-def _view(document: "PdfDocument", wish: PageViewRequest) -> PageView:
+def _view(document: "PdfDocument", wish: PageWish) -> PageView:
     import pypdfium2.raw as pdfium
 
     page = load_page(document, wish.page - 1)
@@ -63,24 +65,62 @@ def _view(document: "PdfDocument", wish: PageViewRequest) -> PageView:
     rgb, stride = bytes(bitmap.buffer), bitmap.stride
     size_px = bitmap.width, bitmap.height
     bitmap.close()
-    boxes = tuple(_boxes(page, wish.quote))
     png = encode_png(rgb, *size_px, stride)
-    return PageView(wish.page, len(document), png, *size_px, boxes)
+    words = _Words(page) if wish.quote.strip() or wish.find.strip() else None
+    return PageView(
+        wish.page, len(document), png, *size_px,
+        words.of_quote(wish.quote) if words else (),
+        words.of_hits(wish.find) if words else (),
+        _sizes(document) if wish.with_sizes else (),
+    )  # fmt: skip
 
 
-def _boxes(page: "PdfPage", quote: str) -> Iterator[Box]:
-    """The rectangles around the quote's lines; none if it is not in the page's text."""
-    import pypdfium2.raw as pdfium
+def _sizes(document: "PdfDocument") -> tuple[tuple[float, float], ...]:
+    """The sizes of the pages as they are seen, in points."""
+    sizes = map(document.get_page_size, range(min(len(document), MAX_PAGE_SIZES)))
+    return tuple((_points(width), _points(height)) for width, height in sizes)
 
-    text_page = page.get_textpage()
-    text = raw_text(text_page)
-    span = locate(quote, text.translate(_PLAIN)) if quote.strip() else None
-    if span is None:
-        return
-    first, count = _characters(text_page, text, *span)
-    for index in range(min(pdfium.FPDFText_CountRects(text_page, first, count), MAX_BOXES)):
-        if box := _on_page(page, *text_page.get_rect(index)):
-            yield box
+
+def _points(side: float) -> float:
+    return round(min(max(side, 1.0), MAX_PAGE_POINTS), 2)
+
+
+class _Words:
+    """The text of a page, and where it stands."""
+
+    def __init__(self, page: "PdfPage") -> None:
+        self._page = page
+        self._text_page = page.get_textpage()
+        self._text = raw_text(self._text_page)
+        self._plain = self._text.translate(_PLAIN)
+
+    def of_quote(self, quote: str) -> tuple[Box, ...]:
+        """The rectangles around the quote's lines; none if it is not in the page's text."""
+        span = locate(quote, self._plain) if quote.strip() else None
+        return tuple(self._boxes(*span)) if span else ()
+
+    def of_hits(self, words: str) -> tuple[tuple[Box, ...], ...]:
+        """The rectangles of each place where these words stand; white space is all alike."""
+        if not words.strip():
+            return ()
+        pattern = re.compile(r"\s+".join(map(re.escape, words.split())), re.IGNORECASE)
+        found: list[tuple[Box, ...]] = []
+        left = MAX_BOXES
+        for hit in pattern.finditer(self._plain):
+            found.append(boxes := tuple(self._boxes(*hit.span())))
+            left -= len(boxes) + 1
+            if left <= 0:
+                break
+        return tuple(found)
+
+    def _boxes(self, start: int, end: int) -> Iterator[Box]:
+        import pypdfium2.raw as pdfium
+
+        first, count = _characters(self._text_page, self._text, start, end)
+        lines = pdfium.FPDFText_CountRects(self._text_page, first, count)
+        for index in range(min(lines, MAX_BOXES)):
+            if box := _on_page(self._page, *self._text_page.get_rect(index)):
+                yield box
 
 
 def _characters(text_page: "PdfTextPage", text: str, start: int, end: int) -> tuple[int, int]:

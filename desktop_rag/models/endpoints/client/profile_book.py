@@ -9,7 +9,7 @@ from pathlib import Path
 from threading import RLock
 from typing import Any, cast
 
-from desktop_rag.core.atomic_file import read_object, write_object
+from desktop_rag.core.files.atomic_file import read_object, write_object
 from desktop_rag.core.model_profile import ModelProfile
 
 _Key = tuple[str, str]

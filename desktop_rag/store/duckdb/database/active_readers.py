@@ -67,6 +67,17 @@ class ActiveReaders:
                 self._is_held = False
                 self._changed.notify_all()
 
+    @contextmanager
+    def held_if_none(self) -> Generator[bool]:
+        """True, with new readers waiting for the end of the context, if no reader is active."""
+        with self._changed:
+            is_held = self._is_held = not self._cursors and not self._is_closed
+            try:
+                yield is_held
+            finally:
+                self._is_held = False
+                self._changed.notify_all()
+
     def _interrupted(self) -> bool:
         """True once no reader is left. With the lock held, which it gives up while it waits."""
         ends_at = time.monotonic() + _TIMEOUT_S

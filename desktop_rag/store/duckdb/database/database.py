@@ -25,6 +25,7 @@ from desktop_rag.store.duckdb.database.compaction import compact, is_wasteful, r
 from desktop_rag.store.duckdb.database.connections import Connection
 from desktop_rag.store.duckdb.database.file_opening import (
     create_or_refuse,
+    free_buffers,
     open_to_read,
     open_to_write,
 )
@@ -84,6 +85,7 @@ class Database:
         self._readers = ActiveReaders()
         self._cache = SnapshotCache()
         self._listeners: list[Callable[[], None]] = []
+        self.let_go_listeners: list[Callable[[], None]] = []
         self._closing = threading.Lock()
         self._lane = threading.Thread(target=self._run_lane, name="store-lane", daemon=True)
         self._lane.start()
@@ -175,6 +177,14 @@ class Database:
         """Call `listener` on the lane after each change of a precious thing."""
         self._listeners.append(listener)
 
+    def let_go(self) -> None:
+        """Free soon what is kept in memory of the file; it is read again when it is needed."""
+        for listener in self.let_go_listeners:
+            listener()
+        with self._closing:
+            if not self._is_closed:
+                self._queue.put(self._free_buffers)
+
     def verify(self, may_go_on: Callable[[], bool] = lambda: True) -> None:
         """Read every row of every table, so that each block is compared with its checksum."""
         with self.read() as con:
@@ -244,6 +254,11 @@ class Database:
             log.info("the log could not be written into the library file: %s", error)
             self._is_broken = isinstance(error, duckdb.FatalException)
             self._reopen_when_broken()
+
+    def _free_buffers(self) -> None:
+        with self._readers.held_if_none() as is_held:
+            if is_held:
+                free_buffers(self._connection, self.memory_mb)
 
     def _reopen_when_broken(self) -> None:
         """Open the file again after an error that DuckDB calls fatal: its reads all fail then.

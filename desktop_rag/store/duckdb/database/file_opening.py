@@ -1,5 +1,6 @@
 """Opens the library file: to write, or so that nothing is written. One thread at a time."""
 
+import logging
 from pathlib import Path
 
 import duckdb
@@ -11,6 +12,8 @@ from desktop_rag.store.duckdb.database.connections import OPTIONS, Connection
 from desktop_rag.store.duckdb.database.creation import create
 from desktop_rag.store.duckdb.database.journal import FOLDER
 from desktop_rag.store.duckdb.database.migrations import LATEST, migrate, version_of
+
+log = logging.getLogger(__name__)
 
 
 def open_to_write(path: Path, memory_mb: int, backups: Path) -> Connection:
@@ -26,6 +29,8 @@ def open_to_write(path: Path, memory_mb: int, backups: Path) -> Connection:
         connection.execute("SET enable_external_access = false")
         connection.execute(f"SET memory_limit = '{int(memory_mb)}MB'")
         connection.execute("SET preserve_insertion_order = false")
+        # For `free_buffers`.
+        connection.execute("SET allowed_configs = ['memory_limit']")
         connection.execute("SET lock_configuration = true")
     except BaseException:
         connection.close()
@@ -55,6 +60,16 @@ def open_to_read(path: Path, memory_mb: int) -> Connection:
     connection.execute("SET enable_external_access = false")
     connection.execute("SET preserve_insertion_order = false")
     return connection
+
+
+def free_buffers(connection: Connection, memory_mb: int) -> None:
+    """Free the blocks of the file that are kept in memory. Nobody may read or write meanwhile."""
+    try:
+        connection.execute("SET memory_limit = '1MB'")
+    except duckdb.Error as error:
+        log.info("the memory of the store was not freed: %s", error)
+    finally:
+        connection.execute(f"SET memory_limit = '{int(memory_mb)}MB'")
 
 
 def create_or_refuse(path: Path) -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from desktop_rag.core.atomic_file import write_atomically
+from desktop_rag.core.files.atomic_file import write_atomically
 from desktop_rag.store.contract.precious import KINDS, Rows
 from desktop_rag.store.duckdb.database.connections import Connection
 from desktop_rag.store.duckdb.database.line_files import append_lines

@@ -63,6 +63,15 @@ class ChunkStore:
             ).fetchall()
         return [(row[0].hex, row[1]) for row in rows]
 
+    def files_by_words_only(self) -> int:
+        """The number of files and web pages that still wait for vectors."""
+        with self._database.read() as con:
+            [(count,)] = con.execute(
+                "SELECT count(*) FROM documents WHERE state = 'searchable by words'"
+                " AND parent_id = ''"
+            ).fetchall()
+        return int(count)
+
     # --- writing -----------------------------------------------------------------------------
 
     def finish_documents(

@@ -66,11 +66,7 @@ class DocumentStore:
         return DocumentCounts({DocumentState(state): n for state, n in rows})
 
     def known_files(self, source_id: str) -> list[KnownRow]:
-        """The rows that a scan compares with the disk; plain tuples, as there may be 50,000.
-
-        A file that the scan skipped was never opened and has no hash; one that a parser refused
-        has.
-        """
+        """The rows that a scan compares with the disk; plain tuples, as there may be 50,000."""
         with self._database.read() as con:
             return con.execute(
                 "SELECT document_id, path, size_bytes, mtime_ns, inode, CASE WHEN state = 'skipped'"
@@ -94,6 +90,13 @@ class DocumentStore:
         """The rows of these documents; unknown ids are ignored."""
         with self._database.read() as con:
             return _rows(con, document_ids)
+
+    def parts(self, document_id: str) -> list[Document]:
+        """The documents inside this one, in order of their parts."""
+        with self._database.read() as con:
+            select = f"SELECT {_DOCUMENT} FROM documents WHERE parent_id = ? ORDER BY part"
+            rows = con.execute(select, [document_id]).fetchall()
+        return [_document_from(row) for row in rows]
 
     def text(self, document_id: str) -> str | None:
         """The whole extracted text; None when the document is unknown."""

@@ -158,6 +158,35 @@ class ConversationStore:
         old = Entity("message", old_message_id, message.conversation_id)
         self._database.write_uncached(work, changes=[old, *_changes_of(message)])
 
+    def remove_message(self, message_id: str) -> int:
+        """Remove a message with its sources; returns its position."""
+        changes: list[Entity] = []
+
+        def work(con: Connection) -> int:
+            [(position, conversation_id)] = con.execute(
+                "DELETE FROM messages WHERE message_id = ? RETURNING position, conversation_id",
+                [message_id],
+            ).fetchall()
+            con.execute("DELETE FROM citations WHERE message_id = ?", [message_id])
+            changes.append(Entity("message", message_id, conversation_id))
+            return position
+
+        return self._database.write_uncached(work, changes=changes)
+
+    def insert_message(self, message: Message, position: int) -> bool:
+        """Put a removed message back; False when its position is taken."""
+
+        def work(con: Connection) -> bool:
+            taken = con.execute(
+                "SELECT 1 FROM messages WHERE conversation_id = ? AND position = ?",
+                [message.conversation_id, position],
+            ).fetchall()
+            if not taken:
+                _insert_message(con, message, position)
+            return not taken
+
+        return self._database.write_uncached(work, changes=_changes_of(message))
+
     def set_post_answer(self, message: Message) -> None:
         """Store the follow-ups and claims of an answer."""
         sql = "UPDATE messages SET follow_ups = ?, claims = ? WHERE message_id = ?"

@@ -123,6 +123,11 @@ class ChunkCache:
         self._cached: CachedChunks | None = None
         self._merges = 0
 
+    def clear(self) -> None:
+        """Free the memory."""
+        with self._lock:
+            self._cached = None
+
     def get(
         self, con: Connection, statistics: LibraryStatistics, state: PostingsState
     ) -> CachedChunks:

@@ -27,6 +27,11 @@ class DocumentFrequencies:
         self._lock = threading.Lock()
         self._cached: _TermCounts | None = None
 
+    def clear(self) -> None:
+        """Free the memory."""
+        with self._lock:
+            self._cached = None
+
     def counts(self, con: Connection, version: Version, keys: Sequence[int]) -> dict[int, int]:
         """The number of chunks each term occurs in by the sorted postings of a snapshot.
 

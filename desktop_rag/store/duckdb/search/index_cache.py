@@ -50,12 +50,26 @@ class IndexCache:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._lock = threading.Lock()
+        self._vectors: dict[int, VectorCache] = {}
         self.chunks = ChunkCache()
         self.frequencies = DocumentFrequencies()
         self.postings = PostingCache(int(_POSTINGS_SHARE * 1_000_000 * database.memory_mb))
         self.recent = RecentPostings()
-        self._lock = threading.Lock()
-        self._vectors: dict[int, VectorCache] = {}
+        database.let_go_listeners.append(self.let_go)
+
+    def let_go(self) -> None:
+        """Forget everything: the next search reads what it needs again.
+
+        Emptied in place, as every part is told of changes as long as the file is open.
+        """
+        for part in (self.chunks, self.frequencies, self.postings, self.recent):
+            part.clear()
+        with self._lock:
+            vectors = list(self._vectors.values())
+        for cache in vectors:
+            cache.signs.clear()
+            cache.rows.clear()
 
     @contextmanager
     def snapshot(self) -> "Generator[IndexSnapshot]":

@@ -9,7 +9,13 @@ from collections.abc import Sequence
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.domain import Passage
 from desktop_rag.store.contract.scope import EVERYWHERE, Scope
-from desktop_rag.store.contract.search import Weights, Words
+from desktop_rag.store.contract.search import (
+    COMPLETED_ENDING,
+    SHORTEST_COMPLETED,
+    SHORTEST_STEM,
+    Weights,
+    Words,
+)
 from desktop_rag.store.duckdb.database.database import Database, sql_in_numbers
 from desktop_rag.store.duckdb.search.bm25 import best, scores_of, weights_of
 from desktop_rag.store.duckdb.search.index_cache import IndexCache, IndexSnapshot
@@ -98,6 +104,25 @@ class LexicalStore:
                 {"term": term, "errors": errors, "first": term[:1]},
             ).fetchall()
         return rows[0][0] if rows else ""
+
+    def terms_completing(self, word: str, limit: int) -> tuple[str, ...]:
+        """The terms that begin with the word, most chunks first; else the longest stem of it."""
+        if len(word) < SHORTEST_COMPLETED:
+            return ()
+        least = max(SHORTEST_STEM, len(word) - COMPLETED_ENDING)
+        stems = [word[:length] for length in range(least, len(word))]
+        with self._database.read() as con:
+            rows = con.execute(
+                "SELECT term, starts_with(term, $word) AS is_longer FROM (SELECT term, chunks"
+                " FROM terms WHERE starts_with(term, $word) OR list_contains($stems, term)"
+                " UNION ALL SELECT term, count(*) AS chunks FROM recent_postings"
+                " WHERE starts_with(term, $word) OR list_contains($stems, term) GROUP BY term)"
+                " GROUP BY term ORDER BY is_longer DESC,"
+                " if(is_longer, sum(chunks), length(term)) DESC, term LIMIT $limit",
+                {"word": word, "stems": stems, "limit": limit},
+            ).fetchall()
+        longer = tuple(term for term, is_longer in rows if is_longer)
+        return longer or tuple(term for term, _ in rows[:1])
 
     def passages(self, scores: dict[int, float]) -> list[Passage]:
         """The passages of the scored chunks, best first; chunks deleted meanwhile are absent."""

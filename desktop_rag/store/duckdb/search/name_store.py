@@ -1,7 +1,7 @@
 """Finds documents by the names of their files. Any thread; own cursors."""
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from desktop_rag.store.contract.scope import Scope
 from desktop_rag.store.contract.search import NamedDocuments
@@ -63,6 +63,33 @@ def _groups(condition: str, limit: int) -> str:
     )
 
 
+_LEAST_SPELLED = 3
+_MANY_CHARS = 12
+
+
+def _squeezed(text: str) -> str:
+    """SQL for the letters and digits of a text."""
+    return f"regexp_replace({text}, '[^\\p{{L}}\\p{{N}}]+', '', 'g')"
+
+
+def _spelled(condition: str, limit: int) -> str:
+    stem = _squeezed("regexp_replace(plain_name, '\\.[^.]{1,8}$', '')")
+    return (
+        f"SELECT document_id, path FROM (SELECT document_id, path, {stem} AS stem FROM documents"
+        f" WHERE url = ''{condition}) WHERE length(stem) >= {_LEAST_SPELLED}"
+        f" AND contains({_squeezed('$text')}, stem) ORDER BY length(stem) DESC, path"
+        f" LIMIT {limit:d}"
+    )
+
+
+def _alike(condition: str, limit: int) -> str:
+    slips = f"damerau_levenshtein({_squeezed('plain_name')}, {_squeezed('$text')})"
+    return (
+        f"SELECT document_id, path FROM (SELECT document_id, path, {slips} AS slips FROM documents"
+        f" WHERE url = ''{condition}) WHERE slips <= $slips ORDER BY slips, path LIMIT {limit:d}"
+    )
+
+
 class NameStore:
     """The names of the documents."""
 
@@ -101,6 +128,35 @@ class NameStore:
         found = [NamedDocuments(frozenset(parts), count, tuple(ids)) for parts, count, ids in rows]
         # Documents may be added between the two reads.
         return found, max(statistics.indexed_documents, sum(group.count for group in found))
+
+    def spelled_in(self, text: str, scope: Scope, limit: int) -> list[tuple[str, str]]:
+        """Id and path of documents whose file name is spelled in a text, the longest first."""
+        return self._rows(lambda condition: _spelled(condition, limit), scope, text)
+
+    def spelled_like(self, name: str, scope: Scope, limit: int) -> list[tuple[str, str]]:
+        """Id and path of documents whose file name differs by a slip, the nearest first."""
+        slips = 2 if sum(map(str.isalnum, name)) >= _MANY_CHARS else 1
+        return self._rows(lambda condition: _alike(condition, limit), scope, name, slips=slips)
+
+    def folders(self, scope: Scope) -> list[str]:
+        """The folders that directly hold documents; full paths, in order."""
+        with self._database.read() as con:
+            condition, parameters = condition_of(scope, con, self._cache.statistics, "document_id")
+            rows = con.execute(
+                "SELECT DISTINCT parse_dirpath(path) AS folder FROM documents"
+                f" WHERE url = ''{condition} ORDER BY folder",
+                parameters,
+            ).fetchall()
+        return [folder for (folder,) in rows]
+
+    def _rows(
+        self, sql_with: Callable[[str], str], scope: Scope, text: str, **values: int
+    ) -> list[tuple[str, str]]:
+        with self._database.read() as con:
+            condition, parameters = condition_of(scope, con, self._cache.statistics, "document_id")
+            [plain] = _folded(con, [text])
+            parameters |= {"text": plain, **values}
+            return con.execute(sql_with(condition), parameters).fetchall()
 
 
 def _folded(con: Connection, parts: Sequence[str]) -> list[str]:

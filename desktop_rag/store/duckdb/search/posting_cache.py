@@ -30,6 +30,12 @@ class PostingCache:
         self._entries: OrderedDict[tuple[Version, int], PostingList] = OrderedDict()
         self._bytes = 0
 
+    def clear(self) -> None:
+        """Free the memory."""
+        with self._lock:
+            self._entries.clear()
+            self._bytes = 0
+
     def get(self, con: Connection, version: Version, keys: Sequence[int]) -> dict[int, PostingList]:
         """All sorted postings of each term in a snapshot, ordered by chunk."""
         found: dict[int, PostingList] = {}
@@ -61,6 +67,10 @@ class RecentPostings:
 
     def __init__(self) -> None:
         self._cached: tuple[int, frozenset[int], dict[int, PostingList]] | None = None
+
+    def clear(self) -> None:
+        """Free the memory."""
+        self._cached = None
 
     def get(
         self, con: Connection, changes: int | None, keys: Sequence[int]

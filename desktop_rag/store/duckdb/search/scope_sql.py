@@ -118,11 +118,10 @@ def _passing(filters: Filters, prefix: str) -> tuple[list[str], dict[str, Any]]:
         ("kind", "k.name", filters.collections),
     ):
         if values:
-            within = folded(column)
-            patterns = {f"{prefix}{name}{n}": _anywhere(value) for n, value in enumerate(values)}
-            each = [f"{within} LIKE {folded(f'${key}')} ESCAPE '!'" for key in patterns]
+            keys = {f"{prefix}{name}{n}": value for n, value in enumerate(values)}
+            each = [_within(_column(name, column, value), key) for key, value in keys.items()]
             conditions.append(f"({' OR '.join(each)})")
-            parameters |= patterns
+            parameters |= {key: _anywhere(value) for key, value in keys.items()}
     if filters.types:
         conditions.append(
             f"(lower(d.format) IN (SELECT unnest(${prefix}types)) OR"
@@ -143,6 +142,17 @@ def _passing(filters: Filters, prefix: str) -> tuple[list[str], dict[str, Any]]:
             )
             parameters |= {key: _nanoseconds(day), f"{key}_day": day.isoformat()}
     return conditions, parameters
+
+
+def _column(name: str, column: str, value: str) -> str:
+    """For a file filter with a slash, which is a part of a path or address, all of the path."""
+    if name == "file" and ("/" in value or "\\" in value):
+        return "d.path || ' ' || d.part || ' ' || d.url"
+    return column
+
+
+def _within(column: str, key: str) -> str:
+    return f"{folded(column)} LIKE {folded(f'${key}')} ESCAPE '!'"
 
 
 def _tagged(key: str) -> str:

@@ -51,6 +51,11 @@ class VectorRows:
         self._lock = threading.Lock()
         self._numbers: _RowNumbers | None = None
 
+    def clear(self) -> None:
+        """Free the memory."""
+        with self._lock:
+            self._numbers = None
+
     def read(self, con: Connection, chunks: Chunks) -> PackedRows:
         """The rows of the chunks' contents; others may be among them."""
         contents, first = np.unique(chunks.contents, return_index=True)

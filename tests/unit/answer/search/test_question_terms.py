@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from desktop_rag.answer.search.question_terms import QuestionReader
@@ -37,3 +39,20 @@ def test_what_is_known_short_quoted_or_far_from_everything_stays(
     reader: QuestionReader, question: str
 ) -> None:
     assert reader.read(parse_query(question)).repaired == ()
+
+
+@pytest.mark.parametrize(("typed", "term"), [("the therm", "thermostat"), ("boi", "boiler")])
+def test_a_half_typed_word_is_what_it_may_become(
+    reader: QuestionReader, typed: str, term: str
+) -> None:
+    query = replace(parse_query(typed), is_half_typed=True)
+    assert (term,) in reader.read(query).words.words
+    assert reader.read(query).repaired == ()
+    # A question that was sent is complete.
+    assert (term,) not in reader.read(parse_query(typed)).words.words
+
+
+@pytest.mark.parametrize("typed", ["lamp", "bo", "lens therx", "zep"])
+def test_known_short_and_strange_words_stay(reader: QuestionReader, typed: str) -> None:
+    query = replace(parse_query(typed), is_half_typed=True)
+    assert reader.read(query).words.words == reader.read(parse_query(typed)).words.words

@@ -35,7 +35,7 @@ def test_sentences_as_good_are_quoted_too_but_not_twice() -> None:
 def test_markup_of_the_document_is_neither_rendered_nor_shown_twice() -> None:
     text = "- **Note:** the lamp [old](http://x.example) is lit with `oil` and <b>care</b>."
     assert excerpts("lamp lit", [source(1, text)], None) == (
-        r"Note: the lamp \[old\](http://x.example) is lit with oil and \<b\>care\</b\>. [1]"
+        r"Note: the lamp old is lit with oil and \<b\>care\</b\>. [1]"
     )
 
 
@@ -56,3 +56,18 @@ def test_a_very_long_sentence_ends_after_a_word() -> None:
     quoted = answer.removesuffix(" … [1]")
     assert 500 < len(quoted) < len(text)
     assert text.startswith(f"{quoted} ")
+
+
+def test_rows_become_a_table_below_its_columns() -> None:
+    text = "Insurance premiums | 5700 | 6450\nShop stock | 3000 | 3300"
+    said = excerpts("How much are insurance premiums?", [source(1, text)], None,
+                    headers={1: "Line | 2025 | 2026"})  # fmt: skip
+    assert said == (
+        "| Line | 2025 | 2026 |\n| --- | --- | --- |\n| Insurance premiums | 5700 | 6450 [1] |"
+    )
+
+
+def test_figures_without_columns_stand_behind_their_label() -> None:
+    text = "Total revenues $ 37,218 $ 34,485 8 %\nCost of sales 21,643 20,441 6 %"
+    said = excerpts("What were the total revenues?", [source(1, text)], None)
+    assert said == "- Total revenues: $ 37,218 · $ 34,485 · 8 % [1]"

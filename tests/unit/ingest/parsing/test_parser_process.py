@@ -8,6 +8,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from desktop_rag.core.anchors import PageWish
 from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.ingest.parsing import parser_process
 from desktop_rag.ingest.parsing.parser_process import ParseFailed, ParserProcess, ParserUnavailable
@@ -275,7 +276,7 @@ def test_a_page_is_shown_with_the_quote_on_it(build: Build, tmp_path: Path) -> N
     path = tmp_path / "a.pdf"
     path.write_bytes(make_pdf(["first", "second page\nwith words"]))
     process = build()
-    view = process.view_page(path, 2, "with words", 5000)
+    view = process.view_page(path, PageWish(2, 5000, "with words"))
     assert (view.page, view.page_count, view.width_px) == (2, 2, 2000)
     assert view.png.startswith(b"\x89PNG")
     assert len(view.boxes) == 1
@@ -297,10 +298,10 @@ def test_a_page_that_is_not_there_is_a_reason(
     path.write_bytes(content)
     process = build()
     with pytest.raises(ParseFailed) as caught:
-        process.view_page(path, 2, "", 800)
+        process.view_page(path, PageWish(2, 800))
     assert caught.value.reason == reason
     with pytest.raises(ParseFailed):
-        process.view_page(path, 2, "", 800)
+        process.view_page(path, PageWish(2, 800))
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_rag.core.anchors import Anchor, Box, PageView
-from desktop_rag.core.parsed import Heading, Mark, ParsedDocument, ParsedPart, TableHeader
+from desktop_rag.core.anchors import Anchor, Box, PageView, PageWish
+from desktop_rag.core.parsed import (
+    ColourSpan,
+    Heading,
+    Mark,
+    ParsedDocument,
+    ParsedPart,
+    TableHeader,
+)
 from desktop_rag.ingest.parsing.frame_assembly import Assembly
 from desktop_rag.ingest.parsing.protocol import (
     LENGTH_BYTES,
@@ -16,6 +23,7 @@ from desktop_rag.ingest.parsing.protocol import (
     Limits,
     ProtocolError,
     Request,
+    encode_colours,
     encode_document,
     encode_frame,
     encode_view,
@@ -24,7 +32,6 @@ from desktop_rag.ingest.read.foundation.png import encode_png
 from desktop_rag.ingest.read.foundation.read_limits import (
     MAX_TAG_CHARS,
     MAX_TAGS,
-    PageViewRequest,
 )
 
 
@@ -226,7 +233,9 @@ def test_the_limits_hold_for_all_parts_together() -> None:
     assert len(assembled(frames, Assembly(Limits(text_chars=120))).parts) == 2
 
 
-VIEW = PageView(3, 9, encode_png(b"abc" * 6, 3, 2, 9), 3, 2, (Box(0.1, 0.2, 0.5, 1.0),))
+BOXES = (Box(0.1, 0.2, 0.5, 1.0),)
+PNG = encode_png(b"abc" * 6, 3, 2, 9)
+VIEW = PageView(3, 9, PNG, 3, 2, BOXES, (BOXES, ()), ((595.0, 842.0), (842.0, 595.5)))
 
 
 def view_of(frames: list[bytes], **changes: object) -> PageView:
@@ -265,10 +274,42 @@ def test_a_view_that_makes_no_sense_is_refused(changes: dict[str, object]) -> No
         view_of(list(encode_view(VIEW)), **changes)
 
 
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"sizes": [[0, 10]]},
+        {"sizes": [[10, 1e9]]},
+        {"sizes": [["10", 10]]},
+        {"found": [[[0, 0, 1, 2]]]},
+        {"found": [[]] * 5000},
+        {"colours": [[3, 2, "string"]]},
+        {"colours": [[0, 2, "string"], [1, 3, "string"]]},
+        {"colours": [[0, 2, "loud"]]},
+    ],
+)
+def test_places_and_colours_that_make_no_sense_are_refused(message: dict[str, object]) -> None:
+    with pytest.raises(ProtocolError):
+        Assembly(Limits()).add(json.dumps(message).encode())
+
+
+def test_colours_survive_the_way() -> None:
+    spans: list[ColourSpan] = [(n, n + 1, "string") for n in range(0, 60_000, 2)]
+    assembly = Assembly(Limits())
+    frames = list(encode_colours("digest", spans))
+    assert len(frames) > 2
+    messages = [assembly.add(frame[LENGTH_BYTES:]) for frame in frames]
+    assert assembly.colours(messages[-1]["done"]) == ("digest", tuple(spans))
+
+
 def test_a_request_survives_the_way() -> None:
     request = Request(Path("a b.pdf"), Limits(text_chars=7), is_safe=True, ocr=True)
     assert Request.from_line(request.to_line()) == request
-    view = Request(None, Limits(), web_page=True, view=PageViewRequest(2, "quoted “words”", 900))
+    view = Request(
+        None,
+        Limits(),
+        web_page=True,
+        view=PageWish(2, 900, "quoted “words”", find="words", with_sizes=True),
+    )
     assert Request.from_line(view.to_line()) == view
     assert b"\n" not in view.to_line()
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from desktop_rag.core.anchors import PageWish
 from desktop_rag.core.domain import NEEDS_PASSWORD, OPENED_BY_PASSWORD
 from desktop_rag.core.parsed import ParsedDocument
 from desktop_rag.ingest.read.formats import decrypted, detect, read_as
-from desktop_rag.ingest.read.foundation.read_limits import PageViewRequest
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
 from desktop_rag.ingest.read.pdf.pdf_page_image import view_page
 from tests.locked_files import PASSWORD, locked_doc, locked_docx, locked_pdf
@@ -65,7 +65,7 @@ def test_an_attachment_is_opened_with_the_password_of_its_mail() -> None:
 
 
 def test_a_page_is_drawn_with_the_password() -> None:
-    request = PageViewRequest(1, WORDS, 300)
+    request = PageWish(1, 300, WORDS)
     source = SourceFile(Path("aes.pdf"), locked_pdf(WORDS), (PASSWORD,))
     view = view_page(source, request)
     assert (view.page_count, len(view.boxes)) == (1, 1)

@@ -1,6 +1,7 @@
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from desktop_rag.app import BUNDLED_MODEL
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import resources_dir
+from desktop_rag.models.embedding import onnx_embedder
 from desktop_rag.models.embedding.onnx_embedder import OnnxEmbedder
 
 FOLDER = resources_dir() / "models" / BUNDLED_MODEL
@@ -97,3 +99,27 @@ def test_a_damaged_folder_is_a_clear_error(
         OnnxEmbedder(copy)
     assert what in caught.value.hint
     assert "Words are still searched" in caught.value.hint
+
+
+def test_a_model_that_was_let_go_comes_back_when_it_is_needed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sessions: list[object] = []
+    load = onnx_embedder.ort.InferenceSession
+
+    def counted(*settings: Any, **more: Any) -> object:
+        sessions.append(load(*settings, **more))
+        return sessions[-1]
+
+    monkeypatch.setattr(onnx_embedder.ort, "InferenceSession", counted)
+    embedder = OnnxEmbedder(FOLDER, threads=1)
+    before = embedder.embed_query("the lamp")
+    embedder.let_go()
+    assert embedder.count_tokens(["the lamp"]) == [2]
+    assert len(sessions) == 1
+    np.testing.assert_array_equal(embedder.embed_query("the lamp"), before)
+    assert len(sessions) == 2
+    embedder.let_go()
+    embedder.prepare()
+    embedder.prepare()
+    assert len(sessions) == 3

@@ -133,6 +133,22 @@ def test_an_answer_tried_again_takes_the_place_of_the_first(store: ConversationS
     assert stored[1] == good
 
 
+def test_a_removed_message_goes_back_to_its_place(store: ConversationStore) -> None:
+    conversation = store.add("Lamps", "")
+    for n, name in enumerate(("q", "first", "second", "later")):
+        store.add_message(message(conversation.conversation_id, name, float(n)))
+    _, _, second, _ = store.messages(conversation.conversation_id)
+    place = store.remove_message("second")
+    assert [m.message_id for m in store.messages(conversation.conversation_id)] == [
+        "q", "first", "later",
+    ]  # fmt: skip
+    assert store.insert_message(second, place)
+    assert store.messages(conversation.conversation_id)[2] == second
+    place = store.remove_message("later")
+    store.add_message(message(conversation.conversation_id, "new", 9.0))
+    assert not store.insert_message(second, place)
+
+
 def test_pinned_conversations_come_first(store: ConversationStore) -> None:
     old, new = store.add("old", ""), store.add("new", "")
     store.add_message(message(new.conversation_id, "m", 9e9))

@@ -56,6 +56,8 @@ def found(engine: Engine, scope: Scope) -> list[int]:
         ("file:report", [1, 3]),
         ("file:letter file:2024", [2, 3]),
         ("file:taxes", []),
+        ("file:/papers/taxes/letter.txt", [2]),
+        ("file:taxes/ file:/papers/home/", [1, 2, 3]),
         ("type:pdf", [1]),
         ("type:docx type:txt", [2, 3]),
         ("type:text", [1, 2, 3]),

@@ -261,3 +261,14 @@ def test_of_many_documents_with_the_same_words_in_their_names_some_are_listed(
         (frozenset({"note"}), 5, 2),
         (frozenset({"note", "keeper"}), 1, 1),
     }
+
+
+def test_a_beginning_is_completed_by_the_most_frequent_terms(engine: Engine) -> None:
+    fill(engine, ["harbour", "harbour light", "harvest", "harv", "lamp"])
+    assert engine.lexical.terms_completing("har", 8) == ("harbour", "harv", "harvest")
+    assert engine.lexical.terms_completing("har", 1) == ("harbour",)
+    assert engine.lexical.terms_completing("harves", 8) == ("harvest",)
+    assert engine.lexical.terms_completing("harveste", 8) == ("harvest",)
+    assert engine.lexical.terms_completing("harvx", 8) == ("harv",)
+    assert engine.lexical.terms_completing("ha", 8) == ()
+    assert engine.lexical.terms_completing("x%_", 8) == ()

@@ -1,12 +1,10 @@
 """The chat page on the real chat: ask, stop, retry, switch conversations, open sources."""
 
-from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import pytest
-from PySide6.QtCore import QObject, QUrl, Slot
-from PySide6.QtGui import QDesktopServices
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton
 from pytestqt.qtbot import QtBot
 
@@ -33,9 +31,11 @@ from tests.unit.ui.chat_room import (
     named,
     use,
 )
-from tests.unit.ui.rooms import button
+from tests.unit.ui.rooms import button, marked_words
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from desktop_rag.core.library_events import Notice
 
 
@@ -70,38 +70,20 @@ def test_an_answer_streams_in_and_its_sources_open(
     qtbot.waitUntil(lambda: QUESTION in conversation_titles(chats))
 
 
-class Desktop(QObject):
-    """Replaces the desktop's programs and records the files to open."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.opened: list[str] = []
-
-    @Slot(QUrl)
-    def open_file(self, url: QUrl) -> None:
-        self.opened.append(url.toLocalFile())
-
-
-@pytest.fixture
-def desktop() -> Iterator[Desktop]:
-    desktop = Desktop()
-    QDesktopServices.setUrlHandler("file", desktop, "open_file")  # pyright: ignore[reportArgumentType]
-    yield desktop
-    QDesktopServices.unsetUrlHandler("file")
-
-
-def test_a_citation_shows_its_card_and_opens_the_file(
-    room: Room, server: ChatServer, desktop: Desktop, qtbot: QtBot
+def test_a_citation_is_read_beside_the_chat_and_chooses_its_card(
+    room: Room, server: ChatServer, qtbot: QtBot
 ) -> None:
     use(room, server)
     ask(room, qtbot)
-    room.page.findChildren(SourcesPanel)[0].hide()
     room.page.findChildren(SegmentView)[0].citation_clicked.emit(1)
-    qtbot.waitUntil(lambda: bool(desktop.opened))
-    assert desktop.opened == [str(room.file)]
+    pane = room.page.reading.pane
+    qtbot.waitUntil(lambda: "The lamp is lit at dusk." in marked_words(pane))
+    assert pane.isVisible()
     card = room.page.findChildren(SourceCard)[0]
-    assert card.isVisible()
     assert card.property("chosen") is True
+    QTest.keyClick(pane, Qt.Key.Key_Escape)
+    assert not pane.isVisible()
+    assert card.isVisible()
 
 
 def test_the_sources_of_an_earlier_answer_stay_while_the_last_is_checked(
@@ -131,7 +113,7 @@ def test_a_missing_source_is_an_error(
     ask(room, qtbot)
     room.file.unlink()
     with qtbot.waitSignal(bridge.posted) as posted:
-        click(room, qtbot, "Open source 1", 0)
+        click(room, qtbot, "Open source 1 in another program", 0)
     assert posted.args
     assert "no longer exists" in posted.args[0].title
 
@@ -241,3 +223,22 @@ def test_a_narrow_window_shows_one_side_at_a_time(room: Room, qtbot: QtBot) -> N
     assert not chats.isVisible()
     button(room.page, "Close sources").click()
     assert not panel.isVisible()
+
+
+def test_the_sources_stay_while_the_next_question_is_asked(
+    room: Room, server: ChatServer, qtbot: QtBot
+) -> None:
+    use(room, server)
+    panel = room.page.findChildren(SourcesPanel)[0]
+    seen: list[bool] = []
+    ask(room, qtbot)
+    assert panel.isVisible()
+    width = panel.width()
+    shown = panel.sources
+    room.page.sessions.messages_changed.connect(lambda: seen.append(panel.isVisible()))
+    room.page.ask("How is it lit?")
+    assert panel.isVisible()
+    assert panel.sources == shown
+    qtbot.waitUntil(lambda: len(seen) > 2 and is_answered(room))
+    assert all(seen)
+    assert panel.width() == width

@@ -163,3 +163,12 @@ def test_an_empty_field_has_nothing_to_scroll(composer: Composer, qtbot: QtBot) 
     line.setFont(font)
     qtbot.waitUntil(lambda: line.height() > line.fontMetrics().lineSpacing())
     assert not line.verticalScrollBar().isVisible()
+
+
+def test_writing_from_right_to_left_begins_on_the_right(composer: Composer) -> None:
+    typed = field(composer)
+    typed.insertPlainText("متى تضاء المنارة؟")
+    assert typed.cursorRect().x() > typed.width() / 3
+    typed.setPlainText("")
+    typed.insertPlainText("When is it lit?")
+    assert typed.cursorRect().x() < typed.width() / 3

@@ -116,11 +116,14 @@ def test_the_quote_is_marked(panel: SourcesPanel, theme: Theme) -> None:
     assert cursor.charFormat().background().style() is Qt.BrushStyle.NoBrush
 
 
-def test_open_and_double_click_request_the_file(panel: SourcesPanel, qtbot: QtBot) -> None:
+def test_a_source_is_read_or_opened_in_another_program(panel: SourcesPanel, qtbot: QtBot) -> None:
     with qtbot.waitSignal(panel.open_requested) as asked:
-        press(cards(panel)[2], "Open source 2")
+        press(cards(panel)[2], "Open source 2 in another program")
     assert asked.args == [CITED]
-    with qtbot.waitSignal(panel.open_requested):
+    with qtbot.waitSignal(panel.read_requested) as asked:
+        press(cards(panel)[2], "Read source 2")
+    assert asked.args == [CITED]
+    with qtbot.waitSignal(panel.read_requested):
         qtbot.mouseDClick(cards(panel)[2], Qt.MouseButton.LeftButton)
 
 

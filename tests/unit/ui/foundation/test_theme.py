@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QApplication, QPushButton
 from pytestqt.qtbot import QtBot
 
 from desktop_rag.core.paths import resources_dir
+from desktop_rag.core.settings import AppearanceSettings, ColourScheme
 from desktop_rag.ui.foundation.theme import (
     Scheme,
     Theme,
@@ -16,6 +17,7 @@ from desktop_rag.ui.foundation.theme import (
     load_schemes,
     load_style_sheet,
 )
+from desktop_rag.ui.widgets.controls import PlainLabel
 
 READABLE = 4.5
 VISIBLE = 3.0
@@ -132,18 +134,18 @@ def test_switching_changes_palette_and_icons_and_emits_changed(theme: Theme, qtb
     theme.set_icon(button, "send:text")
     before = button.icon().cacheKey()
     with qtbot.waitSignal(theme.changed):
-        theme.apply("dark")
+        theme.apply(AppearanceSettings(ColourScheme.DARK))
     assert theme.is_dark
     assert QApplication.palette().color(QPalette.ColorRole.Window) == theme.colour("window")
     assert button.icon().cacheKey() != before
-    theme.apply("light")
+    theme.apply(AppearanceSettings(ColourScheme.LIGHT))
     assert theme.colour("window") == QColor(theme.colours["window"])
     assert not theme.is_dark
 
 
 def test_applying_the_same_scheme_again_does_nothing(theme: Theme, qtbot: QtBot) -> None:
     with qtbot.assertNotEmitted(theme.changed):
-        theme.apply("light")
+        theme.apply(AppearanceSettings(ColourScheme.LIGHT))
 
 
 def test_icons_are_drawn_in_the_colour_of_their_role(theme: Theme) -> None:
@@ -151,11 +153,21 @@ def test_icons_are_drawn_in_the_colour_of_their_role(theme: Theme) -> None:
     assert image.pixelColor(24, 24) == theme.colour("danger")
 
 
-def test_an_unknown_icon_or_scheme_is_an_error(theme: Theme) -> None:
+def test_an_unknown_icon_is_an_error(theme: Theme) -> None:
     with pytest.raises(KeyError):
         theme.icon("no-such-shape")
-    with pytest.raises(ValueError, match="No such colour scheme"):
-        theme.apply("sepia")
+
+
+def test_text_grows_everywhere_and_back(theme: Theme, qapp: QApplication, qtbot: QtBot) -> None:
+    title = PlainLabel("Ask", scale="title")
+    qtbot.addWidget(title)
+    title.show()
+    usual = (qapp.font().pointSizeF(), title.font().pointSizeF())
+    theme.apply(AppearanceSettings(ColourScheme.LIGHT, 149))
+    assert qapp.font().pointSizeF() == pytest.approx(usual[0] * 1.5)
+    assert title.font().pointSizeF() == pytest.approx(usual[1] * 1.5, rel=0.01)
+    theme.apply(AppearanceSettings(ColourScheme.LIGHT))
+    assert (qapp.font().pointSizeF(), title.font().pointSizeF()) == usual
 
 
 def test_an_icon_of_a_deleted_button_is_forgotten(theme: Theme, qtbot: QtBot) -> None:
@@ -163,5 +175,5 @@ def test_an_icon_of_a_deleted_button_is_forgotten(theme: Theme, qtbot: QtBot) ->
     theme.set_icon(button, "send")
     with qtbot.waitSignal(button.destroyed):
         button.deleteLater()
-    theme.apply("dark")
+    theme.apply(AppearanceSettings(ColourScheme.DARK))
     assert theme.is_dark

@@ -9,10 +9,8 @@ from desktop_rag.core.library_events import DocumentCounts
 from desktop_rag.ui.foundation.wording import (
     count_of,
     counts_in_words,
-    duration_left,
     moment_in_words,
     one_line,
-    percent,
     size_in_words,
 )
 
@@ -36,28 +34,6 @@ def test_counts_of_one_and_of_no_file() -> None:
     assert counts_in_words(DocumentCounts({DocumentState.WAITING: 1})) == "1 file: 1 waiting"
     assert counts_in_words(DocumentCounts()) == "No files yet"
     assert count_of(1000, "passage") == "1,000 passages"
-
-
-@pytest.mark.parametrize(
-    ("fraction", "words"),
-    [(0.0, "0.0%"), (0.4371, "43.7%"), (0.99999, "99.9%"), (1.0, "100.0%"), (1.2, "100.0%")],
-)
-def test_percent_has_decimals_and_is_never_full_too_early(fraction: float, words: str) -> None:
-    assert percent(fraction) == words
-
-
-@pytest.mark.parametrize(
-    ("seconds", "words"),
-    [
-        (None, ""),
-        (12, "less than a minute left"),
-        (120, "about 2 min left"),
-        (3600, "about 1 h left"),
-        (5460, "about 1 h 31 min left"),
-    ],
-)
-def test_duration_left(seconds: float | None, words: str) -> None:
-    assert duration_left(seconds) == words
 
 
 @pytest.mark.parametrize(

@@ -1,26 +1,27 @@
 """The progress strip: live numbers, repainted at a limited rate."""
 
-from dataclasses import replace
-
 import pytest
 from PySide6.QtWidgets import QProgressBar
 from pytestqt.qtbot import QtBot
 
-from desktop_rag.core.library_events import IndexProgress, Stage
+from desktop_rag.core.library_events import IndexProgress, Stage, StepProgress
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.library.progress_strip import ProgressStrip
 from tests.unit.ui.rooms import field, texts
 
 EMBEDDING = IndexProgress(
-    stage=Stage.EMBEDDING,
-    files_total=1998,
-    files_read=1998,
-    chunks_total=25_102,
-    chunks_embedded=10_411,
-    current_file="/docs/<b>lamp</b>\n.md",
-    fraction=0.4371,
-    seconds_left=131,
-)
+    Stage.EMBEDDING, 1998, 812, "/docs/<b>lamp</b>\n.md", 0.4371, 131,
+    steps=(
+        StepProgress(Stage.READING, True, 1998, 1998, 0),
+        StepProgress(Stage.EMBEDDING, False, 1998, 812, 101),
+        StepProgress(Stage.REFINING, False, 0, 0, 30),
+    ),
+)  # fmt: skip
+
+
+def reading(done: int, total: int, name: str = "") -> IndexProgress:
+    step = StepProgress(Stage.READING, files_total=total, files_done=done)
+    return IndexProgress(Stage.READING, total, done, name, done / total / 2, steps=(step,))
 
 
 @pytest.fixture
@@ -35,47 +36,36 @@ def strip(qtbot: QtBot, theme: Theme) -> ProgressStrip:
 def test_live_progress_in_words_and_decimals(strip: ProgressStrip) -> None:
     strip.set_progress(EMBEDDING)
     assert texts(strip) == [
-        "Preparing search by meaning",
+        "Searchable by words. Preparing search by meaning",
         "about 2 min left",
-        "43.7%",
-        "1,998 of 1,998 files read · 10,411 of 25,102 passages embedded",
-        "Searchable by words: 0",
+        "43.7% overall",
+        (
+            "✓ Reading: 1,998 of 1,998 files · 2. Search by meaning: 812 of 1,998 files"
+            " · 3. Long passages: less than a minute"
+        ),
         "Reading /docs/<b>lamp</b>□.md",
     ]
     assert field(strip, QProgressBar, "Indexing progress").value() == 437
 
 
-def test_refining_has_its_own_text(strip: ProgressStrip) -> None:
-    strip.set_progress(replace(EMBEDDING, stage=Stage.REFINING, current_file=""))
-    assert texts(strip) == [
-        "Searchable. Refining long passages",
-        "about 2 min left",
-        "43.7%",
-        "1,998 of 1,998 files read · 10,411 of 25,102 passages refined",
-        "Searchable by words: 0",
-    ]
-
-
 def test_one_line_when_idle(strip: ProgressStrip) -> None:
     strip.set_progress(EMBEDDING)
-    strip.set_progress(IndexProgress())
-    assert texts(strip) == ["Up to date", "Searchable by words: 0"]
+    strip.set_progress(IndexProgress(files_total=3, files_done=3))
+    assert texts(strip) == ["3 files, up to date"]
     assert not field(strip, QProgressBar, "Indexing progress").isVisible()
 
 
 def test_a_burst_is_painted_once_with_its_last_state(strip: ProgressStrip, qtbot: QtBot) -> None:
-    strip.set_progress(IndexProgress(stage=Stage.READING, files_total=500, fraction=0.0))
+    strip.set_progress(reading(0, 500))
     for n in range(1, 501):
-        strip.set_progress(IndexProgress(Stage.READING, 500, n, fraction=n / 1000))
-        strip.set_searchable_count(n)
-    assert "0 of 500 files read" in texts(strip)
-    qtbot.waitUntil(lambda: "500 of 500 files read" in texts(strip))
-    assert "50.0%" in texts(strip)
-    assert "Searchable by words: 500" in texts(strip)
+        strip.set_progress(reading(n, 500))
+    assert "1. Reading: 0 of 500 files" in texts(strip)
+    qtbot.waitUntil(lambda: "1. Reading: 500 of 500 files" in texts(strip))
+    assert "50.0% overall" in texts(strip)
 
 
 def test_the_current_file_does_not_flicker(strip: ProgressStrip, qtbot: QtBot) -> None:
-    strip.set_progress(IndexProgress(Stage.READING, 3, 0, current_file="/docs/a.md"))
-    strip.set_progress(IndexProgress(Stage.READING, 3, 1))
-    qtbot.waitUntil(lambda: "1 of 3 files read" in texts(strip))
+    strip.set_progress(reading(0, 3, "/docs/a.md"))
+    strip.set_progress(reading(1, 3))
+    qtbot.waitUntil(lambda: "1. Reading: 1 of 3 files" in texts(strip))
     assert "Reading /docs/a.md" in texts(strip)

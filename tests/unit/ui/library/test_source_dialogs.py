@@ -102,7 +102,7 @@ def test_links_are_submitted_with_limit_and_schedule(parent: QWidget, qtbot: QtB
     field(dialog, QComboBox, "Update").setCurrentText("Manually")
     with qtbot.waitSignal(dialog.submitted) as told:
         agree.click()
-    assert told.args == ["", WebLinks(("https://a.example/", "b.example"), 7, 0.0)]
+    assert told.args == ["", WebLinks(("https://a.example/", "b.example"), 7, 0.0), False]
 
 
 def test_an_invalid_address_is_shown_in_the_dialog_and_nothing_typed_is_lost(
@@ -119,6 +119,26 @@ def test_an_invalid_address_is_shown_in_the_dialog_and_nothing_typed_is_lost(
     assert addresses.toPlainText() == "ftp://a.example/"
     assert button(dialog, "Add links").isEnabled()
     assert library.sources.all() == []
+
+
+def test_an_address_that_cannot_be_fetched_is_told_before_it_is_added(
+    bridge: Bridge, library: Library, parent: QWidget, qtbot: QtBot
+) -> None:
+    SourceActions(bridge, library, parent).choose_links()
+    dialog = parent.findChild(LinksDialog)
+    assert isinstance(dialog, LinksDialog)
+    addresses = field(dialog, QPlainTextEdit, "Addresses")
+    addresses.setPlainText("http://127.0.0.1/wiki")
+    button(dialog, "Add links").click()
+    qtbot.waitUntil(lambda: says(dialog, "This address can't be fetched now."), timeout=20_000)
+    assert library.sources.all() == []
+    addresses.setPlainText("http://127.0.0.1/wiki ")
+    assert button(dialog, "Add links").isEnabled()
+    button(dialog, "Add links").click()
+    qtbot.waitUntil(lambda: says(dialog, "This address can't be fetched now."), timeout=20_000)
+    button(dialog, "Add anyway").click()
+    qtbot.waitUntil(lambda: bool(library.sources.all()), timeout=20_000)
+    assert [s.links.urls for s in library.sources.all() if s.links] == [("http://127.0.0.1/wiki",)]
 
 
 @pytest.fixture

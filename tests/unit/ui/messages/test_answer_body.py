@@ -10,6 +10,7 @@ from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.answer_claims import Claim
 from desktop_rag.core.claims import Verdict
 from desktop_rag.core.conversation import SourceRef
+from desktop_rag.core.settings import AppearanceSettings, ColourScheme
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.messages.answer_body import SHOWN_CHARS, AnswerBody
 from desktop_rag.ui.messages.segment_view import SegmentView
@@ -99,7 +100,7 @@ def test_a_changed_verdict_renders_only_its_segment(body: AnswerBody, qtbot: QtB
 def test_another_theme_renders_again(body: AnswerBody, theme: Theme, qtbot: QtBot) -> None:
     body.show_text("`code`", [])
     light = htmls(body)
-    theme.apply("dark")
+    theme.apply(AppearanceSettings(ColourScheme.DARK))
     qtbot.waitUntil(lambda: body.is_rendered)
     assert htmls(body) != light
     assert shown(body) == ["code"]

@@ -123,3 +123,19 @@ def test_a_mark_becomes_a_badge_in_text_only() -> None:
 def test_marks_written_by_a_model_are_removed() -> None:
     mark = chr(0x100000)
     assert with_marks(f"Yes{mark}. No{mark}.", ()) == "Yes. No."
+
+
+@pytest.mark.parametrize(
+    ("verdict", "words"),
+    [
+        (Verdict.CONTRADICTED, "contradicted"),
+        (Verdict.NOT_IN_SOURCES, "not in sources"),
+        (Verdict.PARTLY, "partly in sources"),
+    ],
+)
+def test_a_sentence_to_be_careful_with_has_a_chip_with_words(verdict: Verdict, words: str) -> None:
+    text, claims = claims_in("The lamp is red.¦")
+    html = render_html(with_marks(text, claims), (), LOOK, {0: verdict}).replace("\u00a0", " ")
+    assert f"{words} </a>" in html
+    tone = "danger" if verdict is Verdict.CONTRADICTED else "warning"
+    assert f"background-color:{LOOK.colours[f'{tone}_soft']}" in html

@@ -255,7 +255,8 @@ def test_a_narrow_answer_is_not_cut_off(view: MessageView, qtbot: QtBot) -> None
     view.resize(320, 500)
     qtbot.waitUntil(lambda: footer.is_wrapped)
     bubble = view.findChildren(QuestionItem)[0].findChildren(Card)[0]
-    seen = [bubble, *footer.findChildren(QAbstractButton)]
+    buttons = footer.findChildren(QAbstractButton)
+    seen = [bubble, *(button for button in buttons if not button.isHidden())]
     qtbot.waitUntil(lambda: all(_is_inside(widget, view.viewport()) for widget in seen))
     view.resize(700, 500)
     qtbot.waitUntil(lambda: not footer.is_wrapped)
@@ -289,3 +290,24 @@ def test_an_answer_says_that_it_is_not_stored_until_it_is(view: MessageView, qtb
                for text in labels(view))  # fmt: skip
     model.show_stored(frozenset({ANSWER.message_id}))
     assert not any("not stored" in text for text in labels(view))
+
+
+def test_what_is_read_stays_in_place_when_the_view_becomes_narrower(
+    view: MessageView, qtbot: QtBot
+) -> None:
+    long = [replace(ANSWER, message_id=f"m{n}", text=f"Answer {n}. " * 90) for n in range(6)]
+    load(view, long, qtbot)
+    bar, answers = view.verticalScrollBar(), view.findChildren(AnswerItem)
+    third = view.viewport().height() // 3
+    read = max(answers, key=lambda item: item.y() if item.y() < bar.maximum() // 2 else -1)
+    top = bar.value() + read.mapTo(view.viewport(), read.rect().topLeft()).y()
+    bar.setValue(top - third // 2)
+
+    def is_in_view() -> bool:
+        top = read.mapTo(view.viewport(), read.rect().topLeft()).y()
+        return top <= third < top + read.height()
+
+    assert is_in_view()
+    before = read.height()
+    view.resize(420, 500)
+    qtbot.waitUntil(lambda: read.height() > before and is_in_view())

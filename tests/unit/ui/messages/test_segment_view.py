@@ -2,10 +2,12 @@
 
 import socket
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import cast
 
 import pytest
 from PySide6.QtCore import QEvent, QPoint, Qt, QUrl
-from PySide6.QtGui import QGuiApplication, QHelpEvent, QTextCursor
+from PySide6.QtGui import QGuiApplication, QHelpEvent, QTextCursor, QTextLine
 from PySide6.QtWidgets import QApplication, QToolTip
 from pytestqt.qtbot import QtBot
 
@@ -14,10 +16,13 @@ from desktop_rag.core.conversation import SourceRef
 from desktop_rag.ui.documents.passage_text import PassageText
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.messages.answer_body import AnswerBody
+from desktop_rag.ui.messages.citation_tip import citation_tip
 from desktop_rag.ui.messages.segment_view import SegmentView
+from desktop_rag.ui.viewers.page_browser import PageBrowser
 
 SOURCES = tuple(
-    SourceRef(n, f"d{n}", f"{n}.md", "A <b>title</b>", Anchor(page=n), "Text.", 0.5) for n in (1, 2)
+    SourceRef(n, f"d{n}", f"{n}.md", "A <b>title</b>", Anchor(page=n), f"<b>Text</b> of {n}.", 0.5)
+    for n in (1, 2)
 )
 
 
@@ -83,7 +88,7 @@ def test_every_resource_is_an_empty_picture(
     theme: Theme, qtbot: QtBot, name: str, kind: int
 ) -> None:
     """S-02: with None, Qt would read the file itself."""
-    for view in (SegmentView(theme), PassageText(theme, "text", "")):
+    for view in (SegmentView(theme), PassageText(theme, "text", ""), PageBrowser(theme)):
         qtbot.addWidget(view)
         assert view.loadResource(kind, QUrl(name)).isNull()
 
@@ -141,14 +146,52 @@ def tooltip_at(view: SegmentView, point: QPoint) -> str:
     return QToolTip.text()
 
 
-def test_hovering_a_citation_shows_its_source_literally(body: AnswerBody, qtbot: QtBot) -> None:
+def test_hovering_a_citation_shows_its_passage_literally(body: AnswerBody, qtbot: QtBot) -> None:
     body.show_text("First [1] and [a page](https://example.org/a) and so on.", SOURCES)
     view = first_view(body, qtbot)
-    assert tooltip_at(view, pill(view, 1)) == "<qt>A &lt;b&gt;title&lt;/b&gt;<br>page 1</qt>"
+    words = "&lt;b&gt;Text&lt;/b&gt; of 1."
+    assert tooltip_at(view, pill(view, 1)) == f"<qt>{words}<br><br>1.md · page 1</qt>"
     point = view.cursorRect(cursor_at(view, "a page")).center() + QPoint(4, 0)
     assert tooltip_at(view, point) == "<qt>https://example.org/a</qt>"
     tooltip_at(view, QPoint(580, 5))
     qtbot.waitUntil(lambda: not QToolTip.isVisible())
+
+
+def test_a_long_passage_is_shortened_to_its_cited_words() -> None:
+    long = replace(SOURCES[0], text="before " * 90 + "The words." + " after" * 90)
+    assert len(citation_tip(long)) < 400
+    assert citation_tip(replace(long, quote="The words.")) == "The words.\n\n1.md · page 1"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "يضاء المصباح عند الغسق [1] كل ليلة [2].",
+        "המנורה נדלקת [1] עם ערב [2].",
+        "At dusk [1], yes [2].",
+    ],
+)
+def test_a_pill_covers_its_number_and_no_word(body: AnswerBody, qtbot: QtBot, text: str) -> None:
+    body.show_text(text, SOURCES)
+    view = first_view(body, qtbot)
+    view.grab()
+    pills = view.pills()
+    assert len(pills) == 2
+    assert all(10 < rect.width() < 40 for rect in pills)
+    block = view.document().begin()
+    line = block.layout().lineAt(0)
+    for place, letter in enumerate(block.text()):
+        if letter.isalpha():
+            middle = middle_of(line, place)
+            assert not any(rect.left() <= middle <= rect.right() for rect in pills), letter
+    digit = block.text().index("1")
+    assert any(rect.left() <= middle_of(line, digit) <= rect.right() for rect in pills)
+
+
+def middle_of(line: QTextLine, place: int) -> float:
+    """The middle of a character; Qt gives each edge with its place."""
+    edges = [cast("tuple[float, int]", line.cursorToX(place, edge)) for edge in QTextLine.Edge]
+    return sum(x for x, _ in edges) / 2
 
 
 def test_a_copied_citation_keeps_its_brackets(body: AnswerBody) -> None:

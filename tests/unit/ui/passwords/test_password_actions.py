@@ -69,6 +69,7 @@ def page(
     library.start(watch=False)
     library.sources.add(settled(folder))
     page = LibraryPage(bridge, library, theme, ["PDF"])
+    page.load()
     qtbot.addWidget(page)
     bridge.posted.connect(page.on_library_event)
     page.resize(1100, 800)

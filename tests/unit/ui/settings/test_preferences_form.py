@@ -6,7 +6,7 @@ from pytestqt.qtbot import QtBot
 
 from desktop_rag.core.settings import AnswerLength, PreferenceSettings
 from desktop_rag.ui.settings.preferences_form import PreferencesForm
-from desktop_rag.ui.settings.settings_fields import WheelGuard
+from desktop_rag.ui.widgets.form_fields import WheelGuard
 from tests.unit.ui.rooms import button, field
 
 

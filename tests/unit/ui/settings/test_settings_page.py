@@ -10,7 +10,9 @@ from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import (
     QAbstractButton,
     QApplication,
+    QComboBox,
     QLineEdit,
+    QListWidget,
     QScrollArea,
     QSlider,
     QSpinBox,
@@ -21,6 +23,7 @@ from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import (
     AnswerSettings,
     AppearanceSettings,
+    ColourScheme,
     EndpointSettings,
     HelperSettings,
     LaterSources,
@@ -112,6 +115,7 @@ def test_fine_grained_search_is_a_switch_with_its_cost(
 ) -> None:
     switch = button(page, "Also search parts of long passages")
     assert switch.isChecked()
+    page.reveal("Indexing")
     assert any("twice as long" in text and "disk space" in text for text in texts(page))
     switch.click()
     assert [settings.index.makes_windows for settings in applied] == [False]
@@ -130,6 +134,7 @@ def test_numbers_and_balance(page: SettingsPage, applied: Applied) -> None:
     assert (now.retrieval.passages, now.retrieval.lexical_weight) == (9, 0.3)
     assert now.retrieval.source_tokens == 2600
     assert (now.index.max_file_mb, now.index.embedding_threads) == (150, 1)
+    page.reveal("Search")
     assert "30% words, 70% meaning" in texts(page)
     assert len(applied) == 5
 
@@ -148,7 +153,7 @@ def test_the_endpoint_is_part_of_the_settings(
 def test_settings_changed_elsewhere_are_shown_and_not_applied(
     page: SettingsPage, applied: Applied
 ) -> None:
-    settings = replace(Settings(), appearance=AppearanceSettings("light"))
+    settings = replace(Settings(), appearance=AppearanceSettings(ColourScheme.LIGHT))
     page.show_settings(settings)
     assert button(page, "Theme: Light").isChecked()
     assert page.settings == settings
@@ -176,6 +181,7 @@ def test_the_wheel_changes_only_the_focused_field(
 def test_about_shows_version_licence_and_folder(
     page: SettingsPage, tmp_path: Path, qtbot: QtBot
 ) -> None:
+    page.reveal("About")
     assert "Apache License 2.0" in texts(page)
     assert str(tmp_path / "home") in texts(page)
     qtbot.waitUntil(lambda: any(text.startswith(("0.", "not installed")) for text in texts(page)))
@@ -195,7 +201,20 @@ def test_everything_fits_into_the_smallest_window(page: SettingsPage) -> None:
         helper=HelperSettings("http://localhost:2/v1", "m"),
     )
     page.show_settings(everything)
-    body = page.findChildren(QScrollArea)[0].widget()
-    assert body
     # The width left by navigation and scroll bar in a window 680 pixels wide.
-    assert body.minimumSizeHint().width() <= 594
+    page.resize(594, 600)
+    bodies = [area.widget() for area in page.findChildren(QScrollArea)]
+    assert all(body and body.minimumSizeHint().width() <= 594 for body in bodies)
+
+
+def test_a_narrow_window_lists_the_pages_above(page: SettingsPage, qtbot: QtBot) -> None:
+    names = field(page, QListWidget, "Settings")
+    assert not names.isVisible()
+    page.resize(1000, 600)
+    assert names.isVisible()
+    names.setCurrentRow(names.count() - 1)
+    assert "Apache License 2.0" in texts(page)
+    page.resize(700, 600)
+    choice = field(page, QComboBox, "Settings")
+    assert (choice.isVisible(), choice.currentText()) == (True, "About")
+    assert not names.isVisible()

@@ -57,7 +57,7 @@ def test_the_page_follows_the_settings_when_it_is_shown_again(
     page.show()
     summary = "As set now, these go to other computers: "
     qtbot.waitUntil(lambda: any(text.startswith(summary + "Answers") for text in texts(page)))
-    assert REMOTE.base_url in texts(page)
+    qtbot.waitUntil(lambda: REMOTE.base_url in texts(page))
 
 
 def test_each_kind_leads_to_the_place_where_it_is_switched(page: PrivacyPage, qtbot: QtBot) -> None:

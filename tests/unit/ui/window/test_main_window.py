@@ -25,16 +25,17 @@ from desktop_rag.core.library_events import (
     ProgressChanged,
     SourcesChanged,
     Stage,
+    StepProgress,
 )
 from desktop_rag.core.paths import Home
-from desktop_rag.core.settings import AppearanceSettings, Settings
+from desktop_rag.core.settings import AppearanceSettings, ColourScheme, Settings
 from desktop_rag.ui.composer.composer import QuestionField
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.messages.message_model import MessageModel
 from desktop_rag.ui.window.main_window import CHAT, LIBRARY, SETTINGS, MainWindow
 from desktop_rag.ui.window.navigation import NavigationRail
-from desktop_rag.ui.window.status_strip import StatusStrip, progress_line
+from desktop_rag.ui.window.status_strip import StatusStrip
 from tests.unit.ui.rooms import make_chat, make_library, opened_store
 
 
@@ -120,9 +121,10 @@ def test_notices_and_errors_are_shown_above_the_pages(
 def test_the_status_line_shows_progress_and_opens_the_library(
     opened: Opened, bridge: Bridge, qtbot: QtBot
 ) -> None:
-    progress = IndexProgress(Stage.READING, 10, 3, 0, 0, "notes.md", 0.31, 130.0)
+    step = StepProgress(Stage.READING, files_total=10, files_done=3, seconds_left=130.0)
+    progress = IndexProgress(Stage.READING, 10, 3, "notes\n.md", 0.31, 130.0, (step,))
     bridge.post(ProgressChanged(progress))
-    line = "Reading files · 3 of 10 files · 31.0% · about 2 min left · notes.md"
+    line = "Reading files · 3 of 10 files · about 2 min left · notes□.md"
     qtbot.waitUntil(lambda: opened.strip().line == line)
     opened.strip().click()
     assert opened.page == LIBRARY
@@ -189,7 +191,7 @@ def test_an_error_while_saving_settings_is_shown(
 
 
 def test_settings_changed_elsewhere_are_shown(opened: Opened, theme: Theme) -> None:
-    settings = replace(Settings(), appearance=AppearanceSettings("dark"))
+    settings = replace(Settings(), appearance=AppearanceSettings(ColourScheme.DARK))
     opened.window.show_settings(settings)
     assert theme.is_dark
     assert opened.window.settings_page.settings == settings
@@ -212,23 +214,3 @@ def test_every_button_has_an_accessible_name(opened: Opened) -> None:
 def is_inside_a_field(widget: QWidget) -> bool:
     """True for buttons that Qt creates and names itself, such as a line edit's clear button."""
     return isinstance(widget.parent(), QLineEdit | QAbstractSpinBox | QTableView)
-
-
-@pytest.mark.parametrize(
-    ("progress", "line"),
-    [
-        (IndexProgress(), "No documents yet"),
-        (IndexProgress(files_total=1), "1 file, up to date"),
-        (IndexProgress(Stage.SCANNING), "Looking for files"),
-        (
-            IndexProgress(Stage.PAUSED, 4, 2, fraction=0.5, current_file="a", seconds_left=5),
-            "Indexing is paused · 2 of 4 files · 50.0%",
-        ),
-        (
-            IndexProgress(Stage.EMBEDDING, 2000, 2000, fraction=0.999, current_file="a\nb"),
-            "Preparing search by meaning · 2,000 of 2,000 files · 99.9% · a□b",
-        ),
-    ],
-)
-def test_progress_line(progress: IndexProgress, line: str) -> None:
-    assert progress_line(progress) == line

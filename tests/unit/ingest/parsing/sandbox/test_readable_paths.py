@@ -1,3 +1,4 @@
+import sys
 from pathlib import Path
 
 import pytest
@@ -19,3 +20,12 @@ def test_the_home_folder_is_not_readable(monkeypatch: pytest.MonkeyPatch, tmp_pa
 def test_libraries_that_are_links_to_elsewhere_are_noticed(tmp_path: Path) -> None:
     assert readable_paths().hold_libraries
     assert not ReadablePaths((tmp_path,), ()).hold_libraries
+
+
+def test_a_frozen_program_can_read_its_modules_in_itself(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (program := tmp_path / "desktop-rag").touch()
+    monkeypatch.setattr(sys, "executable", str(program))
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    assert program.resolve() in readable_paths().readable

@@ -6,8 +6,8 @@ import pypdf
 import pytest
 from pypdf.generic import RectangleObject
 
-from desktop_rag.core.anchors import Box, PageView
-from desktop_rag.ingest.read.foundation.read_limits import MAX_VIEW_HEIGHT_PX, PageViewRequest
+from desktop_rag.core.anchors import Box, PageView, PageWish
+from desktop_rag.ingest.read.foundation.read_limits import MAX_VIEW_HEIGHT_PX
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
 from desktop_rag.ingest.read.pdf.pdf_page_image import view_page
 from tests.unit.ingest.read.pdf_samples import changed, encrypted, make_scan, turned
@@ -18,7 +18,7 @@ PAGE = make_pdf(["first line\nthe words quoted\nlast line"])
 
 
 def view(content: bytes, quote: str = "", page: int = 1, width_px: int = 600) -> PageView:
-    return view_page(SourceFile(Path("a.pdf"), content), PageViewRequest(page, quote, width_px))
+    return view_page(SourceFile(Path("a.pdf"), content), PageWish(page, width_px, quote))
 
 
 def only_box(content: bytes, quote: str) -> Box:
@@ -120,3 +120,19 @@ def test_a_filled_in_form_is_shown_with_what_was_typed() -> None:
     content = make_pdf(["Name:"], note="Ann Lee")
     assert only_box(content, "Ann Lee").top > 0.2
     assert len(pypdf.PdfReader(io.BytesIO(content)).pages) == 1
+
+
+def test_every_hit_on_the_page_has_its_box() -> None:
+    page = make_pdf(["a lamp and\nanother LAMP,\nno more", "a lamp"])
+    shown = view_page(SourceFile(Path("a.pdf"), page), PageWish(1, 600, find="lamp"))
+    assert [len(boxes) for boxes in shown.found] == [1, 1]
+    assert shown.found[0][0].top < shown.found[1][0].top
+    broken = view_page(SourceFile(Path("a.pdf"), page), PageWish(1, 600, find="and another"))
+    assert [len(boxes) for boxes in broken.found] == [2]
+
+
+def test_the_sizes_of_all_pages_come_along_when_asked_for() -> None:
+    pages = make_pdf(["one", "two"])
+    assert view(pages).sizes == ()
+    shown = view_page(SourceFile(Path("a.pdf"), pages), PageWish(2, 600, with_sizes=True))
+    assert shown.sizes == ((595.0, 842.0), (595.0, 842.0))

@@ -92,7 +92,6 @@ def test_writers_take_turns(database: Database) -> None:
         "COPY (SELECT 1) TO 'stolen.csv'",
         "SELECT * FROM read_csv('/etc/passwd')",
         "SET enable_external_access = true",
-        "SET memory_limit = '9GB'",
     ],
 )
 def test_the_engine_can_reach_nothing_outside(database: Database, statement: str) -> None:

@@ -1,0 +1,187 @@
+"""What is in a file, without a model: its sheets, or its beginning and its parts. Pure.
+
+Everything is quoted from the file and cited.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from desktop_rag.answer.sources.source_merging import numbered
+from desktop_rag.answer.sources.whole_text import passage_of
+from desktop_rag.answer.writing.excerpt_units import units_of
+from desktop_rag.answer.writing.extractive_answer import is_prose, quoted
+from desktop_rag.core.conversation import SourceRef
+from desktop_rag.core.domain import Document
+from desktop_rag.core.parsed import Heading, Mark, TableHeader
+from desktop_rag.core.places import places_from_json
+
+_BEGINNING_CHARS = 500
+_LONGEST_SENTENCE = 220
+_LONGEST_SOURCE = 1_500
+_LONGEST_SEARCH = 3_000
+_MOST_PARAGRAPHS = 8
+_LEAST_PROSE = 25
+_LOUD_SHARE = 0.3
+_MOST_COLUMNS = 12
+_COLUMN = " | "
+_BLANK = re.compile(r"\n\s*\n")
+_MARKS = re.compile(r"^[\s#>*•-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """The text in Markdown, and the sources that it cites."""
+
+    text: str
+    sources: tuple[SourceRef, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A line of the outline, and the text [start, end) that it comes from."""
+
+    text: str
+    start: int
+    end: int
+
+
+def outline_of(
+    document: Document, text: str, places: str, *, first: int = 1, most: int = 20
+) -> Outline:
+    """The outline of a document in up to `most` lines; its sources are numbered from `first` on."""
+    marks, headings, tables = places_from_json(places)
+    entries = list(_sheets(document, text, marks, tables)) or _parts(text, headings, most)
+    entries = entries[:most]
+    passages = [
+        passage_of(document, text[e.start : min(e.end, e.start + _LONGEST_SOURCE)], places, e.start)
+        for e in entries
+    ]
+    lines = [f"{e.text} [{n}]" for n, e in enumerate(entries, start=first)]
+    if lines and not lines[0].startswith("- "):
+        lines[0] += "\n"
+    return Outline("\n".join(lines), _renumbered(numbered(passages), first))
+
+
+def _renumbered(sources: Sequence[SourceRef], first: int) -> tuple[SourceRef, ...]:
+    return tuple(replace(source, n=n) for n, source in enumerate(sources, start=first))
+
+
+def _sheets(
+    document: Document, text: str, marks: Sequence[Mark], tables: Sequence[TableHeader]
+) -> Iterator[_Entry]:
+    """A line for each sheet of a spreadsheet, or the only one of a CSV file."""
+    offsets = [mark.offset for mark in marks]
+    for table in tables:
+        place = bisect_right(offsets, table.start) - 1
+        anchor = marks[max(0, place)].anchor if marks else None
+        if anchor is None or not anchor.cells:
+            return
+        rows = [line for line in text[table.start : table.end].splitlines() if line.strip()]
+        columns = [name.strip() for name in table.text.split(_COLUMN) if name.strip()]
+        more = f" and {len(columns) - _MOST_COLUMNS} more" if len(columns) > _MOST_COLUMNS else ""
+        named = ", ".join(map(quoted, columns[:_MOST_COLUMNS])) + more
+        sheet = quoted(anchor.sheet or document.title or document.name)
+        count = "1 row" if len(rows) == 1 else f"{len(rows):,} rows"
+        yield _Entry(f"- **{sheet}**: {count} with the columns {named}", table.start, table.end)
+
+
+def _parts(text: str, headings: Sequence[Heading], most: int) -> list[_Entry]:
+    """The beginning, and each part with its first sentence."""
+    kept = _kept(headings, most)
+    titles = frozenset(_plain(heading.title).casefold() for heading in headings)
+    first = kept[0].offset if kept else len(text)
+    beginning = _beginning(text[:first], titles)
+    if not kept:
+        last = beginning[0].end if beginning else 0
+        return [*beginning, *_paragraphs_between(text, last, min(most, _MOST_PARAGRAPHS))]
+    entries, top = list(beginning), min(heading.level for heading in kept)
+    ends = [*(heading.offset for heading in kept[1:]), len(text)]
+    for heading, end in zip(kept, ends, strict=True):
+        said = _first_sentence(text[heading.offset : end], titles)
+        title = f"{'  ' * (heading.level - top)}- **{quoted(_plain(heading.title))}**"
+        line = f"{title}: {quoted(said)}" if said else title
+        entries.append(_Entry(line, heading.offset, end))
+    return entries
+
+
+def _kept(headings: Sequence[Heading], most: int) -> list[Heading]:
+    """The headings to show: as many levels as fit, without a title above everything."""
+    if len(headings) > 1 and sum(h.level == headings[0].level for h in headings) == 1:
+        headings = [h for h in headings[1:] if h.title.strip()]
+    for deepest in sorted({h.level for h in headings}, reverse=True):
+        within = [h for h in headings if h.level <= deepest]
+        if len(within) < most:
+            return within
+    return list(headings[: most - 1])
+
+
+def _beginning(text: str, titles: frozenset[str]) -> list[_Entry]:
+    """The first paragraphs of prose, if there are any."""
+    shown, begins, ends = list[str](), 0, 0
+    for start, end in _paragraphs(text[: 8 * _BEGINNING_CHARS]):
+        paragraph = " ".join(_prose(text[start:end], titles))
+        if not paragraph:
+            if shown:
+                break
+            continue
+        begins, ends = (begins if shown else start), end
+        shown.append(paragraph)
+        if sum(map(len, shown)) >= _BEGINNING_CHARS // 2:
+            break
+    if not shown:
+        return []
+    return [_Entry(quoted(_cut(" ".join(shown), _BEGINNING_CHARS)), begins, ends)]
+
+
+def _paragraphs_between(text: str, first: int, most: int) -> list[_Entry]:
+    """Paragraphs at equal distances over the rest of a text without headings."""
+    rest = [(first + start, first + end) for start, end in _paragraphs(text[first:])]
+    found = [
+        _Entry(f"- {quoted(said)}", start, end)
+        for start, end in rest
+        if (said := _first_sentence(text[start:end], frozenset()))
+    ]
+    step = max(1.0, len(found) / most)
+    return [found[int(n * step)] for n in range(int(len(found) / step))]
+
+
+def _first_sentence(text: str, titles: frozenset[str]) -> str:
+    """The first sentence of prose that is no heading; "" when there is none."""
+    return _cut(next(_prose(text[:_LONGEST_SEARCH], titles), ""), _LONGEST_SENTENCE)
+
+
+def _prose(text: str, titles: frozenset[str]) -> Iterator[str]:
+    """The sentences, without headings, rows of figures and title pages."""
+    lines = (
+        line for line in text.splitlines() if not line or _plain(line).casefold() not in titles
+    )
+    for unit in units_of("\n".join(lines)):
+        is_text = not (unit.cells or unit.text[-1:].isdigit() or _is_loud(unit.text))
+        if is_text and len(unit.text) >= _LEAST_PROSE and is_prose(unit.text):
+            yield unit.text
+
+
+def _is_loud(text: str) -> bool:
+    """True for text with many capitals, such as the title page of a report."""
+    letters = [character for character in text if character.isalpha()]
+    return sum(map(str.isupper, letters)) > _LOUD_SHARE * len(letters)
+
+
+def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
+    start = 0
+    for match in _BLANK.finditer(text):
+        if start < match.start():
+            yield start, match.start()
+        start = match.end()
+    if start < len(text):
+        yield start, len(text)
+
+
+def _plain(text: str) -> str:
+    return " ".join(_MARKS.sub("", text).split())
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[:most].rsplit(' ', 1)[0]} …"

@@ -1,0 +1,135 @@
+"""Words around the name of a file in a question: "what is in …", "the file …". Any thread.
+
+They are listed by language in resources/questions/file_words.toml.
+"""
+
+import re
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from desktop_rag.core.paths import resources_dir
+from desktop_rag.core.text import words
+
+_KINDS = ("idle", "content", "summary", "inside", "file", "folder")
+
+
+@dataclass(frozen=True, slots=True)
+class FileWords:
+    """The words of one language by what they say; see the file.
+
+    With `has_pieces` the language is written without spaces and the words are pieces of text.
+    """
+
+    idle: frozenset[str]
+    content: frozenset[str]
+    summary: frozenset[str]
+    inside: frozenset[str]
+    file: frozenset[str]
+    folder: frozenset[str]
+    source: tuple[str, ...]
+    has_pieces: bool
+
+    @property
+    def around(self) -> frozenset[str]:
+        """All words that may surround a name without asking for something in particular."""
+        return self.idle.union(self.content, self.summary, self.inside, self.file, self.folder)
+
+    def read(self, text: str) -> frozenset[str] | None:
+        """The words of the list in a text that has no others; None when it has others."""
+        if not self.has_pieces:
+            found = plain_words(text)
+            return frozenset(found) if self.around.issuperset(found) else None
+        held: set[str] = set()
+        for piece in sorted(self.around, key=len, reverse=True):
+            if piece in text:
+                held.add(piece)
+                text = text.replace(piece, " ")
+        return None if any(map(str.isalnum, text)) else frozenset(held)
+
+
+@cache
+def file_words() -> tuple[FileWords, ...]:
+    """The words of every language."""
+    path = resources_dir() / "questions" / "file_words.toml"
+    return tuple(map(_words_of, tomllib.loads(path.read_text(encoding="utf-8")).values()))
+
+
+def _words_of(table: dict[str, Any]) -> FileWords:
+    held = {kind: frozenset(table[kind].split()) for kind in _KINDS}
+    return FileWords(**held, source=tuple(table["source"]), has_pieces=table.get("pieces", False))
+
+
+@cache
+def folder_words() -> frozenset[str]:
+    """The words for a folder in all languages."""
+    return frozenset(word for language in file_words() for word in language.folder)
+
+
+def plain_words(text: str) -> list[str]:
+    """The words in lower case, split at apostrophes unless a list has them whole."""
+    found: list[str] = []
+    for word in words(text.replace("’", "'")):
+        plain = word.casefold()
+        found += [plain] if plain in _joined() else plain.split("'")
+    return [word for word in found if word]
+
+
+@cache
+def _joined() -> frozenset[str]:
+    """The listed words with an apostrophe."""
+    return frozenset(word for language in file_words() for word in language.around if "'" in word)
+
+
+def asks_for_content(text: str) -> Sequence[tuple[FileWords, frozenset[str]]]:
+    """The languages of whose listed words a text consists, with those words; empty for others."""
+    read = [(language, language.read(text.casefold())) for language in file_words()]
+    return [(language, held) for language, held in read if held is not None]
+
+
+def is_beside(text_before: str, text_after: str, kind: str, *, names_more: bool) -> bool:
+    """True when a word for a file (or, by `kind`, a folder) stands beside a name.
+
+    Before it, words that say nothing may stand between. After it, only for a name that
+    `names_more` than one common word: "an Excel file" names no file called Excel.
+    """
+    for language in file_words():
+        nouns: frozenset[str] = getattr(language, kind)
+        if language.has_pieces:
+            before, after = text_before.rstrip('“"「『《 '), text_after.lstrip('”"」』》 ')
+            is_after = names_more and after.startswith(tuple(nouns))
+            if before.endswith(tuple(nouns)) or is_after:
+                return True
+            continue
+        if names_more and plain_words(text_after[:40])[:1] and _first(text_after) in nouns:
+            return True
+        for word in reversed(plain_words(text_before)[-4:]):
+            if word in nouns:
+                return names_more or bool(
+                    re.search(r"(?:[\"“„«]|\b(?:called|named|titled))\s*$", text_before)
+                )
+            if word not in language.idle:
+                break
+    return False
+
+
+def _first(text: str) -> str:
+    """The first word, if nothing but quotation marks and spaces stands before it."""
+    match = re.match(r"[\s\"”“»'’]*(\w+)", text)
+    return match[1].casefold() if match else ""
+
+
+def cites_source(text_before: str) -> str:
+    """The phrase at the end of a text that names a source: "according to the"; else ""."""
+    plain = re.sub(r"[\s\"“„«]+", " ", text_before.casefold()).strip()
+    for language in file_words():
+        for phrase in language.source:
+            if (
+                plain == phrase
+                or plain.endswith(f" {phrase}")
+                or (language.has_pieces and plain.endswith(phrase))
+            ):
+                return phrase
+    return ""

@@ -1,0 +1,109 @@
+"""Answers from the files that a question names. Worker threads."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from desktop_rag.answer.prompting.prompt import ANSWER_SHARE
+from desktop_rag.answer.sources.source_finder import SourceFinder
+from desktop_rag.answer.sources.whole_text import WholeTexts
+from desktop_rag.answer.understanding.file_outline import outline_of
+from desktop_rag.answer.writing.answer_draft import AnswerDraft
+from desktop_rag.answer.writing.answer_request import AnswerRequest
+from desktop_rag.answer.writing.extractive_answer import quoted
+from desktop_rag.core.conversation import (
+    AnswerEvent,
+    FileCounts,
+    SearchNotes,
+    SourcesFound,
+    TextDelta,
+)
+from desktop_rag.core.domain import Document
+from desktop_rag.core.question import NamedFiles
+from desktop_rag.models.ports import ChatModel
+from desktop_rag.store.contract.documents import DocumentStore
+
+_UNREAD = "There is no text to answer from."
+_NOT_ABOUT = "Nothing in {} seems to be about this question. This is what it holds."
+_NOT_ABOUT_ANY = "Nothing in {} seems to be about this question. This is what they hold."
+# The share of the prompt for whole texts.
+_WHOLE_SHARE = 0.7
+_MOST_OUTLINES = 20
+# Of several files, a few lines each.
+_LINES_OF_ONE, _LINES_OF_SEVERAL = 20, 5
+
+
+class NamedAnswer:
+    """Fills drafts from named files."""
+
+    def __init__(self, finder: SourceFinder, documents: DocumentStore) -> None:
+        self._finder = finder
+        self._documents = documents
+        self._whole = WholeTexts(documents, finder.count_tokens)
+
+    def read_for(self, model: ChatModel, draft: AnswerDraft, request: AnswerRequest) -> None:
+        """Give the draft the whole of the named files where it fits into the prompt.
+
+        Else it keeps the best passages of them, relevant or not: the person knows where to look.
+        """
+        named = request.named
+        if named is None:
+            return
+        room = int(model.context_tokens * (1 - ANSWER_SHARE) * _WHOLE_SHARE)
+        documents = self._documents.get(named.document_ids)
+        # In the order of the question.
+        documents.sort(key=lambda d: named.document_ids.index(d.document_id))
+        whole = self._whole.within(documents, room, model.count_tokens) if documents else ()
+        draft.send(whole or draft.sources or draft.nearest)
+        draft.nearest = () if draft.sources else draft.nearest
+
+    def outline(self, draft: AnswerDraft, request: AnswerRequest) -> Iterator[AnswerEvent]:
+        """Say what is in the named files, in their own words."""
+        named = request.named
+        if named is None:
+            return
+        documents = [
+            self._documents.get([passage.document_id])[0]
+            for passage in self._finder.every_file(
+                request.query, _MOST_OUTLINES, request.setup.reach
+            )
+        ]
+        lines = _LINES_OF_ONE if len(documents) == 1 else _LINES_OF_SEVERAL
+        said: list[str] = []
+        for document in documents:
+            text, places = self._documents.content(document.document_id)
+            first = len(draft.sources) + 1
+            found = outline_of(document, text or "", places, first=first, most=lines)
+            if found.text:
+                said += (
+                    [f"**{quoted(_name_among(document, documents))}**"]
+                    if len(documents) > 1
+                    else []
+                )
+                said.append(found.text)
+                draft.sources = (*draft.sources, *found.sources)
+        if not said:
+            return
+        if not named.asks_for_content:
+            sentence = _NOT_ABOUT if len(named.names) == 1 else _NOT_ABOUT_ANY
+            said.insert(0, sentence.format(quoted(" and ".join(named.names))))
+        draft.is_excerpts, draft.nearest = True, ()
+        draft.text = "\n\n".join(said)
+        _count(draft, len(documents))
+        yield SourcesFound(draft.sources, draft.notes)
+        yield TextDelta(draft.text)
+
+    def without_text(self, draft: AnswerDraft, named: NamedFiles) -> Iterator[AnswerEvent]:
+        """Say why nothing can be read of the named files."""
+        yield SourcesFound((), draft.notes)
+        draft.text = "\n\n".join([*map(quoted, named.unread), _UNREAD])
+        yield TextDelta(draft.text)
+
+
+def _name_among(document: Document, documents: Sequence[Document]) -> str:
+    """The name, with its folder when another of the documents has the same."""
+    is_one = sum(other.name == document.name for other in documents) == 1
+    return document.name if is_one else f"{document.path.parent.name}/{document.name}"
+
+
+def _count(draft: AnswerDraft, count: int) -> None:
+    draft.notes = replace(draft.notes or SearchNotes(), files=FileCounts(count, count))

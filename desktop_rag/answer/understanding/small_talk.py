@@ -1,0 +1,136 @@
+"""Recognises greetings, thanks and questions about the app, and answers them. Any thread.
+
+Such a text is made of the phrases in resources/questions/small_talk.toml and nothing else, so that
+a question about documents is never among them.
+"""
+
+import re
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from desktop_rag.core.paths import resources_dir
+
+# Courtesies: a text of nothing else is one, and others may follow them.
+_COURTESIES = ("greeting", "thanks", "farewell")
+_VAGUE = "vague"
+_TOPICS = ("about", "model", "privacy", _VAGUE)
+_LONGEST_CHARS = 120
+# Left out wherever they stand.
+_POLITENESS = frozenset(
+    ["please", "pls", "plz", "bitte", "svp", "alsjeblieft", "alstublieft", "lütfen", "пожалуйста"]
+)
+_NO_WORD = re.compile(r"[^\w'-]+|(?<!\w)['-]|['-](?!\w)")
+
+
+@dataclass(frozen=True, slots=True)
+class _Bag:
+    """A text of these words, one of the `needed` at least, has one meaning."""
+
+    needed: frozenset[str]
+    others: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Language:
+    """The phrases of one language, and the answers; see the file."""
+
+    courtesies: dict[str, _Bag]
+    topics: dict[str, str]
+    add: frozenset[str]
+    what: frozenset[str]
+    asks_how: frozenset[str]
+    with_add: frozenset[str]
+    answers: dict[str, str]
+    pieces: tuple[str, ...]
+
+    def kind_of(self, text: str, *, is_first: bool) -> str:
+        """The kind of a plain text; "" when it may be a question about documents."""
+        words = _cut("".join(text.split()), self.pieces) if self.pieces else text.split()
+        if not words:
+            return ""
+        for name, bag in self.courtesies.items():
+            if bag.needed.union(bag.others).issuperset(words) and bag.needed.intersection(words):
+                return name
+        rest = self._without_greeting(words)
+        topic = self.topics.get(self._joined(rest), "")
+        if topic and (is_first or topic != _VAGUE):
+            return "about" if topic == _VAGUE else topic
+        is_adding = all(part.intersection(rest) for part in (self.add, self.what, self.asks_how))
+        known = self.add.union(self.what, self.asks_how, self.with_add)
+        return "add" if is_adding and known.issuperset(rest) else ""
+
+    def _without_greeting(self, words: list[str]) -> list[str]:
+        """The words after a greeting, and before words of politeness at the end."""
+        bag = self.courtesies["greeting"]
+        for count in range(1, len(words)):
+            first = words[:count]
+            is_greeting = bag.needed.union(bag.others).issuperset(first)
+            if (
+                is_greeting
+                and bag.needed.intersection(first)
+                and self._joined(words[count:]) in self.topics
+            ):
+                return words[count:]
+        return words
+
+    def _joined(self, words: list[str]) -> str:
+        return ("" if self.pieces else " ").join(words)
+
+
+def reply_to(text: str, *, is_first: bool = True) -> str:
+    """The answer to a greeting or to a question about the app, in its language; else "".
+
+    Only where a conversation begins (`is_first`) can "this" stand for the app.
+    """
+    if len(text) > _LONGEST_CHARS:
+        return ""
+    plain = _plain(text)
+    for language in _languages():
+        if kind := language.kind_of(plain, is_first=is_first):
+            return language.answers[kind]
+    return ""
+
+
+def _plain(text: str) -> str:
+    """Lower case, without punctuation, and without a word of politeness at the end."""
+    lower = text.casefold().replace("’", "'")
+    return " ".join(word for word in _NO_WORD.sub(" ", lower).split() if word not in _POLITENESS)
+
+
+def _cut(text: str, known: tuple[str, ...]) -> list[str]:
+    """A text without spaces cut into known pieces, the longest first; the rest as it is."""
+    found: list[str] = []
+    while text:
+        piece = next((piece for piece in known if text.startswith(piece)), text[0])
+        found.append(piece)
+        text = text[len(piece) :]
+    return found
+
+
+@cache
+def _languages() -> tuple[_Language, ...]:
+    path = resources_dir() / "questions" / "small_talk.toml"
+    return tuple(map(_language_of, tomllib.loads(path.read_text(encoding="utf-8")).values()))
+
+
+def _language_of(table: dict[str, Any]) -> _Language:
+    def listed(name: str) -> frozenset[str]:
+        return frozenset(table[name].split())
+
+    sets = [listed(name) for name in ("add", "what", "asks_how", "with_add")]
+    courtesies = {n: _Bag(listed(n), listed(f"with_{n}")) for n in _COURTESIES}
+    spoken = [word for bag in courtesies.values() for word in (*bag.needed, *bag.others)]
+    pieces = {*spoken, *(word for words in sets for word in words)}
+    add, what, asks_how, with_add = sets
+    return _Language(
+        courtesies,
+        {phrase: topic for topic in _TOPICS for phrase in table[topic].split("|") if phrase},
+        add,
+        what,
+        asks_how,
+        with_add,
+        table["answers"],
+        tuple(sorted(pieces, key=len, reverse=True)) if table.get("pieces") else (),
+    )

@@ -1,0 +1,151 @@
+"""Cuts passages into what can be quoted alone: sentences, list items, rows of tables. Pure.
+
+The text of a PDF has its tables as lines of a label and figures, which run together with the
+sentences around them; they are taken apart here.
+"""
+
+import re
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, groupby
+
+from desktop_rag.core.text import sentences
+
+COLUMN = " | "
+# List and heading marks at the start, and emphasis; quoted sentences are plain text.
+_MARKUP = re.compile(r"^(?:[-*+>|•\s]|#{1,6}\s|\d+[.)]\s)+|\*\*|`")
+_LINK = re.compile(r"!?\[([^\]]*)\]\([^)\s]*\)")
+_ITEM = re.compile(r"^\s*(?:[-*•+]|\d{1,2}[.)])\s+")
+_FIGURE = r"(?:[(\-−–]?[$€£]?\s?\d[\d.,]*\s?%?\)?|[—–-])"
+# A label, then two figures or more; notes such as "(1)" may follow the label.
+_CELL = re.compile(rf"(?:[$€£]\s*)?{_FIGURE}")
+_FIGURES = re.compile(
+    r"^(?P<label>[^\d$€£|]*?[^\W\d][^\d$€£|]*?)\s+"
+    rf"(?P<cells>{_CELL.pattern}(?:\s+{_CELL.pattern})+)\s*$"
+)
+_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
+_FEWEST_FIGURES = 2
+_LONGEST_LABEL = 80
+_LONGEST_TITLE = 70
+_TITLE_SHARE = 0.6
+_SHOUTED_SHARE = 0.8
+_MANY_LINES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A piece at `start` of a passage, in plain words.
+
+    A row of a table has `cells`, and the names of its columns in `header` if they are known.
+    """
+
+    text: str
+    start: int
+    cells: tuple[str, ...] = ()
+    header: tuple[str, ...] = ()
+    is_item: bool = False
+
+
+def units_of(text: str, header: str = "") -> Iterator[Unit]:
+    """The pieces of a passage in order; `header` is the header row of its table, if known."""
+    names = _cells_of(header)
+    rows_before: tuple[str, ...] = ()
+    years: tuple[str, ...] = ()
+    for start, end in sentences(text):
+        piece = text[start:end]
+        if COLUMN in piece and "\n" not in piece.strip():
+            cells = _cells_of(piece)
+            if not names and not rows_before:
+                rows_before = cells
+                continue
+            known = names or rows_before
+            if cells != known:
+                yield Unit(", ".join(filter(None, cells)), start, cells, known)
+            continue
+        rows_before = ()
+        lines = piece.splitlines()
+        if sum(bool(_FIGURES.match(line.strip())) for line in lines) >= _FEWEST_FIGURES:
+            years = yield from _figures(lines, start, years)
+            continue
+        yield from _prose(piece, start)
+
+
+def _prose(piece: str, start: int) -> Iterator[Unit]:
+    lines = piece.splitlines()
+    while len(lines) > 1 and _is_title(lines[0], lines[1]):
+        start += len(lines[0]) + 1
+        lines = lines[1:]
+    if len(lines) >= _MANY_LINES and sum(map(_ends_in_figure, lines)) >= _FEWEST_FIGURES:
+        yield from _wordy_table(lines, start)
+        return
+    shouted = next((n for n, line in enumerate(lines) if n and _is_shouted(line)), len(lines))
+    if text := plain("\n".join(lines[:shouted])):
+        yield Unit(text, start, is_item=bool(_ITEM.match(lines[0])))
+
+
+def _wordy_table(lines: Sequence[str], start: int) -> Iterator[Unit]:
+    """The rows of a table whose cells hold words too, and the sentences behind it."""
+    for is_row, group in groupby(lines, _ends_in_figure):
+        run = list(group)
+        text = plain("\n".join(run))
+        if is_row:
+            starts = accumulate((len(line) + 1 for line in run), initial=start)
+            yield from (Unit(plain(r), s, is_item=True) for r, s in zip(run, starts, strict=False))
+        elif text.endswith((".", "!", "?")):
+            yield Unit(text, start)
+        start += sum(len(line) + 1 for line in run)
+
+
+def _figures(
+    lines: Sequence[str], start: int, years: tuple[str, ...]
+) -> Generator[Unit, None, tuple[str, ...]]:
+    """A row for each line of a label and figures, below the last line of years."""
+    for line in lines:
+        found = tuple(_YEAR.findall(line))
+        match = _FIGURES.match(line.strip())
+        if len(found) >= _FEWEST_FIGURES and not _has_other_figures(line):
+            years = found
+        elif match and len(match["label"]) <= _LONGEST_LABEL:
+            cells = tuple(" ".join(c.split()) for c in _CELL.findall(match["cells"]))
+            label = match["label"].strip(" .:…")
+            header = ("", *years) if len(years) == len(cells) else ()
+            named = zip(header[1:], cells, strict=True) if header else (("", c) for c in cells)
+            said = ", ".join(" ".join(pair).strip() for pair in named)
+            yield Unit(f"{label}: {said}", start, (label, *cells), header)
+        start += len(line) + 1
+    return years
+
+
+def plain(text: str) -> str:
+    """The text on one line, without marks of lists, headings and emphasis."""
+    return " ".join(_MARKUP.sub("", _LINK.sub(r"\1", text)).split())
+
+
+def _cells_of(row: str) -> tuple[str, ...]:
+    return tuple(plain(cell) for cell in row.strip().split("|")) if row else ()
+
+
+def _has_other_figures(line: str) -> bool:
+    return bool(re.search(r"\d", _YEAR.sub("", re.sub(r"\b\d{1,2},", "", line))))
+
+
+def _ends_in_figure(line: str) -> bool:
+    """True for a line such as `Spring 2027 Rail in fresh lead 22,600`, which is no sentence."""
+    last = line.split()[-1:]
+    return bool(last) and bool(re.fullmatch(_FIGURE, last[0])) and len(line.split()) > 1
+
+
+def _is_shouted(line: str) -> bool:
+    """True for a line in capitals, such as the names of columns."""
+    letters = [character for character in line if character.isalpha()]
+    capitals = sum(map(str.isupper, letters))
+    return len(letters) > _FEWEST_FIGURES and capitals >= _SHOUTED_SHARE * len(letters)
+
+
+def _is_title(line: str, following: str) -> bool:
+    """True for a line above a paragraph that is a heading: short, capitalised, without a stop."""
+    said = [word for word in line.split() if word[:1].isalpha()]
+    if not said or len(line) > _LONGEST_TITLE or line.rstrip()[-1:] in ".,;:!?-":
+        return False
+    capital = sum(word[0].isupper() for word in said)
+    return capital >= _TITLE_SHARE * len(said) and following.lstrip()[:1].isupper()

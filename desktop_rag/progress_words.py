@@ -1,0 +1,112 @@
+"""Progress of indexing in words, for the window, the tray and the command line. Pure; any thread.
+
+The count is that of the step under way, in files. The percentage is of all steps together, and
+says so, because both stand side by side.
+"""
+
+from desktop_rag.core.library_events import IndexProgress, Stage, StepProgress
+
+_MINUTE_S = 60
+_HOUR_S = 3600
+_HEADLINES = {
+    Stage.STARTING: "Opening the library",
+    Stage.SCANNING: "Looking for changes",
+    Stage.READING: "Reading files",
+    Stage.EMBEDDING: "Searchable by words. Preparing search by meaning",
+    Stage.REFINING: "Searchable. Refining long passages",
+    Stage.PAUSED: "Indexing is paused",
+}
+_STEPS = {
+    Stage.READING: "Reading",
+    Stage.EMBEDDING: "Search by meaning",
+    Stage.REFINING: "Long passages",
+}
+
+
+def headline(progress: IndexProgress) -> str:
+    """What happens now: `Reading files`."""
+    if progress.stage is Stage.IDLE:
+        return "Up to date" if progress.files_total else "No documents yet"
+    return _HEADLINES[progress.stage]
+
+
+def progress_line(progress: IndexProgress) -> str:
+    """`Reading files · 412 of 1,998 files · about 2 min left · then long passages, about 9 min`.
+
+    Without the name of the file, which is foreign text.
+    """
+    files = progress.files_total
+    if progress.stage is Stage.IDLE:
+        return f"{_files(files)}, up to date" if files else headline(progress)
+    parts = [headline(progress)]
+    if progress.stage is Stage.SCANNING and files:
+        parts.append(_files(files))
+    if step := progress.step:
+        parts.append(_count(step))
+        if progress.stage is not Stage.PAUSED:
+            parts.append(_times(progress, step))
+    return " · ".join(part for part in parts if part)
+
+
+def steps_in_words(progress: IndexProgress) -> list[str]:
+    """Each step of the run with its count or its time, in order: `Reading: 2 of 9 files`."""
+    now = progress.step
+    return [_step(step, now, progress) for step in progress.steps]
+
+
+def overall_percent(progress: IndexProgress) -> str:
+    """`43.7% overall`: the share of all steps."""
+    return f"{percent(progress.fraction)} overall"
+
+
+def percent(fraction: float) -> str:
+    """`43.7%`, rounded down so that unfinished work never shows 100%."""
+    thousandths = int(max(0.0, min(1.0, fraction)) * 1000)
+    return f"{thousandths / 10:.1f}%"
+
+
+def duration_left(seconds: float | None) -> str:
+    """`about 2 min left`, or "" while unknown."""
+    return "" if seconds is None else f"{_duration(seconds)} left"
+
+
+def _step(step: StepProgress, now: StepProgress | None, progress: IndexProgress) -> str:
+    name, count = _STEPS[step.stage], _count(step)
+    if step.is_done:
+        return f"{name}: {count or 'done'}"
+    if step is now and count:
+        return f"{name}: {count}"
+    # A time for a later step is shown once the first one is known.
+    time = _duration(step.seconds_left) if progress.seconds_left is not None else ""
+    return f"{name}: {time}" if time else name
+
+
+def _times(progress: IndexProgress, now: StepProgress) -> str:
+    """The time of the step under way and of those that follow it."""
+    if progress.seconds_left is None:
+        later = [_STEPS[s.stage].lower() for s in progress.steps if not s.is_done and s is not now]
+        return f"then {', '.join(later)}" if later else ""
+    if progress.seconds_left < _MINUTE_S:
+        return duration_left(progress.seconds_left)
+    later = [step for step in progress.steps if not step.is_done and step is not now]
+    then = [f"then {_STEPS[s.stage].lower()}, {_duration(s.seconds_left)}" for s in later]
+    return " · ".join([duration_left(now.seconds_left), *then])
+
+
+def _count(step: StepProgress) -> str:
+    return f"{step.files_done:,} of {_files(step.files_total)}" if step.files_total else ""
+
+
+def _files(count: int) -> str:
+    return "1 file" if count == 1 else f"{count:,} files"
+
+
+def _duration(seconds: float | None) -> str:
+    if seconds is None:
+        return ""
+    if seconds < _MINUTE_S:
+        return "less than a minute"
+    if seconds < _HOUR_S:
+        return f"about {round(seconds / _MINUTE_S)} min"
+    hours, minutes = divmod(round(seconds / _MINUTE_S), 60)
+    return f"about {hours} h {minutes} min" if minutes else f"about {hours} h"

@@ -1,0 +1,117 @@
+"""Frees memory while nobody uses the app, and has it ready again before somebody does. Any thread.
+
+The rooms that own models, indexes and processes free them, and load them again when they are
+needed; here is only the time at which. Owns one thread, which wakes up once a minute.
+"""
+
+import ctypes
+import gc
+import logging
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+
+from desktop_rag.core.errors import AppError
+
+log = logging.getLogger(__name__)
+
+_UNUSED_S = 300.0
+_LOOK_S = 60.0
+
+
+class Rest:
+    """Lets go of what can be loaded again once nothing was used for a while.
+
+    `let_go` is called in its order, once after each time of use.
+    """
+
+    def __init__(
+        self,
+        let_go: Sequence[Callable[[], None]],
+        prepare: Callable[[], None],
+        *,
+        is_busy: Callable[[], bool],
+        uses: Callable[[], int],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`uses` counts what the person asked for; `is_busy` is true during background work.
+
+        `prepare` loads what the first search after a rest needs.
+        """
+        self._let_go = list(let_go)
+        self._prepare = prepare
+        self._is_busy = is_busy
+        self._uses = uses
+        self._clock = clock
+        self._used_at = clock()
+        self._uses_before = uses()
+        # After a start nothing is loaded yet either.
+        self._is_ready = False
+        self._has_let_go = False
+        self._lock = threading.Lock()
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="rest", daemon=True)
+
+    def start(self) -> None:
+        """Begin to look whether anything is used."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Look no more. Idempotent."""
+        self._closing.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def subscribe(self, let_go: Callable[[], None]) -> None:
+        """Call `let_go` too, before the memory is given back to the system."""
+        self._let_go.append(let_go)
+
+    def check(self) -> None:
+        """Let go of everything if nothing was used for a while."""
+        now, uses = self._clock(), self._uses()
+        with self._lock:
+            if uses != self._uses_before or self._is_busy():
+                self._uses_before = uses
+                self._used_at = now
+                self._has_let_go = False
+            if self._has_let_go or now - self._used_at < _UNUSED_S:
+                return
+        self.let_go()
+
+    def let_go(self) -> None:
+        """Free the memory now."""
+        with self._lock:
+            self._has_let_go = True
+            self._is_ready = False
+        for part in self._let_go:
+            part()
+        _return_memory()
+        log.info("nothing is used: memory was freed")
+
+    def prepare(self) -> None:
+        """Somebody is about to ask: load what a search needs, unless that was done before."""
+        with self._lock:
+            self._used_at = self._clock()
+            self._has_let_go = False
+            if self._is_ready:
+                return
+            self._is_ready = True
+        try:
+            self._prepare()
+        except AppError as error:
+            log.info("not prepared: %s", error.title)  # the search says so
+
+    def _run(self) -> None:
+        while not self._closing.wait(_LOOK_S):
+            self.check()
+
+
+def _return_memory() -> None:
+    """Give freed memory back to the system; glibc keeps it otherwise."""
+    gc.collect()
+    if sys.platform == "linux":
+        # Other C libraries have no such function, and need none.
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+        if trim is not None:
+            trim(0)

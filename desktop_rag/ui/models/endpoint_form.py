@@ -1,0 +1,355 @@
+"""The endpoint section of the settings: address, model, key, limits and test. Qt thread.
+
+Keyring and network are reached through the bridge. The key is never part of a setting, a log or a
+repr.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtWidgets import QComboBox, QLineEdit, QVBoxLayout, QWidget
+
+from desktop_rag.core.domain import EndpointReport
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.model_profile import ExaminationChanged
+from desktop_rag.core.settings import EndpointSettings
+from desktop_rag.models.endpoint_address import host_of, is_this_computer, normalise_base_url
+from desktop_rag.models.endpoints.local_servers import LocalServer
+from desktop_rag.models.endpoints.providers import BLANK, Service
+from desktop_rag.ui.foundation.bridge import Bridge, Job
+from desktop_rag.ui.foundation.presses import EditEnd
+from desktop_rag.ui.models.endpoint_choice import EndpointChoice
+from desktop_rag.ui.models.endpoint_limits import EndpointLimits
+from desktop_rag.ui.models.first_model_guide import FirstModelGuide
+from desktop_rag.ui.models.key_field import KeyField
+from desktop_rag.ui.models.local_server_list import LocalServerList
+from desktop_rag.ui.models.model_findings import ModelFindings
+from desktop_rag.ui.models.service_choice import ServiceChoice
+from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton, set_property
+from desktop_rag.ui.widgets.form_fields import (
+    SettingsSection,
+    WheelGuard,
+    note,
+    number_field,
+    show_number,
+)
+
+if TYPE_CHECKING:
+    from desktop_rag.answer.chat import Chat
+
+_INTRO = (
+    "Any server with an OpenAI-compatible API, on this computer or elsewhere. Without one, answers "
+    "are excerpts from your documents. With one, only the prompt is sent to it: your question, the "
+    "conversation so far and the passages found for it. Each new model is also tested once with "
+    "sample text."
+)
+_DUPLICATE = "Another endpoint already has this address. Select it above."
+_MAX_NAME = 40
+
+
+def privacy_note(base_url: str) -> str:
+    """A sentence on who receives the prompt at a normalised address."""
+    if is_this_computer(base_url):
+        return "This is your own computer. Nothing leaves it."
+    sent = f"Your question and the passages found for it are sent to {host_of(base_url)}"
+    return f"{sent}." if base_url.startswith("https:") else f"{sent} without encryption."
+
+
+class ReportCard(Card):
+    """The result of testing the endpoint."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent, kind="notice")
+        self._title = PlainLabel(wrap=True, selectable=True)
+        self._title.setObjectName("noticeTitle")
+        self._hint = PlainLabel(wrap=True, selectable=True)
+        words = QVBoxLayout(self)
+        words.setContentsMargins(12, 8, 12, 8)
+        words.setSpacing(2)
+        words.addWidget(self._title)
+        words.addWidget(self._hint)
+        self.hide()
+
+    def show_report(self, report: EndpointReport) -> None:
+        """Show the report's title and hint, as a success, a next step or a failure."""
+        tone = "success" if report.is_ok else "warning" if report.is_reached else "danger"
+        set_property(self, "tone", tone)
+        for label in (self._title, self._hint):
+            # The style sheet selects labels by their own property, not by that of the card.
+            set_property(label, "on", tone)
+        self._title.setText(report.title)
+        self._hint.setText(report.hint)
+        self._hint.setVisible(bool(report.hint))
+        self.setAccessibleName(f"{report.title} {report.hint}")
+        self.show()
+
+
+class EndpointForm(SettingsSection):
+    """Edits one endpoint; `changed` carries a valid EndpointSettings."""
+
+    changed = Signal(object)
+
+    def __init__(
+        self,
+        bridge: Bridge,
+        chat: "Chat",
+        endpoint: EndpointSettings,
+        guard: WheelGuard,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__("Model", _INTRO, parent)
+        self._bridge = bridge
+        self._chat = chat
+        self._endpoint = endpoint
+        self._taken: frozenset[str] = frozenset()
+        self._test_job: Job | None = None
+        self._build(guard)
+        self.show_endpoint(endpoint)
+        self._connect()
+
+    def show_endpoint(
+        self, endpoint: EndpointSettings, *, taken: frozenset[str] = frozenset()
+    ) -> None:
+        """Show these settings without emitting `changed`.
+
+        `taken` are the addresses of the other endpoints.
+        """
+        is_other_address = endpoint.base_url != self._endpoint.base_url
+        self._endpoint, self._taken = endpoint, taken
+        self._address.setText(endpoint.base_url)
+        if is_other_address:
+            self._stop_test()
+            self._model.clear()
+            self._report.hide()
+        self._name.setText(endpoint.name)
+        self._name.setPlaceholderText(endpoint.label or "Any name you like")
+        self._model.setEditText(endpoint.model)
+        show_number(self._context, endpoint.context_tokens)
+        show_number(self._timeout, round(endpoint.timeout_s))
+        self._limits.show_endpoint(endpoint)
+        self._show_address_note()
+        self._key.set_address(endpoint.base_url)
+        self._findings.show_endpoint(endpoint)
+        self._services.show_address(endpoint.base_url)
+        if endpoint.base_url:
+            self._guide.hide()
+
+    def find_servers(self) -> None:
+        """Search for model servers on this computer."""
+        self._servers.search()
+
+    def show_choice(self, *, is_visible: bool) -> None:
+        """Show the list of endpoints, or hide it while there is none."""
+        for widget in (self._choice_label, self.choice, self._name_label, self._name):
+            widget.setVisible(is_visible)
+
+    def on_examination_changed(self, event: ExaminationChanged) -> None:
+        """Show the progress or the result of measuring the model."""
+        self._findings.on_examination_changed(event)
+
+    # --- building --------------------------------------------------------------------------------
+
+    def _build(self, guard: WheelGuard) -> None:
+        self.choice = EndpointChoice(self)
+        self._name = QLineEdit(self)
+        self._name.setMaxLength(_MAX_NAME)
+        self._address = QLineEdit(self)
+        self._address.setPlaceholderText(
+            "http://localhost:11434/v1   or   https://api.example.com/v1"
+        )
+        self._address.setClearButtonEnabled(True)
+        self._address_note = note()
+        self._model = QComboBox(self)
+        self._model.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
+        self._model.setMinimumContentsLength(20)
+        self._model_name = QLineEdit()
+        self._model_name.setPlaceholderText("Press Test to list models, or enter a name")
+        self._model.setLineEdit(self._model_name)
+        self._key = KeyField(self._bridge, self._chat, self)
+        self._findings = ModelFindings(self._bridge, self._chat, lambda: self._key.typed, self)
+        self._context = number_field(0, 2_000_000, 1024, " tokens")
+        self._context.setSpecialValueText("Automatic")
+        self._timeout = number_field(1, 3600, 5, " seconds")
+        for field in (self._model, self._context, self._timeout, self.choice.list):
+            guard.guard(field)
+        self._test = TextButton("Test", kind="primary")
+        self._report = ReportCard(self)
+        self._servers = LocalServerList(self._bridge, self._chat, self)
+        self._guide = FirstModelGuide(self)
+        self._services = ServiceChoice(self)
+        self._add_rows()
+        self._limits = EndpointLimits(self._bridge, self._chat, self)
+        self._limits.guard(guard)
+        self._order_stops()
+
+    def _add_rows(self) -> None:
+        self._choice_label = self.add_row("Endpoint", self.choice, is_wide=True)
+        self._name_label = self.add_row("Name", self._name, is_wide=True)
+        self.add_row("On this computer", self._servers)
+        self.add_note(self._guide)
+        self.add_row("Online service", *self._services.fields)
+        self.add_note(self._services)
+        self.add_row("Address", self._address, is_wide=True)
+        self.add_note(self._address_note)
+        self.add_row("API key", *self._key.fields, is_wide=True)
+        self.add_note(self._key)
+        self.add_row("Model", self._model, self._test, is_wide=True)
+        self.add_note(self._report)
+        self.add_row("Capabilities", self._findings, is_wide=True)
+        self.add_row("Context size", self._context)
+        self.add_row("Timeout", self._timeout)
+        self.add_note(
+            note("The longest wait for a response. Large models on small computers need more.")
+        )
+
+    def _order_stops(self) -> None:
+        tests = (self._test, self._findings.button)
+        fields = (self._address, *self._key.fields, self._model, *tests)
+        chosen = (self.choice.list, *self.choice.buttons, self._name)
+        numbers = (self._context, self._timeout, *self._limits.fields)
+        offered = (*self._servers.buttons, *self._services.fields)
+        stops = [*chosen, *offered, *fields, *numbers]
+        for before, after in pairwise(stops):
+            self.setTabOrder(before, after)
+
+    def _connect(self) -> None:
+        self._servers.chosen.connect(self._on_server_chosen)
+        self._servers.searched.connect(self._on_servers_searched)
+        self._guide.search_requested.connect(self._servers.search)
+        self._services.chosen.connect(self._on_service_chosen)
+        self._edits = [EditEnd(field) for field in (self._name, self._address, self._model_name)]
+        for edit, slot in zip(
+            self._edits,
+            (self._on_field_edited, self._on_address_edited, self._on_field_edited),
+            strict=True,
+        ):
+            edit.ended.connect(slot)
+        self._model.activated.connect(self._on_field_edited)
+        self._context.valueChanged.connect(self._on_field_edited)
+        self._timeout.valueChanged.connect(self._on_field_edited)
+        self._limits.changed.connect(self._on_field_edited)
+        self._test.clicked.connect(self._on_test_clicked)
+
+    # --- address, model and limits ---------------------------------------------------------------
+
+    @Slot(str)
+    def _on_server_chosen(self, base_url: str) -> None:
+        self._address.setText(base_url)
+        self._on_address_edited()
+        self._on_test_clicked()
+
+    @Slot(object)
+    def _on_servers_searched(self, found: Sequence[LocalServer]) -> None:
+        self._guide.setVisible(not found)
+        if len(found) == 1 and not self._endpoint.base_url:
+            self._on_server_chosen(found[0].base_url)
+
+    @Slot(object)
+    def _on_service_chosen(self, service: Service) -> None:
+        if not service.has_blank:
+            self._address.setText(service.base_url)
+            self._on_address_edited()
+            self._key.focus()
+            return
+        self._address.setText(service.base_url)
+        self._address.setFocus()
+        self._address.setSelection(service.base_url.index(BLANK), len(BLANK))
+
+    @Slot()
+    def _on_address_edited(self) -> None:
+        typed = self._address.text().strip()
+        try:
+            base_url = normalise_base_url(typed) if typed else ""
+        except AppError as error:
+            self._reject_address(f"{error.title} {error.hint}")
+            return
+        if base_url in self._taken:
+            self._reject_address(_DUPLICATE)
+            return
+        self._apply(replace(self._endpoint, base_url=base_url))
+
+    def _reject_address(self, reason: str) -> None:
+        set_property(self._address, "state", "wrong")
+        self._address_note.set_tone("danger")
+        self._address_note.setText(reason)
+
+    @Slot()
+    def _on_field_edited(self) -> None:
+        self._apply(
+            replace(
+                self._limits.limited(self._endpoint),
+                name=self._name.text().strip(),
+                model=self._model.currentText().strip(),
+                context_tokens=self._context.value(),
+                timeout_s=float(self._timeout.value()),
+            )
+        )
+
+    def _apply(self, endpoint: EndpointSettings) -> None:
+        is_changed = endpoint != self._endpoint
+        if endpoint.base_url != self._endpoint.base_url:
+            self._stop_test()
+        if is_changed or endpoint.base_url != self._address.text():
+            self.show_endpoint(endpoint, taken=self._taken)
+        else:
+            self._show_address_note()
+        if is_changed:
+            self.changed.emit(endpoint)
+
+    def _show_address_note(self) -> None:
+        set_property(self._address, "state", "")
+        self._address_note.set_tone("muted")
+        base_url = self._endpoint.base_url
+        self._address_note.setText(
+            privacy_note(base_url) if base_url else "Without an address, answers are excerpts."
+        )
+
+    # --- test ------------------------------------------------------------------------------------
+
+    @Slot()
+    def _on_test_clicked(self) -> None:
+        for edit in self._edits:
+            edit.settle()
+        self._stop_test()
+        if self._address.property("state") == "wrong":
+            self._address.setFocus()
+            return
+        endpoint, key = self._endpoint, self._key.typed
+        self._test.setEnabled(False)
+        self._test.setText("Testing…")
+        self._test_job = self._bridge.run(
+            self,
+            lambda: self._chat.models.test_endpoint(endpoint, key),
+            self._on_tested,
+            self._on_failed,
+        )
+
+    def _stop_test(self) -> None:
+        if self._test_job:
+            self._test_job.cancel()
+        self._end_test()
+
+    def _end_test(self) -> None:
+        self._test_job = None
+        self._test.setEnabled(True)
+        self._test.setText("Test")
+
+    def _on_tested(self, report: EndpointReport) -> None:
+        self._end_test()
+        self._report.show_report(report)
+        if report.models:
+            chosen = self._model.currentText()
+            self._model.clear()
+            self._model.addItems(report.models)
+            self._model.setCurrentIndex(self._model.findText(chosen))
+            self._model.setEditText(chosen)
+            if len(report.models) == 1 and not chosen:
+                self._model.setCurrentIndex(0)
+                self._on_field_edited()
+                self._on_test_clicked()
+
+    def _on_failed(self, error: AppError) -> None:
+        self._on_tested(EndpointReport(error.title, error.hint, is_ok=False))

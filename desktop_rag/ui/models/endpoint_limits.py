@@ -1,0 +1,134 @@
+"""The fields for an endpoint's rate limits, prices and daily budget. Qt thread."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtWidgets import QWidget
+
+from desktop_rag.core.settings import EndpointSettings
+from desktop_rag.ui.foundation.bridge import Bridge, Job
+from desktop_rag.ui.widgets.controls import TextButton
+from desktop_rag.ui.widgets.form_fields import (
+    SettingsSection,
+    WheelGuard,
+    money_field,
+    note,
+    number_field,
+    show_number,
+)
+
+if TYPE_CHECKING:
+    from desktop_rag.answer.chat import Chat
+
+_NO_LIMIT = "No limit"
+_PER_MILLION = " per million tokens"
+_NOTE = (
+    "At a rate limit, a question waits up to 20 seconds before it fails with an explanation. Enter"
+    " prices as listed by your provider, in any currency."
+)
+
+
+class EndpointLimits(QWidget):
+    """Adds its rows to a section, hidden until a limit is set or the button is pressed."""
+
+    changed = Signal()
+
+    def __init__(self, bridge: Bridge, chat: "Chat", section: SettingsSection) -> None:
+        super().__init__(section)
+        self._bridge = bridge
+        self._chat = chat
+        self._base_url = ""
+        self._job: Job | None = None
+        self._requests = number_field(0, 100_000, 1, " requests per minute")
+        self._tokens = number_field(0, 100_000_000, 1000, " tokens per minute")
+        self._price_in = money_field(100_000.0, _PER_MILLION)
+        self._price_out = money_field(100_000.0, _PER_MILLION)
+        self._spend = money_field(1_000_000.0)
+        self._spent = note()
+        named = {
+            "Requests per minute": self._requests,
+            "Tokens per minute": self._tokens,
+            "Price per million input tokens": self._price_in,
+            "Price per million output tokens": self._price_out,
+            "Daily budget": self._spend,
+        }
+        for name, field in named.items():
+            field.setAccessibleName(name)
+            field.valueChanged.connect(self.changed)
+        self._requests.setSpecialValueText("No request limit")
+        self._tokens.setSpecialValueText("No token limit")
+        self._spend.setSpecialValueText(_NO_LIMIT)
+        self._open = TextButton("Set limits and prices", kind="quiet")
+        self._open.clicked.connect(self._on_open_clicked)
+        self._closed = [section.add_row("Limits", self._open), self._open]
+        explained = note(_NOTE)
+        self._opened: list[QWidget] = [
+            section.add_row("Rate limit", self._requests),
+            section.add_row("", self._tokens),
+            section.add_row("Input price", self._price_in),
+            section.add_row("Output price", self._price_out),
+            section.add_row("Daily budget", self._spend, self._spent),
+            *named.values(), explained, self._spent,
+        ]  # fmt: skip
+        section.add_note(explained)
+        self._show_rows(False)
+
+    @property
+    def fields(self) -> Sequence[QWidget]:
+        """The fields in Tab order."""
+        prices = (self._price_in, self._price_out, self._spend)
+        return (self._open, self._requests, self._tokens, *prices)
+
+    def guard(self, guard: WheelGuard) -> None:
+        """Let the mouse wheel change only the focused field."""
+        for field in self.fields[1:]:
+            guard.guard(field)
+
+    def show_endpoint(self, endpoint: EndpointSettings) -> None:
+        """Show the limits of this endpoint without emitting `changed`."""
+        is_other_address = endpoint.base_url != self._base_url
+        self._base_url = endpoint.base_url
+        show_number(self._requests, endpoint.requests_per_minute)
+        show_number(self._tokens, endpoint.tokens_per_minute)
+        show_number(self._price_in, endpoint.price_in)
+        show_number(self._price_out, endpoint.price_out)
+        show_number(self._spend, endpoint.spend_per_day)
+        if is_other_address:
+            self._show_rows(self.limited(EndpointSettings()) != EndpointSettings())
+            self._look_up_spending()
+
+    def limited(self, endpoint: EndpointSettings) -> EndpointSettings:
+        """The endpoint with the limits entered here."""
+        return replace(
+            endpoint,
+            requests_per_minute=self._requests.value(),
+            tokens_per_minute=self._tokens.value(),
+            price_in=self._price_in.value(),
+            price_out=self._price_out.value(),
+            spend_per_day=self._spend.value(),
+        )
+
+    def _look_up_spending(self) -> None:
+        if self._job:
+            self._job.cancel()
+        self._spent.clear()
+        if base_url := self._base_url:
+            self._job = self._bridge.run(
+                self, lambda: self._chat.models.spent_today(base_url), self._show_spent
+            )
+
+    def _show_spent(self, spent: float) -> None:
+        self._spent.setText(f"Spent today: {spent:,.2f}")
+
+    @Slot()
+    def _on_open_clicked(self) -> None:
+        self._show_rows(True)
+        self._requests.setFocus()
+
+    def _show_rows(self, is_open: bool) -> None:
+        for widget in self._opened:
+            widget.setVisible(is_open)
+        for widget in self._closed:
+            widget.setVisible(not is_open)

@@ -1,0 +1,117 @@
+"""Looks up what a file manager named, and attaches what the library lacks. Qt thread."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from desktop_rag.ui.composer.attached_files import AttachedFiles
+from desktop_rag.ui.foundation.bridge import Bridge, Job
+from desktop_rag.ui.quick_ask.about_bar import AboutBar
+from desktop_rag.ui.quick_ask.named_paths import (
+    Known,
+    NamedPath,
+    filters_of,
+    look_up,
+    names_of,
+)
+
+if TYPE_CHECKING:
+    from desktop_rag.answer.chat import Chat
+    from desktop_rag.ingest.library import Library
+
+
+class AboutFiles(QObject):
+    """Fills the bar. `folder_requested` carries the folder that is to be added to the library."""
+
+    folder_requested = Signal(object)
+
+    def __init__(self, bridge: Bridge, library: "Library", chat: "Chat", bar: AboutBar) -> None:
+        super().__init__(bar)
+        self._bridge = bridge
+        self._library = library
+        self._bar = bar
+        self._named: Sequence[NamedPath] = ()
+        self._job: Job | None = None
+        self._attached = AttachedFiles(bridge, library, chat, self)
+        self._attached.changed.connect(self._show)
+        bar.removed.connect(self.clear)
+        bar.attach_requested.connect(self._on_attach_requested)
+        bar.folder_requested.connect(self._on_folder_requested)
+
+    def show(self, paths: Sequence[Path]) -> None:
+        """Ask about these from now on."""
+        self.clear()
+        library = self._library
+        self._job = self._bridge.run(self, lambda: look_up(library, paths), self._on_found)
+
+    @Slot()
+    def clear(self) -> None:
+        """Ask about all documents again."""
+        if self._job:
+            self._job.cancel()
+            self._job = None
+        for file in self._attached.files:
+            self._attached.remove(file.key)
+        self._named = ()
+        self._show()
+
+    def _on_found(self, named: tuple[NamedPath, ...]) -> None:
+        self._named = named
+        self._show()
+
+    @property
+    def _unknown(self) -> list[NamedPath]:
+        attached = {file.path for file in self._attached.files}
+        unknown = [each for each in self._named if each.known is Known.NOT_IN_LIBRARY]
+        return [each for each in unknown if each.path not in attached]
+
+    @Slot()
+    def _show(self) -> None:
+        files = {file.path for file in self._attached.files if not file.error}
+        shown = [e for e in self._named if e.known is Known.SEARCHABLE or e.path in files]
+        self._bar.show_scope(
+            filters_of(self._named),
+            names_of(shown),
+            self._attached.ready,
+            is_reading=self._attached.is_reading,
+        )
+        self._show_notice()
+
+    def _show_notice(self) -> None:
+        unknown, files = self._unknown, [e for e in self._unknown if not e.is_folder]
+        said = [each.notice for each in self._named if each.known is not Known.NOT_IN_LIBRARY]
+        if len(unknown) > 1:
+            said.append(f"{names_of(unknown)} are not in your library.")
+        else:
+            said += [each.notice for each in unknown]
+        failed = [file.error for file in self._attached.files if file.error]
+        said += [f"{error.title} {error.hint}" for error in failed]
+        if self._attached.is_reading:
+            said.append("The file is being read …")
+        several = len(files) > 1
+        self._bar.show_notice(
+            " ".join(filter(None, said)),
+            attach=("Attach them" if several else "Attach it") if files else "",
+            folder=self._folder_offer(unknown),
+        )
+
+    def _folder_offer(self, unknown: Sequence[NamedPath]) -> str:
+        folders = {_folder_of(each) for each in unknown}
+        if len(folders) != 1:
+            return ""
+        return "Add the folder" if unknown[0].is_folder else "Add its folder"
+
+    @Slot()
+    def _on_attach_requested(self) -> None:
+        self._attached.add_files(each.path for each in self._unknown if not each.is_folder)
+
+    @Slot()
+    def _on_folder_requested(self) -> None:
+        if unknown := self._unknown:
+            self.folder_requested.emit(_folder_of(unknown[0]))
+
+
+def _folder_of(named: NamedPath) -> Path:
+    return named.path if named.is_folder else named.path.parent

@@ -1,0 +1,65 @@
+"""What a search can't find yet, and why: one line below the passages. Qt thread."""
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QHBoxLayout, QWidget
+
+from desktop_rag.core.library_events import IndexProgress, Stage
+from desktop_rag.ui.foundation.library_state import LibraryFacts
+from desktop_rag.ui.foundation.wording import count_of
+from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
+
+_NO_FOLDER = "No folder yet. Add one to ask about its files."
+_SCANNING = "Looking for files. What is found here grows by itself."
+_BY_WORDS = "Found by their words so far; the search by meaning is being prepared."
+_PAUSED = "Indexing is paused. New and changed files are not found."
+
+
+class LibraryHint(QWidget):
+    """Hidden while the library is complete. `folder_requested` is the way out without a folder."""
+
+    folder_requested = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._label = PlainLabel(tone="muted", scale="small")
+        self._label.setWordWrap(True)
+        self._add = TextButton("Add a folder", kind="primary")
+        self._add.clicked.connect(self.folder_requested)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(14, 0, 4, 0)
+        row.addWidget(self._label, 1)
+        row.addWidget(self._add)
+        self.hide()
+
+    @property
+    def has_words(self) -> bool:
+        """True when there is something to say."""
+        return bool(self._label.text())
+
+    def show_facts(self, facts: LibraryFacts) -> None:
+        """Say what these facts mean for a search."""
+        self._label.setText(hint_of(facts))
+        self._add.setVisible(facts.sources == 0)
+
+
+def hint_of(facts: LibraryFacts) -> str:
+    """What a search can't find with these facts; "" when it finds everything."""
+    if facts.sources == 0:
+        return _NO_FOLDER
+    if facts.is_paused and _has_unread(facts.progress):
+        return _PAUSED
+    match facts.progress.stage:
+        case Stage.SCANNING:
+            return _SCANNING
+        case Stage.READING:
+            progress = facts.progress
+            files = f"{progress.files_done:,} of {count_of(progress.files_total, 'file')}"
+            return f"{files} read. The others are not found yet."
+        case Stage.EMBEDDING:
+            return _BY_WORDS
+        case _:
+            return ""
+
+
+def _has_unread(progress: IndexProgress) -> bool:
+    return any(step.stage is Stage.READING and not step.is_done for step in progress.steps)

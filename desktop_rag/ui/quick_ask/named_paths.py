@@ -1,0 +1,92 @@
+"""Files and folders that a file manager named, as the library knows them. Any thread but Qt's."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from desktop_rag.core.domain import DocumentState
+from desktop_rag.core.search_syntax import only_in
+from desktop_rag.ui.foundation.wording import one_line
+
+if TYPE_CHECKING:
+    from desktop_rag.ingest.library import Library
+
+_NAMES_SHOWN = 2
+
+
+class Known(Enum):
+    """How the library knows a path."""
+
+    SEARCHABLE = auto()
+    UNREAD = auto()
+    NOT_IN_LIBRARY = auto()
+    MISSING = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class NamedPath:
+    """A path with what the library has of it; `reason` says why it is unread."""
+
+    path: Path
+    known: Known
+    is_folder: bool = False
+    reason: str = ""
+
+    @property
+    def notice(self) -> str:
+        """One sentence for people about a path that can't be searched; "" for one that can."""
+        name = f"“{one_line(self.path.name or str(self.path))}”"
+        match self.known:
+            case Known.SEARCHABLE:
+                return ""
+            case Known.UNREAD:
+                return f"{name} is in your library, but can’t be searched. {one_line(self.reason)}"
+            case Known.NOT_IN_LIBRARY:
+                return f"{name} is not in your library."
+            case Known.MISSING:
+                return f"{name} was not found."
+
+
+def look_up(library: "Library", paths: Iterable[Path]) -> tuple[NamedPath, ...]:
+    """Each path once, in their order."""
+    return tuple(_named(library, path) for path in dict.fromkeys(map(_resolved, paths)))
+
+
+def filters_of(named: Sequence[NamedPath]) -> str:
+    """The filters, as a question holds them, for those that can be searched."""
+    searchable = [each for each in named if each.known is Known.SEARCHABLE]
+    return " ".join(only_in(each.path, is_folder=each.is_folder) for each in searchable)
+
+
+def names_of(named: Sequence[NamedPath]) -> str:
+    """`lease.pdf, letters and 3 more`; "" for none."""
+    names = [one_line(each.path.name or str(each.path)) for each in named]
+    more = len(names) - _NAMES_SHOWN
+    shown = ", ".join(names[:_NAMES_SHOWN])
+    return f"{shown} and {more:,} more" if more > 0 else shown
+
+
+def _named(library: "Library", path: Path) -> NamedPath:
+    try:
+        is_folder, exists = path.is_dir(), path.exists()
+    except OSError:
+        is_folder = exists = False
+    below = library.documents.below(path)
+    documents = [d for d in below if d.state is not DocumentState.GONE]
+    if any(d.state.is_searchable for d in documents):
+        return NamedPath(path, Known.SEARCHABLE, is_folder)
+    if documents:
+        reason = next((d.reason for d in documents if d.reason), "It is still being read.")
+        return NamedPath(path, Known.UNREAD, is_folder, reason)
+    if is_folder and any(path.is_relative_to(source.path) for source in library.sources.all()):
+        return NamedPath(path, Known.UNREAD, is_folder, "It has no file that can be read.")
+    return NamedPath(path, Known.NOT_IN_LIBRARY if exists else Known.MISSING, is_folder)
+
+
+def _resolved(path: Path) -> Path:
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError):  # a link that leads to itself
+        return path

@@ -1,0 +1,88 @@
+"""Reads a document from the library and prepares how it is shown. Worker threads."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from desktop_rag.core.anchors import Anchor
+from desktop_rag.core.domain import StoredText
+from desktop_rag.core.places import Places
+from desktop_rag.core.quote_alignment import locate
+from desktop_rag.ui.viewers.code_viewer import CodeLines, code_lines
+from desktop_rag.ui.viewers.content_kind import ContentKind, kind_of
+from desktop_rag.ui.viewers.document_span import DocumentSpan, Span
+from desktop_rag.ui.viewers.page_source import PageSource, markdown_source, section_source
+from desktop_rag.ui.viewers.sheet_grid import SheetGrid, sheet_grids
+
+if TYPE_CHECKING:
+    from desktop_rag.ingest.library import Library
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A document ready to be shown at `span`, in one of the ways of `ContentKind`.
+
+    `stored` is None when the library does not have it. With `is_lost` the cited words are not in
+    its text any more.
+    """
+
+    place: DocumentSpan
+    stored: StoredText | None
+    kind: ContentKind
+    span: Span
+    page: PageSource | None = None
+    grids: tuple[SheetGrid, ...] = ()
+    lines: CodeLines | None = None
+    is_lost: bool = False
+    anchor: Anchor = field(default_factory=Anchor)
+
+    @property
+    def text(self) -> str:
+        """The text that is searched: what is stored, or else the passage that was cited."""
+        return self.stored.text if self.has_text and self.stored else self.place.passage
+
+    @property
+    def has_text(self) -> bool:
+        """True if the library has text of it."""
+        return self.stored is not None and bool(self.stored.text)
+
+
+def load(library: "Library", place: DocumentSpan, *, as_text: bool = False) -> Loaded:
+    """The document of a place; `as_text` shows the text of pages instead of pictures."""
+    stored = library.documents.stored_text(place.document_id) if place.document_id else None
+    if stored is None or not stored.text:
+        page = section_source(place.passage, (), is_plain=True)
+        return Loaded(place, stored, ContentKind.PLAIN, (0, 0), page)
+    span, is_lost = _span_now(place, stored.text)
+    kind = kind_of(stored.document)
+    if as_text and kind is ContentKind.PAGES:
+        kind = ContentKind.PLAIN
+    grids = tuple(sheet_grids(stored)) if kind is ContentKind.SHEETS else ()
+    if kind is ContentKind.SHEETS and not grids:
+        kind = ContentKind.SECTIONS
+    page, lines = None, None
+    if kind is ContentKind.MARKDOWN:
+        page = markdown_source(stored.text, stored.headings)
+    elif kind in {ContentKind.SECTIONS, ContentKind.PLAIN}:
+        page = section_source(stored.text, stored.headings, is_plain=kind is ContentKind.PLAIN)
+    elif kind is ContentKind.CODE:
+        lines = code_lines(stored.text, span[0])
+    anchor = _anchor(stored, grids, span)
+    return Loaded(place, stored, kind, span, page, grids, lines, is_lost, anchor)
+
+
+def _anchor(stored: StoredText, grids: Sequence[SheetGrid], span: Span) -> Anchor:
+    if grids:
+        # The marks of a large sheet are not all decoded for one place.
+        grid = next((grid for grid in grids if grid.holds(span[0])), grids[0])
+        return Anchor(sheet=grid.name or None, cells=grid.range_at(span[0]))
+    return Places(stored.marks, stored.headings).anchor(*span)
+
+
+def _span_now(place: DocumentSpan, text: str) -> tuple[Span, bool]:
+    """Where the cited words are in the text as it is now, and True if they are gone."""
+    quote = place.quote.strip()
+    if not quote or text[slice(*place.span)].strip() == quote:
+        return place.span, False
+    found = locate(quote, text)
+    return (found, False) if found else ((0, 0), True)

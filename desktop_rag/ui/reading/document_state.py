@@ -1,0 +1,96 @@
+"""What there is to say about a document that can't be read as it was cited. Pure; Qt thread."""
+
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from desktop_rag.core.domain import Document, DocumentState, FileCondition
+from desktop_rag.core.errors import AppError
+from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.reading.document_loading import Loaded
+
+_STORED = "Below is the text that is stored of it."
+
+
+class WayOut(Enum):
+    """What the person can do about it."""
+
+    NONE = auto()
+    FOLDER = auto()
+    PASSWORD = auto()
+    LIBRARY = auto()
+
+
+WORDS = {
+    WayOut.NONE: "",
+    WayOut.FOLDER: "Show its folder",
+    WayOut.PASSWORD: "Enter password…",
+    WayOut.LIBRARY: "Open the library",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class StateNotice:
+    """A title, a hint, and the way out."""
+
+    title: str
+    hint: str = ""
+    way_out: WayOut = WayOut.NONE
+
+
+def notice_of_text(loaded: Loaded) -> StateNotice | None:
+    """What is to say about the stored text; None when all is well."""
+    if loaded.stored is None:
+        return StateNotice(
+            "This document is no longer in your library.",
+            "Below is the passage as it was cited." if loaded.place.passage else "",
+            WayOut.LIBRARY,
+        )
+    document = loaded.stored.document
+    if document.needs_password:
+        return StateNotice("This document needs a password.", "", WayOut.PASSWORD)
+    if not loaded.has_text:
+        return _without_text(document, bool(loaded.place.passage))
+    if loaded.is_lost:
+        return StateNotice(
+            "The document has changed: the cited words are no longer in it.",
+            f"They were: “{one_line(_shortened(loaded.place.quote))}”",
+        )
+    return None
+
+
+def notice_of_file(document: Document, condition: FileCondition) -> StateNotice | None:
+    """What is to say about the file; None when it is as it was read."""
+    if document.url:
+        return None
+    if document.state is DocumentState.GONE or condition is FileCondition.MISSING:
+        title = f"{one_line(document.path.name)} was moved or deleted."
+        return StateNotice(title, _STORED, WayOut.FOLDER)
+    if condition is FileCondition.OUT_OF_REACH:
+        return StateNotice(
+            "The file can't be reached: its drive or folder is not connected.", _STORED
+        )
+    if condition is FileCondition.CHANGED:
+        return StateNotice(
+            "The file has changed since it was read.",
+            "Below is the text as it was read. The new one follows when it is read again.",
+        )
+    return None
+
+
+def notice_of_pages(error: AppError) -> StateNotice:
+    """What is to say when the pages of a file can't be drawn."""
+    return StateNotice(f"{error.title} {error.hint}".strip(), _STORED)
+
+
+def _without_text(document: Document, has_passage: bool) -> StateNotice:
+    waits = document.state in {DocumentState.WAITING, DocumentState.READING}
+    title = "This document is still to be read." if waits else "There is no text of this document."
+    hint = one_line(document.reason)
+    if has_passage:
+        hint = f"{hint} Below is the passage as it was cited.".strip()
+    return StateNotice(title, hint)
+
+
+def _shortened(text: str, most: int = 200) -> str:
+    words = " ".join(text.split())
+    return words if len(words) <= most else f"{words[:most]}…"

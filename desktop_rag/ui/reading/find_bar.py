@@ -1,0 +1,82 @@
+"""The bar that finds words in the open document. Qt thread."""
+
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QWidget
+
+from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.reading.text_search import MAX_HITS
+from desktop_rag.ui.viewers.viewer import Hits
+from desktop_rag.ui.widgets.controls import IconButton, PlainLabel
+
+_SETTLE_MS = 150
+
+
+class FindBar(QWidget):
+    """A field with a count. `words_changed` carries the words, `stepped` 1 or -1."""
+
+    words_changed = Signal(str)
+    stepped = Signal(int)
+    closed = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._hits = Hits()
+        self.field = QLineEdit()
+        self.field.setPlaceholderText("Find in the document")
+        self.field.setAccessibleName("Find in the document")
+        self.field.setClearButtonEnabled(True)
+        self._count = PlainLabel("", tone="muted")
+        self._count.setAccessibleName("Number of hits")
+        previous = IconButton(theme, "chevron-up:text", "Previous hit")
+        following = IconButton(theme, "chevron-down:text", "Next hit")
+        close = IconButton(theme, "close:muted", "Close the search")
+        row = QHBoxLayout(self)
+        row.setContentsMargins(10, 4, 6, 4)
+        row.setSpacing(4)
+        row.addWidget(self.field, 1)
+        for widget in (self._count, previous, following, close):
+            row.addWidget(widget)
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.setInterval(_SETTLE_MS)
+        self._timer.timeout.connect(self._on_settled)
+        self.field.textChanged.connect(lambda _: self._timer.start())
+        self.field.installEventFilter(self)
+        previous.clicked.connect(lambda: self._step(-1))
+        following.clicked.connect(lambda: self._step(1))
+        close.clicked.connect(self.closed)
+
+    def begin(self) -> None:
+        """Let the person type; earlier words are selected."""
+        self.field.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self.field.selectAll()
+
+    def show_hits(self, hits: Hits) -> None:
+        """Show how many there are, and which is the current one."""
+        self._hits = hits
+        total = f"{len(hits.spans):,}" + ("+" if len(hits.spans) >= MAX_HITS else "")
+        if hits.spans:
+            self._count.setText(f"{hits.current + 1:,} of {total}")
+        else:
+            self._count.setText("Not found" if hits.words.strip() else "")
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if watched is self.field and isinstance(event, QKeyEvent):
+            is_press = event.type() == QEvent.Type.KeyPress
+            if is_press and event.key() in {Qt.Key.Key_Return, Qt.Key.Key_Enter}:
+                is_back = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
+                self._step(-1 if is_back else 1)
+                return True
+        return super().eventFilter(watched, event)
+
+    def _step(self, by: int) -> None:
+        if self._timer.isActive() or self.field.text() != self._hits.words:
+            self._on_settled()
+        else:
+            self.stepped.emit(by)
+
+    @Slot()
+    def _on_settled(self) -> None:
+        self._timer.stop()
+        self.words_changed.emit(self.field.text())

@@ -1,0 +1,131 @@
+"""The bars above a document: what it is, where one is in it, and what can be done. Qt thread."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+
+from desktop_rag.core.anchors import HEADING_SEPARATOR
+from desktop_rag.core.domain import Document
+from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.widgets.controls import ElidedLabel, IconButton
+
+
+class ReadingHeader(QWidget):
+    """The title with its buttons, and below it the place with the tools of the content."""
+
+    back_requested = Signal()
+    forward_requested = Signal()
+    open_requested = Signal()
+    window_requested = Signal()
+    details_requested = Signal()
+    find_requested = Signal()
+    text_toggled = Signal(bool)
+    close_requested = Signal()
+
+    def __init__(
+        self, theme: Theme, parent: QWidget | None = None, *, is_window: bool = False
+    ) -> None:
+        super().__init__(parent)
+        self._file = ""
+        self._back = IconButton(theme, "chevron-left:text", "Back (Alt+Left)")
+        self._forward = IconButton(theme, "chevron-right:text", "Forward (Alt+Right)")
+        self._title = ElidedLabel()
+        self._title.setObjectName("readingTitle")
+        self._place = ElidedLabel(tone="muted", scale="small", mode=Qt.TextElideMode.ElideLeft)
+        self._place.setObjectName("readingPlace")
+        self._find = IconButton(theme, "search:muted", "Find in the document (Ctrl+F)")
+        self._text = IconButton(theme, "file-text:muted", "Show as text")
+        self._text.setCheckable(True)
+        self._open = IconButton(theme, "open:muted", "Open in another program")
+        self._window = IconButton(theme, "window:muted", "Open in a window of its own")
+        self._details = IconButton(theme, "info:muted", "Details")
+        self._close = IconButton(theme, "close:muted", "Close the document (Esc)")
+        top = QHBoxLayout()
+        top.setSpacing(2)
+        top.addWidget(self._back)
+        top.addWidget(self._forward)
+        top.addSpacing(4)
+        top.addWidget(self._title, 1)
+        buttons = (self._find, self._text, self._open, self._details, self._window, self._close)
+        for button in buttons:
+            top.addWidget(button)
+        self._tools = QHBoxLayout()
+        self._tools.setSpacing(2)
+        below = QHBoxLayout()
+        below.setContentsMargins(6, 0, 0, 0)
+        below.addWidget(self._place, 1)
+        below.addLayout(self._tools)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(6, 6, 6, 4)
+        column.setSpacing(0)
+        column.addLayout(top)
+        column.addLayout(below)
+        self._window.setVisible(not is_window)
+        self._connect()
+        self.show_history(can_go_back=False, can_go_forward=False)
+
+    def _connect(self) -> None:
+        self._back.clicked.connect(self.back_requested)
+        self._forward.clicked.connect(self.forward_requested)
+        self._find.clicked.connect(self.find_requested)
+        self._text.clicked.connect(self._on_text)
+        self._open.clicked.connect(self.open_requested)
+        self._window.clicked.connect(self.window_requested)
+        self._details.clicked.connect(self.details_requested)
+        self._close.clicked.connect(self.close_requested)
+
+    def show_history(self, *, can_go_back: bool, can_go_forward: bool) -> None:
+        """Say which ways there are."""
+        self._back.setEnabled(can_go_back)
+        self._forward.setEnabled(can_go_forward)
+
+    def show_loading(self, title: str) -> None:
+        """Show that a document is being read."""
+        self._title.set_full_text(title or "Loading…")
+        self._place.set_full_text("Loading…" if title else "")
+        self._open.setEnabled(False)
+        self._details.setEnabled(False)
+
+    def show_document(
+        self, title: str, document: Document | None, *, has_pages: bool, is_text: bool
+    ) -> None:
+        """Show what is open; None is a document the library does not have."""
+        self._title.set_full_text(title or "Document")
+        self._place.set_full_text("")
+        self._place.setToolTip("")
+        self._open.setEnabled(document is not None)
+        self._details.setEnabled(document is not None)
+        self._text.setVisible(has_pages)
+        self._text.setChecked(is_text)
+        self._file = ""
+        if document is None:
+            return
+        file = document.url or document.path.name
+        if document.part:
+            file = f"{file}{HEADING_SEPARATOR}{document.part}"
+        self._file = "" if title == one_line(file) else one_line(file)
+        name = "Open in the browser" if document.url else "Open in another program"
+        self._open.show_as("open:muted", name)
+        self.show_place("")
+
+    @Slot(str)
+    def show_place(self, place: str) -> None:
+        """Show where the person is in the document."""
+        pieces = [piece for piece in (self._file, one_line(place)) if piece]
+        self._place.set_full_text(" · ".join(pieces))
+
+    def show_tools(self, tools: Sequence[QWidget]) -> None:
+        """Show the controls of the content in place of those before."""
+        while item := self._tools.takeAt(0):
+            if widget := item.widget():
+                widget.hide()
+                widget.deleteLater()
+        for tool in tools:
+            self._tools.addWidget(tool)
+            tool.show()
+
+    @Slot()
+    def _on_text(self) -> None:
+        self.text_toggled.emit(self._text.isChecked())

@@ -1,0 +1,61 @@
+"""Settings for the theme and the size of text. Qt thread."""
+
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtWidgets import QComboBox, QWidget
+
+from desktop_rag.core.settings import (
+    TEXT_SIZES,
+    AppearanceSettings,
+    ColourScheme,
+    nearest_text_size,
+)
+from desktop_rag.ui.widgets.form_fields import (
+    SettingsSection,
+    WheelGuard,
+    note,
+    radio_group,
+    selected_value,
+)
+
+_SCHEMES: dict[str, str] = {
+    ColourScheme.SYSTEM: "Same as system",
+    ColourScheme.LIGHT: "Light",
+    ColourScheme.DARK: "Dark",
+}
+_SIZE_NOTE = "Ctrl and + or − change it everywhere in the window, Ctrl and 0 resets it."
+
+
+class AppearanceForm(SettingsSection):
+    """Edits AppearanceSettings; `changed` carries the new value."""
+
+    changed = Signal(object)
+
+    def __init__(self, guard: WheelGuard, parent: QWidget | None = None) -> None:
+        super().__init__("Appearance", parent=parent)
+        self._schemes = radio_group(self, "Theme", _SCHEMES)
+        self._sizes = QComboBox()
+        for percent in TEXT_SIZES:
+            self._sizes.addItem(f"{percent} %", percent)
+        guard.guard(self._sizes)
+        self.add_row("Theme", *self._schemes.values(), spacing_px=20)
+        self.add_row("Text size", self._sizes)
+        self.add_note(note(_SIZE_NOTE))
+        for button in self._schemes.values():
+            # Not `toggled`, which fires for the deselected button too.
+            button.clicked.connect(self._on_edited)
+        self._sizes.activated.connect(self._on_edited)
+
+    def show_appearance(self, appearance: AppearanceSettings) -> None:
+        """Show these settings without emitting `changed`."""
+        self._schemes[appearance.scheme].setChecked(True)
+        self._sizes.setCurrentIndex(
+            self._sizes.findData(nearest_text_size(appearance.text_percent))
+        )
+
+    @Slot()
+    def _on_edited(self) -> None:
+        self.changed.emit(
+            AppearanceSettings(
+                ColourScheme(selected_value(self._schemes)), self._sizes.currentData()
+            )
+        )

@@ -1,0 +1,107 @@
+"""A list of names, and the page of the chosen one beside it. Qt thread."""
+
+from PySide6.QtCore import Qt, Slot
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import (
+    QBoxLayout,
+    QComboBox,
+    QFrame,
+    QHBoxLayout,
+    QListWidget,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from desktop_rag.ui.widgets.controls import PlainLabel
+
+_WIDTH_PX = 168
+_NARROW_PX = 760
+
+
+class PageList(QWidget):
+    """Pages by name. In a narrow window a drop-down list above takes the place of the list.
+
+    `foot` holds what belongs to all pages.
+    """
+
+    def __init__(self, title: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.setProperty("kind", "page")
+        self._names = QListWidget()
+        self._names.setObjectName("pageNames")
+        self._names.setAccessibleName(title)
+        self._names.setFrameShape(QFrame.Shape.NoFrame)
+        self._names.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._choice = QComboBox()
+        self._choice.setAccessibleName(title)
+        self._pages = QStackedWidget()
+        self._foot = QWidget()
+        self.foot = QHBoxLayout(self._foot)
+        self.foot.setContentsMargins(0, 0, 0, 0)
+        self._side, self._bar = QWidget(self), QWidget(self)
+        self._lay_out(title)
+        self._names.currentRowChanged.connect(self.show_page)
+        self._choice.activated.connect(self.show_page)
+
+    def _lay_out(self, title: str) -> None:
+        self._side.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self._side.setProperty("kind", "sidebar")
+        self._side.setFixedWidth(_WIDTH_PX)
+        column = QVBoxLayout(self._side)
+        column.setContentsMargins(10, 18, 10, 12)
+        column.setSpacing(8)
+        heading = PlainLabel(title, scale="heading")
+        heading.setIndent(8)
+        column.addWidget(heading)
+        column.addWidget(self._names, 1)
+        column.addWidget(self._foot)
+        row = QHBoxLayout(self._bar)
+        row.setContentsMargins(22, 14, 22, 0)
+        row.addWidget(self._choice)
+        row.addStretch(1)
+        self._bar.hide()
+        self._whole = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
+        self._whole.setContentsMargins(0, 0, 0, 0)
+        self._whole.setSpacing(0)
+        self._whole.addWidget(self._bar)
+        self._whole.addWidget(self._side)
+        self._whole.addWidget(self._pages, 1)
+
+    def add_page(self, name: str, page: QWidget) -> None:
+        """Add a page as the last one; the first is shown."""
+        self._pages.addWidget(page)
+        self._names.addItem(name)
+        self._choice.addItem(name)
+        if self._names.count() == 1:
+            self._names.setCurrentRow(0)
+
+    @property
+    def pages(self) -> list[QWidget]:
+        """The pages, in the order of their names."""
+        pages = [self._pages.widget(n) for n in range(self._pages.count())]
+        return [page for page in pages if page]
+
+    @Slot(int)
+    def show_page(self, position: int) -> None:
+        """Show the page at this position."""
+        self._names.setCurrentRow(position)
+        self._choice.setCurrentIndex(position)
+        self._pages.setCurrentIndex(position)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        is_narrow = event.size().width() < _NARROW_PX
+        if is_narrow == self._bar.isHidden():
+            self._show_narrow(is_narrow)
+
+    def _show_narrow(self, is_narrow: bool) -> None:
+        self._side.setVisible(not is_narrow)
+        self._bar.setVisible(is_narrow)
+        place = self._bar if is_narrow else self._side
+        layout = place.layout()
+        assert layout is not None
+        layout.addWidget(self._foot)
+        directions = QBoxLayout.Direction
+        self._whole.setDirection(directions.TopToBottom if is_narrow else directions.LeftToRight)

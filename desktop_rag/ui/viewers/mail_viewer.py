@@ -1,0 +1,145 @@
+"""A message with its head, its attachments and its text. Qt thread."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QGridLayout, QVBoxLayout, QWidget
+
+from desktop_rag.core.domain import Document, StoredText
+from desktop_rag.ui.foundation.bridge import Bridge
+from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.foundation.wording import literal, one_line
+from desktop_rag.ui.viewers.document_span import Span
+from desktop_rag.ui.viewers.page_source import section_source
+from desktop_rag.ui.viewers.page_viewer import PageViewer
+from desktop_rag.ui.viewers.viewer import NO_WORDS, Hits, Viewer
+from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton
+from desktop_rag.ui.widgets.marked_text import MarkedText
+
+_LINE = re.compile(r"(From|To|Cc|Date|Subject): (.*)\n?")
+_MAX_SHOWN_CHARS = 300
+_MAX_PARTS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class HeadLine:
+    """A line of the head: its name, its value, and where the value begins in the text."""
+
+    name: str
+    value: str
+    start: int
+
+
+def head_of(text: str) -> tuple[list[HeadLine], int]:
+    """The lines of the head as the reader writes them, and where the message itself begins."""
+    lines: list[HeadLine] = []
+    at = 0
+    while found := _LINE.match(text, at):
+        lines.append(HeadLine(found[1], found[2], found.start(2)))
+        at = found.end()
+    while at < len(text) and text[at] == "\n":
+        at += 1
+    return lines, at
+
+
+class MailViewer(Viewer):
+    """Shows an e-mail."""
+
+    def __init__(self, bridge: Bridge, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._head: list[HeadLine] = []
+        self._values: list[MarkedText] = []
+        self._body_start = 0
+        self._cited: Span = NO_WORDS
+        self._hits = Hits()
+        self.body = PageViewer(bridge, theme)
+        self.body.page.setAccessibleName("Message")
+        self.body.address_clicked.connect(self.address_clicked)
+        self.setFocusProxy(self.body)
+        self._card = Card(kind="mailHead")
+        self._card.setAccessibleName("Head of the message")
+        self._grid = QGridLayout(self._card)
+        self._grid.setContentsMargins(18, 12, 18, 12)
+        self._grid.setHorizontalSpacing(14)
+        self._grid.setVerticalSpacing(3)
+        self._grid.setColumnStretch(1, 1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self._card)
+        column.addWidget(self.body, 1)
+
+    def show_document(self, stored: StoredText, cited: Span) -> None:
+        """Show a message at these words."""
+        self._cited, self._hits = cited, Hits()
+        self._head, self._body_start = head_of(stored.text)
+        self._fill_head(stored.parts)
+        span = self._body_start, len(stored.text)
+        target = cited if cited[0] >= self._body_start else (self._body_start, self._body_start)
+        self.body.show_source(section_source(stored.text, (), span), target)
+        self._mark_head()
+        if self._head:
+            self.place_changed.emit("")
+
+    def show_span(self, span: Span) -> None:
+        self._cited = span
+        self._mark_head()
+        if span[0] >= self._body_start:
+            self.body.show_span(span)
+
+    def show_hits(self, hits: Hits) -> None:
+        self._hits = hits
+        self._mark_head()
+        is_in_head = hits.current_span is not None and hits.current_span[0] < self._body_start
+        self.body.show_hits(Hits(hits.words, hits.spans) if is_in_head else hits)
+
+    def _fill_head(self, parts: Sequence[Document]) -> None:
+        while item := self._grid.takeAt(0):
+            if widget := item.widget():
+                widget.hide()
+                widget.deleteLater()
+        self._values.clear()
+        for number, line in enumerate(self._head):
+            row = 0 if line.name == "Subject" else number + 1
+            name = PlainLabel(line.name, tone="muted", scale="small")
+            self._grid.addWidget(name, row, 0, Qt.AlignmentFlag.AlignTop)
+            value = MarkedText(self._theme, line.name, role="text")
+            if line.name == "Subject":
+                value.setProperty("part", "subject")
+            self._values.append(value)
+            self._grid.addWidget(value, row, 1)
+        if parts:
+            name = PlainLabel("Attached", tone="muted", scale="small")
+            self._grid.addWidget(name, len(self._head) + 1, 0, Qt.AlignmentFlag.AlignTop)
+            self._grid.addLayout(self._buttons(parts), len(self._head) + 1, 1)
+        self._card.setVisible(bool(self._head or parts))
+
+    def _buttons(self, parts: Sequence[Document]) -> QVBoxLayout:
+        column = QVBoxLayout()
+        column.setSpacing(2)
+        for part in parts[:_MAX_PARTS]:
+            button = TextButton(literal(one_line(part.part)), kind="quiet",
+                                icon="attach:accent", theme=self._theme)  # fmt: skip
+            button.setProperty("part", "attachment")
+            part_id = part.document_id
+            button.clicked.connect(lambda _=False, part_id=part_id: self.part_opened.emit(part_id))
+            column.addWidget(button, 0, Qt.AlignmentFlag.AlignLeft)
+        if len(parts) > _MAX_PARTS:
+            more = f"and {len(parts) - _MAX_PARTS:,} more, in the library"
+            column.addWidget(PlainLabel(more, tone="muted", scale="small"))
+        return column
+
+    def _mark_head(self) -> None:
+        marks = sorted({self._cited, *self._hits.spans})
+        for line, value in zip(self._head, self._values, strict=True):
+            shown = line.value[:_MAX_SHOWN_CHARS]
+            spans: list[Span] = []
+            for start, end in marks:
+                first = max(start - line.start, spans[-1][1] if spans else 0)
+                last = min(end - line.start, len(shown))
+                if first < last:
+                    spans.append((first, last))
+            value.show_marked(shown, spans)

@@ -1,0 +1,174 @@
+"""Spreadsheets as grids, one sheet at a time. Qt thread."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, Qt, Slot
+from PySide6.QtGui import QBrush, QGuiApplication, QKeyEvent, QKeySequence, QPainter
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHeaderView,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTabBar,
+    QTableView,
+    QVBoxLayout,
+    QWidget,
+)
+
+from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.foundation.wording import literal, one_line
+from desktop_rag.ui.viewers.document_span import Span
+from desktop_rag.ui.viewers.sheet_grid import SheetGrid
+from desktop_rag.ui.viewers.sheet_model import SheetModel
+from desktop_rag.ui.viewers.viewer import NO_WORDS, Hits, Viewer
+
+_SAMPLE_ROWS = 40
+_MIN_COLUMN_PX, _MAX_COLUMN_PX, _PADDING_PX = 56, 260, 24
+_ROW_PADDING_PX = 10
+# Columns beyond these keep the usual width: there may be thousands.
+_FITTED_COLUMNS = 100
+
+
+class _CellDelegate(QStyledItemDelegate):
+    """Paints the ground of marked cells, which a style sheet for cells leaves out."""
+
+    def paint(
+        self,
+        painter: QPainter,
+        option: QStyleOptionViewItem,
+        index: QModelIndex | QPersistentModelIndex,
+    ) -> None:
+        ground = index.data(Qt.ItemDataRole.BackgroundRole)
+        if isinstance(ground, QBrush):
+            painter.fillRect(option.rect, ground)
+        super().paint(painter, option, index)
+
+
+class SheetTable(QTableView):
+    """A grid from which the chosen cells are copied as lines with tabs."""
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.matches(QKeySequence.StandardKey.Copy):
+            self._copy()
+        else:
+            super().keyPressEvent(event)
+
+    def _copy(self) -> None:
+        chosen = sorted(self.selectedIndexes(), key=lambda i: (i.row(), i.column()))
+        rows: dict[int, list[str]] = {}
+        for index in chosen:
+            rows.setdefault(index.row(), []).append(str(index.data() or ""))
+        if rows:
+            QGuiApplication.clipboard().setText("\n".join("\t".join(row) for row in rows.values()))
+
+
+class SheetViewer(Viewer):
+    """Shows the sheets of a document, with a tab for each if there are several."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._grids: Sequence[SheetGrid] = ()
+        self._model: SheetModel | None = None
+        self._cited: Span = NO_WORDS
+        self._hits = Hits()
+        self._tabs = QTabBar()
+        self._tabs.setAccessibleName("Sheets")
+        self._tabs.setExpanding(False)
+        self._tabs.setUsesScrollButtons(True)
+        self._tabs.setDrawBase(False)
+        self.table = SheetTable()
+        self.table.setAccessibleName("Cells")
+        self.table.setObjectName("sheet")
+        self.table.setWordWrap(False)
+        self.table.setItemDelegate(_CellDelegate(self.table))
+        self.table.setTabKeyNavigation(False)
+        self.table.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        rows = self.table.verticalHeader()
+        rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        rows.setDefaultSectionSize(self.fontMetrics().height() + _ROW_PADDING_PX)
+        self.setFocusProxy(self.table)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.table, 1)
+        column.addWidget(self._tabs)
+        self._tabs.currentChanged.connect(self._show_sheet)
+        theme.changed.connect(self.table.viewport().update)
+
+    def show_grids(self, grids: Sequence[SheetGrid], cited: Span) -> None:
+        """Show these sheets at these words."""
+        self._grids, self._cited, self._hits = grids, cited, Hits()
+        self._tabs.blockSignals(True)
+        while self._tabs.count():
+            self._tabs.removeTab(0)
+        for grid in grids:
+            self._tabs.addTab(literal(one_line(grid.name)))
+        self._tabs.blockSignals(False)
+        self._tabs.setVisible(len(grids) > 1)
+        self._show_sheet(0)
+        self.show_span(cited)
+
+    def show_span(self, span: Span) -> None:
+        self._cited = span
+        self._mark()
+        self._go_to(span)
+
+    def show_hits(self, hits: Hits) -> None:
+        self._hits = hits
+        self._mark()
+        if hits.current_span is not None:
+            self._go_to(hits.current_span)
+
+    def _go_to(self, span: Span) -> None:
+        sheet = next((n for n, grid in enumerate(self._grids) if grid.holds(span[0])), None)
+        if sheet is None:
+            return
+        if sheet != self._tabs.currentIndex():
+            self._tabs.setCurrentIndex(sheet)
+        if self._model is None:
+            return
+        index = self._model.index_of(span)
+        self.table.scrollTo(index, QAbstractItemView.ScrollHint.PositionAtCenter)
+        self.table.setCurrentIndex(index)
+        self.table.clearSelection()
+
+    def _mark(self) -> None:
+        if self._model is not None:
+            self._model.mark(self._cited, self._hits)
+
+    @Slot(int)
+    def _show_sheet(self, sheet: int) -> None:
+        if not 0 <= sheet < len(self._grids):
+            return
+        before, self._model = self._model, SheetModel(self._theme, self._grids[sheet], self)
+        self.table.setModel(self._model)
+        if before is not None:
+            before.deleteLater()
+        self._mark()
+        self.table.selectionModel().currentChanged.connect(self._on_current)
+        self._fit_columns(self._model)
+
+    def _fit_columns(self, model: SheetModel) -> None:
+        """Make columns as wide as the text near the cited row, within limits."""
+        metrics = self.table.fontMetrics()
+        around = model.grid.row_at(self._cited[0])
+        rows = {0, *range(max(0, around - _SAMPLE_ROWS), around + _SAMPLE_ROWS)}
+        widths: dict[int, int] = {}
+        for row in rows:
+            if row < model.grid.row_count:
+                for column, cell in model.cells(row).items():
+                    width = metrics.horizontalAdvance(cell.text[:60]) + _PADDING_PX
+                    widths[column] = max(width, widths.get(column, _MIN_COLUMN_PX))
+        for column, width in widths.items():
+            if column < _FITTED_COLUMNS:
+                self.table.setColumnWidth(column, min(width, _MAX_COLUMN_PX))
+
+    @Slot(QModelIndex, QModelIndex)
+    def _on_current(self, index: QModelIndex, _before: QModelIndex) -> None:
+        if self._model is None or not index.isValid():
+            return
+        letters = self._model.headerData(index.column(), Qt.Orientation.Horizontal)
+        cell = f"{letters}{self._model.grid.number(index.row()):,}".replace(",", "")
+        name = self._model.grid.name
+        self.place_changed.emit(f"{one_line(name)} · {cell}" if name else f"cell {cell}")

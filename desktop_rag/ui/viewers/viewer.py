@@ -1,0 +1,54 @@
+"""What every view of a document's content can do, whatever its kind. Qt thread."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QWidget
+
+from desktop_rag.ui.viewers.document_span import Span
+
+NO_WORDS: Span = (0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Hits:
+    """The places where words were found, in order; `current` is the index of one of them."""
+
+    words: str = ""
+    spans: tuple[Span, ...] = ()
+    current: int = -1
+
+    @property
+    def current_span(self) -> Span | None:
+        """The place the person is at."""
+        return self.spans[self.current] if 0 <= self.current < len(self.spans) else None
+
+    @property
+    def order(self) -> tuple[tuple[Span, bool], ...]:
+        """Every place, and True for the current one."""
+        return tuple((span, n == self.current) for n, span in enumerate(self.spans))
+
+
+class Viewer(QWidget):
+    """Shows the content of one document. Spans are offsets of its stored text, in code points.
+
+    `place_changed` carries where the person is, such as `page 3 of 20`. `address_clicked` carries
+    an address of the web, `part_opened` the id of a document inside this one.
+    """
+
+    place_changed = Signal(str)
+    address_clicked = Signal(str)
+    part_opened = Signal(str)
+
+    def show_span(self, span: Span) -> None:
+        """Scroll to these words and mark them; an empty span scrolls only."""
+        raise NotImplementedError
+
+    def show_hits(self, hits: Hits) -> None:
+        """Mark these places, and scroll to the current one; without any, take the marks away."""
+        raise NotImplementedError
+
+    def tools(self) -> Sequence[QWidget]:
+        """The controls of this kind of content, for the bar above it."""
+        return ()

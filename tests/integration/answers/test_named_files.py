@@ -1,0 +1,132 @@
+"""A question that names a file is answered from this file alone."""
+
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from desktop_rag.app import Services
+from desktop_rag.core.settings import Settings
+from tests.asking import ask
+from tests.indexed import index
+from tests.servers.chat_server import ChatServer
+
+PLAN = """# Emergency plan
+
+Whoever is in charge stays in the watch room with the radio and the token board.
+
+## The bell
+
+Rung without stopping the bell means that all buildings are left at once.
+
+## The helicopter
+
+The helicopter lands on the mown square north of the walled garden.
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "papers"
+    for name in ("plans", "old", "money"):
+        (folder / name).mkdir(parents=True)
+    (folder / "plans" / "emergency-plan.md").write_text(PLAN)
+    (folder / "old" / "report.md").write_text("# Old\n\nThe old report is about herring nets.\n")
+    (folder / "plans" / "report.md").write_text("# New\n\nThe new report is about lamp oil.\n")
+    (folder / "money" / "counts-2025.csv").write_text(
+        "week,adults,notes\n1,38,quiet week\n2,41,rain on Sunday\n3,96,school holidays\n"
+    )
+    (folder / "helicopters.md").write_text("# Helicopters\n\nA helicopter needs a large field.\n")
+    return folder
+
+
+@pytest.fixture
+def indexed(services: Services, folder: Path) -> Services:
+    return index(services, folder)
+
+
+def test_what_is_in_a_file_is_its_outline(indexed: Services) -> None:
+    answer = ask(indexed, "Tell me about the file emergency-plan.md")
+    assert "Whoever is in charge stays in the watch room" in answer.text
+    assert "- **The bell**: Rung without stopping" in answer.text
+    assert {Path(source.path).name for source in answer.sources} == {"emergency-plan.md"}
+    assert all(source.is_cited and source.quote for source in answer.sources)
+    assert answer.notes
+    assert answer.notes.scope == ("emergency-plan.md",)
+    assert "Only emergency-plan.md was read." in answer.notes.in_words()
+    assert ask(indexed, "What is in the emergency plan?").text == answer.text
+
+
+def test_a_table_is_told_by_its_columns_and_rows(indexed: Services) -> None:
+    answer = ask(indexed, "Was steht in counts-2025.csv?")
+    assert "3 rows with the columns week, adults, notes [1]" in answer.text
+
+
+def test_files_of_one_name_are_both_read_and_told(indexed: Services) -> None:
+    answer = ask(indexed, "What is in report.md?")
+    assert "herring nets" in answer.text
+    assert "lamp oil" in answer.text
+    assert answer.notes
+    assert set(answer.notes.scope) == {"old/report.md", "plans/report.md"}
+    assert "2 files have the name “report.md”." in answer.notes.in_words()
+
+
+def test_a_question_is_answered_from_the_named_file_alone(indexed: Services) -> None:
+    answer = ask(indexed, "Where does the helicopter land according to emergency-plan.md?")
+    assert "mown square" in answer.text
+    assert {Path(source.path).name for source in answer.sources} == {"emergency-plan.md"}
+
+
+def test_a_file_without_an_answer_shows_what_it_holds(indexed: Services) -> None:
+    answer = ask(indexed, "Who won the chess title of 1972 according to emergency-plan.md?")
+    assert answer.text.startswith("Nothing in emergency-plan.md seems to be about this question.")
+    assert "The bell" in answer.text
+
+
+def test_a_folder_is_a_scope(indexed: Services) -> None:
+    answer = ask(indexed, "What is in the folder plans?")
+    names = {Path(source.path).name for source in answer.sources}
+    assert names == {"emergency-plan.md", "report.md"}
+    assert "herring" not in answer.text
+
+
+def test_a_slip_of_the_keys_finds_the_file_and_an_unknown_name_is_told(indexed: Services) -> None:
+    answer = ask(indexed, "What is in emergncy-plan.md?")
+    assert answer.notes
+    assert answer.notes.scope == ("emergency-plan.md",)
+    assert "No file is called “emergncy-plan.md”" in answer.notes.in_words()
+    unknown = ask(indexed, "What is in budget-1999.xlsx?")
+    assert unknown.notes
+    assert "No file is called “budget-1999.xlsx”." in unknown.notes.in_words()
+
+
+def test_the_model_reads_the_whole_file(indexed: Services) -> None:
+    with ChatServer("It lands there [1].") as server:
+        indexed.chat.apply(Settings(endpoint=server.endpoint()))
+        ask(indexed, "What must nobody forget about landing in emergency-plan.md?")
+        prompt = str(server.chats[-1])
+        assert "token board" in prompt
+        assert "large field" not in prompt
+
+
+def test_the_model_summarises_the_file(indexed: Services) -> None:
+    with ChatServer("It is about safety [1].") as server:
+        indexed.chat.apply(replace(Settings(), endpoint=server.endpoint()))
+        answer = ask(indexed, "please summarise emergency-plan.md")
+        assert "It is about safety" in answer.text
+        assert "large field" not in str(server.chats)
+
+
+def test_every_file_is_asked_within_what_is_named(indexed: Services) -> None:
+    answer = ask(indexed, "Where does the helicopter land according to emergency-plan.md?")
+    assert indexed.chat.files_to_ask(answer.conversation_id) == (1, "")
+
+
+def test_small_talk_has_an_answer_without_a_search(indexed: Services) -> None:
+    answer = ask(indexed, "Hello, what can you do?")
+    assert answer.text.startswith("I answer questions about the documents")
+    assert answer.notes is None
+    assert (answer.sources, answer.nearest, answer.is_excerpts) == ((), (), False)
+    changes = list(indexed.chat.go_on(answer, cancel=threading.Event()))
+    assert changes == []

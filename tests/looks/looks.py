@@ -1,0 +1,162 @@
+"""Pictures of the window in all the states a newcomer meets, for eyes to judge.
+
+python -m tests.looks.looks [OUT] [--only WORDS]
+
+Each combination of colours and scale is a process of its own, without a display. The pictures
+are named STATE-COLOURS-SCALE-SIZE.png. `make looks` runs it.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from PySide6.QtCore import QDeadlineTimer, QEventLoop, QSize
+from PySide6.QtWidgets import QApplication
+
+from desktop_rag.cli.verbs import running_app_verbs
+from desktop_rag.core.files.settings_file import save_settings
+from desktop_rag.core.paths import Home
+from desktop_rag.core.settings import AppearanceSettings, ColourScheme, EndpointSettings, Settings
+from desktop_rag.window_app import WindowApp
+from tests.servers.chat_server import ChatServer
+
+_SIZES = (QSize(900, 600), QSize(1366, 768), QSize(1600, 1000))
+_SCALES = ("1", "2")
+_SCHEMES = (ColourScheme.LIGHT, ColourScheme.DARK)
+_ANSWER = (
+    "Smoke from the cable ducts sounds the alarm [1]. Then:\n\n"
+    "1. The watch calls the harbour office [1].\n2. The lamp stays lit [2].\n\n"
+    "| Who | Called first |\n|---|---|\n| Harbour office | yes |\n\n"
+    "```python\nring(office)\n```\n\nThe moon is made of cheese."
+)
+_ARABIC = "متى يُضاء المصباح في المنارة؟"
+_NOTE_IN_ARABIC = "# المنارة\n\nيُضاء المصباح عند الغروب."  # noqa: RUF001
+_LONG_NAME = "A report with a name so long that no column of any table has room for it " * 2
+
+
+@dataclass
+class Look:
+    """The window of one process, and where its pictures go. `words` selects states by name."""
+
+    app: WindowApp
+    out: Path
+    suffix: str
+    words: str
+
+    def settle(self, until: Callable[[], bool] = lambda: False, *, at_most_ms: int = 400) -> None:
+        """Let the window work until a condition holds, or for a while."""
+        deadline = QDeadlineTimer(at_most_ms)
+        while not deadline.hasExpired() and not until():
+            QApplication.processEvents(QEventLoop.ProcessEventsFlag.AllEvents, 20)
+
+    def take(self, state: str) -> None:
+        """A picture of the window in each size."""
+        if self.words not in state:
+            return
+        for size in _SIZES:
+            self.app.window.resize(size)
+            self.settle()
+            name = f"{state}-{self.suffix}-{size.width()}x{size.height()}.png"
+            self.app.window.grab().save(str(self.out / name))
+
+
+@contextmanager
+def opened(
+    scheme: ColourScheme, scale: str, out: Path, words: str, endpoint: EndpointSettings
+) -> Iterator[Look]:
+    """The real app over an empty library of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        home = Home(Path(folder) / "home")
+        home.create()
+        settings = Settings(endpoint=endpoint, appearance=AppearanceSettings(scheme))
+        save_settings(home.settings, settings)
+        app = WindowApp(home, running_app_verbs())
+        app.open()
+        try:
+            yield Look(app, out, f"{scheme}-{scale}x", words)
+        finally:
+            app.window.hide()
+            app.shut_down()
+
+
+def take_all(look: Look, folder: Path) -> None:
+    """Go through the states of the first hour."""
+    window, library = look.app.window, look.app.services.library
+    look.settle(at_most_ms=1500)
+    look.take("chat-empty")
+    window.show_page(1)
+    look.take("library-empty")
+    window.show_page(2)
+    for position, page in enumerate(window.settings_page.pages):
+        window.settings_page.show_page(position)
+        look.take(f"settings-{position}-{type(page).__name__.removesuffix('Page').lower()}")
+    library.sources.add(folder)
+    look.app.start_demo()
+    history = look.app.services.chat.history
+    look.settle(lambda: bool(history.all()), at_most_ms=90_000)
+    look.settle(at_most_ms=8000)
+    look.take("chat-answer")
+    window.chat_page.ask(_ARABIC)
+    look.settle(at_most_ms=6000)
+    look.take("chat-arabic")
+    window.settings_page.use_model("", "")
+    window.ask("Who has to be called in an emergency?")
+    look.settle(at_most_ms=8000)
+    look.take("chat-excerpt")
+    window.settings_page.change(
+        replace(
+            window.settings_page.settings,
+            endpoint=EndpointSettings("http://127.0.0.1:9/v1", "gone", timeout_s=2.0),
+        )
+    )
+    window.ask("What does the lantern survey say?")
+    look.settle(at_most_ms=8000)
+    look.take("chat-endpoint-fails")
+    window.show_page(1)
+    look.take("library")
+
+
+def _take_one(out: Path, scheme: str, scale: str, words: str) -> None:
+    _qt = QApplication.instance() or QApplication([])
+    with tempfile.TemporaryDirectory() as folder, ChatServer(_ANSWER) as server:
+        for number in range(12):
+            (Path(folder) / f"{_LONG_NAME[:120]} {number}.md").write_text(
+                f"# Note {number}\n\nText."
+            )
+        (Path(folder) / "المنارة.md").write_text(_NOTE_IN_ARABIC)
+        (Path(folder) / "broken.pdf").write_bytes(b"%PDF-1.7\nnothing else")
+        colours = ColourScheme(scheme)
+        with opened(colours, scale, out, words, server.endpoint()) as look:
+            take_all(look, Path(folder))
+
+
+def main() -> int:
+    """Start a process for each combination of colours and scale."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("out", nargs="?", type=Path, default=Path("build/looks"))
+    parser.add_argument("--only", default="", help="only states with these words in their name")
+    parser.add_argument("--one", nargs=2, metavar=("COLOURS", "SCALE"), help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    given.out.mkdir(parents=True, exist_ok=True)
+    if given.one:
+        colours, scale = given.one
+        _take_one(given.out, colours, scale, given.only)
+        return 0
+    for scheme in _SCHEMES:
+        for scale in _SCALES:
+            command = [sys.executable, "-m", "tests.looks.looks", str(given.out)]
+            command += ["--only", given.only, "--one", scheme, scale]
+            display = {"QT_QPA_PLATFORM": "offscreen", "QT_SCALE_FACTOR": scale}
+            subprocess.run(command, env={**os.environ, **display}, check=True)
+    sys.stdout.write(f"{len(list(given.out.glob('*.png')))} pictures in {given.out}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,19 @@
+"""The outline of a text without headings, such as that of most PDF files."""
+
+from desktop_rag.answer.understanding.file_outline import outline_of
+from tests.stored_rows import document
+
+TITLE_PAGE = "Table of Contents\nUNITED STATES COMMISSION\nFORM 10-K\nANNUAL REPORT OF THE YEAR\n"
+
+
+def test_title_pages_and_figures_are_passed_over() -> None:
+    text = (
+        f"{TITLE_PAGE}\nTable of Contents\nOur stores need much investment.\n"
+        "Revenues 39,117 36,397\nCost of sales 21,643 20,441\n\nTable of Contents\n"
+        "Inventories are finished goods."
+    )
+    found = outline_of(document("report.pdf"), text, "")
+    assert "UNITED STATES" not in found.text
+    assert "39,117" not in found.text
+    assert "Our stores need much investment." in found.text
+    assert "Inventories are finished goods." in found.text

@@ -1,0 +1,101 @@
+"""Names of files in questions, in many spellings and languages."""
+
+import pytest
+
+from desktop_rag.answer.understanding.file_words import asks_for_content
+from desktop_rag.answer.understanding.name_mentions import (
+    mentioned_files,
+    mentioned_folders,
+    without,
+)
+
+PATHS = (
+    "/d/money/workbook-2026.xlsx", "/d/handbook/emergency-plan.docx", "/d/governance/rules.docx",
+    "/d/a/report.md", "/d/b/report.md", "/d/records/history-of-the-light.md", "/d/Excel.md",
+    "/d/visit-us.html", "/d/fog-horn.md", "/d/annual-meeting-2025.md", "/d/annual-meeting-2026.md",
+    "/d/年度报告.docx", "/d/README.md", "/d/ADOBE_2015_10K.pdf", "/d/Super_Bowl_50.md",
+    "/d/covid-19.md", "/d/rules.pdf",
+)  # fmt: skip
+
+
+def named(question: str) -> list[str]:
+    return [path.rsplit("/", 1)[1] for m in mentioned_files(question, PATHS) for path in m.paths]
+
+
+@pytest.mark.parametrize(
+    ("question", "name"),
+    [
+        ("What is in workbook-2026.xlsx?", "workbook-2026.xlsx"),
+        ("what's in WORKBOOK_2026.XLSX", "workbook-2026.xlsx"),
+        ("Tell me about the file emergency-plan.docx", "emergency-plan.docx"),
+        ("please summarise Emergency Plan", "emergency-plan.docx"),
+        ("workbook-2026.xlsx", "workbook-2026.xlsx"),
+        ("What does the README say?", "README.md"),
+        ("What was the revenue in ADOBE_2015_10K?", "ADOBE_2015_10K.pdf"),
+        ("According to the emergency plan, where does the helicopter land?", "emergency-plan.docx"),
+        ("Was steht in der Datei emergency-plan?", "emergency-plan.docx"),
+        ("Fasse bitte workbook-2026 zusammen", "workbook-2026.xlsx"),
+        ("Worum geht es in „emergency plan“?", "emergency-plan.docx"),
+        ("Que contient le fichier workbook-2026.xlsx ?", "workbook-2026.xlsx"),
+        ("Qu'est-ce qu'il y a dans workbook-2026.xlsx ?", "workbook-2026.xlsx"),
+        ("¿Qué hay en el archivo workbook-2026.xlsx?", "workbook-2026.xlsx"),
+        ("ماذا يوجد في الملف workbook-2026.xlsx؟", "workbook-2026.xlsx"),
+        ("workbook-2026.xlsx里有什么？", "workbook-2026.xlsx"),
+        ("请总结年度报告", "年度报告.docx"),
+    ],
+)
+def test_a_file_is_named_and_nothing_else_is_asked(question: str, name: str) -> None:
+    [mention] = mentioned_files(question, PATHS)
+    assert named(question) == [name]
+    rest = without(question, [(mention.start, mention.end)])
+    assert bool(asks_for_content(rest)) == (
+        "helicopter" not in question and "ADOBE" not in question
+    )
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What are the rules for proxies?",
+        "What is the history of the light?",
+        "Who won Super Bowl 50?",
+        "What is covid-19?",
+        "What is an Excel file?",
+        "How do I visit us?",
+        "Tell me about the fog horn",
+        "What is in unknown-2026.xlsx?",
+        "Was ist der Notfallplan?",
+    ],
+)
+def test_words_that_are_also_a_name_name_nothing(question: str) -> None:
+    assert named(question) == []
+
+
+def test_files_of_one_name_are_all_meant_unless_a_folder_is_typed() -> None:
+    assert named("What is in report.md?") == ["report.md", "report.md"]
+    assert [m.paths for m in mentioned_files("What is in b/report.md?", PATHS)] == [
+        ("/d/b/report.md",)
+    ]
+    assert named("summarise the rules") == ["rules.docx", "rules.pdf"]
+    assert named("What is in rules.pdf?") == ["rules.pdf"]
+
+
+def test_several_files_are_named_together() -> None:
+    question = "Compare annual-meeting-2025.md and annual-meeting-2026.md"
+    assert named(question) == ["annual-meeting-2025.md", "annual-meeting-2026.md"]
+
+
+@pytest.mark.parametrize(
+    ("question", "folder"),
+    [
+        ("What is in the folder records?", "/d/records"),
+        ("Was steht im Ordner „money“?", "/d/money"),
+        ("Fasse handbook/ zusammen", "/d/handbook"),
+        ("records 文件夹里有什么", "/d/records"),
+        ("Which records are kept?", ""),
+    ],
+)
+def test_a_folder_is_named_beside_its_word(question: str, folder: str) -> None:
+    folders = ["/d", "/d/records", "/d/money", "/d/handbook", "/d/records/old/records"]
+    found = [path for m in mentioned_folders(question, folders) for path in m.paths]
+    assert found == ([folder] if folder else [])

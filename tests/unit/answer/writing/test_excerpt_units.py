@@ -1,0 +1,56 @@
+"""Passages cut into sentences, list items and rows of tables."""
+
+from desktop_rag.answer.writing.excerpt_units import Unit, units_of
+
+
+def texts(text: str) -> list[str]:
+    return [unit.text for unit in units_of(text)]
+
+
+def test_rows_have_the_header_above_them() -> None:
+    text = "Place | Kind | Tested\nThird landing | Water mist | 2026\nLantern | Gas | 2025"
+    first, second = units_of(text)
+    assert first.header == ("Place", "Kind", "Tested")
+    assert first.cells == ("Third landing", "Water mist", "2026")
+    assert second.cells == ("Lantern", "Gas", "2025")
+    known = next(units_of("Third landing | Water mist | 2026", "Place | Kind | Tested"))
+    assert known.header == ("Place", "Kind", "Tested")
+
+
+def test_lines_of_figures_are_rows_below_their_years() -> None:
+    text = (
+        "Consolidated Balance Sheets\n(Amounts in millions) 2020 2019\n"
+        "Cash and cash equivalents $ 9,465 $ 7,722\nInventories 44,435 44,269\n"
+    )
+    cash, inventories = units_of(text)
+    assert cash.cells == ("Cash and cash equivalents", "$ 9,465", "$ 7,722")
+    assert inventories.header == ("", "2020", "2019")
+    assert inventories.text == "Inventories: 2020 44,435, 2019 44,269"
+
+
+def test_rows_with_words_stand_alone_and_the_sentence_behind_them_too() -> None:
+    text = (
+        "Phase When Work Cost in\n1 2026 Eight panes out 17,250\n2 2027 Rail in lead 22,600\n"
+        "Prices include the scaffolding.\n"
+    )
+    found = list(units_of(text))
+    assert [unit.is_item for unit in found] == [True, True, False]
+    assert found[1].text == "2 2027 Rail in lead 22,600"
+    assert found[2].text == "Prices include the scaffolding."
+
+
+def test_a_heading_above_a_paragraph_is_no_part_of_its_sentence() -> None:
+    text = "Risks Related to Our Business\nWe depend on airlines\nfor most of our sales."
+    assert texts(text) == ["We depend on airlines for most of our sales."]
+    assert texts("The tower is white.\nIt is high.") == ["The tower is white.", "It is high."]
+
+
+def test_names_of_columns_in_capitals_are_left_out() -> None:
+    text = "The tables present revenues by segment:\nNORTH AMERICA EUROPE\nTOTAL BRAND"
+    assert texts(text) == ["The tables present revenues by segment:"]
+
+
+def test_items_of_lists_are_told() -> None:
+    assert list(units_of("- Rung without stopping: leave all buildings.")) == [
+        Unit("Rung without stopping: leave all buildings.", 0, is_item=True)
+    ]
