@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 
 from desktop_rag.core.settings import Settings
 from desktop_rag.desktop.requests import PassageRequested, QuickAskRequested
-from desktop_rag.ui.library.folder_dialog import FolderDialog
+from desktop_rag.ui.library.dialogs.folder_dialog import FolderDialog
 from desktop_rag.ui.reading.reading_window import ReadingWindow
 from tests.servers.chat_server import ChatServer
 from tests.stories.conftest import Person

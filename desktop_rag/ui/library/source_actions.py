@@ -14,9 +14,9 @@ from PySide6.QtWidgets import QDialog, QFileDialog, QWidget
 from desktop_rag.core.domain import Collection, Source, SourceRules, WebLinks
 from desktop_rag.core.errors import AppError
 from desktop_rag.ui.foundation.bridge import Bridge
-from desktop_rag.ui.library.collections_dialog import CollectionsDialog
-from desktop_rag.ui.library.folder_dialog import FolderDialog
-from desktop_rag.ui.library.links_dialog import LinksDialog
+from desktop_rag.ui.library.dialogs.collections_dialog import CollectionsDialog
+from desktop_rag.ui.library.dialogs.folder_dialog import FolderDialog
+from desktop_rag.ui.library.dialogs.links_dialog import LinksDialog
 
 if TYPE_CHECKING:
     from desktop_rag.ingest.library import Library

@@ -25,8 +25,8 @@ from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.documents.document_store import DocumentStore
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.library.dialogs.folder_dialog import FolderDialog
 from desktop_rag.ui.library.document_rows import Column
-from desktop_rag.ui.library.folder_dialog import FolderDialog
 from desktop_rag.ui.library.library_page import LibraryPage
 from tests.unit.ui.rooms import (
     button,

@@ -17,8 +17,8 @@ from desktop_rag.core.library_events import FolderPreview
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.library.collection_field import CollectionField
-from desktop_rag.ui.library.preview_panel import PreviewPanel
-from desktop_rag.ui.library.rules_form import RulesForm
+from desktop_rag.ui.library.dialogs.preview_panel import PreviewPanel
+from desktop_rag.ui.library.dialogs.rules_form import RulesForm
 from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel, TextButton
 
 if TYPE_CHECKING:
