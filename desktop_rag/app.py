@@ -319,7 +319,7 @@ def _make_library(
 ) -> Library:
     max_bytes = settings.max_file_mb * _MEGABYTE
     stores = LibraryStores(
-        engine.documents, engine.sources, engine.web_pages, engine.upkeep, home.pages
+        engine.documents, engine.sources, engine.web_pages, engine.tags, engine.upkeep, home.pages
     )
     passwords = FilePasswords(home.password_list)
     return Library(

@@ -18,6 +18,7 @@ _NOUNS = {
     "rewrite": ("answer of yours", "answers of yours"),
     "collection": ("collection", "collections"),
     "source": ("folder, file or link", "folders, files and links"),
+    "tagging": ("file with tags of yours", "files with tags of yours"),
     "image": ("image", "images"),
     "answer": ("remembered answer", "remembered answers"),
     "evaluation": ("evaluation", "evaluations"),

@@ -16,6 +16,7 @@ from desktop_rag.backup.manifest import Manifest
 from desktop_rag.backup.value_rules import WrongValueError, strict_json
 from desktop_rag.core.assistant import LONGEST_NAME
 from desktop_rag.core.paths import Home
+from desktop_rag.core.tags import MOST_TAGS, with_changes
 from desktop_rag.store.contract.precious import Entry, Row
 
 _KEPT_APART = " (imported{number})"
@@ -55,6 +56,7 @@ def merge(present: Sequence[Entry], incoming: Sequence[Entry], places: Places) -
     done = Merge()
     ids = _merge_collections(here.get("collection", {}), new.get("collection", []), done)
     _merge_sources(here, new.get("source", []), ids, places, done)
+    done.put += _merged_tags(here.get("tagging", {}), new.get("tagging", []), places)
     _merge_assistants(here.get("assistant", {}), new.get("assistant", []), ids, done)
     conversations = [_moved(chat, ids) for chat in new.get("conversation", [])]
     done.put += merged_chats(here, {**new, "conversation": conversations})
@@ -117,9 +119,12 @@ def _merge_sources(
 
 def path_here(source: Entry, places: Places) -> str:
     """The path of a source on this computer: pages and rewrites are below the app's home."""
-    path = str(source.row["path"])
     if source.row["links"]:
         return str(places.pages / source.key)
+    return _in_this_home(str(source.row["path"]), places)
+
+
+def _in_this_home(path: str, places: Places) -> str:
     kind = PureWindowsPath if PureWindowsPath(places.home_before).drive else PurePosixPath
     before = kind(places.home_before)
     if places.home_before and kind(path).is_relative_to(before):
@@ -138,6 +143,23 @@ def _overlaps(row: Row, other: Row) -> bool:
         return False
     path, present = Path(row["path"]), Path(other["path"])
     return path.is_relative_to(present) or present.is_relative_to(path)
+
+
+def _merged_tags(here: Mapping[str, Entry], new: Iterable[Entry], places: Places) -> list[Entry]:
+    """Files get the tags that they lack here; one that was moved here is the same file."""
+    by_path = {entry.row["path"]: entry for entry in here.values()}
+    put: dict[str, Entry] = {}
+    for tagging in new:
+        path = _in_this_home(tagging.row["path"], places)
+        known = here.get(tagging.key) or by_path.get(path)
+        kept = put.get(known.key, known) if known else None
+        row = kept.row if kept else {**tagging.row, "path": path, "tags": ""}
+        lines = (row["tags"].split("\n"), tagging.row["tags"].split("\n"))
+        tags = "\n".join(with_changes(*lines, ())[:MOST_TAGS])
+        if tags != row["tags"]:
+            changed = replace(kept or tagging, rows={"file_tags": [{**row, "tags": tags}]})
+            put[changed.key] = by_path[changed.row["path"]] = changed
+    return list(put.values())
 
 
 def _merge_assistants(

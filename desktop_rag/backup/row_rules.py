@@ -37,6 +37,7 @@ from desktop_rag.core.claims import DifferenceKind, Verdict
 from desktop_rag.core.conversation import Feedback, MessageState, Role
 from desktop_rag.core.interaction import InteractionOutcome
 from desktop_rag.core.settings import LaterSources
+from desktop_rag.core.tags import LONGEST_TAG, MOST_TAGS, distinct_tags
 from desktop_rag.store.contract.precious import KINDS, Entry
 
 LONGEST_PATH = 4_096
@@ -52,6 +53,14 @@ def _path(value: object, place: str) -> None:
     path = str(value)
     is_absolute = PurePosixPath(path).is_absolute() or PureWindowsPath(path).is_absolute()
     if not is_absolute or ".." in re.split(r"[/\\]", path):
+        raise WrongValueError(place)
+
+
+def _tags(value: object, place: str) -> None:
+    """Tags as they are kept, one a line."""
+    text(MOST_TAGS * (LONGEST_TAG + 1), is_needed=True)(value, place)
+    tags = tuple(str(value).split("\n"))
+    if len(tags) > MOST_TAGS or tags != distinct_tags(tags):
         raise WrongValueError(place)
 
 
@@ -185,6 +194,7 @@ RULES: Mapping[str, Mapping[str, Check]] = {
         "refreshed_at": moment(),
         "is_attached": flag,
     },
+    "file_tags": {"tagging_id": _ID, "path": _path, "tags": _tags},
     "assistants": {
         "assistant_id": _ID,
         "made_of": json_of(fields(_ASSISTANT, _ASSISTANT_NEEDS)),

@@ -36,9 +36,11 @@ def selected(entries: Sequence[Entry], collection_id: str = "") -> Selection:
     own = [m for m in messages if m.conversation_id in chat_ids]
     answers = [a for a in by_kind.get("answer", []) if a.row["conversation_id"] in chat_ids]
     attached = attachment_ids([*chats, *own])
+    sources = list(_sources(by_kind.get("source", []), collection_id, attached))
     kept = [
         *(c for c in by_kind.get("collection", []) if collection_id in {"", c.key}),
-        *_sources(by_kind.get("source", []), collection_id, attached),
+        *sources,
+        *_taggings(by_kind.get("tagging", []), sources if collection_id else None),
         *_assistants(by_kind.get("assistant", []), collection_id, chats),
         *chats, *own,
         *_feedback(by_kind.get("feedback", []), messages, chat_ids, collection_id),
@@ -83,6 +85,18 @@ def _sources(
             yield replace(source, rows=own)
         elif not row["is_attached"] and collection_id in {"", row["collection_id"]}:
             yield source
+
+
+def _taggings(taggings: Iterable[Entry], sources: Sequence[Entry] | None) -> Iterable[Entry]:
+    """The tags of files in these sources; None means all, also of files that are gone."""
+    if sources is None:
+        return taggings
+    places = [source.row["path"] for source in sources]
+    return [tagging for tagging in taggings if _lies_in(tagging.row["path"], places)]
+
+
+def _lies_in(path: str, places: Sequence[str]) -> bool:
+    return any(path == place or path.startswith((f"{place}/", f"{place}\\")) for place in places)
 
 
 def _assistants(

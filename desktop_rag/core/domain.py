@@ -13,6 +13,7 @@ from typing import Literal
 from desktop_rag.core.anchors import HEADING_SEPARATOR, Anchor
 from desktop_rag.core.parsed import ChunkSettings, Heading, Mark
 from desktop_rag.core.places import places_from_json
+from desktop_rag.core.tags import distinct_tags
 
 SearchMode = Literal["hybrid", "lexical", "dense"]
 # The warning shown wherever an embedding endpoint can be chosen.
@@ -134,7 +135,8 @@ class Document:
     A document inside another, such as an attachment, has a `parent_id` and the `part` that leads to
     it; its path is the parent's file. A web page has a `url`; its path is the stored copy.
     `chunking` is the signature of the chunk settings used, `readers` the version of the readers.
-    `dated` (ISO, empty where there is none) and `tags` are those the file states about itself.
+    `dated` (ISO, empty where there is none) and `tags` are those the file states about itself;
+    `given_tags` are the person's, known to those that get it from the library.
     """
 
     document_id: str
@@ -157,6 +159,12 @@ class Document:
     readers: int = 0
     dated: str = ""
     tags: tuple[str, ...] = ()
+    given_tags: tuple[str, ...] = ()
+
+    @property
+    def all_tags(self) -> tuple[str, ...]:
+        """The tags of both kinds, the person's first."""
+        return distinct_tags((*self.given_tags, *self.tags))
 
     @property
     def is_forgotten(self) -> bool:

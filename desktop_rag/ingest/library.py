@@ -21,6 +21,7 @@ from desktop_rag.ingest.library_documents import LibraryDocuments
 from desktop_rag.ingest.library_indexing import LibraryIndexing
 from desktop_rag.ingest.library_passwords import LibraryPasswords
 from desktop_rag.ingest.library_sources import LibrarySources
+from desktop_rag.ingest.library_tags import LibraryTags
 from desktop_rag.ingest.parsing.page_renderer import PageRenderer
 from desktop_rag.ingest.parsing.parser_process import ParserProcess
 from desktop_rag.ingest.parsing.sandbox.sandbox_report import SandboxReport, report_on
@@ -36,8 +37,8 @@ from desktop_rag.models.file_passwords import FilePasswords
 class Library:
     """Watches sources and keeps their documents searchable.
 
-    Its parts: `collections`, `sources`, `documents`, `passwords`, and `indexing`, the work in the
-    background.
+    Its parts: `collections`, `sources`, `documents`, `tags`, `passwords`, and `indexing`, the work
+    in the background.
     """
 
     def __init__(
@@ -76,9 +77,10 @@ class Library:
         )
         self.collections = LibraryCollections(stores.sources, self.sources, pipeline)
         self.documents = LibraryDocuments(
-            stores.documents, catalogue, pipeline, self._pages, self._attacher,
+            stores.documents, stores.tags, catalogue, pipeline, self._pages, self._attacher,
             changed=self._on_documents_changed,
         )  # fmt: skip
+        self.tags = LibraryTags(stores.tags, stores.documents, changed=self._on_documents_changed)
         self.passwords = LibraryPasswords(
             stores.documents, pipeline, passwords or FilePasswords(), make_parser,
             changed=self._on_documents_changed,

@@ -23,6 +23,7 @@ from desktop_rag.ingest.parsing.page_renderer import PageRenderer
 from desktop_rag.ingest.pipeline import Pipeline
 from desktop_rag.ingest.sources.catalogue import Catalogue
 from desktop_rag.store.contract.documents import DocumentStore
+from desktop_rag.store.contract.tag_store import TagStore
 
 _LONGEST_QUOTE_CHARS = 4000
 
@@ -33,6 +34,7 @@ class LibraryDocuments:
     def __init__(
         self,
         store: DocumentStore,
+        tags: TagStore,
         catalogue: Catalogue,
         pipeline: Pipeline,
         pages: PageRenderer,
@@ -41,6 +43,7 @@ class LibraryDocuments:
         changed: Callable[[Sequence[Document]], None],
     ) -> None:
         self._store = store
+        self._tags = tags
         self._catalogue = catalogue
         self._pipeline = pipeline
         self._pages = pages
@@ -49,12 +52,12 @@ class LibraryDocuments:
 
     def all(self, *, source_id: str = "", state: DocumentState | None = None) -> list[Document]:
         """Documents, of one source or in one state if given, by path."""
-        found = [self._current(document) for document in self._store.documents(source_id)]
+        found = self._as_now(self._store.documents(source_id))
         return [d for d in found if state in (None, d.state)]
 
     def get(self, document_id: str) -> Document | None:
         """The row of a document; None when it does not exist (any more)."""
-        return next((self._current(d) for d in self._store.get([document_id])), None)
+        return next(iter(self._as_now(self._store.get([document_id]))), None)
 
     def below(self, path: Path) -> list[Document]:
         """The document of this file, or those of all files in this folder, parts included."""
@@ -68,7 +71,7 @@ class LibraryDocuments:
 
     def listed(self, documents: Sequence[Document]) -> list[Document]:
         """Of these rows those that `all` lists, with their current state."""
-        return [self._current(d) for d in documents if not self._attacher.has(d)]
+        return self._as_now([d for d in documents if not self._attacher.has(d)])
 
     def counts(self, source_id: str = "") -> DocumentCounts:
         """The numbers of files and web pages in each state."""
@@ -174,8 +177,13 @@ class LibraryDocuments:
         self._changed(waiting)
         return len(waiting)
 
-    def _current(self, document: Document) -> Document:
-        return replace(document, state=self._state(document.source_id, document.state))
+    def _as_now(self, documents: Sequence[Document]) -> list[Document]:
+        """The rows with their current state and with the tags given to their files."""
+        given = self._tags.given() if documents else {}
+        return [
+            replace(d, state=self._state(d.source_id, d.state), given_tags=given.get(d.path, ()))
+            for d in documents
+        ]
 
     def _state(self, source_id: str, stored: DocumentState) -> DocumentState:
         """The stored state, or OFFLINE while the source can't be reached."""

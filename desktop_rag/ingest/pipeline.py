@@ -34,6 +34,7 @@ from desktop_rag.models.ports import Embedder
 from desktop_rag.store.contract.documents import DocumentStore
 from desktop_rag.store.contract.search import Upkeep
 from desktop_rag.store.contract.sources import SourceStore, WebPageStore
+from desktop_rag.store.contract.tag_store import TagStore
 
 _MAX_TOKENS = 256
 # Many models read far more, but one vector of several pages is too vague to be found by.
@@ -47,6 +48,7 @@ class LibraryStores:
     documents: DocumentStore
     sources: SourceStore
     web_pages: WebPageStore
+    tags: TagStore
     upkeep: Upkeep
     pages: Path
 

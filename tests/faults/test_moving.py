@@ -306,7 +306,12 @@ def meddled_library(
     """A library over the folder that reads with this parser."""
     engine = services.engine
     stores = LibraryStores(
-        engine.documents, engine.sources, engine.web_pages, engine.upkeep, folder / "pages"
+        engine.documents,
+        engine.sources,
+        engine.web_pages,
+        engine.tags,
+        engine.upkeep,
+        folder / "pages",
     )
     rules = IgnoreRules(lambda name: name.endswith(".md"), 1 << 20)
     library = Library(stores, None, AnswerPriority(), make_parser, rules=rules, times=FAST_TIMES)

@@ -20,6 +20,7 @@ from desktop_rag.core.parsed import (
     ParsedPart,
     TableHeader,
 )
+from desktop_rag.core.tags import LONGEST_TAG, MOST_TAGS
 from desktop_rag.ingest.parsing.protocol import (
     MAX_ITEMS,
     MAX_NAME_CHARS,
@@ -32,8 +33,6 @@ from desktop_rag.ingest.read.foundation.read_limits import (
     MAX_COLOUR_SPANS,
     MAX_PAGE_POINTS,
     MAX_PAGE_SIZES,
-    MAX_TAG_CHARS,
-    MAX_TAGS,
     MAX_VIEW_HEIGHT_PX,
     MAX_VIEW_PX,
 )
@@ -242,8 +241,8 @@ def _day(written: object) -> str:
 
 def _tags(written: Sequence[object]) -> tuple[str, ...]:
     tags = tuple(map(clean_text, written))
-    _check(len(tags) <= MAX_TAGS, "the number of tags")
-    _check(all(0 < len(t) <= MAX_TAG_CHARS and "\n" not in t for t in tags), "a tag")
+    _check(len(tags) <= MOST_TAGS, "the number of tags")
+    _check(all(0 < len(t) <= LONGEST_TAG and "\n" not in t for t in tags), "a tag")
     return tags
 
 

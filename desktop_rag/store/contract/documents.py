@@ -121,7 +121,8 @@ class DocumentStore(Protocol):
         the transaction and may not use the store; an exception rolls everything back and is raised
         here. Unknown ids are ignored. A row that becomes skipped loses its content; `gone`
         documents are removed with theirs. Documents inside a changed one follow it and are among
-        the rows returned. No effect when the source was removed meanwhile.
+        the rows returned. Tags given to a file follow it to its new path. No effect when the source
+        was removed meanwhile.
         """
         ...
 

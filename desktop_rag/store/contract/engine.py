@@ -22,6 +22,7 @@ from desktop_rag.store.contract.records import (
 from desktop_rag.store.contract.search import LexicalStore, NameStore, Upkeep
 from desktop_rag.store.contract.sources import SourceStore, WebPageStore
 from desktop_rag.store.contract.tables import TableQueries
+from desktop_rag.store.contract.tag_store import TagStore
 from desktop_rag.store.contract.vectors import ModelStore
 
 
@@ -76,6 +77,7 @@ class Engine:
     chunks: ChunkStore
     sources: SourceStore
     web_pages: WebPageStore
+    tags: TagStore
     lexical: LexicalStore
     names: NameStore
     models: ModelStore

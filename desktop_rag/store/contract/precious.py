@@ -23,6 +23,7 @@ class Kind:
 KINDS: Mapping[str, Kind] = {
     "collection": Kind({"collections": "collection_id"}, frozenset({"answering"})),
     "source": Kind({"sources": "source_id"}),
+    "tagging": Kind({"file_tags": "tagging_id"}),
     "assistant": Kind({"assistants": "assistant_id"}),
     "conversation": Kind({"conversations": "conversation_id"}),
     "message": Kind({"messages": "message_id", "citations": "message_id"}),

@@ -16,6 +16,7 @@ from desktop_rag.store.duckdb.database.store_errors import (
 from desktop_rag.store.duckdb.documents.chunk_store import ChunkStore
 from desktop_rag.store.duckdb.documents.document_store import DocumentStore
 from desktop_rag.store.duckdb.documents.source_store import SourceStore
+from desktop_rag.store.duckdb.documents.tag_store import TagStore
 from desktop_rag.store.duckdb.documents.web_page_store import WebPageStore
 from desktop_rag.store.duckdb.inspection.library_inspection import LibraryInspection
 from desktop_rag.store.duckdb.personal.assistant_store import AssistantStore
@@ -84,6 +85,7 @@ def engine_over(database: Database) -> Engine:
         chunks=ChunkStore(database, cache),
         sources=SourceStore(database),
         web_pages=WebPageStore(database),
+        tags=TagStore(database),
         lexical=LexicalStore(database, cache),
         names=NameStore(database, cache),
         models=ModelStore(database, cache),

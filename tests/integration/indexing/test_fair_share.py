@@ -45,7 +45,12 @@ def test_before_each_file_reading_waits_for_the_answer_but_not_for_ever(tmp_path
 
     with closing(duckdb_in(home.root)) as engine:
         stores = LibraryStores(
-            engine.documents, engine.sources, engine.web_pages, engine.upkeep, home.pages
+            engine.documents,
+            engine.sources,
+            engine.web_pages,
+            engine.tags,
+            engine.upkeep,
+            home.pages,
         )
         rules = IgnoreRules(is_readable_name, 1 << 20, home.root)
         with closing(Library(stores, None, priority, ParserProcess, rules=rules)) as library:

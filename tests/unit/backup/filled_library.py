@@ -28,7 +28,15 @@ from desktop_rag.core.conversation import (
     SearchNotes,
     SourceRef,
 )
-from desktop_rag.core.domain import Collection, Source, SourceRules, WebLinks
+from desktop_rag.core.domain import (
+    Collection,
+    Document,
+    DocumentState,
+    FileStat,
+    Source,
+    SourceRules,
+    WebLinks,
+)
 from desktop_rag.core.interaction import Interaction, InteractionOutcome
 from desktop_rag.core.parsed import ChunkSettings
 from desktop_rag.core.paths import Home
@@ -71,14 +79,28 @@ def _fill_sources(place: Place) -> tuple[Collection, Source]:
     land = engine.sources.add_collection("Land")
     docs = home.root.parent / "documents"
     rules = SourceRules(True, True, ("*.tmp", "drafts/"), 12)
-    engine.sources.add_source(docs / "sea", sea.collection_id, rules)
-    engine.sources.add_source(docs / "land", land.collection_id)
+    boats = engine.sources.add_source(docs / "sea", sea.collection_id, rules)
+    tag(engine, boats, "lamp.md", "Öl", "to do")
+    fields = engine.sources.add_source(docs / "land", land.collection_id)
+    tag(engine, fields, "field.md", "grass")
     engine.sources.add_source(home.rewrites, land.collection_id)
     engine.sources.add_links(
         WebLinks(("https://example.com/a",), 7, 2.5), home.pages, land.collection_id
     )
     file = engine.sources.add_attached(docs / "note.txt", sea.collection_id)
     return sea, file
+
+
+def tag(engine: Engine, source: Source, name: str, *tags: str) -> None:
+    """Give tags to a file of the source, which the index does not hold any more afterwards."""
+    stat = FileStat(1, 2, 3)
+    row = Document(
+        uuid.uuid4().hex, source.source_id, source.path / name, name, "text", stat, "",
+        DocumentState.WAITING,
+    )  # fmt: skip
+    engine.documents.apply_changes(source.source_id, [row], {}, [])
+    engine.tags.change([row.document_id], tags, [])
+    engine.documents.apply_changes(source.source_id, [], {}, [row.document_id])
 
 
 def _fill_chat(engine: Engine, sea: Collection, file: Source) -> tuple[Conversation, Message]:
@@ -174,6 +196,7 @@ def shown(place: Place) -> dict[str, Any]:
         "messages": [engine.conversations.messages(chat.conversation_id) for chat in chats],
         "collections": engine.sources.collections(),
         "assistants": engine.assistants.all(),
+        "tags": engine.tags.given(),
         "answers": engine.interactions.newest(100),
         "image": engine.attachments.image("i1"),
         "evaluation": [engine.evaluations.get(e.evaluation_id) for e in engine.evaluations.all()],

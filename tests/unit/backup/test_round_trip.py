@@ -11,7 +11,7 @@ import pytest
 from desktop_rag.backup.row_rules import RULES
 from desktop_rag.core.files.settings_file import load_settings
 from desktop_rag.store.contract.precious import KINDS
-from tests.unit.backup.filled_library import Place, entries, fill, shown, texts
+from tests.unit.backup.filled_library import Place, entries, fill, shown, tag, texts
 
 
 @pytest.fixture
@@ -118,6 +118,7 @@ def test_one_collection(full: Place, empty: Place, tmp_path: Path) -> None:
         sea.collection_id
     ]
     assert [a.name for a in got["assistants"]] == ["Keeper"]
+    assert {path.name for path in got["tags"]} == {"lamp.md"}
     assert not done.takes_settings
     assert list(texts(empty.home)) == [name for name in texts(full.home) if name.startswith("when")]
     full.backups.export(tmp_path / "y", collection=land)
@@ -144,6 +145,25 @@ def test_a_newer_assistant_wins(full: Place, empty: Place, file: Path) -> None:
         empty.engine.assistants.put(replace(keeper, name="Newer", changed_at=changed_at))
         empty.backups.import_file(file)
         assert [a.name for a in empty.engine.assistants.all()] == [name]
+
+
+def test_a_file_that_has_tags_here_gets_those_it_lacks(
+    full: Place, empty: Place, file: Path
+) -> None:
+    land = empty.engine.sources.add_collection("Land")
+    fields = empty.home.root.parent / "documents" / "land"
+    tag(
+        empty.engine,
+        empty.engine.sources.add_source(fields, land.collection_id),
+        "field.md",
+        "x",
+        "GRASS",
+    )
+    done = empty.backups.import_file(file)
+    tags = {path.name: tags for path, tags in empty.engine.tags.given().items()}
+    assert tags == {"field.md": ("x", "GRASS"), "lamp.md": ("Öl", "to do")}
+    assert done.added["tagging"] == 1
+    assert full.engine.tags.given().keys() == empty.engine.tags.given().keys()
 
 
 def test_a_library_filled_on_its_own_keeps_all_of_its_own(

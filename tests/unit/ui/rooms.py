@@ -35,6 +35,7 @@ from desktop_rag.models.endpoints.keys import KeyStore
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.documents.document_store import DocumentStore
 from desktop_rag.store.duckdb.documents.source_store import SourceStore
+from desktop_rag.store.duckdb.documents.tag_store import TagStore
 from desktop_rag.store.duckdb.documents.web_page_store import WebPageStore
 from desktop_rag.store.duckdb.duckdb_engine import engine_over, library_file
 from desktop_rag.store.duckdb.search.postings_merge import PostingsMerge
@@ -90,6 +91,7 @@ def make_library(database: Database, root: Path) -> Library:
         DocumentStore(database),
         SourceStore(database),
         WebPageStore(database),
+        TagStore(database),
         PostingsMerge(database),
         root / "pages",
     )

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING
 
+from desktop_rag.core.tags import MOST_TAGS, distinct_tags
 from desktop_rag.ingest.read.foundation.document_draft import one_line
-from desktop_rag.ingest.read.foundation.read_limits import MAX_TAG_CHARS, MAX_TAGS
 
 if TYPE_CHECKING:
     from yaml import Node
@@ -94,9 +94,7 @@ def _day(written: str) -> str:
 def _tags(value: Value) -> tuple[str, ...]:
     if isinstance(value, str):
         value = value.strip("[]").split("," if "," in value else None)
-    cleaned = (one_line(tag).lstrip("#").strip()[:MAX_TAG_CHARS] for tag in value)
-    distinct = {tag.casefold(): tag for tag in reversed([tag for tag in cleaned if tag])}
-    return tuple(reversed(distinct.values()))[:MAX_TAGS]
+    return distinct_tags(map(one_line, value))[:MOST_TAGS]
 
 
 # --- YAML ----------------------------------------------------------------------------------------

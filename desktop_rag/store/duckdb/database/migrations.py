@@ -163,6 +163,11 @@ def m018_unfinished_content(connection: Connection) -> None:
     )
 
 
+def m019_tags_of_files(connection: Connection) -> None:
+    """The tags that the person gave to files (one a line), by path."""
+    connection.execute("CREATE TABLE file_tags (tagging_id VARCHAR, path VARCHAR, tags VARCHAR)")
+
+
 MIGRATIONS: list[Callable[[Connection], None]] = [
     m001_first_schema,
     m002_places_parts_and_links,
@@ -182,6 +187,7 @@ MIGRATIONS: list[Callable[[Connection], None]] = [
     m016_orders_without_times,
     m017_journal,
     m018_unfinished_content,
+    m019_tags_of_files,
 ]
 LATEST = len(MIGRATIONS)
 

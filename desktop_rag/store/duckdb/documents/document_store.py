@@ -7,29 +7,32 @@ its parent, in the same transaction.
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
-from desktop_rag.core.domain import Document, DocumentState, FileStat
+from desktop_rag.core.domain import Document, DocumentState
 from desktop_rag.core.library_events import DocumentCounts
 from desktop_rag.core.parsed import Chunk
 from desktop_rag.store.contract.documents import IndexingOutcome, KnownRow, ReadRow
-from desktop_rag.store.duckdb.database.database import Columns, Connection, Database, insert, sql_in
+from desktop_rag.store.duckdb.database.database import Connection, Database, sql_in
+from desktop_rag.store.duckdb.database.precious_rows import Entity
 from desktop_rag.store.duckdb.documents.content import (
     ChunkNumbers,
     chunks_of,
     delete_content,
     text_of,
 )
-from desktop_rag.store.duckdb.documents.staged_content import Staged, StagedContent
-from desktop_rag.store.duckdb.search.postings import FINISHED, key_of
-from desktop_rag.store.duckdb.search.scope_sql import plain_name
-
-_DOCUMENT = (
-    "document_id, source_id, path, title, format, size_bytes, mtime_ns, inode, content_hash,"
-    " state, reason, chunk_count, indexed_at, parent_id, part, url, language, chunking, gone_at,"
-    " readers, dated, tags"
+from desktop_rag.store.duckdb.documents.row_values import (
+    DOCUMENT,
+    delete_rows,
+    document_from,
+    insert_rows,
+    rows_of,
+    taken_rows,
 )
+from desktop_rag.store.duckdb.documents.staged_content import Staged, StagedContent
+from desktop_rag.store.duckdb.documents.tag_store import follow_moves
+from desktop_rag.store.duckdb.search.postings import FINISHED
+
 _ORPHANS = "chunks ANTI JOIN documents USING (document_id)"
 # Files attached to chats are no part of the library.
 _OF_LIBRARY = "source_id NOT IN (SELECT source_id FROM sources WHERE is_attached)"
@@ -49,11 +52,11 @@ class DocumentStore:
         """The documents of a source (else the library), or in one state, by path and part."""
         with self._database.read() as con:
             rows = con.execute(
-                f"SELECT {_DOCUMENT} FROM documents WHERE {_OF_ONE_OR_ALL}"
+                f"SELECT {DOCUMENT} FROM documents WHERE {_OF_ONE_OR_ALL}"
                 " AND ($2 = '' OR state = $2) ORDER BY path, part",
                 [source_id, state.value if state else ""],
             ).fetchall()
-        return [_document_from(row) for row in rows]
+        return [document_from(row) for row in rows]
 
     def counts(self, source_id: str = "") -> DocumentCounts:
         """The number of files and web pages of the source (or of all) in each state."""
@@ -89,14 +92,14 @@ class DocumentStore:
     def get(self, document_ids: Sequence[str]) -> list[Document]:
         """The rows of these documents; unknown ids are ignored."""
         with self._database.read() as con:
-            return _rows(con, document_ids)
+            return rows_of(con, document_ids)
 
     def parts(self, document_id: str) -> list[Document]:
         """The documents inside this one, in order of their parts."""
         with self._database.read() as con:
-            select = f"SELECT {_DOCUMENT} FROM documents WHERE parent_id = ? ORDER BY part"
+            select = f"SELECT {DOCUMENT} FROM documents WHERE parent_id = ? ORDER BY part"
             rows = con.execute(select, [document_id]).fetchall()
-        return [_document_from(row) for row in rows]
+        return [document_from(row) for row in rows]
 
     def text(self, document_id: str) -> str | None:
         """The whole extracted text; None when the document is unknown."""
@@ -116,13 +119,13 @@ class DocumentStore:
         """Up to `limit` documents of a collection whose chunks were made with other settings."""
         with self._database.read() as con:
             rows = con.execute(
-                f"SELECT {_DOCUMENT} FROM documents WHERE chunk_count > 0 AND chunking <> ?"
+                f"SELECT {DOCUMENT} FROM documents WHERE chunk_count > 0 AND chunking <> ?"
                 " AND state IN ('searchable', 'searchable by words') AND source_id IN"
                 " (SELECT source_id FROM sources WHERE collection_id = ?)"
                 " ORDER BY document_id LIMIT ?",
                 [chunking, collection_id, limit],
             ).fetchall()
-        return [_document_from(row) for row in rows]
+        return [document_from(row) for row in rows]
 
     # --- writing -----------------------------------------------------------------------------
 
@@ -139,19 +142,22 @@ class DocumentStore:
         skipped loses its content. Documents inside another one follow it. No effect when the
         source was removed meanwhile.
         """
+        entities = list[Entity]()
 
         def work(con: Connection) -> list[Document]:
             if not con.execute("SELECT 1 FROM sources WHERE source_id = ?", [source_id]).fetchall():
                 return []
-            now = [changed[d.document_id](d) for d in _rows(con, list(changed))]
+            before = rows_of(con, list(changed))
+            now = [changed[d.document_id](d) for d in before]
+            entities.extend(follow_moves(con, before, {d.document_id: d for d in now}))
             skipped = [d.document_id for d in now if d.state is DocumentState.SKIPPED]
             _delete_parts(con, [*gone, *skipped])
             delete_content(con, [*gone, *skipped])
-            _delete_rows(con, [*gone, *(d.document_id for d in now)])
-            _insert_rows(con, [*added, *now])
+            delete_rows(con, [*gone, *(d.document_id for d in now)])
+            insert_rows(con, [*added, *now])
             return [*added, *now, *_parts_following(con, now)]
 
-        return self._database.write(work)
+        return self._database.write(work, changes=entities)
 
     def settle(self, outcomes: Sequence[IndexingOutcome]) -> list[Document]:
         """Store the outcomes of reading in one transaction, in place of the old content.
@@ -165,7 +171,7 @@ class DocumentStore:
         assert len(set(ids)) == len(ids), "two outcomes for one document"
 
         def work(con: Connection, staged: Staged) -> list[Document]:
-            now = {d.document_id: d for d in _taken_rows(con, ids)}
+            now = {d.document_id: d for d in taken_rows(con, ids)}
             kept = [o for o in staged.outcomes if _is_current(now.get(o.document.document_id), o)]
             kept = [_merged(now.pop(o.document.document_id), o) for o in kept]
             replaced = [o.document.document_id for o in kept if not o.keeps_content]
@@ -173,7 +179,7 @@ class DocumentStore:
             delete_content(con, replaced)
             families = [(o, *_parts(o, before)) for o in kept]
             rows = [o.document for family in families for o in family]
-            _insert_rows(con, [*rows, *now.values()])
+            insert_rows(con, [*rows, *now.values()])
             staged.insert(con, families)
             return rows
 
@@ -188,7 +194,7 @@ class DocumentStore:
         wanted = outcome.document
 
         def work(con: Connection, staged: Staged) -> Document | None:
-            found = _rows(con, [wanted.document_id])
+            found = rows_of(con, [wanted.document_id])
             if not found or found[0].content_hash != wanted.content_hash:
                 return None
             if not found[0].state.is_searchable:
@@ -197,8 +203,8 @@ class DocumentStore:
                 found[0], state=DocumentState.SEARCHABLE_BY_WORDS,
                 chunk_count=wanted.chunk_count, chunking=wanted.chunking,
             )  # fmt: skip
-            _delete_rows(con, [row.document_id])
-            _insert_rows(con, [row])
+            delete_rows(con, [row.document_id])
+            insert_rows(con, [row])
             text, places = text_of(con, row.document_id)
             delete_content(con, [row.document_id])
             staged.insert(con, [(replace(outcome, text=text or "", places=places),)])
@@ -229,7 +235,7 @@ class DocumentStore:
                 f" WHERE parent_id = '' AND {_OF_LIBRARY} AND {which} RETURNING document_id",
                 values,
             ).fetchall()
-            return _rows(con, [row[0] for row in rows])
+            return rows_of(con, [row[0] for row in rows])
 
         return self._database.write(work)
 
@@ -275,24 +281,6 @@ class DocumentStore:
         return self._database.write(work)
 
 
-def _rows(con: Connection, document_ids: Sequence[str]) -> list[Document]:
-    rows = con.execute(
-        f"SELECT {_DOCUMENT} FROM documents WHERE document_id IN (SELECT unnest(?))",
-        [list(document_ids)],
-    ).fetchall()
-    return [_document_from(row) for row in rows]
-
-
-def _taken_rows(con: Connection, document_ids: Sequence[str]) -> list[Document]:
-    """Remove rows that others will replace, and return them: one statement does both."""
-    rows = con.execute(
-        f"DELETE FROM documents WHERE {sql_in('key', document_ids)}"
-        f" AND {sql_in('document_id', document_ids)} RETURNING {_DOCUMENT}",
-        [*map(key_of, document_ids), *document_ids],
-    ).fetchall()
-    return [_document_from(row) for row in rows]
-
-
 def _is_current(now: Document | None, outcome: IndexingOutcome) -> bool:
     if now is None or now.state is not DocumentState.WAITING:
         return False
@@ -329,11 +317,11 @@ def _parts_following(con: Connection, parents: Sequence[Document]) -> list[Docum
     """Move and hide the documents inside others with their parents; returns their new rows."""
     by_id = {d.document_id: d for d in parents}
     rows = con.execute(
-        f"SELECT {_DOCUMENT} FROM documents WHERE parent_id IN (SELECT unnest(?))", [list(by_id)]
+        f"SELECT {DOCUMENT} FROM documents WHERE parent_id IN (SELECT unnest(?))", [list(by_id)]
     ).fetchall()
-    now = [_following(_document_from(row), by_id[row[13]]) for row in rows]
-    _delete_rows(con, [d.document_id for d in now])
-    _insert_rows(con, now)
+    now = [_following(document_from(row), by_id[row[13]]) for row in rows]
+    delete_rows(con, [d.document_id for d in now])
+    insert_rows(con, now)
     return now
 
 
@@ -361,40 +349,5 @@ def _delete_parts(con: Connection, document_ids: Sequence[str]) -> dict[tuple[st
     if rows:
         ids = [row[2] for row in rows]
         delete_content(con, ids)
-        _delete_rows(con, ids)
+        delete_rows(con, ids)
     return {(parent_id, part): document_id for parent_id, part, document_id in rows}
-
-
-# --- rows ------------------------------------------------------------------------------------
-
-
-def _delete_rows(con: Connection, document_ids: Sequence[str]) -> None:
-    con.execute("DELETE FROM documents WHERE document_id IN (SELECT unnest(?))", [document_ids])
-
-
-def _insert_rows(con: Connection, documents: Sequence[Document]) -> None:
-    if not documents:
-        return
-    rows = [_row_of(document) for document in documents]
-    names = [name.strip() for name in _DOCUMENT.split(",")]
-    columns: Columns = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
-    columns["key"] = [key_of(document.document_id) for document in documents]
-    insert(con, "documents", columns, {"plain_name": ("path", plain_name)})
-
-
-def _row_of(d: Document) -> tuple[object, ...]:
-    return (
-        d.document_id, d.source_id, str(d.path), d.title, d.format, d.stat.size_bytes,
-        d.stat.mtime_ns, d.stat.inode, d.content_hash, d.state.value, d.reason, d.chunk_count,
-        d.indexed_at, d.parent_id, d.part, d.url, d.language, d.chunking, d.gone_at, d.readers,
-        d.dated, "\n".join(d.tags),
-    )  # fmt: skip
-
-
-def _document_from(row: tuple[object, ...]) -> Document:
-    document_id, source_id, path, title, form, size, mtime, inode, digest, state, *rest, tags = row
-    return Document(
-        document_id, source_id, Path(str(path)), title, form,  # type: ignore[arg-type]
-        FileStat(size, mtime, inode), digest, DocumentState(state), *rest,  # type: ignore[arg-type]
-        tags=tuple(str(tags).split("\n")) if tags else (),
-    )  # fmt: skip

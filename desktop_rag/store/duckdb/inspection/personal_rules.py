@@ -6,6 +6,7 @@ from desktop_rag.store.duckdb.inspection.rules import Rule
 _LISTED_ONCE = (
     ("collections", "collection_id", "collections"),
     ("sources", "source_id", "folders and links"),
+    ("file_tags", "path", "tagged files"),
     ("conversations", "conversation_id", "chats"),
     ("messages", "message_id", "messages"),
     ("assistants", "assistant_id", "assistants"),

@@ -1,6 +1,7 @@
 """Translates a scope into a condition of DuckDB's SQL. Any thread, on an open cursor."""
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from typing import Any
 
@@ -131,7 +132,7 @@ def _passing(filters: Filters, prefix: str) -> tuple[list[str], dict[str, Any]]:
         parameters[f"{prefix}types"] = list(filters.types)
     if filters.tags:
         tags = {f"{prefix}tag{n}": _pattern(tag) for n, tag in enumerate(filters.tags)}
-        conditions.append(f"(d.tags <> '' AND ({' OR '.join(map(_tagged, tags))}))")
+        conditions.append(_tagged(list(tags)))
         parameters |= tags
     for day, name, sign in ((filters.after, "after", ">="), (filters.before, "before", "<")):
         if day:
@@ -155,11 +156,20 @@ def _within(column: str, key: str) -> str:
     return f"{folded(column)} LIKE {folded(f'${key}')} ESCAPE '!'"
 
 
-def _tagged(key: str) -> str:
+def _tagged(keys: Sequence[str]) -> str:
+    """SQL that holds when a tag that the file states, or was given, fits one of the patterns."""
+    stated, given = (
+        " OR ".join(_fits(column, key) for key in keys) for column in ("d.tags", "tags")
+    )
+    given_to = f"SELECT path FROM file_tags WHERE {given}"
+    return f"((d.tags <> '' AND ({stated})) OR d.path IN ({given_to}))"
+
+
+def _fits(column: str, key: str) -> str:
     """SQL that holds when a tag, or one above it as in `project/roof`, fits the pattern."""
     pattern = folded(f"${key}")
     fits = f"tag LIKE {pattern} ESCAPE '!' OR tag LIKE {pattern} || '/%' ESCAPE '!'"
-    return f"len(list_filter(string_split({folded('d.tags')}, chr(10)), lambda tag: {fits})) > 0"
+    return f"len(list_filter(string_split({folded(column)}, chr(10)), lambda tag: {fits})) > 0"
 
 
 def _anywhere(part: str) -> str:

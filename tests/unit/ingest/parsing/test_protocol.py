@@ -16,6 +16,7 @@ from desktop_rag.core.parsed import (
     ParsedPart,
     TableHeader,
 )
+from desktop_rag.core.tags import LONGEST_TAG, MOST_TAGS
 from desktop_rag.ingest.parsing.frame_assembly import Assembly
 from desktop_rag.ingest.parsing.protocol import (
     LENGTH_BYTES,
@@ -29,10 +30,6 @@ from desktop_rag.ingest.parsing.protocol import (
     encode_view,
 )
 from desktop_rag.ingest.read.foundation.png import encode_png
-from desktop_rag.ingest.read.foundation.read_limits import (
-    MAX_TAG_CHARS,
-    MAX_TAGS,
-)
 
 
 def assembled(frames: list[bytes], assembly: Assembly | None = None) -> ParsedDocument:
@@ -76,7 +73,7 @@ def documents(draw: st.DrawFn, *, has_parts: bool = True) -> ParsedDocument:
         warnings=tuple(draw(st.lists(TEXT))),
         language=draw(st.sampled_from(["", "en", "de"])),
         dated=draw(st.sampled_from(["", "2024-05-01"])),
-        tags=tuple(draw(st.lists(st.sampled_from(["roof", "öl lampe"]), max_size=MAX_TAGS))),
+        tags=tuple(draw(st.lists(st.sampled_from(["roof", "öl lampe"]), max_size=MOST_TAGS))),
     )
     return replace(document, parts=tuple(draw(st.lists(PART, max_size=3)) if has_parts else ()))
 
@@ -171,8 +168,8 @@ def test_what_is_no_answer_is_refused(body: bytes) -> None:
         {"format": "", "title": "", "warnings": [], "tags": 1},
         {"format": "", "title": "", "warnings": [], "tags": [""]},
         {"format": "", "title": "", "warnings": [], "tags": ["a\nb"]},
-        {"format": "", "title": "", "warnings": [], "tags": ["a" * (MAX_TAG_CHARS + 1)]},
-        {"format": "", "title": "", "warnings": [], "tags": ["a"] * (MAX_TAGS + 1)},
+        {"format": "", "title": "", "warnings": [], "tags": ["a" * (LONGEST_TAG + 1)]},
+        {"format": "", "title": "", "warnings": [], "tags": ["a"] * (MOST_TAGS + 1)},
     ],
 )
 def test_an_end_that_makes_no_sense_is_refused(done: dict[str, Any]) -> None:

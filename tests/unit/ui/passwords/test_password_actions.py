@@ -44,7 +44,12 @@ def library(
     passwords = FilePasswords(home.password_list, lambda: ring)
     library = Library(
         LibraryStores(
-            engine.documents, engine.sources, engine.web_pages, engine.upkeep, home.pages
+            engine.documents,
+            engine.sources,
+            engine.web_pages,
+            engine.tags,
+            engine.upkeep,
+            home.pages,
         ),
         None,
         AnswerPriority(),

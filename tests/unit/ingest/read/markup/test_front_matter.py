@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_rag.ingest.read.foundation.read_limits import MAX_TAG_CHARS, MAX_TAGS
+from desktop_rag.core.tags import LONGEST_TAG, MOST_TAGS
 from desktop_rag.ingest.read.markup.front_matter import NONE, FrontMatter, parse_front_matter
 
 LISTED = "---\ntitle: Lamps\ntags:\n  - roof\n  - oil lamp\n---\ntext"
@@ -126,8 +126,8 @@ def test_everything_else_is_text(text: str) -> None:
 
 def test_there_are_so_many_tags_at_most() -> None:
     tags = of_yaml(f"tags: [{', '.join(f'{n}' * 50 for n in range(100, 200))}]").tags
-    assert len(tags) == MAX_TAGS
-    assert {len(tag) for tag in tags} == {MAX_TAG_CHARS}
+    assert len(tags) == MOST_TAGS
+    assert {len(tag) for tag in tags} == {LONGEST_TAG}
 
 
 BOMB = "\n".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 30))

@@ -17,6 +17,7 @@ from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.database.journal import Line
 from desktop_rag.store.duckdb.duckdb_engine import engine_over
+from tests.stored_rows import add, document
 
 Open = Callable[[], Engine]
 
@@ -57,7 +58,9 @@ def journal_text(library: Path) -> str:
 def fill(engine: Engine) -> Conversation:
     """Puts one of each kind into the library."""
     collection = engine.sources.add_collection("Sea")
-    engine.sources.add_source(Path("/docs/sea"), collection.collection_id)
+    source = engine.sources.add_source(Path("/docs/sea"), collection.collection_id)
+    add(engine, document("boat", source.source_id))
+    engine.tags.change(["boat"], ["to do", "Öl"], [])
     conversation = engine.conversations.add("Lamps", collection.collection_id)
     say(engine, conversation, "When is it lit?")
     answer = say(engine, conversation, "At dusk.", Role.ASSISTANT)
@@ -74,6 +77,7 @@ def contents(engine: Engine, conversation: Conversation) -> tuple[object, ...]:
         engine.sources.collections(),
         engine.sources.sources(),
         engine.assistants.all(),
+        engine.tags.given(),
         engine.attachments.image("i1"),
     )
 
