@@ -5,19 +5,32 @@ import threading
 from desktop_rag.app import Services
 from desktop_rag.core.attachment import Attachment
 from desktop_rag.core.conversation import AnswerDone, AnswerEvent, Message
+from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
 
 
 def events_of(
-    services: Services, question: str, *attachments: Attachment, **where: str
+    services: Services,
+    question: str,
+    *attachments: Attachment,
+    scope: QuestionScope = ALL_DOCUMENTS,
+    **where: str,
 ) -> list[AnswerEvent]:
     """All events of an answer; `where` is a conversation, a collection or both."""
     cancel = threading.Event()
-    return list(services.chat.ask(question, attachments=attachments, cancel=cancel, **where))
+    return list(
+        services.chat.ask(question, attachments=attachments, scope=scope, cancel=cancel, **where)
+    )
 
 
-def ask(services: Services, question: str, *attachments: Attachment, **where: str) -> Message:
+def ask(
+    services: Services,
+    question: str,
+    *attachments: Attachment,
+    scope: QuestionScope = ALL_DOCUMENTS,
+    **where: str,
+) -> Message:
     """The stored answer."""
-    return answer_of(events_of(services, question, *attachments, **where))
+    return answer_of(events_of(services, question, *attachments, scope=scope, **where))
 
 
 def answer_of(events: list[AnswerEvent]) -> Message:

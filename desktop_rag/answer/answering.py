@@ -15,7 +15,11 @@ from desktop_rag.answer.endpoints.chat_models import ChatModels
 from desktop_rag.answer.map_reduce.map_reduce import MapReduce
 from desktop_rag.answer.map_reduce.summaries import Summaries
 from desktop_rag.answer.map_reduce.whole_library import WholeLibrary
-from desktop_rag.answer.prompting.instructions import instructions_for
+from desktop_rag.answer.prompting.instructions import (
+    WITHOUT_DOCUMENTS,
+    instructions_for,
+    with_instructions,
+)
 from desktop_rag.answer.prompting.preferences import in_manner
 from desktop_rag.answer.prompting.prompt import IMAGE_TOKENS, PromptExtras
 from desktop_rag.answer.sources.attached_sources import AttachedSources
@@ -59,6 +63,10 @@ from desktop_rag.models.ports import ChatModel, Embedder
 from desktop_rag.store.contract.documents import DocumentStore
 from desktop_rag.store.contract.tables import TableQueries
 
+_HOW_TO_GET_ONE = (
+    "No model is connected. Connect one in the settings, or ask about all documents: then the"
+    " answer is made of excerpts."
+)
 # By the number of collections searched; none means all documents.
 _NOTHING_RELEVANT = (NOTHING_RELEVANT, NOTHING_RELEVANT_HERE, NOTHING_RELEVANT_AMONG)
 _NEAREST = 3
@@ -111,7 +119,10 @@ class Answering:
             request.conversation_id, request.question, request.query, began_at=time.monotonic()
         )
         try:
-            yield from self._fill(draft, request, cancel)
+            if request.scope.is_without_documents:
+                yield from self._without_documents(draft, request, cancel)
+            else:
+                yield from self._fill(draft, request, cancel)
         except AppError as error:
             done = draft.message(MessageState.FAILED, error.title, error.hint)
         else:
@@ -154,6 +165,18 @@ class Answering:
             yield from self._from_model(model, draft, request, cancel)
         else:
             yield from self._from_nothing(draft, setup.reach)
+
+    def _without_documents(
+        self, draft: AnswerDraft, request: AnswerRequest, cancel: Event
+    ) -> Iterator[AnswerEvent]:
+        """Ask the model, and search nothing. What is attached to the chat is read all the same."""
+        draft.scope = request.scope
+        if refusal := request.setup.refusal:
+            raise refusal
+        model = self._models.main(request.setup.settings)
+        if model is None:
+            raise AppError("Without documents, only a model can answer.", _HOW_TO_GET_ONE)
+        yield from self._from_model(model, draft, request, cancel)
 
     def _from_search(
         self, draft: AnswerDraft, request: AnswerRequest, model: ChatModel | None, cancel: Event
@@ -216,7 +239,8 @@ class Answering:
     ) -> Iterator[AnswerEvent]:
         setup, images = request.setup, self._images(request)
         has_sources = bool(draft.sources) or self._has_readable_attachment(request)
-        draft.is_open, draft.is_own_knowledge = setup.is_open, not has_sources
+        is_open = setup.is_open or request.scope.is_without_documents
+        draft.is_open, draft.is_own_knowledge = is_open, not has_sources
         draft.sees_images = bool(images)
         if has_sources:
             draft.nearest = ()
@@ -228,7 +252,11 @@ class Answering:
             sources = self._attached.for_prompt(request, draft.query, room, model.count_tokens)
             return PromptExtras(sources, images)
 
-        rules = instructions_for(setup.instructions, is_open=setup.is_open, has_sources=has_sources)
+        rules = (
+            with_instructions(WITHOUT_DOCUMENTS, setup.instructions)
+            if request.scope.is_without_documents and not has_sources
+            else instructions_for(setup.instructions, is_open=is_open, has_sources=has_sources)
+        )
         yield from answer_with(
             model, request, draft, cancel,
             instructions=in_manner(rules, setup.settings.preferences),

@@ -50,6 +50,7 @@ from desktop_rag.core.domain import Passage, SearchMode
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.query import parse_query, strip_invalid_characters
 from desktop_rag.core.question import SearchScope, Setup
+from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
 from desktop_rag.core.settings import Settings
 from desktop_rag.models.answer_priority import AnswerPriority
 from desktop_rag.models.ports import Embedder
@@ -83,7 +84,7 @@ class Chat:
         self.attachments = Attachments(engine.attachments, models)
         self._documents = documents
         self._finder = SourceFinder(retriever, documents, embedder)
-        self._scoping = Scoping(engine.names, documents)
+        self._scoping = Scoping(engine.names, documents, self._finder)
         self._places_to_check = PlacesToCheck(self._finder, engine.names)
         self._answering = Answering(
             self._finder,
@@ -172,14 +173,16 @@ class Chat:
         collection_id: str = "",
         assistant_id: str = "",
         attachments: Sequence[Attachment] = (),
+        scope: QuestionScope = ALL_DOCUMENTS,
         cancel: Event,
     ) -> Iterator[AnswerEvent]:
         """Store the question and answer it; "" means a new conversation, all, and no assistant.
 
-        `attachments` become those of the conversation. Yields QuestionStored, SourcesFound,
-        ThinkingDelta and TextDelta as they come, and last AnswerDone, whose message is stored and
-        says how it ended. On a full disk it is given without being stored, and says so
-        (`is_unstored`). Raises only when the store fails otherwise, and AppError when the model
+        `scope` is what the question is about: nothing else is read, and nothing beyond what the
+        assistant may read. `attachments` become those of the conversation. Yields QuestionStored,
+        SourcesFound, ThinkingDelta and TextDelta as they come, and last AnswerDone, whose message
+        is stored and says how it ended. On a full disk it is given without being stored, and says
+        so (`is_unstored`). Raises only when the store fails otherwise, and AppError when the model
         does not take the attachments; then nothing is stored.
         """
         question = strip_invalid_characters(question)
@@ -190,7 +193,7 @@ class Chat:
         conversation = self._conversation(conversation_id, question, collection_id, assistant_id)
         conversation_id = conversation.conversation_id
         history = self._conversations.messages(conversation_id)
-        asked = _user_message(question, conversation_id, attachments)
+        asked = _user_message(question, conversation_id, attachments, scope)
         self._conversations.add_message(asked)
         self._conversations.do(
             conversation_id, lambda: self.attachments.set(conversation_id, attachments)
@@ -259,6 +262,8 @@ class Chat:
         setup = request.setup
         if request.query_error:
             raise request.query_error
+        if request.scope.is_without_documents:
+            return 0, ""
         model = None if setup.refusal else self.models.main(setup.settings)
         count = len(self._finder.every_attached(request.attached_ids, MOST_FILES))
         if not (count and request.is_summary):
@@ -349,11 +354,14 @@ class Chat:
 
 
 def _user_message(
-    question: str, conversation_id: str = "", attachments: Sequence[Attachment] = ()
+    question: str,
+    conversation_id: str = "",
+    attachments: Sequence[Attachment] = (),
+    scope: QuestionScope = ALL_DOCUMENTS,
 ) -> Message:
     return Message(
         uuid.uuid4().hex, conversation_id, Role.USER, question, time.time(),
-        attachments=tuple(attachments),
+        attachments=tuple(attachments), scope=scope,
     )  # fmt: skip
 
 

@@ -18,6 +18,7 @@ from desktop_rag.answer.conversations.unfinished_answers import (
 from desktop_rag.answer.conversations.unstored_chats import UnstoredChats
 from desktop_rag.answer.writing.answer_request import AnswerRequest
 from desktop_rag.core.conversation import AnswerEvent, Message, Role
+from desktop_rag.core.question_scope import ALL_DOCUMENTS
 
 
 class StoredAnswering:
@@ -81,6 +82,7 @@ class StoredAnswering:
             request.setup.settings.endpoint.model,
             request.setup.is_open,
             former.message_id if former else "",
+            request.scope if request.scope.is_without_documents else ALL_DOCUMENTS,
         )
 
     def _answer_to(self, question: Message, request: AnswerRequest) -> Message | None:

@@ -36,6 +36,7 @@ from desktop_rag.core.attachment import AttachmentKind
 from desktop_rag.core.claims import DifferenceKind, Verdict
 from desktop_rag.core.conversation import Feedback, MessageState, Role
 from desktop_rag.core.interaction import InteractionOutcome
+from desktop_rag.core.question_scope import ScopeKind
 from desktop_rag.core.settings import LaterSources
 from desktop_rag.core.tags import LONGEST_TAG, MOST_TAGS, distinct_tags
 from desktop_rag.store.contract.precious import KINDS, Entry
@@ -163,6 +164,15 @@ _NOTES = fields(
     },
     ("repaired", "filters", "searched"),
 )
+_SCOPE_ITEM = fields(
+    {
+        "kind": one_of(ScopeKind),
+        "key": text(LONGEST_PATH),
+        "name": text(LONGEST_PATH),
+        "path": text(LONGEST_PATH),
+    }
+)
+_SCOPE = fields({"items": list_of(_SCOPE_ITEM), "is_without_documents": flag}, ())
 _ANCHOR = fields(
     {
         "page": whole(),
@@ -233,6 +243,7 @@ RULES: Mapping[str, Mapping[str, Check]] = {
         "remembered": json_of(list_of(list_of(text(), length=2))),
         "attachments": _ATTACHMENTS,
         "copy_of": _ID_OR_NONE,
+        "scope": json_of(_SCOPE),
     },
     "citations": {
         "message_id": _ID,
@@ -291,6 +302,8 @@ RULES: Mapping[str, Mapping[str, Check]] = {
         "number": whole(0, MOST_NUMBER),
     },
 }
+# Columns that older backups lack; they get their default.
+_LATER: Mapping[str, frozenset[str]] = {"messages": frozenset({"scope"})}
 _LOGS = frozenset({"feedback"})  # several rows each
 
 
@@ -306,7 +319,8 @@ def check_entry(entry: Entry, place: str) -> None:
             raise WrongValueError(f"{place}, its rows")
         for n, row in enumerate(rows, start=1):
             where = f"{place}, {table} {n}"
-            fields(RULES[table])(row, where)
+            needed = RULES[table].keys() - _LATER.get(table, frozenset())
+            fields(RULES[table], sorted(needed))(row, where)
             if row[key] != entry.key:
                 raise WrongValueError(f"{where}, {key}")
     _check_together(entry, place)

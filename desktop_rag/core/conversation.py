@@ -9,6 +9,7 @@ from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.answer_claims import Claim
 from desktop_rag.core.attachment import Attachment
 from desktop_rag.core.domain import Passage
+from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
 
 # Heading above passages shown although none seems relevant to the question.
 NEAREST = "Nearest, but probably not about it"
@@ -218,8 +219,9 @@ class Message:
     passages. `is_rewritten` marks a question for which the person wrote an answer. `follow_ups` are
     suggested next questions, `claims` the checked sentences. With `is_own_knowledge` the model
     answered without documents. `remembered` lists the earlier answers given as examples. A question
-    keeps its `attachments`. In a copied conversation `copy_of` is the id of the original message.
-    With `is_unstored` the disk was full, and the message waits in memory for room.
+    keeps its `attachments` and its `scope`; an answer has a scope if it was to be without
+    documents. In a copied conversation `copy_of` is the id of the original message. With
+    `is_unstored` the disk was full, and the message waits in memory for room.
     """
 
     message_id: str
@@ -246,6 +248,7 @@ class Message:
     attachments: tuple[Attachment, ...] = ()
     copy_of: str = ""
     is_unstored: bool = False
+    scope: QuestionScope = ALL_DOCUMENTS
 
     @property
     def is_of_every_file(self) -> bool:

@@ -6,6 +6,7 @@ from desktop_rag.core.assistant import Assistant
 from desktop_rag.core.attachment import Attachment
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.query import Query
+from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope, ScopeItem
 from desktop_rag.core.settings import Settings
 
 _NO_LIMITS = Query("")
@@ -14,13 +15,14 @@ _NO_LIMITS = Query("")
 @dataclass(frozen=True, slots=True)
 class Question:
     """The text of a question, its collection ("" for all documents), its assistant ("" for none),
-    and its attachments.
+    its attachments and its scope, which a collection stands back for.
     """
 
     text: str
     collection_id: str = ""
     assistant_id: str = ""
     attachments: tuple[Attachment, ...] = ()
+    scope: QuestionScope = ALL_DOCUMENTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +31,15 @@ class SearchScope:
 
     Without `collection_ids` it covers every collection; with `document_ids` None, every document.
     The filters and exclusions of `limits` apply in addition to those of the query; `limits` has no
-    words to search for. With `attached` it covers the files of these sources and nothing else.
+    words to search for. With `about` it covers only what one of these items stands for. With
+    `attached` it covers the files of these sources and nothing else.
     """
 
     collection_ids: tuple[str, ...] = ()
     limits: Query = _NO_LIMITS
     document_ids: tuple[str, ...] | None = None
     attached: tuple[str, ...] = ()
+    about: tuple[ScopeItem, ...] = ()
 
     @classmethod
     def of_collection(cls, collection_id: str) -> "SearchScope":

@@ -26,6 +26,7 @@ from desktop_rag.core.conversation import (
     Role,
     SourceRef,
 )
+from desktop_rag.core.question_scope import ALL_DOCUMENTS
 
 # The marks by which `conversation_import` recognises our files.
 FORMAT = "desktop-rag chat"
@@ -70,7 +71,7 @@ def _as_markdown(conversation: Conversation, messages: Sequence[Message]) -> str
             if message.role is Role.USER
             else inert_markdown(_with_signs(message))
         )
-        parts += map(_plain, [in_words(message.attachments), *_failure(message)])
+        parts += map(_plain, _told(message))
         parts += ["\n\n".join(_markdown_source(s) for s in message.sources if s.is_cited)]
     return "\n\n".join(part.strip() for part in parts if part.strip()) + "\n"
 
@@ -118,8 +119,7 @@ def _html_message(message: Message) -> Iterator[str]:
         yield f'<p style="white-space:pre-wrap">{html.escape(message.text)}</p>'
     else:
         yield _parser.render(_with_signs(message))
-    told = [in_words(message.attachments), *_failure(message)]
-    yield from (f"<p>{html.escape(line)}</p>" for line in told if line)
+    yield from (f"<p>{html.escape(line)}</p>" for line in _told(message) if line)
     for source in message.sources:
         if source.is_cited:
             quote = f"<blockquote>{html.escape(source.quote)}</blockquote>" if source.quote else ""
@@ -149,6 +149,7 @@ def message_to_json(message: Message) -> dict[str, Any]:
         "text": message.text,
         "created_at": _exactly(message.created_at),
     }
+    fields |= {"scope": message.scope.to_json()} if message.scope != ALL_DOCUMENTS else {}
     if message.role is Role.USER:
         attached = [_json_attachment(attachment) for attachment in message.attachments]
         return fields | ({"attachments": attached} if attached else {})
@@ -209,6 +210,11 @@ def _speaker(message: Message) -> str:
     parts = [who, _moment(message.created_at), _STATES.get(message.state, "")]
     parts += [OWN_KNOWLEDGE] if message.is_own_knowledge else []
     return " · ".join(part for part in parts if part)
+
+
+def _told(message: Message) -> list[str]:
+    """What is said below a message: its scope, its attachments, why it failed."""
+    return [message.scope.in_words(), in_words(message.attachments), *_failure(message)]
 
 
 def _failure(message: Message) -> list[str]:

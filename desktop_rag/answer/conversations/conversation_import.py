@@ -29,6 +29,7 @@ from desktop_rag.core.conversation import (
 )
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.query import strip_invalid_characters
+from desktop_rag.core.question_scope import QuestionScope, ScopeItem, ScopeKind
 
 LARGEST_BYTES = 32 * 1024 * 1024
 _LONGEST_TITLE_CHARS = 300
@@ -242,6 +243,24 @@ def _message(fields: _Fields) -> Message:
         feedback=fields.kind("feedback", Feedback, Feedback.NONE),
         follow_ups=fields.texts("follow_ups"),
         attachments=fields.each("attachments", _attachment),
+        scope=_scope(fields.part("scope")),
+    )
+
+
+def _scope(given: _Fields | None) -> QuestionScope:
+    if given is None:
+        return QuestionScope()
+    items = given.each("items", _scope_item)
+    return QuestionScope(items, is_without_documents=given.flag("is_without_documents"))
+
+
+def _scope_item(fields: _Fields) -> ScopeItem:
+    """What a question was about; a library that has no such part says so."""
+    return ScopeItem(
+        fields.kind("kind", ScopeKind),
+        fields.text("key", 10_000),
+        fields.text("name", 10_000),
+        fields.text("path", 10_000),
     )
 
 

@@ -27,6 +27,7 @@ from desktop_rag.core.conversation import (
     ThinkingDelta,
 )
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.records import UnfinishedAnswer, UnfinishedAnswerStore
 
@@ -49,6 +50,7 @@ class AnswerStart:
     model: str
     is_open: bool
     replaces: str = ""
+    scope: QuestionScope = ALL_DOCUMENTS
 
 
 class AnswerKeeper:
@@ -64,7 +66,9 @@ class AnswerKeeper:
         self._start = start
         self._every_s = every_s
         self._changed = threading.Condition()
-        self._shown = Message("", "", Role.ASSISTANT, "", time.time(), model=start.model)
+        self._shown = Message(
+            "", "", Role.ASSISTANT, "", time.time(), model=start.model, scope=start.scope
+        )
         self._is_about_saved = False
         self._text: list[str] = []
         self._thinking: list[str] = []
@@ -222,6 +226,7 @@ def _cut_message(unfinished: UnfinishedAnswer) -> tuple[Message, str]:
         thinking=unfinished.thinking,
         sources=shown.sources,
         notes=shown.notes,
+        scope=shown.scope,
     )
     made = draft.message(MessageState.CUT, _TITLE, _HINT)
     cut = replace(made, message_id=unfinished.answer_id, created_at=shown.created_at, seconds=0.0)

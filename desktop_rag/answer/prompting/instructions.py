@@ -18,6 +18,16 @@ Below that line cite nothing and write no numbers in brackets. Above it write no
 your own knowledge, and never put both into one sentence. If you know otherwise than the sources \
 say, tell above the line what they say, and below it what you know."""
 OPEN_INSTRUCTIONS = INSTRUCTIONS.replace(ONLY_SOURCES, _SOURCES_FIRST)
+WITHOUT_DOCUMENTS = """\
+A person talks with you. They chose to do so without their own documents: none were searched, and \
+you have no sources.
+
+Rules:
+- Answer from your general knowledge and from what was said before. Don't speak as if you had read \
+the person's documents, cite nothing, and write no numbers in brackets.
+- If only the person or their documents can know the answer, say so. If you don't know it or are \
+not sure, say that. Never guess names, numbers or dates.
+- Answer in the language of the question. Write no links and no images."""
 WITHOUT_SOURCES = """\
 A person asks you a question. Their own documents were searched first, and nothing in them is \
 about it. Answer it from your general knowledge.

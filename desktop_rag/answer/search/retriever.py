@@ -279,6 +279,7 @@ class Retriever:
             filters=asked.filters,
             limits=reach.limits.filters,
             attached=reach.attached,
+            about=reach.about,
             required=terms_of(" ".join(asked.phrases)),
             excluded=tuple(terms for found in single.values() for terms in found),
         )

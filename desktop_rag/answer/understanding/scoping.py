@@ -1,4 +1,4 @@
-"""Limits a question to the files and folders that it names. Worker threads."""
+"""Limits a question to its scope, and to the files and folders that it names. Worker threads."""
 
 import re
 import unicodedata
@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 
+from desktop_rag.answer.sources.source_finder import SourceFinder
+from desktop_rag.answer.understanding.chosen_scope import ChosenScope, why_unread
 from desktop_rag.answer.understanding.file_words import asks_for_content, folder_words
 from desktop_rag.answer.understanding.name_mentions import (
     Mention,
@@ -14,7 +16,6 @@ from desktop_rag.answer.understanding.name_mentions import (
     without,
 )
 from desktop_rag.answer.writing.answer_request import AnswerRequest
-from desktop_rag.core.domain import Document, DocumentState
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.query import Filters, Query, parse_query
 from desktop_rag.core.question import NamedFiles, SearchScope
@@ -44,17 +45,21 @@ class _Named:
 
 
 class Scoping:
-    """Finds the files that questions name."""
+    """Finds what questions are about."""
 
-    def __init__(self, names: NameStore, documents: DocumentStore) -> None:
+    def __init__(self, names: NameStore, documents: DocumentStore, finder: SourceFinder) -> None:
         self._names = names
         self._documents = documents
+        self._chosen = ChosenScope(finder, documents)
 
     def applied(self, request: AnswerRequest) -> AnswerRequest:
-        """The request limited to what its question names; unchanged when it names nothing.
+        """The request limited to its scope, and in it to what its question names, if anything.
 
-        Filters for files and folders are the exact form of the same, so they stand alone.
+        Filters for files and folders are the exact form of a name, so they stand alone.
         """
+        request = self._chosen.applied(request)
+        if request.scope.is_without_documents or (request.named and request.named.unread):
+            return request
         filters, text = request.query.filters, unicodedata.normalize("NFC", request.question)
         is_limited = bool(filters.files or filters.folders or request.query_error)
         if is_limited or len(text) > _LONGEST_CHARS:
@@ -68,9 +73,10 @@ class Scoping:
             query = replace(query, filters=replace(query.filters, folders=named.folders))
         if named.files.document_ids:
             reach = replace(reach, document_ids=named.files.document_ids)
-        return replace(
-            request, query=query, setup=replace(request.setup, reach=reach), named=named.files
-        )
+        found = named.files
+        if request.named:
+            found = replace(found, hints=(*request.named.hints, *found.hints))
+        return replace(request, query=query, setup=replace(request.setup, reach=reach), named=found)
 
     def _named(self, text: str, scope: Scope) -> _Named | None:
         spelled = self._names.spelled_in(text, scope, _MOST_NAMES)
@@ -120,7 +126,7 @@ class Scoping:
         documents = self._documents.get(document_ids)
         if any(document.chunk_count for document in documents):
             return ()
-        return tuple(f"{document.name}: {_why_unread(document)}" for document in documents)
+        return tuple(f"{document.name}: {why_unread([document])}" for document in documents)
 
 
 def unknown_name(request: AnswerRequest) -> str:
@@ -138,6 +144,7 @@ def _scope_of(reach: SearchScope, filters: Filters) -> Scope:
         document_ids=reach.document_ids,
         filters=filters,
         limits=reach.limits.filters,
+        about=reach.about,
     )
 
 
@@ -170,12 +177,4 @@ def _ambiguous(files: Sequence[Mention]) -> tuple[str, ...]:
         f"{len(mention.paths):,} files have the name “{PurePath(mention.paths[0]).name}”."
         for mention in files
         if len({PurePath(path).name for path in mention.paths}) < len(mention.paths)
-    )
-
-
-def _why_unread(document: Document) -> str:
-    if document.reason:
-        return document.reason
-    return (
-        "no text was found in it" if document.state is DocumentState.SEARCHABLE else "not read yet"
     )

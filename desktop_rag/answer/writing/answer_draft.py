@@ -17,6 +17,7 @@ from desktop_rag.core.conversation import (
 )
 from desktop_rag.core.interaction import Interaction
 from desktop_rag.core.query import Query
+from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
 
 _NO_QUERY = Query("")
 
@@ -27,7 +28,7 @@ class AnswerDraft:
 
     `asked` is the question as understood, `query` the same parsed. An answer that `is_open` may
     continue from its sources to the model's own knowledge; one that `is_own_knowledge` has no
-    sources. One that `sees_images` may rest on them alone.
+    sources. One that `sees_images` may rest on them alone. `scope` is kept with the answer.
     """
 
     conversation_id: str
@@ -46,6 +47,7 @@ class AnswerDraft:
     has_several_steps: bool = False
     began_at: float = 0.0
     sees_images: bool = False
+    scope: QuestionScope = ALL_DOCUMENTS
 
     @property
     def plain_question(self) -> str:
@@ -83,4 +85,5 @@ class AnswerDraft:
             notes=self.notes,
             remembered=tuple(PastAnswer(e.interaction_id, e.question) for e in self.examples),
             is_own_knowledge=self.is_own_knowledge,
+            scope=self.scope,
         )

@@ -8,6 +8,7 @@ from desktop_rag.core.conversation import Message
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.query import Query, parse_query, strip_invalid_characters
 from desktop_rag.core.question import NamedFiles, Setup
+from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
 from desktop_rag.core.summary_request import asks_for_summary
 
 
@@ -18,7 +19,8 @@ class AnswerRequest:
     `query` is the question, parsed; with a `query_error` it could not be, and `query` holds the
     plain text. `history` holds the messages before the question. With `every_file` each file is
     asked separately. A request that `uses_memory` may take earlier answers as examples.
-    `named` are the files that the question names: `query` and `setup` are limited to them.
+    `scope` is what the person chose to ask about. `named` are those files and folders, or the ones
+    that the question names: `query` and `setup` are limited to them.
     """
 
     question: str
@@ -31,6 +33,7 @@ class AnswerRequest:
     uses_memory: bool = False
     query_error: AppError | None = None
     named: NamedFiles | None = None
+    scope: QuestionScope = ALL_DOCUMENTS
 
     @classmethod
     def of(
@@ -59,6 +62,7 @@ class AnswerRequest:
             every_file=every_file,
             uses_memory=uses_memory and setup.uses_memory,
             query_error=error,
+            scope=question.scope,
         )
 
     @property

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field, replace
 
 from desktop_rag.core.query import Filters
+from desktop_rag.core.question_scope import ScopeItem
 
 
 @dataclass(frozen=True, slots=True)
@@ -10,7 +11,9 @@ class Scope:
     """The limits of a search; all of them apply together.
 
     With the defaults, everything is found except documents that are gone and files attached to
-    chats. With `attached`, only the files of these sources are found.
+    chats. With `attached`, only the files of these sources are found. With `about`, only what one
+    of these items stands for: a document with its id, or with its path and the documents inside;
+    what lies below a folder, compared by code points; the documents of a source or a collection.
     `collection_ids`, `document_ids` and `chunk_ids`: None means all, an empty tuple none.
     A chunk must contain one of the alternative terms of each `required` word, and none of those of
     an `excluded` word.
@@ -30,6 +33,7 @@ class Scope:
     excluded: tuple[tuple[str, ...], ...] = ()
     chunk_ids: tuple[int, ...] | None = None
     attached: tuple[str, ...] = ()
+    about: tuple[ScopeItem, ...] = ()
 
     def within(self, collection_ids: tuple[str, ...] | None) -> "Scope":
         """The scope limited to these collections; None means all."""

@@ -168,6 +168,11 @@ def m019_tags_of_files(connection: Connection) -> None:
     connection.execute("CREATE TABLE file_tags (tagging_id VARCHAR, path VARCHAR, tags VARCHAR)")
 
 
+def m020_scopes_of_questions(connection: Connection) -> None:
+    """The files, folders, links and collections that a question is about, as JSON."""
+    connection.execute("ALTER TABLE messages ADD COLUMN scope VARCHAR DEFAULT '{}'")
+
+
 MIGRATIONS: list[Callable[[Connection], None]] = [
     m001_first_schema,
     m002_places_parts_and_links,
@@ -188,6 +193,7 @@ MIGRATIONS: list[Callable[[Connection], None]] = [
     m017_journal,
     m018_unfinished_content,
     m019_tags_of_files,
+    m020_scopes_of_questions,
 ]
 LATEST = len(MIGRATIONS)
 

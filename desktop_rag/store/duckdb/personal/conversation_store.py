@@ -20,6 +20,7 @@ from desktop_rag.core.conversation import (
     SearchNotes,
     SourceRef,
 )
+from desktop_rag.core.question_scope import QuestionScope
 from desktop_rag.store.duckdb.database.database import Connection, Database
 from desktop_rag.store.duckdb.database.precious_rows import Entity
 from desktop_rag.store.duckdb.search.scope_sql import folded
@@ -28,7 +29,7 @@ _CONVERSATION = "conversation_id, title, collection_id, updated_at, is_pinned, a
 _MESSAGE = (
     "message_id, conversation_id, role, text, created_at, state, model, is_excerpts, seconds,"
     " error_title, error_hint, thinking, is_own_knowledge, follow_ups, claims, notes, remembered,"
-    " attachments, copy_of"
+    " attachments, copy_of, scope"
 )
 # Orders the list. The time of the last change is only shown: the clock may be set back.
 _NEXT_CHANGE = "(SELECT coalesce(max(change_number), 0) + 1 FROM conversations)"
@@ -313,7 +314,7 @@ def _insert_message(con: Connection, message: Message, position: int | None = No
     """At this position, else after all others."""
     con.execute(
         f"INSERT INTO messages (position, {_MESSAGE})"
-        f" SELECT coalesce(?, max(position) + 1, 1), {', '.join('?' * 19)}"
+        f" SELECT coalesce(?, max(position) + 1, 1), {', '.join('?' * 20)}"
         " FROM messages WHERE conversation_id = ?",
         [
             position,
@@ -326,6 +327,7 @@ def _insert_message(con: Connection, message: Message, position: int | None = No
             json.dumps([[past.interaction_id, past.question] for past in message.remembered]),
             attachments_to_json(message.attachments),
             message.copy_of,
+            json.dumps(message.scope.to_json()),
             message.conversation_id,
         ],
     )  # fmt: skip
@@ -378,7 +380,7 @@ def _message_from(
     row: tuple[object, ...], sources: Sequence[SourceRef], nearest: Sequence[SourceRef]
 ) -> Message:
     message_id, conversation_id, role, text, created_at, state, *rest, is_own = row[:13]
-    follow_ups, claims, notes, remembered, attachments, copy_of = row[13:]
+    follow_ups, claims, notes, remembered, attachments, copy_of, scope = row[13:]
     search_notes = SearchNotes.from_json(json.loads(str(notes))) if notes else None
     return Message(
         message_id, conversation_id, Role(role), text, created_at, MessageState(state),  # type: ignore[arg-type]
@@ -389,4 +391,5 @@ def _message_from(
         remembered=tuple(PastAnswer(*past) for past in json.loads(str(remembered))),
         attachments=attachments_from_json(str(attachments)),
         copy_of=str(copy_of),
+        scope=QuestionScope.from_json(json.loads(str(scope))),
     )  # fmt: skip

@@ -1,11 +1,13 @@
 """Translates a scope into a condition of DuckDB's SQL. Any thread, on an open cursor."""
 
+import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime
 from typing import Any
 
 from desktop_rag.core.query import Filters
+from desktop_rag.core.question_scope import ScopeItem, ScopeKind
 from desktop_rag.store.contract.scope import Scope
 from desktop_rag.store.duckdb.database.database import Connection
 from desktop_rag.store.duckdb.search.library_statistics import LibraryStatistics
@@ -102,11 +104,49 @@ def _of_documents(scope: Scope) -> tuple[list[str], dict[str, Any]]:
     if scope.document_ids is not None:
         conditions.append("d.document_id IN (SELECT unnest($documents))")
         parameters["documents"] = list(scope.document_ids)
+    if scope.about:
+        each, keys = _about(scope.about)
+        conditions.append(f"({' OR '.join(each)})")
+        parameters |= keys
     for prefix, filters in (("", scope.filters), ("limit_", scope.limits)):
         found, values = _passing(filters, prefix)
         conditions += found
         parameters |= values
     return conditions, parameters
+
+
+def _about(items: Sequence[ScopeItem]) -> tuple[list[str], dict[str, list[str]]]:
+    """Alternative conditions for what the items stand for, and their parameters."""
+
+    def listed(kind: ScopeKind) -> Iterator[ScopeItem]:
+        return (item for item in items if item.kind is kind)
+
+    folders = [item.key.rstrip(os.sep) + os.sep for item in listed(ScopeKind.FOLDER)]
+    alternatives = {
+        "about_documents": (
+            "d.document_id IN (SELECT unnest($about_documents))",
+            [item.key for item in listed(ScopeKind.FILE)],
+        ),
+        "about_paths": (
+            "(d.path IN (SELECT unnest($about_paths)) AND d.url = '')",
+            [item.path for item in listed(ScopeKind.FILE) if item.path],
+        ),
+        "about_folders": (
+            "len(list_filter($about_folders, lambda folder: starts_with(d.path, folder))) > 0",
+            folders,
+        ),
+        "about_sources": (
+            "s.source_id IN (SELECT unnest($about_sources))",
+            [item.key for item in listed(ScopeKind.LINK)],
+        ),
+        "about_collections": (
+            "s.collection_id IN (SELECT unnest($about_collections))",
+            [item.key for item in listed(ScopeKind.COLLECTION)],
+        ),
+    }
+    used = {name: found for name, found in alternatives.items() if found[1]}
+    conditions = [condition for condition, _ in used.values()]
+    return conditions, {name: values for name, (_, values) in used.items()}
 
 
 def _passing(filters: Filters, prefix: str) -> tuple[list[str], dict[str, Any]]:

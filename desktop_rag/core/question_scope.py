@@ -1,0 +1,124 @@
+"""The documents that a question is about, as the person chose them. Frozen values, pure."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, cast
+
+from desktop_rag.core.domain import Collection, Document, Source
+
+_SHOWN = 2
+
+
+class ScopeKind(StrEnum):
+    """The kind of a part of the library."""
+
+    FILE = "file"
+    FOLDER = "folder"
+    LINK = "link"
+    COLLECTION = "collection"
+
+    @property
+    def word(self) -> str:
+        """The kind for people: `Folder`."""
+        return self.value.capitalize()
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeItem:
+    """A part of the library: a document, all below a folder, the pages of a link, a collection.
+
+    `key` is the id of the document, source or collection; of a folder it is the path. `path` is
+    the path of a document that is a file of its own: it is found there once it is read anew.
+    """
+
+    kind: ScopeKind
+    key: str
+    name: str
+    path: str = ""
+
+    @classmethod
+    def of_document(cls, document: Document) -> "ScopeItem":
+        """One document; with a file, the documents inside it."""
+        is_file = not (document.part or document.url)
+        path = str(document.path) if is_file else ""
+        return cls(ScopeKind.FILE, document.document_id, document.name, path)
+
+    @classmethod
+    def of_folder(cls, path: Path) -> "ScopeItem":
+        """All that lies below a folder."""
+        return cls(ScopeKind.FOLDER, str(path), path.name or str(path))
+
+    @classmethod
+    def of_source(cls, source: Source) -> "ScopeItem":
+        """All documents of a folder or of web links that the person added."""
+        if source.links is None:
+            return cls.of_folder(source.path)
+        return cls(ScopeKind.LINK, source.source_id, source.name)
+
+    @classmethod
+    def of_collection(cls, collection: Collection) -> "ScopeItem":
+        """All documents of a collection."""
+        return cls(ScopeKind.COLLECTION, collection.collection_id, collection.name)
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionScope:
+    """What a question is about: these parts of the library and nothing else, or no document at all.
+
+    Without items it is about all documents, or those of the collection chosen beside it. With
+    `is_without_documents` the model answers from what it knows, and nothing is searched.
+    """
+
+    items: tuple[ScopeItem, ...] = ()
+    is_without_documents: bool = False
+
+    @classmethod
+    def of(cls, *items: ScopeItem) -> "QuestionScope":
+        """These items, each once."""
+        return cls(tuple(dict.fromkeys(items)))
+
+    @property
+    def is_limited(self) -> bool:
+        """True when the question is about a part of the library only."""
+        return bool(self.items)
+
+    def with_item(self, item: ScopeItem) -> "QuestionScope":
+        """The scope with one more item; a chat without documents has them again."""
+        return QuestionScope.of(*self.items, item)
+
+    def without_item(self, item: ScopeItem) -> "QuestionScope":
+        """The scope without an item; about all documents once none is left."""
+        return QuestionScope(tuple(each for each in self.items if each != item))
+
+    def in_words(self) -> str:
+        """One line for people: `About: lease.pdf, letters and 3 more`; "" for all documents."""
+        if self.is_without_documents:
+            return "Without documents"
+        return f"About: {names_of(self.items)}" if self.items else ""
+
+    def to_json(self) -> dict[str, Any]:
+        """The form in the store and in exports; empty for all documents."""
+        items = [asdict(item) | {"kind": item.kind.value} for item in self.items]
+        fields: dict[str, Any] = {"items": items} if items else {}
+        return fields | ({"is_without_documents": True} if self.is_without_documents else {})
+
+    @classmethod
+    def from_json(cls, fields: Mapping[str, Any]) -> "QuestionScope":
+        """The inverse of `to_json`."""
+        stored = cast("list[dict[str, Any]]", fields.get("items", []))
+        items = [ScopeItem(**{**item, "kind": ScopeKind(item["kind"])}) for item in stored]
+        return cls(tuple(items), bool(fields.get("is_without_documents")))
+
+
+def names_of(items: tuple[ScopeItem, ...]) -> str:
+    """The names on one line: `lease.pdf, letters and 3 more`."""
+    names = [" ".join(item.name.split()) for item in items]
+    more = len(names) - _SHOWN
+    shown = ", ".join(names[:_SHOWN])
+    return f"{shown} and {more:,} more" if more > 0 else shown
+
+
+ALL_DOCUMENTS = QuestionScope()
+WITHOUT_DOCUMENTS = QuestionScope(is_without_documents=True)
