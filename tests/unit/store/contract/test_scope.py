@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from desktop_rag.core.domain import DocumentState, FileStat
+from desktop_rag.core.domain import Document, DocumentState, FileStat
 from desktop_rag.core.query import Filters, parse_query
+from desktop_rag.core.question_scope import ScopeItem, ScopeKind
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.scope import Scope
 from tests.engines import Open
@@ -255,3 +256,39 @@ def test_a_day_before_which_it_must_be_does_not_count(engine: Engine) -> None:
     engine.documents.settle([indexed(row, "lamp")])
     assert len(engine.lexical.newest(9, Scope(filters=Filters(after=date(2024, 3, 1))))) == 1
     assert engine.lexical.newest(9, Scope(filters=Filters(before=date(2024, 3, 1)))) == {}
+
+
+def _file(name: str) -> ScopeItem:
+    return ScopeItem(ScopeKind.FILE, "another id", name, f"/papers/{name}")
+
+
+def test_what_a_question_is_about_narrows_what_is_found(filled: Engine) -> None:
+    first, second, third = (_file(name) for name in NAMES)
+    assert found(filled, Scope(about=(first,))) == [1]
+    assert found(filled, Scope(about=(second, third))) == [2, 3]
+    stored = filled.documents.documents()
+    by_id = ScopeItem(ScopeKind.FILE, stored[0].document_id, "it")
+    assert found(filled, Scope(about=(by_id,))) == found(filled, Scope(about=(_named(stored[0]),)))
+    assert found(filled, Scope(about=(ScopeItem(ScopeKind.FILE, "gone", "it"),))) == []
+
+
+def _named(document: Document) -> ScopeItem:
+    return ScopeItem(ScopeKind.FILE, "another id", "it", str(document.path))
+
+
+def test_a_folder_is_compared_whole(filled: Engine) -> None:
+    folder = ScopeItem(ScopeKind.FOLDER, "/papers", "papers")
+    assert found(filled, Scope(about=(folder,))) == [1, 2, 3]
+    for other in ("/pap", "/PAPERS", "/papers/%"):
+        assert found(filled, Scope(about=(replace(folder, key=other),))) == []
+
+
+def test_collections_and_sources_are_alternatives_within_the_other_limits(filled: Engine) -> None:
+    [source] = [s for s in filled.sources.sources() if s.name == "0"]
+    link = ScopeItem(ScopeKind.LINK, source.source_id, "it")
+    work = ScopeItem(ScopeKind.COLLECTION, collection_id(filled, "Work"), "Work")
+    assert found(filled, Scope(about=(link,))) == [1]
+    assert found(filled, Scope(about=(work,))) == [2, 3]
+    assert found(filled, Scope(about=(work, link))) == [1, 2, 3]
+    filters = parse_query("file:report").filters
+    assert found(filled, Scope(about=(work,), filters=filters)) == [3]
