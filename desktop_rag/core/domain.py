@@ -164,7 +164,7 @@ class Document:
     @property
     def all_tags(self) -> tuple[str, ...]:
         """The tags of both kinds, the person's first."""
-        return distinct_tags((*self.given_tags, *self.tags))
+        return distinct_tags((*self.given_tags, *self.tags)) if self.given_tags else self.tags
 
     @property
     def is_forgotten(self) -> bool:

@@ -57,7 +57,11 @@ class LibraryDocuments:
 
     def get(self, document_id: str) -> Document | None:
         """The row of a document; None when it does not exist (any more)."""
-        return next(iter(self._as_now(self._store.get([document_id]))), None)
+        return next(iter(self.of_ids([document_id])), None)
+
+    def of_ids(self, document_ids: Sequence[str]) -> list[Document]:
+        """The rows of these documents, in any order, without those that do not exist (any more)."""
+        return self._as_now(self._store.get(document_ids))
 
     def below(self, path: Path) -> list[Document]:
         """The document of this file, or those of all files in this folder, parts included."""

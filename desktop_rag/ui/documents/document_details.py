@@ -220,7 +220,7 @@ def _details(document: Document) -> str:
         location = f"{location}{HEADING_SEPARATOR}{document.part}"
     pieces = [
         document.format, document.language, document.state.value,
-        document.dated, ", ".join(f"#{tag}" for tag in document.tags),
+        document.dated, ", ".join(f"#{tag}" for tag in document.all_tags),
         count_of(document.chunk_count, "passage"), location,
     ]  # fmt: skip
     return " · ".join(piece for piece in pieces if piece)

@@ -76,7 +76,8 @@ class Row:
         whole = str(document.path)
         self.folder, self.name = _place(document, whole, root)
         self.name_key = f"{self.name.casefold()}\0{whole}\0{document.document_id}"
-        self.haystack = f"{self.folder} {self.name} {document.title} {document.reason}".casefold()
+        texts = (self.folder, self.name, document.title, document.reason, *document.all_tags)
+        self.haystack = " ".join(texts).casefold()
         self.key: Any = self.name_key
 
 

@@ -44,6 +44,7 @@ class DocumentsPanel(QWidget):
     retry_requested = Signal()
     password_requested = Signal(object)
     forgetting_requested = Signal(object)
+    tags_requested = Signal(object)
 
     def __init__(self, theme: Theme, model: DocumentModel, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -107,7 +108,7 @@ class DocumentsPanel(QWidget):
 
     def _build_filters(self) -> QHBoxLayout:
         self._text = QLineEdit(self)
-        self._text.setPlaceholderText("Filter by name, folder or reason")
+        self._text.setPlaceholderText("Filter by name, folder, tag or reason")
         self._text.setAccessibleName("Filter files")
         self._text.setClearButtonEnabled(True)
         self._source = QComboBox(self)
@@ -139,6 +140,7 @@ class DocumentsPanel(QWidget):
         self._table.current_changed.connect(self._show_password_button)
         self._table.password_requested.connect(self.password_requested)
         self._table.forgetting_requested.connect(self.forgetting_requested)
+        self._table.tags_requested.connect(self.tags_requested)
         self._table.open_requested.connect(self.open_requested)
         self._table.folder_requested.connect(self.folder_requested)
         self._table.view_requested.connect(self.view_requested)

@@ -30,6 +30,7 @@ _SAMPLE_TEXTS = {
 }
 # The columns that share the remaining width, by weight.
 _SHARES = {Column.NAME: 3, Column.FOLDER: 2, Column.REASON: 3}
+_TAG_KEYS = "Ctrl+T"
 _ROLES = {
     DocumentState.SEARCHABLE: "success",
     DocumentState.SEARCHABLE_BY_WORDS: "accent",
@@ -46,7 +47,8 @@ def _role_of(index: QModelIndex | QPersistentModelIndex) -> str:
 class DocumentsTable(RowTable):
     """One row per document. Double-click or Return opens it; the context menu has the rest.
 
-    All signals carry the Document; the space bar emits `view_requested`.
+    All signals carry the Document, `tags_requested` a list of the selected ones; the space bar
+    emits `view_requested`.
     """
 
     open_requested = Signal(object)
@@ -55,6 +57,7 @@ class DocumentsTable(RowTable):
     summary_requested = Signal(object)
     password_requested = Signal(object)
     forgetting_requested = Signal(object)
+    tags_requested = Signal(object)
     current_changed = Signal()
 
     def __init__(self, theme: Theme, model: DocumentModel, parent: QWidget | None = None) -> None:
@@ -62,6 +65,8 @@ class DocumentsTable(RowTable):
         self._documents = model
         self.setObjectName("files")
         self.setAccessibleName("Files")
+        # Of several selected rows, what is not about all of them is about the current one.
+        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.setItemDelegateForColumn(Column.STATE, RoleDelegate(theme, _role_of, self))
         self._set_up_columns()
         self._connect()
@@ -71,6 +76,12 @@ class DocumentsTable(RowTable):
         """The document of the current row."""
         index = self.currentIndex()
         return self._documents.document_at(index.row()) if index.isValid() else None
+
+    @property
+    def selected(self) -> list[Document]:
+        """The documents of the selected rows, from top to bottom."""
+        rows = sorted(index.row() for index in self.selectionModel().selectedRows())
+        return [self._documents.document_at(row) for row in rows]
 
     def currentChanged(
         self,
@@ -100,6 +111,9 @@ class DocumentsTable(RowTable):
             shortcut = QShortcut(QKeySequence(key), self)
             shortcut.setContext(Qt.ShortcutContext.WidgetShortcut)
             shortcut.activated.connect(self._on_return_pressed)
+        tags = QShortcut(QKeySequence(_TAG_KEYS), self)
+        tags.setContext(Qt.ShortcutContext.WidgetShortcut)
+        tags.activated.connect(self._on_tags_asked_for)
         space = QShortcut(QKeySequence("Space"), self)
         space.setContext(Qt.ShortcutContext.WidgetShortcut)
         space.activated.connect(self._on_space_pressed)
@@ -128,6 +142,11 @@ class DocumentsTable(RowTable):
         if self.currentIndex().isValid():
             self.view_requested.emit(self._documents.document_at(self.currentIndex().row()))
 
+    @Slot()
+    def _on_tags_asked_for(self) -> None:
+        if selected := self.selected:
+            self.tags_requested.emit(selected)
+
     @Slot(QPoint)
     def _on_menu_requested(self, place: QPoint) -> None:
         index = self.indexAt(place)
@@ -148,6 +167,7 @@ class DocumentsTable(RowTable):
         if document.is_unlocked:
             menu.addAction("Forget password", lambda: self.forgetting_requested.emit(document))
         menu.addSeparator()
+        menu.addAction("Tags…", QKeySequence(_TAG_KEYS), self._on_tags_asked_for)
         menu.addAction("Copy path", lambda: _copy(str(document.path)))
         reason = menu.addAction("Copy reason", lambda: _copy(document.reason))
         reason.setEnabled(bool(document.reason))

@@ -27,6 +27,7 @@ from desktop_rag.ui.library.progress_strip import ProgressStrip
 from desktop_rag.ui.library.source_actions import SourceActions
 from desktop_rag.ui.library.source_list import SourceList
 from desktop_rag.ui.passwords.password_actions import PasswordActions
+from desktop_rag.ui.tags.tag_actions import TagActions
 from desktop_rag.ui.viewers.document_span import DocumentSpan
 from desktop_rag.ui.widgets.controls import IconButton, PlainLabel, TextButton, set_property
 
@@ -66,6 +67,7 @@ class LibraryPage(QWidget):
         self._feed = LibraryFeed(bridge, library, self._model, self)
         self._actions = SourceActions(bridge, library, self)
         self._passwords = PasswordActions(bridge, library, self)
+        self._tags = TagActions(bridge, library, self)
         self._sources: dict[str, Source] = {}
         self._build(kinds_read)
         self._connect()
@@ -188,6 +190,7 @@ class LibraryPage(QWidget):
         self._panel.retry_requested.connect(self._on_retry_requested)
         self._panel.password_requested.connect(self._passwords.ask)
         self._panel.forgetting_requested.connect(self._passwords.forget)
+        self._panel.tags_requested.connect(self._tags.edit)
 
     # --- library state ---------------------------------------------------------------------------
 

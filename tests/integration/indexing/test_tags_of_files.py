@@ -41,7 +41,7 @@ def look_again(services: Services) -> None:
     assert services.library.indexing.wait_until_idle(QUIET_S)
 
 
-def test_the_list_of_files_hears_of_it(services: Services, folder: Path, tagged: Services) -> None:
+def test_the_list_of_files_hears_of_it(tagged: Services) -> None:
     heard: list[tuple[str, ...]] = []
 
     def listen(event: object) -> None:
