@@ -134,4 +134,4 @@ need-qt: $(READY)
 	  "$(QT_PACKAGES) and, with a display, $(XCB_PACKAGES)" >&2; exit 1; }
 
 qt-packages:
-	@echo $(QT_PACKAGES)
+	@echo $(QT_PACKAGES) $(if $(DISPLAY),$(XCB_PACKAGES))

@@ -69,11 +69,12 @@ def measure(home: Home, folder: Path, server: ChatServer, answers: int) -> list[
     """Milliseconds from the first piece sent to the first word painted, one per answer."""
     from PySide6.QtWidgets import QApplication
 
+    from desktop_rag.app import build_services
     from desktop_rag.ui.messages.segment_view import SegmentView
     from desktop_rag.window_app import WindowApp
 
     qt = QApplication(sys.argv[:1])
-    opened = WindowApp(home, {})
+    opened = WindowApp(build_services(home), {})
     opened.open()
     opened.services.library.sources.add(folder)
     assert opened.services.library.indexing.wait_until_idle(_WAIT_S)

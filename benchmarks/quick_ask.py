@@ -55,6 +55,35 @@ tray.show()
 QtCore.QTimer.singleShot(0, lambda: (print("shown", flush=True), qt.quit()))
 qt.exec()
 """
+# In a script, as everything that this module imports would be measured as well. Its arguments: the
+# home, and the class whose first painting ends it, "" for the begin of the event loop.
+_OWN_START = """
+import sys
+from pathlib import Path
+from PySide6 import QtCore, QtWidgets
+from desktop_rag.cli.window import open_window
+from desktop_rag.core.paths import Home
+from desktop_rag.desktop.requests import QuickAskRequested
+home, drawn = sys.argv[1:]
+qt = QtWidgets.QApplication(sys.argv[:1])
+def end():
+    print("shown", flush=True)
+    QtCore.QTimer.singleShot(0, qt.exit)
+class Watch(QtCore.QObject):
+    def eventFilter(self, watched, event):
+        if event.type() is QtCore.QEvent.Type.Paint and type(watched).__name__ == drawn:
+            qt.removeEventFilter(self)
+            QtCore.QTimer.singleShot(0, end)
+        return False
+watch = Watch()
+if drawn:
+    qt.installEventFilter(watch)
+else:
+    QtCore.QTimer.singleShot(0, end)
+open_window(
+    Home(Path(home)), is_shown=False, first_event=QuickAskRequested() if drawn else None
+)
+"""
 
 
 def main() -> None:
@@ -114,11 +143,11 @@ def measure(place: Path, rest_s: float) -> list[Bar]:
 
 def _starts(place: Path) -> dict[str, list[float]]:
     """Milliseconds from the start of a process to its first line, for each kind, in turn."""
-    own = [sys.executable, __file__, "--keep", str(place), "--part"]
+    own = [sys.executable, "-c", _OWN_START, str(place / "home")]
     commands = {
         "bare": [sys.executable, "-c", _BARE_START],
-        "tray": [*own, "tray"],
-        "cold": [*own, "cold"],
+        "tray": [*own, ""],
+        "cold": [*own, "QuickAsk"],
     }
     for command in commands.values():
         _to_first_line_ms(command)
@@ -139,45 +168,6 @@ def _to_first_line_ms(command: Sequence[str]) -> float:
     return took_ms
 
 
-def _tray(place: Path, _rest_s: float) -> None:
-    from desktop_rag.cli.window import open_window
-
-    _run_until_shown(lambda: open_window(Home(place / "home"), is_shown=False), "")
-
-
-def _cold(place: Path, _rest_s: float) -> None:
-    from desktop_rag.cli.window import open_window
-
-    home, request = Home(place / "home"), QuickAskRequested()
-    _run_until_shown(lambda: open_window(home, is_shown=False, first_event=request), "QuickAsk")
-
-
-def _run_until_shown(run: Callable[[], int], drawn: str) -> None:
-    """Run the app; print a line once its event loop runs and a widget of this class is drawn."""
-    from PySide6.QtCore import QEvent, QObject, QTimer
-    from PySide6.QtWidgets import QApplication
-
-    qt = QApplication(sys.argv[:1])
-
-    def end() -> None:
-        print("shown", flush=True)
-        QTimer.singleShot(0, qt.exit)
-
-    class Watch(QObject):
-        def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802
-            if event.type() is QEvent.Type.Paint and type(watched).__name__ == drawn:
-                qt.removeEventFilter(self)
-                QTimer.singleShot(0, end)
-            return False
-
-    watch = Watch()
-    if drawn:
-        qt.installEventFilter(watch)
-    else:
-        QTimer.singleShot(0, end)
-    run()
-
-
 # --- the popup -----------------------------------------------------------------------------------
 
 
@@ -188,11 +178,12 @@ class _Opened:
         from PySide6.QtCore import Qt, QTimer
         from PySide6.QtWidgets import QApplication
 
+        from desktop_rag.app import build_services
         from desktop_rag.window_app import WindowApp
 
         existing = QApplication.instance()
         self.qt = existing if isinstance(existing, QApplication) else QApplication(sys.argv[:1])
-        self.app = WindowApp(Home(place / "home"), {})
+        self.app = WindowApp(build_services(Home(place / "home")), {})
         self.app.open(is_shown=False)
         indexing = self.app.services.library.indexing
         self.until(lambda: indexing.progress().stage.value == "idle")
@@ -392,7 +383,7 @@ def _part(name: str, place: Path, rest_s: float) -> dict[str, Any]:
 
 
 _PARTS: dict[str, Callable[[Path, float], Any]] = {
-    "popup": _popup, "rest": _rest, "tray": _tray, "cold": _cold
+    "popup": _popup, "rest": _rest
 }  # fmt: skip
 
 

@@ -77,10 +77,11 @@ def measure(home: Home, documents: Path, seconds: float) -> dict[str, float | in
     from PySide6.QtCore import Qt, QTimer
     from PySide6.QtWidgets import QApplication
 
+    from desktop_rag.app import build_services
     from desktop_rag.window_app import WindowApp
 
     qt = QApplication(sys.argv[:1])
-    opened = WindowApp(home, {})
+    opened = WindowApp(build_services(home), {})
     opened.open()
     opened.bridge.run(
         opened.window, lambda: opened.services.library.sources.add(documents), lambda _: None

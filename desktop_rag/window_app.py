@@ -1,114 +1,58 @@
 """The window over the services: built in order, shut down in reverse order.
 
-Qt is imported only when a window opens: the command line works without it.
+Imported only when a window opens: the command line works without Qt.
 """
 
 import gc
 import logging
-import signal
 import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from desktop_rag.app import Verb, build_services
+from PySide6.QtWidgets import QApplication
+
+from desktop_rag.app import Services, Verb
 from desktop_rag.backup.contents import BackupMerged
 from desktop_rag.core.conversation import Conversation
 from desktop_rag.core.errors import AppError, DiskFullError
 from desktop_rag.core.files.atomic_file import read_object, write_object
 from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.library_events import NothingUsed, Notice
-from desktop_rag.core.log import start_logging
-from desktop_rag.core.paths import Home, resources_dir
+from desktop_rag.core.paths import resources_dir
 from desktop_rag.core.settings import Settings
 from desktop_rag.demo_library import add_demo
 from desktop_rag.desktop.autostart import set_autostart, starts_at_login
-from desktop_rag.desktop.requests import DesktopRequest, request_of_verb
+from desktop_rag.desktop.requests import request_of_verb
 from desktop_rag.diagnosis.diagnosis import findings
 from desktop_rag.diagnosis.finding import Finding
 from desktop_rag.diagnosis.repair_request import RepairRequest
 from desktop_rag.ingest.read.foundation.format_table import kinds_read
-from desktop_rag.ingest.watching.watcher import WatchTimes
 from desktop_rag.running_app import AppEnding, AppServer
-from desktop_rag.upkeep import repair_if_requested, subject_of
-
-if TYPE_CHECKING:
-    from desktop_rag.ui.foundation.theme import Theme
-    from desktop_rag.ui.upkeep.health_page import HealthPage
+from desktop_rag.ui.foundation.bridge import Bridge
+from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.tray.app_icon import AppIcon, name_app
+from desktop_rag.ui.tray.presence import Presence
+from desktop_rag.ui.upkeep.activity_page import ActivityPage
+from desktop_rag.ui.upkeep.backup_page import BackupPage
+from desktop_rag.ui.upkeep.health_page import HealthPage
+from desktop_rag.ui.upkeep.privacy_page import PrivacyPage
+from desktop_rag.ui.window.main_window import MainWindow
+from desktop_rag.ui.window.window_place import place_of, place_window
+from desktop_rag.upkeep import subject_of
 
 log = logging.getLogger(__name__)
 
 _DEMO_S = 120.0
-_HEARTBEAT_MS = 500
 _SWITCH_S = 0.001
 # A window that is busy for longer does what it was asked later.
 _HANDLED_S = 5.0
 _POLL_S = 0.05
-
-
-def run_window(
-    home: Home,
-    verbs: Mapping[str, Verb],
-    *,
-    starts_demo: bool = False,
-    is_shown: bool = True,
-    first_event: DesktopRequest | None = None,
-) -> int:
-    """Open the window over the home and run until the person quits; returns the exit code.
-
-    `verbs` are answered for other processes that ask the running app. Without `is_shown` the app
-    starts in the background. `first_event` is posted to the window at once.
-    """
-    from PySide6.QtCore import QCoreApplication, QEvent, QTimer
-
-    from desktop_rag.ui.tray.desktop_application import DesktopApplication
-
-    qt = DesktopApplication.instance() or DesktopApplication(sys.argv[:1])
-    try:
-        home.create()
-        start_logging(home.logs)
-        opened = WindowApp(home, verbs)
-    except AppError as error:
-        return show_start_error(error)
-    quit_requested = opened.presence.quit_requested
-    # Through the event loop: it may not have begun, and ends nothing then.
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda _number, _frame: QTimer.singleShot(0, quit_requested.emit))
-    # Python handles a signal only while it runs bytecode, which an idle window does not.
-    heartbeat = QTimer()
-    heartbeat.timeout.connect(lambda: None)
-    heartbeat.start(_HEARTBEAT_MS)
-    # `quit` would ask the window first, which never closes by itself.
-    quit_requested.connect(partial(qt.exit, 0))
-    if isinstance(qt, DesktopApplication):
-        qt.requested.connect(opened.bridge.post)
-    opened.open(is_shown=is_shown)
-    if first_event is not None:
-        opened.bridge.post(first_event)
-    if starts_demo:
-        opened.start_demo()
-    code = qt.exec()
-    opened.shut_down()
-    # Else the widgets keep the services, and the store complains at the end of the process.
-    opened.window.deleteLater()
-    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
-    return code
-
-
-def show_start_error(error: AppError) -> int:
-    """Say in a dialog and on stderr why no window opens; returns the exit code."""
-    from PySide6.QtWidgets import QApplication
-
-    from desktop_rag.ui.foundation.fatal import show_fatal
-
-    _qt = QApplication.instance() or QApplication(sys.argv[:1])
-    show_fatal(error)
-    return 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -126,27 +70,22 @@ class WindowApp:
 
     def __init__(
         self,
-        home: Home,
+        services: Services,
         verbs: Mapping[str, Verb],
-        *,
-        times: WatchTimes | None = None,
+        app_icon: AppIcon | None = None,
+        notices: Sequence[Notice] = (),
     ) -> None:
-        """AppError when the store can't be opened, as when another window has it open."""
-        from PySide6.QtWidgets import QApplication
+        """`verbs` are answered for other processes. `notices` are shown first.
 
-        from desktop_rag.ui.foundation.bridge import Bridge
-        from desktop_rag.ui.foundation.theme import Theme
-        from desktop_rag.ui.tray.app_icon import AppIcon
-        from desktop_rag.ui.tray.presence import Presence, name_app
-        from desktop_rag.ui.window.main_window import MainWindow
-        from desktop_rag.ui.window.window_place import place_window
-
+        The services are closed by `shut_down`.
+        """
         qt = QApplication.instance()
         assert isinstance(qt, QApplication), "the application is made first"
-        app_icon = AppIcon(resources_dir())
-        name_app(qt, app_icon)
-        self._repair_notices = repair_if_requested(home)
-        self.services = build_services(home, times=times)
+        app_icon = app_icon or AppIcon(resources_dir())
+        name_app(app_icon)
+        self.services = services
+        self._notices = (*notices, *services.notices)
+        home = services.home
         settings = self.services.settings
         library, chat = self.services.library, self.services.chat
         self.bridge, theme = Bridge(), Theme(qt, resources_dir(), settings.appearance)
@@ -204,7 +143,7 @@ class WindowApp:
             if server and server.is_ending:
                 raise AppEnding
 
-    def _add_pages(self, theme: "Theme") -> None:
+    def _add_pages(self, theme: Theme) -> None:
         """The pages beside the settings, in order."""
         self.window.settings_page.add_page("Health", self._health_page(theme))
         self._add_privacy_page()
@@ -212,8 +151,6 @@ class WindowApp:
         self._add_activity_page(theme)
 
     def _add_backup_page(self) -> None:
-        from desktop_rag.ui.upkeep.backup_page import BackupPage
-
         backups = self.services.backups
         backups.subscribe(self._on_merged)
         page = BackupPage(self.bridge, backups, self.services.snapshots)
@@ -236,7 +173,7 @@ class WindowApp:
         """Show the window, or stay in the background, and start the library."""
         # The longest time the window waits for the interpreter while background threads compute.
         sys.setswitchinterval(_SWITCH_S)
-        for notice in (*self._repair_notices, *self.services.notices):
+        for notice in self._notices:
             self.bridge.post(notice)
         if is_shown:
             self.window.show()
@@ -278,21 +215,15 @@ class WindowApp:
         gc.unfreeze()
 
     def _keep_place(self) -> None:
-        from desktop_rag.ui.window.window_place import place_of
-
         write_object(self.services.home.window, place_of(self.window))
 
-    def _health_page(self, theme: "Theme") -> "HealthPage":
-        from desktop_rag.ui.upkeep.health_page import HealthPage
-
+    def _health_page(self, theme: Theme) -> HealthPage:
         def diagnose(cancel: threading.Event) -> Iterator[Finding]:
             return findings(subject_of(self.services), cancel)
 
         return HealthPage(self.bridge, theme, diagnose, RepairRequest(self.services.home))
 
     def _add_privacy_page(self) -> None:
-        from desktop_rag.ui.upkeep.privacy_page import PrivacyPage
-
         page = PrivacyPage(self.bridge, self.services.connections)
         page.place_requested.connect(self.window.show_place)
         self.window.settings_page.add_page("Privacy", page)
@@ -323,9 +254,7 @@ class WindowApp:
         self.services.chat.warm_up()
         gc.freeze()
 
-    def _add_activity_page(self, theme: "Theme") -> None:
-        from desktop_rag.ui.upkeep.activity_page import ActivityPage
-
+    def _add_activity_page(self, theme: Theme) -> None:
         recorder = self.services.recorder
         page = ActivityPage(
             self.bridge, self.services.activity, theme, is_recording=lambda: recorder.is_on

@@ -9,6 +9,7 @@ from desktop_rag import app
 from desktop_rag.backup.backups import Backups, Tell, silent
 from desktop_rag.backup.contents import day_in_words, in_words
 from desktop_rag.backup.snapshots import Snapshots, snapshots_in
+from desktop_rag.cli.argument_types import add_json
 from desktop_rag.cli.terminal import print_document, say
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import find_home
@@ -30,7 +31,7 @@ def add_backups(parser: argparse.ArgumentParser) -> None:
     added.add_argument("--collection", default="", help="only this collection and its chats")
     text = "also the texts, passages and vectors of the documents, for an empty library"
     added.add_argument("--with-index", action="store_true", help=text)
-    _add_json(added)
+    add_json(added)
     text = (
         "Merge a backup into the library: what both have is kept once. Every value is checked"
         " first; nothing is changed when one is wrong."
@@ -40,16 +41,16 @@ def add_backups(parser: argparse.ArgumentParser) -> None:
     added.add_argument("file")
     text = "only say what the file holds"
     added.add_argument("--preview", action="store_true", help=text)
-    _add_json(added)
+    add_json(added)
     text = "List the daily snapshots, the newest first."
     added = verbs.add_parser("list", help=text, description=text)
     added.set_defaults(run=_list)
-    _add_json(added)
+    add_json(added)
     text = "Merge a daily snapshot into the library, as `import` does with a file."
     added = verbs.add_parser("restore", help="Take in a snapshot.", description=text)
     added.set_defaults(run=_restore)
     added.add_argument("day", help="its day, such as 2026-11-23, or its number")
-    _add_json(added)
+    add_json(added)
 
 
 def running_app_verbs() -> Mapping[str, app.Verb]:
@@ -192,7 +193,3 @@ def _absolute(name: str) -> str:
     if not name.strip():
         raise AppError("There is no file name.", "Name the file of the backup.")
     return str(Path(name).expanduser().absolute())
-
-
-def _add_json(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="print one JSON document")

@@ -8,6 +8,7 @@ from typing import Any
 
 from desktop_rag import app
 from desktop_rag.cli import output
+from desktop_rag.cli.argument_types import add_json
 from desktop_rag.cli.terminal import open_services, print_document, say
 from desktop_rag.core.domain import EMBEDDED_ELSEWHERE, Collection
 from desktop_rag.core.errors import AppError
@@ -23,7 +24,7 @@ def add_collections(parser: argparse.ArgumentParser) -> None:
     text = "List the collections with the embedding model of each."
     added = verbs.add_parser("list", help=text, description=text)
     added.set_defaults(run=_list)
-    added.add_argument("--json", action="store_true", help="print one JSON document")
+    add_json(added)
     text = (
         "Embed the documents of a collection with another model and wait until that is done. Until"
         " then the previous model answers; the next run continues an interrupted one."
@@ -39,7 +40,7 @@ def add_collections(parser: argparse.ArgumentParser) -> None:
     chosen.add_argument("model", nargs="?", help=text)
     text = "the model of the settings, which is the default"
     chosen.add_argument("--default", action="store_true", help=text)
-    added.add_argument("--json", action="store_true", help="print one JSON document")
+    add_json(added)
 
 
 def running_app_verbs() -> Mapping[str, app.Verb]:

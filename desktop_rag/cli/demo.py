@@ -4,6 +4,7 @@ Where there is a display the window opens and asks the first question as soon as
 searchable; elsewhere the same happens in the terminal. The demo has a home of its own.
 """
 
+import argparse
 import os
 import sys
 
@@ -16,10 +17,15 @@ from desktop_rag.demo_library import add_demo
 from desktop_rag.waiting import Waiting
 
 
-def run(*, in_terminal: bool = False) -> int:
-    """Run the demo; returns the exit code."""
+def add_demo_verb(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `demo`."""
+    parser.set_defaults(run=_demo)
+    parser.add_argument("--terminal", action="store_true", help="without a window")
+
+
+def _demo(arguments: argparse.Namespace) -> int:
     home = demo_home()
-    if in_terminal or not has_display():
+    if arguments.terminal or not has_display():
         return _run_in_terminal(home)
     return open_window(home, starts_demo=True)
 

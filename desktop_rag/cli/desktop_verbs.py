@@ -1,11 +1,10 @@
 """The verbs that reach the app on the desktop, and start it where none runs."""
 
 import argparse
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from desktop_rag import window_app
+from desktop_rag.cli.argument_types import add_json
 from desktop_rag.cli.terminal import print_document
 from desktop_rag.cli.window import open_window
 from desktop_rag.core.errors import AppError
@@ -15,36 +14,52 @@ from desktop_rag.desktop.entries.linux_files import ICON_SIZES_PX
 from desktop_rag.desktop.requests import request_of_verb
 from desktop_rag.running_app import ask_running_app
 
-AddVerb = Callable[[str, Callable[[argparse.Namespace], int], str], argparse.ArgumentParser]
 
-
-def add_verbs(verb: AddVerb) -> None:
-    """Add them to the command line."""
-    added = verb("quick-ask", _quick_ask, "Show the quick ask over everything else.")
-    added.add_argument("question", nargs="?", default="", help="put this into its field, unsent")
+def add_quick_ask(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `quick-ask`."""
+    parser.set_defaults(run=_quick_ask)
+    text = "put this into its field, unsent"
+    parser.add_argument("question", nargs="?", default="", help=text)
     text = "ask about the text that is selected in another program"
-    added.add_argument("--selection", action="store_true", help=text)
+    parser.add_argument("--selection", action="store_true", help=text)
     text = "ask about these files and folders only"
-    added.add_argument("--about", nargs="+", default=[], metavar="PATH", help=text)
-    added = verb("open-url", _open_url, "Open a desktop-rag:// link.")
+    parser.add_argument("--about", nargs="+", default=[], metavar="PATH", help=text)
+    add_json(parser)
+
+
+def add_open_url(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `open-url`."""
+    parser.set_defaults(run=_open_url)
     # A menu starts the app by the same line as a link, and then has none.
-    added.add_argument("url", metavar="URL", nargs="?", default="")
-    text = "Enter the app in this desktop's menus, links and file managers, or remove it there."
-    added = verb("desktop-entries", _entries, text)
-    added.add_argument("action", choices=["install", "remove"])
-    verb("quit", _quit, "End the running app.")
+    parser.add_argument("url", metavar="URL", nargs="?", default="")
+    add_json(parser)
 
 
-def window(arguments: argparse.Namespace) -> int:
-    """Raise the window, or open it; with `--background` start without one."""
+def add_desktop_entries(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `desktop-entries`."""
+    parser.set_defaults(run=_entries)
+    parser.add_argument("action", choices=["install", "remove"])
+    add_json(parser)
+
+
+def add_quit(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `quit`."""
+    parser.set_defaults(run=_quit)
+    add_json(parser)
+
+
+def window(*, is_shown: bool) -> int:
+    """Raise the window, or open it; without `is_shown` start in the background."""
     home = find_home()
-    verb = "nothing" if arguments.background else "raise"
+    verb = "raise" if is_shown else "nothing"
     try:
         is_running, _ = ask_running_app(home, verb, {})
     except AppError as error:
         # Started from a menu, nobody sees stderr.
-        return window_app.show_start_error(error)
-    return 0 if is_running else open_window(home, is_shown=not arguments.background)
+        from desktop_rag.window_start import show_start_error
+
+        return show_start_error(error)
+    return 0 if is_running else open_window(home, is_shown=is_shown)
 
 
 def _quick_ask(arguments: argparse.Namespace) -> int:
@@ -56,7 +71,7 @@ def _quick_ask(arguments: argparse.Namespace) -> int:
 
 def _open_url(arguments: argparse.Namespace) -> int:
     if not arguments.url:
-        return window(argparse.Namespace(background=False))
+        return window(is_shown=True)
     return _reach("url", {"url": arguments.url})
 
 

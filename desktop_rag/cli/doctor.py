@@ -12,6 +12,7 @@ from threading import Event
 from typing import Any
 
 from desktop_rag import app, upkeep
+from desktop_rag.cli.argument_types import add_json
 from desktop_rag.cli.terminal import open_services, print_document
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.log import start_logging
@@ -27,7 +28,17 @@ log = logging.getLogger(__name__)
 _Rows = list[dict[str, Any]]
 
 
-def run(arguments: argparse.Namespace) -> int:
+def add_doctor(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `doctor`."""
+    parser.set_defaults(run=_doctor)
+    text = "repair the library; what is damaged is kept"
+    parser.add_argument("--repair", action="store_true", help=text)
+    text = "examine the chat model again"
+    parser.add_argument("--examine", action="store_true", help=text)
+    add_json(parser)
+
+
+def _doctor(arguments: argparse.Namespace) -> int:
     """Diagnose the running app, else the home; returns the exit code."""
     home = find_home()
     request = {"repair": arguments.repair, "examine": arguments.examine}

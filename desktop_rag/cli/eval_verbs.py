@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
 from desktop_rag import app, upkeep
+from desktop_rag.cli.argument_types import add_json, positive
 from desktop_rag.cli.terminal import open_services, print_document, say
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.private_files import persons_mask
@@ -42,8 +43,8 @@ T = TypeVar("T")
 Measure = Callable[[app.Services], Measurements]
 
 
-def add_evals(parser: argparse.ArgumentParser, positive: Callable[[str], int]) -> None:
-    """Add the verbs below `eval`; `positive` parses a count."""
+def add_evals(parser: argparse.ArgumentParser) -> None:
+    """Add the verbs below `eval`."""
     evals = parser.add_subparsers(required=True)
     text = "nDCG@10, recall@5, MRR and times on a set"
     added = evals.add_parser("retrieval", help=text, description=text)
@@ -60,12 +61,12 @@ def add_evals(parser: argparse.ArgumentParser, positive: Callable[[str], int]) -
     added.add_argument("-k", "--k", type=positive, help=f"passages for each query ({counts})")
     text = "write the results of each query and mode"
     added.add_argument("--per-query", type=Path, metavar="FILE.jsonl", help=text)
-    added.add_argument("--json", action="store_true", help="print one JSON document")
+    add_json(added)
     text = "how well the checker separates supported from unsupported claims"
     added = evals.add_parser("grounding", help=text, description=text)
     added.set_defaults(run=_grounding)
     added.add_argument("file", help="a .jsonl file of rows {source, claim, label}")
-    added.add_argument("--json", action="store_true", help="print one JSON document")
+    add_json(added)
     text = "answers to a set of questions: citations, support, correctness, times, tokens"
     added = evals.add_parser("answers", help=text, description=text)
     added.set_defaults(run=_answers)
@@ -76,12 +77,12 @@ def add_evals(parser: argparse.ArgumentParser, positive: Callable[[str], int]) -
     added.add_argument("--limit", type=positive, help="ask only the first questions")
     text = "write the results of each question"
     added.add_argument("--per-query", type=Path, metavar="FILE.jsonl", help=text)
-    added.add_argument("--json", action="store_true", help="print one JSON document")
+    add_json(added)
     text = "List the stored measurements, or one with its queries."
     added = evals.add_parser("runs", help=text, description=text)
     added.set_defaults(run=_runs)
     added.add_argument("id", nargs="?", default="", help="the beginning of a run's id")
-    added.add_argument("--json", action="store_true", help="print one JSON document")
+    add_json(added)
 
 
 def running_app_verbs() -> Mapping[str, app.Verb]:

@@ -10,6 +10,7 @@ from desktop_rag.activity.activity import Activity
 from desktop_rag.activity.activity_event import EventKind
 from desktop_rag.activity.event_export import rows_of
 from desktop_rag.activity.event_search import EventFilter
+from desktop_rag.cli.argument_types import add_json
 from desktop_rag.cli.terminal import open_services, print_document, say
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import find_home
@@ -27,7 +28,7 @@ def add_events(added: argparse.ArgumentParser) -> None:
     )
     text = "leave out events before this day, for example 2026-11-05"
     added.add_argument("--since", type=_day, metavar="DAY", default=0.0, help=text)
-    added.add_argument("--json", action="store_true", help="print one JSON document")
+    add_json(added)
 
 
 def running_app_verbs() -> Mapping[str, app.Verb]:

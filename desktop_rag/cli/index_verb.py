@@ -5,12 +5,13 @@ The running app takes them up like folders added in its window, and answers once
 
 import argparse
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from desktop_rag import app
 from desktop_rag.cli import output
+from desktop_rag.cli.argument_types import add_json, positive
 from desktop_rag.cli.terminal import open_services, print_document, say
 from desktop_rag.core.domain import Source, SourceRules, WebLinks
 from desktop_rag.core.errors import AppError
@@ -25,8 +26,9 @@ _LOOK_S = 1.0
 _SCHEMES = ("http://", "https://")
 
 
-def add_options(added: argparse.ArgumentParser, positive: Callable[[str], int]) -> None:
-    """Add the arguments of the verb; `positive` reads a whole number from 1."""
+def add_index(added: argparse.ArgumentParser) -> None:
+    """Add the arguments of `index`."""
+    added.set_defaults(run=_index)
     added.add_argument("folder", nargs="+", help="a folder, a file, or the address of a web page")
     added.add_argument("--collection", default="", help="add them to this collection")
     added.add_argument("--watch", action="store_true", help="keep running and keep them up to date")
@@ -37,9 +39,10 @@ def add_options(added: argparse.ArgumentParser, positive: Callable[[str], int]) 
     added.add_argument("--hidden", action="store_true", help="read hidden files too")
     text = "fetch at most this many pages of a sitemap"
     added.add_argument("--pages", type=positive, default=100, help=text)
+    add_json(added)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def _index(arguments: argparse.Namespace) -> int:
     """Add them, wait, and print the report; returns the exit code."""
     urls = [name for name in arguments.folder if name.startswith(_SCHEMES)]
     folders = [name for name in arguments.folder if name not in urls]

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from desktop_rag import app
+from desktop_rag.cli.argument_types import add_json
 from desktop_rag.cli.terminal import open_services, print_document, say
 from desktop_rag.core.domain import Document
 from desktop_rag.core.errors import AppError
@@ -19,14 +20,10 @@ from desktop_rag.core.paths import find_home
 from desktop_rag.running_app import ask_running_app
 from desktop_rag.waiting import Waiting
 
-PURPOSE = (
-    "Read an encrypted file of the library with a password. The password is asked for, or read from"
-    " standard input. The text of the file is then in the index, which is not encrypted."
-)
 
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the verb."""
+def add_password(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `password`."""
+    parser.set_defaults(run=_password)
     parser.add_argument("file", help="the encrypted file, which is in the library")
     text = "keep the password in the keyring; otherwise it is forgotten at the end"
     parser.add_argument("--keep", action="store_true", help=text)
@@ -34,9 +31,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--folder", action="store_true", help=text)
     text = "forget the passwords that open this file, and drop the text they opened"
     parser.add_argument("--forget", action="store_true", help=text)
+    add_json(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def _password(arguments: argparse.Namespace) -> int:
     """Enter or forget a password; returns the exit code."""
     # An open window refuses: the password is entered there.
     ask_running_app(find_home(), "password", {})

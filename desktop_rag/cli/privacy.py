@@ -5,9 +5,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from desktop_rag import app
+from desktop_rag.cli.argument_types import add_json
 from desktop_rag.cli.terminal import open_services, print_document
 from desktop_rag.core.paths import find_home
 from desktop_rag.running_app import ask_running_app
+
+
+def add_privacy(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `privacy`."""
+    parser.set_defaults(run=_privacy)
+    add_json(parser)
 
 
 def running_app_verbs() -> Mapping[str, app.Verb]:
@@ -15,7 +22,7 @@ def running_app_verbs() -> Mapping[str, app.Verb]:
     return {"privacy": lambda services, _: _rows(services)}
 
 
-def run(arguments: argparse.Namespace) -> int:
+def _privacy(arguments: argparse.Namespace) -> int:
     """Print the connections; returns the exit code."""
     is_answered, rows = ask_running_app(find_home(), "privacy", {})
     if not is_answered:

@@ -8,11 +8,13 @@ import re
 import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from desktop_rag import app
 from desktop_rag.core.log import start_logging
 from desktop_rag.core.paths import find_home
+
+if TYPE_CHECKING:
+    from desktop_rag.app import Services
 
 T = TypeVar("T")
 
@@ -22,12 +24,15 @@ _BOX = "\N{WHITE SQUARE}"
 
 
 @contextmanager
-def open_services() -> Generator[app.Services]:
+def open_services() -> "Generator[Services]":
     """The services over the person's home, closed at the end; AppError when they can't open."""
+    # Everything below the window: the verbs that reach a running app do without.
+    from desktop_rag.app import build_services
+
     home = find_home()
     home.create()
     start_logging(home.logs)
-    services = app.build_services(home)
+    services = build_services(home)
     for notice in services.notices:
         say(f"{notice.title} {notice.hint}")
     services.snapshots.start(lambda notice: say(f"{notice.title} {notice.hint}"))

@@ -1,18 +1,13 @@
 """Opens the window, with every verb that it answers for other processes. Qt thread."""
 
-from desktop_rag import window_app
-from desktop_rag.cli import (
-    backup_verbs,
-    collection_verbs,
-    doctor,
-    eval_verbs,
-    event_verbs,
-    index_verb,
-    privacy,
-    verbs,
-)
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
 from desktop_rag.core.paths import Home
 from desktop_rag.desktop.requests import DesktopRequest
+
+if TYPE_CHECKING:
+    from desktop_rag.app import Verb
 
 
 def open_window(
@@ -23,7 +18,28 @@ def open_window(
     first_event: DesktopRequest | None = None,
 ) -> int:
     """Run the app over the home until the person quits; returns the exit code."""
-    answered = {
+    # Qt: the verbs that reach a running app do without.
+    from desktop_rag.window_start import run_window
+
+    return run_window(
+        home, _answered, starts_demo=starts_demo, is_shown=is_shown, first_event=first_event
+    )
+
+
+def _answered() -> Mapping[str, "Verb"]:
+    """Imports what the answers need, on a thread, while the icon is shown."""
+    from desktop_rag.cli import (
+        backup_verbs,
+        collection_verbs,
+        doctor,
+        eval_verbs,
+        event_verbs,
+        index_verb,
+        privacy,
+        verbs,
+    )
+
+    return {
         **verbs.running_app_verbs(),
         **index_verb.running_app_verbs(),
         **doctor.running_app_verbs(),
@@ -33,6 +49,3 @@ def open_window(
         **eval_verbs.running_app_verbs(),
         **backup_verbs.running_app_verbs(),
     }
-    return window_app.run_window(
-        home, answered, starts_demo=starts_demo, is_shown=is_shown, first_event=first_event
-    )

@@ -19,6 +19,7 @@ from pathlib import Path
 from PySide6.QtCore import QDeadlineTimer, QEventLoop, QSize
 from PySide6.QtWidgets import QApplication
 
+from desktop_rag.app import build_services
 from desktop_rag.cli.verbs import running_app_verbs
 from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.paths import Home
@@ -76,7 +77,7 @@ def opened(
         home.create()
         settings = Settings(endpoint=endpoint, appearance=AppearanceSettings(scheme))
         save_settings(home.settings, settings)
-        app = WindowApp(home, running_app_verbs())
+        app = WindowApp(build_services(home), running_app_verbs())
         app.open()
         try:
             yield Look(app, out, f"{scheme}-{scale}x", words)

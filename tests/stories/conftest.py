@@ -32,6 +32,7 @@ from PySide6.QtWidgets import (
 from pytestqt.exceptions import TimeoutError as Overdue
 from pytestqt.qtbot import QtBot
 
+from desktop_rag.app import build_services
 from desktop_rag.cli.verbs import running_app_verbs
 from desktop_rag.core.paths import Home
 from desktop_rag.ui.messages.segment_view import SegmentView
@@ -222,7 +223,7 @@ def open_window(home: Home, qtbot: QtBot) -> Iterator[Callable[[], Person]]:
     people: list[Person] = []
 
     def start() -> Person:
-        opened = WindowApp(home, running_app_verbs(), times=FAST_TIMES)
+        opened = WindowApp(build_services(home, times=FAST_TIMES), running_app_verbs())
         people.append(Person(opened, qtbot))
         # As large as on a usual screen; the one that tests have is small.
         opened.window.resize(_WINDOW)

@@ -8,7 +8,9 @@ from pathlib import Path
 from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QIcon, QPainter, QPixmap
 from PySide6.QtSvg import QSvgRenderer
+from PySide6.QtWidgets import QApplication
 
+from desktop_rag.desktop.identity import APP_ID, APP_NAME
 from desktop_rag.ui.foundation.library_state import LibraryState
 
 SIZES_PX = (16, 20, 22, 24, 32, 40, 44, 48, 64, 96, 128, 256, 512)
@@ -108,3 +110,14 @@ def _draw_sign(painter: QPainter, disc: QRectF, state: LibraryState, fraction: f
         case _:
             painter.drawRect(middle, top + margin, unit, height)
             painter.drawRect(left + margin, centre, height, unit)
+
+
+def name_app(icon: AppIcon) -> None:
+    """Give the app its icon and its name, which ties its windows to its desktop file."""
+    app = QApplication.instance()
+    assert isinstance(app, QApplication), "the application is made first"
+    app.setApplicationName(APP_NAME)
+    app.setApplicationDisplayName(APP_NAME)
+    app.setDesktopFileName(APP_ID)
+    app.setWindowIcon(icon.icon())
+    app.setQuitOnLastWindowClosed(False)

@@ -5,12 +5,10 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QClipboard, QGuiApplication, QWindow
-from PySide6.QtWidgets import QApplication
 
 from desktop_rag.core.conversation import Conversation
 from desktop_rag.core.files.atomic_file import read_object, write_object
 from desktop_rag.core.paths import Home
-from desktop_rag.desktop.identity import APP_ID, APP_NAME
 from desktop_rag.desktop.requests import (
     PassageRequested,
     QuickAskRequested,
@@ -252,12 +250,3 @@ def selected_text() -> str:
     clipboard = QGuiApplication.clipboard()
     mode = QClipboard.Mode.Selection if clipboard.supportsSelection() else QClipboard.Mode.Clipboard
     return clipboard.text(mode)
-
-
-def name_app(app: QApplication, icon: AppIcon) -> None:
-    """Give the app its icon and its name, which ties its windows to its desktop file."""
-    app.setApplicationName(APP_NAME)
-    app.setApplicationDisplayName(APP_NAME)
-    app.setDesktopFileName(APP_ID)
-    app.setWindowIcon(icon.icon())
-    app.setQuitOnLastWindowClosed(False)

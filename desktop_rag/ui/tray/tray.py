@@ -103,6 +103,13 @@ class Tray(QObject):
         self._show_icon()
         self.refresh()
 
+    def take_over(self, icon: QSystemTrayIcon | None) -> None:
+        """Go on with an icon that is shown, which keeps its place in the tray."""
+        if icon:
+            self._icon.deleteLater()
+            self._icon = self._made_ours(icon)
+            self._show_facts()
+
     def hide(self) -> None:
         """Remove the icon."""
         self._retry.stop()
@@ -203,7 +210,10 @@ class Tray(QObject):
     # --- the state -------------------------------------------------------------------------------
 
     def _make_icon(self) -> QSystemTrayIcon:
-        icon = QSystemTrayIcon(self._app_icon.tray_icon(self._facts.state), self)
+        return self._made_ours(QSystemTrayIcon(self._app_icon.tray_icon(self._facts.state)))
+
+    def _made_ours(self, icon: QSystemTrayIcon) -> QSystemTrayIcon:
+        icon.setParent(self)
         icon.setContextMenu(self._menu)
         icon.activated.connect(self._on_activated)
         icon.messageClicked.connect(self.notification_pressed)

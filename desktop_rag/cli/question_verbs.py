@@ -1,0 +1,111 @@
+"""The verbs `ask`, `search` and `status`: answered by the running app, else by this process."""
+
+import argparse
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from desktop_rag.cli import output, verbs
+from desktop_rag.cli.argument_types import add_json, not_empty, positive
+from desktop_rag.cli.terminal import open_services, print_document, say
+from desktop_rag.core.domain import SearchMode
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.paths import find_home
+from desktop_rag.core.search_syntax import syntax_lines
+from desktop_rag.running_app import ask_running_app
+
+_MODES: tuple[SearchMode, ...] = ("hybrid", "lexical", "dense")
+
+
+def add_ask(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `ask`."""
+    parser.set_defaults(run=_ask)
+    parser.add_argument("question", type=not_empty)
+    parser.add_argument("--collection", default="", help="ask this collection only")
+    parser.add_argument("--assistant", default="", help="ask the assistant of this name")
+    text = "a file or image to ask about, in addition to the library; may be repeated"
+    parser.add_argument("--attach", action="append", default=[], metavar="FILE", help=text)
+    text = "put the question into the open window"
+    parser.add_argument("--popup", action="store_true", help=text)
+    add_json(parser)
+
+
+def add_search(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `search`."""
+    parser.set_defaults(run=_search)
+    parser.add_argument("query", type=not_empty)
+    parser.add_argument("--mode", choices=_MODES, default="hybrid")
+    parser.add_argument("-k", type=positive, default=10, help="number of passages")
+    parser.add_argument("--collection", default="", help="search this collection only")
+    text = "list the nearest passages even when none seems relevant"
+    parser.add_argument("--nearest", action="store_true", help=text)
+    text = "with --json: print an object with the passages and the notes of the search"
+    parser.add_argument("--notes", action="store_true", help=text)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = "In the query:\n" + "\n".join(f"  {line}" for line in syntax_lines())
+    add_json(parser)
+
+
+def add_status(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `status`."""
+    parser.set_defaults(run=_status)
+    text = "list the files that were not read, with the reasons"
+    parser.add_argument("--failed", action="store_true", help=text)
+    add_json(parser)
+
+
+def _ask(arguments: argparse.Namespace) -> int:
+    request: dict[str, Any] = {
+        "question": arguments.question,
+        "collection": arguments.collection,
+        "assistant": arguments.assistant,
+    }
+    if arguments.attach and arguments.popup:
+        raise AppError("Files cannot be attached to a question in the window from here.",
+                       "Attach it in the window, or leave out --popup.")  # fmt: skip
+    if arguments.attach:
+        # The app that answers may run in another folder.
+        request["attach"] = [str(Path(name).expanduser().absolute()) for name in arguments.attach]
+    verb = "popup" if arguments.popup else "ask"
+    if not arguments.popup:
+        request["goes_on"] = arguments.json
+    is_answered, answer = ask_running_app(find_home(), verb, request)
+    if arguments.popup:
+        if not is_answered:
+            raise AppError("No window is open to ask in.", "Start the app first: desktop-rag")
+        return 0
+    if not is_answered:
+        with open_services() as services:
+            answer = verbs.ask(services.library, services.chat, **request)
+    print_document(answer, output.answer_lines, as_json=arguments.json)
+    return 0
+
+
+def _search(arguments: argparse.Namespace) -> int:
+    request = {
+        "query": arguments.query,
+        "mode": arguments.mode,
+        "limit": arguments.k,
+        "collection": arguments.collection,
+    }
+    is_answered, found = ask_running_app(find_home(), "search", request)
+    if not is_answered:
+        with open_services() as services:
+            found = verbs.search(services.library, services.chat, **request)
+    if arguments.json:
+        for line in output.notes_lines(found):
+            say(line)
+        found = found if arguments.notes else found["passages"]
+    lines = partial(output.search_lines, shows_nearest=arguments.nearest)
+    print_document(found, lines, as_json=arguments.json)
+    return 0
+
+
+def _status(arguments: argparse.Namespace) -> int:
+    request = {"failed": arguments.failed}
+    is_answered, found = ask_running_app(find_home(), "status", request)
+    if not is_answered:
+        with open_services() as services:
+            found = verbs.status(services.library, **request)
+    print_document(found, output.status_lines, as_json=arguments.json)
+    return 0
