@@ -26,6 +26,8 @@ EMBEDDED_ELSEWHERE = (
 NEEDS_PASSWORD = "Encrypted: a password is needed"
 WRONG_PASSWORD = "Encrypted: the password does not open it"
 OPENED_BY_PASSWORD = "Opened with a password."
+# The reason of a file that the person excluded, by itself and not by a pattern.
+EXCLUDED = "Excluded by you"
 
 
 class DocumentState(StrEnum):
@@ -178,6 +180,11 @@ class Document:
         """True when it was not read because it, or a file inside it, needs a password."""
         is_encrypted = self.reason.startswith((NEEDS_PASSWORD, WRONG_PASSWORD))
         return is_encrypted and self.state is DocumentState.SKIPPED
+
+    @property
+    def is_excluded(self) -> bool:
+        """True when the person excluded this file: it isn't read until it is included again."""
+        return self.reason == EXCLUDED and self.state is DocumentState.SKIPPED
 
     @property
     def is_unlocked(self) -> bool:

@@ -146,10 +146,12 @@ def test_the_library_page(indexed: Person) -> None:
 
 @pytest.mark.parametrize(
     "button",
-    ["Collections", "Add web links…", f"Options for papers <b>{MARK}"],
+    ["Collections…", "Add web links…", f"Options for papers <b>{MARK}"],
     ids=["collections", "links", "options"],
 )
 def test_the_dialogs_of_the_library(indexed: Person, button: str) -> None:
+    if button.startswith("Options"):
+        indexed.clicks("Folders")
     indexed.clicks(button)
     indexed.waits_until(lambda: bool(dialogs(indexed)))
     shows("row")

@@ -15,6 +15,7 @@ from tests.stories.conftest import Person
 def test_every_file_is_summarised(person: Person, papers: Path) -> None:
     person.drops(papers)
     person.sees("3 files: 2 searchable, 1 failed")
+    person.clicks("Folders")
     person.clicks("Summarise papers")
     person.sees("Summarise folder:")
     person.sees("Lamp: The lamp is lit at dusk by the keeper.")

@@ -15,19 +15,19 @@ from desktop_rag.core.domain import Document, DocumentState
 from desktop_rag.core.library_events import DocumentCounts
 from desktop_rag.ui.library.document_rows import (
     NUMBER_COLUMNS,
-    STATES_OF_GROUP,
     TITLES,
     Column,
     DocumentRows,
     Row,
     StateCounts,
-    StateGroup,
     cell_text,
     count,
+    facet_counts,
     merged,
     sort_key,
     whole_text,
 )
+from desktop_rag.ui.library.facets.facet_values import Facet, FacetKey, FileFilter, KeyCounts
 from desktop_rag.ui.library.row_list_model import NO_INDEX, Index, RowListModel
 from desktop_rag.ui.widgets.controls import plain_tooltip
 
@@ -53,15 +53,18 @@ class DocumentModel(RowListModel):
         self._counts: StateCounts = {}
         self._roots: dict[str, str] = {}
         self._column: int = Column.NAME
-        self._group = StateGroup.ALL
-        self._source_id = ""
-        self._words: tuple[str, ...] = ()
+        self._filter = FileFilter()
+        self._facets: KeyCounts = Counter()
+        # The keys that were held against the filter, and those of them that pass it.
+        self._judged: set[FacetKey] = set()
+        self._admitted: set[FacetKey] = set()
 
     # --- content ---------------------------------------------------------------------------------
 
     def set_table(self, table: DocumentRows) -> None:
         """Replace all rows with those prepared by `make_table`."""
         self._by_id, self._counts, self._roots = table.by_id, table.counts, table.roots
+        self._facets = table.facets
         self.reset_rows(table.rows if self._column == Column.NAME else self._keyed(table.rows))
         self.counts_changed.emit()
 
@@ -101,32 +104,58 @@ class DocumentModel(RowListModel):
 
     # --- presentation ----------------------------------------------------------------------------
 
-    def set_filter(self, group: StateGroup, text: str = "", source_id: str = "") -> None:
-        """Show only one group of states, one source, and rows that contain every word of `text`."""
-        wanted = (group, tuple(text.casefold().split()), source_id)
-        if wanted != (self._group, self._words, self._source_id):
-            self._group, self._words, self._source_id = wanted
+    @property
+    def filter(self) -> FileFilter:
+        """What is shown."""
+        return self._filter
+
+    def set_filter(self, wanted: FileFilter) -> None:
+        """Show only the rows that have a chosen value of each facet and contain every word."""
+        if wanted != self._filter:
+            self._filter = wanted
+            self._judged.clear()
+            self._admitted.clear()
             self.show_rows(self._ordered)
 
+    def facet_counts(self) -> Mapping[Facet, Mapping[str, int]]:
+        """The number of files of each value of each facet, among those that the rest of the filter
+        admits: what choosing the value would show.
+        """
+        counts = facet_counts(self._containing(self._ordered)) if self._filter.words else None
+        return {
+            facet: self._filter.counts(facet, self._facets if counts is None else counts)
+            for facet in Facet
+        }
+
+    def totals(self) -> KeyCounts:
+        """The number of all files by their values of the facets."""
+        return self._facets
+
     def fits(self, row: Row) -> bool:
-        document = row.document
-        return (
-            document.state in STATES_OF_GROUP[self._group]
-            and self._source_id in {"", document.source_id}
-            and all(word in row.haystack for word in self._words)
+        self._judge((row.facets,))
+        return row.facets in self._admitted and all(
+            word in row.haystack for word in self._filter.words
         )
 
     def fitting(self, rows: list[Row]) -> list[Row]:
         # The same test as `fits`, several times faster for 50,000 rows.
         rows = rows[:]
-        if self._source_id:
-            rows = [row for row in rows if row.document.source_id == self._source_id]
-        if self._group is not StateGroup.ALL:
-            states = STATES_OF_GROUP[self._group]
-            rows = [row for row in rows if row.document.state in states]
-        for word in self._words:
+        if self._filter.chosen:
+            self._judge(self._facets)
+            admitted = self._admitted
+            rows = [row for row in rows if row.facets in admitted]
+        return self._containing(rows)
+
+    def _containing(self, rows: list[Row]) -> list[Row]:
+        for word in self._filter.words:
             rows = [row for row in rows if word in row.haystack]
         return rows
+
+    def _judge(self, keys: Iterable[FacetKey]) -> None:
+        """Find out which keys pass the filter, each once."""
+        fresh = set(keys) - self._judged
+        self._admitted |= self._filter.admitted(fresh)
+        self._judged |= fresh
 
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
         rows = self._ordered
@@ -202,22 +231,28 @@ class DocumentModel(RowListModel):
         row = Row(document, self._roots.get(document.source_id, ""))
         row.key = sort_key(row, self._column)
         self._by_id[document.document_id] = row
-        count(self._counts, document, 1)
+        self._count(row, 1)
         return row
 
     def _update_row(self, document: Document, row: Row) -> bool:
         """Store a document's new state in its row; True if the row has to move."""
-        count(self._counts, row.document, -1)
-        count(self._counts, document, 1)
+        self._count(row, -1)
         former_key = row.key
         row.read(document, self._roots.get(document.source_id, ""))
+        self._count(row, 1)
         row.key = sort_key(row, self._column)
         return row.key != former_key
 
     def _forget(self, gone: Iterable[Row]) -> None:
         for row in gone:
             del self._by_id[row.document.document_id]
-            count(self._counts, row.document, -1)
+            self._count(row, -1)
+
+    def _count(self, row: Row, by: int) -> None:
+        count(self._counts, row.document, by)
+        self._facets[row.facets] += by
+        if not self._facets[row.facets]:
+            del self._facets[row.facets]
 
     def _keyed(self, rows: list[Row]) -> list[Row]:
         """The rows with keys for the current column, sorted by them."""

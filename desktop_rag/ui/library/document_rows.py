@@ -7,13 +7,14 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import IntEnum, StrEnum
+from enum import IntEnum
 from operator import attrgetter
 from typing import Any
 
 from desktop_rag.core.anchors import HEADING_SEPARATOR
 from desktop_rag.core.domain import Document, DocumentState
 from desktop_rag.ui.foundation.wording import moment_in_words, one_line, size_in_words
+from desktop_rag.ui.library.facets.facet_values import FacetKey, KeyCounts, key_of
 
 
 class Column(IntEnum):
@@ -32,26 +33,6 @@ TITLES = ("Name", "Folder", "State", "Reason", "Passages", "Size", "Indexed")
 NUMBER_COLUMNS = frozenset({Column.PASSAGES, Column.SIZE})
 
 
-class StateGroup(StrEnum):
-    """The filter chips. A file that is searchable by words counts as searchable."""
-
-    ALL = "All"
-    SEARCHABLE = "Searchable"
-    IN_PROGRESS = "In progress"
-    FAILED = "Failed"
-    SKIPPED = "Skipped"
-    OFFLINE = "Offline"
-
-
-# Tuples, because an enum's hash, which a set lookup calls, is written in Python.
-STATES_OF_GROUP: Mapping[StateGroup, tuple[DocumentState, ...]] = {
-    StateGroup.ALL: tuple(DocumentState),
-    StateGroup.SEARCHABLE: (DocumentState.SEARCHABLE, DocumentState.SEARCHABLE_BY_WORDS),
-    StateGroup.IN_PROGRESS: (DocumentState.WAITING, DocumentState.READING),
-    StateGroup.FAILED: (DocumentState.FAILED,),
-    StateGroup.SKIPPED: (DocumentState.SKIPPED,),
-    StateGroup.OFFLINE: (DocumentState.OFFLINE, DocumentState.GONE),
-}
 _MAX_MERGED = 2000
 _STATE_RANKS = {state: rank for rank, state in enumerate(DocumentState)}
 
@@ -59,11 +40,11 @@ _STATE_RANKS = {state: rank for rank, state in enumerate(DocumentState)}
 class Row:
     """One document with its sort and filter texts, computed once per change.
 
-    `key` is the unique sort key for the current order. `is_shown` belongs to the model: True while
-    the row passes the filter.
+    `key` is the unique sort key for the current order, `facets` the values it is filtered by.
+    `is_shown` belongs to the model: True while the row passes the filter.
     """
 
-    __slots__ = ("document", "folder", "haystack", "is_shown", "key", "name", "name_key")
+    __slots__ = ("document", "facets", "folder", "haystack", "is_shown", "key", "name", "name_key")
 
     def __init__(self, document: Document, root: str) -> None:
         """`root` is the path of the document's source, empty when unknown."""
@@ -75,6 +56,9 @@ class Row:
         self.document = document
         whole = str(document.path)
         self.folder, self.name = _place(document, whole, root)
+        # The folder begins with the name of the source if the file is below it.
+        is_below = bool(document.url or (root and whole.startswith(root) and whole != root))
+        self.facets: FacetKey = key_of(document, self.folder if is_below else "")
         self.name_key = f"{self.name.casefold()}\0{whole}\0{document.document_id}"
         texts = (self.folder, self.name, document.title, document.reason, *document.all_tags)
         self.haystack = " ".join(texts).casefold()
@@ -86,11 +70,14 @@ StateCounts = dict[str, Counter[DocumentState]]
 
 @dataclass(frozen=True, slots=True)
 class DocumentRows:
-    """All documents prepared for the model: rows by name and id, counts by source and state."""
+    """All documents prepared for the model: rows by name and id, counts by source and state, and
+    by the values of all facets.
+    """
 
     rows: list[Row]
     by_id: dict[str, Row]
     counts: StateCounts
+    facets: KeyCounts
     roots: dict[str, str]
 
 
@@ -105,11 +92,22 @@ def make_table(documents: Iterable[Document], roots: Mapping[str, str]) -> Docum
     counts: StateCounts = {}
     for row in rows:
         count(counts, row.document, 1)
-    return DocumentRows(rows, {row.document.document_id: row for row in rows}, counts, dict(roots))
+    by_id = {row.document.document_id: row for row in rows}
+    return DocumentRows(rows, by_id, counts, facet_counts(rows), dict(roots))
+
+
+def facet_counts(rows: Iterable[Row]) -> KeyCounts:
+    """The number of rows of each key."""
+    return Counter(map(attrgetter("facets"), rows))
 
 
 def count(counts: StateCounts, document: Document, by: int) -> None:
-    """Add `by` (1 or -1) to the count of the document's source and state."""
+    """Add `by` (1 or -1) to the count of the document's source and state.
+
+    Documents inside files don't count, here as in the store.
+    """
+    if document.parent_id:
+        return
     of_source = counts.get(document.source_id)
     if of_source is None:
         of_source = counts[document.source_id] = Counter()

@@ -1,36 +1,34 @@
-"""The documents table with its filters. Qt thread."""
+"""The documents table with its filters: words, facets, and what is chosen of them. Qt thread."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from PySide6.QtCore import QTimer, Signal, Slot
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import (
-    QAbstractButton,
-    QBoxLayout,
-    QButtonGroup,
-    QComboBox,
-    QHBoxLayout,
-    QLineEdit,
-    QSizePolicy,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QSizePolicy, QVBoxLayout, QWidget
 
-from desktop_rag.core.domain import DocumentState, Source
+from desktop_rag.core.domain import Collection, DocumentState, Source
+from desktop_rag.ui.foundation.presses import ClickWatch
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.library.document_model import DocumentModel
-from desktop_rag.ui.library.document_rows import STATES_OF_GROUP, Column, StateGroup
+from desktop_rag.ui.library.document_rows import Column
 from desktop_rag.ui.library.documents_table import DocumentsTable
+from desktop_rag.ui.library.facets.active_filters import ActiveFilter, ActiveFilters
+from desktop_rag.ui.library.facets.facet_groups import Places, facet_groups
+from desktop_rag.ui.library.facets.facet_list import FacetList
+from desktop_rag.ui.library.facets.facet_values import Facet, FileFilter, StateGroup, folder_value
 from desktop_rag.ui.widgets.controls import TextButton
 
 _TYPING_MS = 150
-_WIDE_CHARACTERS = 150
+# Counts follow the table in a turn of the event loop of their own, and changes a while later.
+_COUNTS_MS = 300
+_NARROW_CHARACTERS = 95
 _HIDDEN_IN = {
     StateGroup.SEARCHABLE: (Column.REASON,),
     StateGroup.IN_PROGRESS: (Column.REASON, Column.PASSAGES, Column.INDEXED),
-    StateGroup.FAILED: (Column.PASSAGES, Column.INDEXED),
-    StateGroup.SKIPPED: (Column.PASSAGES, Column.INDEXED),
+    StateGroup.FAILED: (Column.STATE, Column.PASSAGES, Column.INDEXED),
+    StateGroup.SKIPPED: (Column.STATE, Column.PASSAGES, Column.INDEXED),
+    StateGroup.EXCLUDED: (Column.STATE, Column.PASSAGES, Column.INDEXED),
 }
 
 
@@ -50,91 +48,112 @@ class DocumentsPanel(QWidget):
         super().__init__(parent)
         self._theme = theme
         self._model = model
-        self._chips: dict[StateGroup, TextButton] = {}
-        self._typing = QTimer(self)
-        self._typing.setSingleShot(True)
-        self._typing.setInterval(_TYPING_MS)
+        self._places = Places()
+        self._filter = FileFilter()
+        # None until the person says so: then a narrow page hides them.
+        self._are_facets_wanted: bool | None = None
+        self._clicks = ClickWatch()
+        self._typing = self._timer(_TYPING_MS)
+        self._counting = self._timer(0)
         self._build()
         self._connect()
         self._show_counts()
 
-    def set_sources(self, sources: Sequence[Source]) -> None:
-        """Offer these sources as a filter."""
-        chosen = self._source_id
-        self._source.blockSignals(True)
-        self._source.clear()
-        self._source.addItem("All folders", "")
-        for source in sources:
-            self._source.addItem(one_line(source.name), source.source_id)
-        self._source.setCurrentIndex(max(0, self._source.findData(chosen)))
-        self._source.blockSignals(False)
-        self._source.setVisible(len(sources) > 1)
-        self._apply_filter()
+    @property
+    def table(self) -> DocumentsTable:
+        """The table of the documents that pass the filter."""
+        return self._table
 
-    def show_files(self, source_id: str, group: StateGroup) -> None:
-        """Filter by this source and group, replacing the current filter."""
-        self._text.clear()
-        self._source.setCurrentIndex(max(0, self._source.findData(source_id)))
-        self._chips[group].setChecked(True)
+    @property
+    def filter(self) -> FileFilter:
+        """What the table shows."""
+        return self._filter
+
+    def set_places(self, sources: Sequence[Source], collections: Sequence[Collection]) -> None:
+        """Offer these folders and collections as filters; a removed one is no longer chosen."""
+        self._places = places = Places(sources, collections)
+        kept = {
+            facet: frozenset(v for v in values if places.holds(facet, v))
+            for facet, values in self._filter.chosen.items()
+        }
+        chosen = {facet: values for facet, values in kept.items() if values}
+        by_source = places.collection_of_source
+        self._apply(replace(self._filter, chosen=chosen, collections=by_source))
+
+    def show_files(self, source_id: str = "", group: StateGroup | None = None) -> None:
+        """Show the files of a source, or in a state, instead of the current filter."""
+        wanted = FileFilter(collections=self._filter.collections)
+        if source_id:
+            wanted = wanted.with_values(Facet.FOLDER, [folder_value(source_id)])
+        if group is not None:
+            wanted = wanted.with_values(Facet.STATE, [group.value])
+        self.show_filter(wanted)
+
+    def show_filter(self, wanted: FileFilter) -> None:
+        """Show what passes this filter, and put the keyboard into the table."""
+        self._text.blockSignals(True)
+        self._text.setText(wanted.text)
+        self._text.blockSignals(False)
+        self._apply(wanted)
         self._table.setFocus()
 
     # --- building --------------------------------------------------------------------------------
 
+    def _timer(self, interval_ms: int) -> QTimer:
+        timer = QTimer(self)
+        timer.setSingleShot(True)
+        timer.setInterval(interval_ms)
+        return timer
+
     def _build(self) -> None:
-        chips = QHBoxLayout()
-        chips.setSpacing(6)
-        self._group_of_chips = QButtonGroup(self)
-        for group in StateGroup:
-            chip = TextButton(group.value, self, kind="chip")
-            chip.setCheckable(True)
-            self._group_of_chips.addButton(chip)
-            self._chips[group] = chip
-            chips.addWidget(chip)
-        self._chips[StateGroup.ALL].setChecked(True)
-        chips.addStretch(1)
-        # One line where it fits, else two.
-        self._bars = QBoxLayout(QBoxLayout.Direction.TopToBottom)
-        self._bars.setSpacing(8)
-        self._bars.addLayout(chips)
-        self._bars.addLayout(self._build_filters(), 1)
-        # Otherwise the single line would keep the page too wide to switch to two.
+        # Created from top to bottom and left to right, which sets the Tab order.
+        filters = self._build_filters()
+        self._facets = FacetList(self._enter_password, self)
+        self._active = ActiveFilters(self._theme, self)
+        self._table = DocumentsTable(self._theme, self._model, self)
+        # Else the page would be as wide as all its controls in one line.
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Expanding)
+        below = QHBoxLayout()
+        below.setSpacing(14)
+        below.addWidget(self._facets)
+        files = QVBoxLayout()
+        files.setSpacing(8)
+        files.addWidget(self._active)
+        files.addWidget(self._table, 1)
+        below.addLayout(files, 1)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(8)
-        column.addLayout(self._bars)
-        self._table = DocumentsTable(self._theme, self._model, self)
-        column.addWidget(self._table, 1)
+        column.setSpacing(10)
+        column.addLayout(filters)
+        column.addLayout(below, 1)
 
     def _build_filters(self) -> QHBoxLayout:
+        self._toggle = TextButton("Filters", self, kind="toggle")
+        self._toggle.setCheckable(True)
+        self._toggle.setAccessibleDescription("Show or hide the filters beside the table")
         self._text = QLineEdit(self)
         self._text.setPlaceholderText("Filter by name, folder, tag or reason")
         self._text.setAccessibleName("Filter files")
         self._text.setClearButtonEnabled(True)
-        self._source = QComboBox(self)
-        self._source.setAccessibleName("Folder")
-        self._source.addItem("All folders", "")
-        self._source.setMinimumContentsLength(12)
-        self._source.setSizeAdjustPolicy(
-            QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
-        )
-        self._source.hide()
         self._retry = TextButton("Retry failed", self, icon="retry:text", theme=self._theme)
         self._enter_password = TextButton("Enter password…", self)
         self._enter_password.setAccessibleDescription("Open the selected encrypted file")
         row = QHBoxLayout()
         row.setSpacing(8)
+        row.addWidget(self._toggle)
         row.addWidget(self._text, 1)
-        row.addWidget(self._source)
         row.addWidget(self._retry)
         row.addWidget(self._enter_password)
         return row
 
     def _connect(self) -> None:
-        self._group_of_chips.buttonToggled.connect(self._on_chip_toggled)
+        self._toggle.clicked.connect(self._on_toggle_clicked)
         self._text.textChanged.connect(self._on_text_changed)
-        self._typing.timeout.connect(self._apply_filter)
-        self._source.currentIndexChanged.connect(self._apply_filter)
+        self._typing.timeout.connect(self._on_typed)
+        self._counting.timeout.connect(self._show_counts)
+        self._facets.toggled.connect(self._on_facet_toggled)
+        self._active.removed.connect(self._on_facet_toggled)
+        self._active.cleared.connect(self._on_cleared)
         self._retry.clicked.connect(self._on_retry_clicked)
         self._enter_password.clicked.connect(self._on_password_clicked)
         self._table.current_changed.connect(self._show_password_button)
@@ -145,53 +164,84 @@ class DocumentsPanel(QWidget):
         self._table.folder_requested.connect(self.folder_requested)
         self._table.view_requested.connect(self.view_requested)
         self._table.summary_requested.connect(self.summary_requested)
-        self._model.counts_changed.connect(self._show_counts)
+        self._model.counts_changed.connect(self._on_counts_changed)
 
     # --- filters ---------------------------------------------------------------------------------
-
-    @property
-    def _group(self) -> StateGroup:
-        return next(group for group, chip in self._chips.items() if chip.isChecked())
-
-    @property
-    def _source_id(self) -> str:
-        return self._source.currentData() or ""
 
     @Slot()
     def _on_text_changed(self) -> None:
         self._typing.start()
 
-    @Slot(QAbstractButton, bool)
-    def _on_chip_toggled(self, _chip: QAbstractButton, is_checked: bool) -> None:
-        if is_checked:
-            self._apply_filter()
+    @Slot()
+    def _on_typed(self) -> None:
+        self._apply(replace(self._filter, text=self._text.text()))
+
+    @Slot(object, str)
+    def _on_facet_toggled(self, facet: Facet, value: str) -> None:
+        self._apply(replace(self._filter, text=self._text.text()).toggled(facet, value))
 
     @Slot()
-    def _apply_filter(self) -> None:
+    def _on_cleared(self) -> None:
+        self.show_filter(FileFilter(collections=self._filter.collections))
+
+    def _apply(self, wanted: FileFilter) -> None:
         self._typing.stop()
-        group = self._group
-        self._model.set_filter(group, self._text.text(), self._source_id)
-        self._table.set_hidden(_HIDDEN_IN.get(group, ()))
-        self._show_counts()
+        self._filter = wanted
+        self._model.set_filter(wanted)
+        states = [StateGroup(value) for value in wanted.values(Facet.STATE)]
+        self._table.set_hidden(_HIDDEN_IN.get(states[0], ()) if len(states) == 1 else ())
+        self._show_active()
+        self._show_emptiness()
+        self._counting.start(0)
+
+    def _show_active(self) -> None:
+        chosen = [
+            ActiveFilter(facet, value, self._places.label(facet, value))
+            for facet in Facet
+            for value in sorted(self._filter.values(facet))
+        ]
+        self._active.show_filters(chosen, has_words=bool(self._filter.words))
+
+    @Slot()
+    def _on_counts_changed(self) -> None:
+        self._show_emptiness()
+        self._show_password_button()
+        if not self._counting.isActive():
+            self._counting.start(_COUNTS_MS)
 
     @Slot()
     def _show_counts(self) -> None:
-        counts = self._model.counts(self._source_id)
-        for group, chip in self._chips.items():
-            number = sum(counts.of(state) for state in STATES_OF_GROUP[group])
-            chip.setText(f"{group.value} {number:,}")
-            is_rare = group in {StateGroup.OFFLINE, StateGroup.SKIPPED}
-            chip.setVisible(number > 0 or chip.isChecked() or not is_rare)
+        if self._clicks.is_clicking():
+            # Boxes that come and go would move the one that is pressed.
+            self._counting.start(_COUNTS_MS)
+            return
+        counts = self._model.facet_counts()
+        totals = self._model.totals()
+        self._facets.show_groups(facet_groups(self._filter, counts, totals, self._places))
         self._retry.setVisible(self._model.counts().of(DocumentState.FAILED) > 0)
-        self._show_password_button()
-        has_files = counts.total > 0
-        self._table.set_empty_text("No files match the filter." if has_files else "No files yet.")
+
+    def _show_emptiness(self) -> None:
+        has_files = bool(self._model.totals())
+        self._table.set_empty_text(
+            "No files match the filter. Clear it to see all." if has_files else "No files yet."
+        )
+
+    @Slot()
+    def _on_toggle_clicked(self) -> None:
+        self._are_facets_wanted = self._toggle.isChecked()
+        self._fit_facets()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        is_wide = self.width() >= _WIDE_CHARACTERS * self.fontMetrics().averageCharWidth()
-        sides = QBoxLayout.Direction
-        self._bars.setDirection(sides.LeftToRight if is_wide else sides.TopToBottom)
+        self._fit_facets()
+
+    def _fit_facets(self) -> None:
+        has_room = self.width() >= _NARROW_CHARACTERS * self.fontMetrics().averageCharWidth()
+        is_shown = has_room if self._are_facets_wanted is None else self._are_facets_wanted
+        self._facets.setVisible(is_shown)
+        self._toggle.setChecked(is_shown)
+
+    # --- actions ---------------------------------------------------------------------------------
 
     @Slot()
     def _show_password_button(self) -> None:

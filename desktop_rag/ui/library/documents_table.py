@@ -28,6 +28,8 @@ _SAMPLE_TEXTS = {
     Column.SIZE: "1,023 bytes",
     Column.INDEXED: "59 min ago",
 }
+# Those that give way to the others where there is little room, one after the other.
+_DISPENSABLE = (Column.INDEXED, Column.PASSAGES, Column.SIZE, Column.FOLDER)
 # The columns that share the remaining width, by weight.
 _SHARES = {Column.NAME: 3, Column.FOLDER: 2, Column.REASON: 3}
 _TAG_KEYS = "Ctrl+T"
@@ -63,6 +65,7 @@ class DocumentsTable(RowTable):
     def __init__(self, theme: Theme, model: DocumentModel, parent: QWidget | None = None) -> None:
         super().__init__(theme, model, parent)
         self._documents = model
+        self._hidden: frozenset[Column] = frozenset()
         self.setObjectName("files")
         self.setAccessibleName("Files")
         # Of several selected rows, what is not about all of them is about the current one.
@@ -93,8 +96,7 @@ class DocumentsTable(RowTable):
 
     def set_hidden(self, columns: Collection[Column]) -> None:
         """Hide these columns and show the others."""
-        for column in Column:
-            self.setColumnHidden(column, column in columns)
+        self._hidden = frozenset(columns)
         self._fit_columns()
 
     def _set_up_columns(self) -> None:
@@ -121,12 +123,18 @@ class DocumentsTable(RowTable):
     def _fit_columns(self) -> None:
         """Give every column the width it needs, and share the rest among `_SHARES`."""
         text_px = self.fontMetrics().horizontalAdvance
-        shown = [column for column in Column if not self.isColumnHidden(column)]
+        width_px = self.viewport().width()
+        shown = [column for column in Column if column not in self._hidden]
         needed = {column: text_px(_SAMPLE_TEXTS[column]) + _PADDING_PX for column in shown}
-        room = self.viewport().width() - sum(needed.values())
-        one_share = max(0, room) // sum(_SHARES.get(column, 0) for column in shown)
-        for column in shown:
-            self.setColumnWidth(column, needed[column] + one_share * _SHARES.get(column, 0))
+        for column in _DISPENSABLE:
+            if sum(needed.values()) > width_px:
+                needed.pop(column, None)
+        for column in Column:
+            self.setColumnHidden(column, column not in needed)
+        room = width_px - sum(needed.values())
+        one_share = max(0, room) // sum(_SHARES.get(column, 0) for column in needed)
+        for column, its_px in needed.items():
+            self.setColumnWidth(column, its_px + one_share * _SHARES.get(column, 0))
 
     @Slot(QModelIndex)
     def _on_row_opened(self, index: QModelIndex) -> None:

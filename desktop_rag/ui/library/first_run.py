@@ -75,7 +75,7 @@ class FirstRun(QWidget):
         super().__init__(parent)
         self._kinds_read = f"{', '.join(kinds_read[:-1])} and {kinds_read[-1]}"
         self._folder = ChoiceCard(theme, "folder-plus:accent", _FOLDER, is_main=True)
-        self._demo = ChoiceCard(theme, "library:accent", _DEMO)
+        self._demo = ChoiceCard(theme, "file-text:accent", _DEMO)
         self._endpoint = ChoiceCard(theme, "server:accent", _ENDPOINT)
         self._build()
         # Only once it is in the layout: a parentless visible widget is a window.

@@ -15,7 +15,8 @@ from desktop_rag.ui.foundation.wording import (
     one_line,
     source_state_in_words,
 )
-from desktop_rag.ui.widgets.controls import Card, ElidedLabel, IconButton, PlainLabel, TextButton
+from desktop_rag.ui.widgets.controls import Card, ElidedLabel, PlainLabel, TextButton
+from desktop_rag.ui.widgets.wrapping_row import WrappingRow
 
 _ICON_PX = 22
 _TONES = {SourceState.WATCHED: "success", SourceState.POLLED: "accent"}
@@ -50,7 +51,7 @@ class FolderCard(Card):
     @property
     def stops(self) -> Sequence[QWidget]:
         """The widgets of the card in Tab order."""
-        return (self._failed, *self._icons, self._keep, self._confirm)
+        return (self._failed, *self._actions, self._keep, self._confirm)
 
     def show_changes(self, summary: ChangeSummary) -> None:
         """Show the result of the last scan."""
@@ -98,12 +99,12 @@ class FolderCard(Card):
         self._counts = ElidedLabel(tone="muted", scale="small")
         self._changes = PlainLabel(tone="muted", scale="small")
         self._failed = TextButton("", kind="link")
-        self._options = IconButton(self._theme, "settings:muted", f"Options for {name}")
-        self._files = IconButton(self._theme, "file-text:muted", f"Show files in {name}")
-        self._summary = IconButton(self._theme, "summary:muted", f"Summarise {name}")
-        self._open = IconButton(self._theme, "open:muted", f"Open {name}")
-        self._rescan = IconButton(self._theme, "refresh:muted", f"Check {name} for changes")
-        self._remove = IconButton(self._theme, "trash:muted", f"Remove {name} from the library")
+        self._files = _action("Show files", f"Show files in {name}")
+        self._summary = _action("Summarise", f"Summarise {name}")
+        self._open = _action("Open folder", f"Open {name}")
+        self._rescan = _action("Check now", f"Check {name} for changes")
+        self._options = _action("Options…", f"Options for {name}")
+        self._remove = _action("Remove…", f"Remove {name} from the library")
         details = QHBoxLayout()
         details.setSpacing(10)
         details.addWidget(self._state)
@@ -114,24 +115,28 @@ class FolderCard(Card):
         words.setSpacing(3)
         words.addWidget(self._path)
         words.addLayout(details)
+        self._actions = (
+            self._files, self._summary, self._open, self._rescan, self._options, self._remove,
+        )  # fmt: skip
+        words.addWidget(self._build_actions())
         self._shown = QWidget()
         row = QHBoxLayout(self._shown)
         row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(4)
-        row.addWidget(self._icon)
-        row.addSpacing(8)
+        row.setSpacing(12)
+        row.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
         row.addLayout(words, 1)
-        row.addSpacing(8)
-        self._icons = (
-            self._files, self._summary, self._open, self._rescan, self._options, self._remove,
-        )  # fmt: skip
-        for button in self._icons:
-            row.addWidget(button)
         outer = QVBoxLayout(self)
         outer.setContentsMargins(14, 9, 10, 9)
         outer.addWidget(self._shown)
         # In place of the row, where the person looks, and not below it.
         outer.addWidget(self._build_question(name))
+
+    def _build_actions(self) -> QWidget:
+        gap = QWidget()
+        return WrappingRow(
+            [self._files, self._summary, gap], [self._open, self._rescan, self._options,
+            self._remove], at=2, stretched=2, min_px=0,
+        )  # fmt: skip
 
     def _build_question(self, name: str) -> QWidget:
         self._question = Card(self, kind="notice", tone="warning")
@@ -214,3 +219,9 @@ class FolderCard(Card):
         # Before the rest is hidden: Qt would give the focus to any other card, and scroll to it.
         (self._keep if is_visible else self._remove).setFocus()
         hidden.hide()
+
+
+def _action(words: str, name: str) -> TextButton:
+    button = TextButton(words, kind="action")
+    button.setAccessibleName(name)
+    return button

@@ -92,7 +92,7 @@ class LibraryFeed(QObject):
         self._is_wanted = self._is_loaded = False
         self._changed.clear()
         self._batch.stop()
-        self._model.set_table(DocumentRows([], {}, {}, {}))
+        self._model.set_table(make_table([], {}))
 
     def handle_event(self, event: object) -> None:
         """Apply an event of the library; other events are ignored."""

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent
+from PySide6.QtWidgets import QScrollArea, QStackedWidget, QVBoxLayout, QWidget
 
 from desktop_rag.core.domain import Collection, Document, DocumentState, Source
 from desktop_rag.core.errors import AppError
@@ -19,23 +19,21 @@ from desktop_rag.ui.documents.document_opener import DocumentOpener
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.library.document_model import DocumentModel
-from desktop_rag.ui.library.document_rows import StateGroup
 from desktop_rag.ui.library.documents_panel import DocumentsPanel
+from desktop_rag.ui.library.facets.facet_values import StateGroup
 from desktop_rag.ui.library.first_run import FirstRun
 from desktop_rag.ui.library.library_feed import LibraryFeed
+from desktop_rag.ui.library.library_header import LibraryHeader, LibraryView
 from desktop_rag.ui.library.progress_strip import ProgressStrip
 from desktop_rag.ui.library.source_actions import SourceActions
 from desktop_rag.ui.library.source_list import SourceList
 from desktop_rag.ui.passwords.password_actions import PasswordActions
 from desktop_rag.ui.tags.tag_actions import TagActions
 from desktop_rag.ui.viewers.document_span import DocumentSpan
-from desktop_rag.ui.widgets.controls import IconButton, PlainLabel, TextButton, set_property
+from desktop_rag.ui.widgets.controls import PlainLabel, set_property
 
 if TYPE_CHECKING:
     from desktop_rag.ingest.library import Library
-
-# The source cards take at most this share of the page's height; beyond it they scroll.
-_MAX_CARDS_SHARE = 0.27
 
 
 class LibraryPage(QWidget):
@@ -71,6 +69,11 @@ class LibraryPage(QWidget):
         self._sources: dict[str, Source] = {}
         self._build(kinds_read)
         self._connect()
+
+    @property
+    def header(self) -> LibraryHeader:
+        """The views and actions above the files."""
+        return self._header
 
     def load(self) -> None:
         """Read the library, unless that was done; until it is there, the page says so."""
@@ -109,7 +112,7 @@ class LibraryPage(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setProperty("kind", "page")
         # Created from top to bottom, which sets the Tab order.
-        header = self._build_header()
+        self._header = LibraryHeader(self._theme, self)
         self._first_run = FirstRun(self._theme, kinds_read)
         self._empty = QScrollArea(self)
         self._empty.setWidgetResizable(True)
@@ -119,62 +122,41 @@ class LibraryPage(QWidget):
         self._opening.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._content = QWidget(self)
         self._strip = ProgressStrip(self._content)
-        self._list = SourceList(self._theme, self._model, self._add, self._content)
-        self._panel = DocumentsPanel(self._theme, self._model, self._content)
+        self._views = QStackedWidget(self._content)
+        self._panel = DocumentsPanel(self._theme, self._model, self._views)
+        self._list = SourceList(self._theme, self._model, self._header.last_stop, self._views)
+        self._widget_of_view = {LibraryView.FILES: self._panel, LibraryView.FOLDERS: self._list}
+        for view in LibraryView:
+            self._views.addWidget(self._widget_of_view[view])
         content = QVBoxLayout(self._content)
         content.setContentsMargins(0, 0, 0, 0)
         content.setSpacing(12)
         content.addWidget(self._strip)
-        content.addWidget(self._list)
-        content.addWidget(self._panel, 1)
+        content.addWidget(self._views, 1)
         column = QVBoxLayout(self)
         column.setContentsMargins(22, 18, 22, 18)
         column.setSpacing(12)
-        column.addWidget(header)
+        column.addWidget(self._header)
         column.addWidget(self._opening, 1)
         column.addWidget(self._empty, 1)
         column.addWidget(self._content, 1)
         self._empty.hide()
         self._content.hide()
-        for button in self._buttons:
-            button.hide()
-
-    def _build_header(self) -> QWidget:
-        header = QWidget(self)
-        # Created from left to right, which sets the Tab order.
-        self._pause = TextButton("Pause", header, icon="pause:text", theme=self._theme)
-        self._rescan = IconButton(self._theme, "refresh:text", "Check for changes", header)
-        self._collections = IconButton(self._theme, "library:text", "Collections", header)
-        self._add_links = IconButton(self._theme, "link:text", "Add web links…", header)
-        self._add_files = TextButton("Add files…", header)
-        self._add = TextButton(
-            "Add folder…", header, kind="primary", icon="folder-plus:accent_text", theme=self._theme
-        )
-        self._buttons: Sequence[QWidget] = (
-            self._pause, self._rescan, self._collections, self._add_links, self._add_files,
-            self._add,
-        )  # fmt: skip
-        row = QHBoxLayout(header)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(8)
-        row.addWidget(PlainLabel("Library", scale="title"))
-        row.addStretch(1)
-        for button in self._buttons:
-            row.addWidget(button)
-        return header
 
     def _connect(self) -> None:
         self._feed.sources_changed.connect(self._show_sources)
         self._feed.progress_changed.connect(self._show_progress)
-        self._add.clicked.connect(self.choose_folder)
-        self._add_files.clicked.connect(self._actions.choose_files)
-        self._add_links.clicked.connect(self._actions.choose_links)
-        self._collections.clicked.connect(self._actions.edit_collections)
+        self._header.view_chosen.connect(self.show_view)
+        self._header.folder_requested.connect(self.choose_folder)
+        self._header.files_requested.connect(self._actions.choose_files)
+        self._header.links_requested.connect(self._actions.choose_links)
+        self._header.collections_requested.connect(self._actions.edit_collections)
+        self._header.pause_requested.connect(self._on_pause_clicked)
+        self._header.rescan_requested.connect(self._on_rescan_clicked)
+        self._model.counts_changed.connect(self._show_counts)
         self._actions.changed.connect(self._feed.reload_sources)
         self._feed.scanned.connect(self._list.show_changes)
         self._list.options_requested.connect(self._on_options_requested)
-        self._pause.clicked.connect(self._on_pause_clicked)
-        self._rescan.clicked.connect(self._on_rescan_clicked)
         self._first_run.folder_requested.connect(self.choose_folder)
         self._first_run.demo_requested.connect(self.demo_requested)
         self._first_run.settings_requested.connect(self.settings_requested)
@@ -199,34 +181,30 @@ class LibraryPage(QWidget):
         self._sources = {source.source_id: source for source in sources}
         names = {collection.collection_id: collection.name for collection in collections}
         self._list.set_sources(sources, names)
-        self._panel.set_sources(sources)
+        self._panel.set_places(sources, collections)
         self._opening.hide()
         self._content.setVisible(bool(sources))
         self._empty.setVisible(not sources)
         self._actions.set_collections(collections)
         for source_id, summary in self._library.sources.last_scans.items():
             self._list.show_changes(source_id, summary)
-        for button in self._buttons:
-            button.setVisible(bool(sources))
+        self._header.show_actions(bool(sources))
+
+    @Slot()
+    def _show_counts(self) -> None:
+        self._header.show_counts(self._model.counts(), self._model.totals().total())
 
     @Slot(object)
     def _show_progress(self, progress: IndexProgress) -> None:
         self._strip.set_hold(self._hold_in_words())
         self._strip.set_progress(progress)
-        self._show_paused()
+        self._header.show_paused(self._library.indexing.is_paused)
 
     def _hold_in_words(self) -> str:
         indexing = self._library.indexing
         if indexing.is_paused_for_space:
             return "Waiting for room on the disk"
         return "Paused on battery power" if indexing.is_paused_for_battery else ""
-
-    def _show_paused(self) -> None:
-        is_paused = self._library.indexing.is_paused
-        words = "Resume" if is_paused else "Pause"
-        if self._pause.text() != words:
-            self._pause.setText(words)
-            self._theme.set_icon(self._pause, "play:text" if is_paused else "pause:text")
 
     # --- actions of the person -------------------------------------------------------------------
 
@@ -274,12 +252,19 @@ class LibraryPage(QWidget):
 
     def show_failed(self) -> None:
         """List the files of all folders that failed."""
-        self._panel.show_files("", StateGroup.FAILED)
+        self.show_view(LibraryView.FILES)
+        self._panel.show_files(group=StateGroup.FAILED)
+
+    @Slot(object)
+    def show_view(self, view: LibraryView) -> None:
+        """Show the table of files, or another view of the library."""
+        self._header.choose(view)
+        self._views.setCurrentWidget(self._widget_of_view[view])
 
     @Slot(str, bool)
     def _on_files_requested(self, source_id: str, is_failed_only: bool) -> None:
-        group = StateGroup.FAILED if is_failed_only else StateGroup.ALL
-        self._panel.show_files(source_id, group)
+        self.show_view(LibraryView.FILES)
+        self._panel.show_files(source_id, StateGroup.FAILED if is_failed_only else None)
 
     @Slot(object)
     def _on_document_open_requested(self, document: Document) -> None:
@@ -330,7 +315,3 @@ class LibraryPage(QWidget):
         event.accept()
         urls = [url for url in event.mimeData().urls() if url.isLocalFile()]
         self.add_paths(Path(url.toLocalFile()) for url in urls)
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._list.setMaximumHeight(int(self.height() * _MAX_CARDS_SHARE))

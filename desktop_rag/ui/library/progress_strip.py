@@ -20,7 +20,7 @@ _STEPS = 1000
 
 
 class ProgressStrip(Card):
-    """Detailed progress while indexing, a single line when idle.
+    """Detailed progress while indexing; gone at rest, when the status line says all there is.
 
     It repaints at most five times a second.
     """
@@ -73,13 +73,16 @@ class ProgressStrip(Card):
         top.addStretch(1)
         top.addWidget(self._left)
         top.addWidget(self._percent)
+        bottom = QHBoxLayout()
+        bottom.setSpacing(16)
+        bottom.addWidget(self._steps, 3)
+        bottom.addWidget(self._file, 2)
         outer = QVBoxLayout(self)
-        outer.setContentsMargins(14, 10, 14, 10)
-        outer.setSpacing(6)
+        outer.setContentsMargins(14, 8, 14, 8)
+        outer.setSpacing(5)
         outer.addLayout(top)
         outer.addWidget(self._bar)
-        outer.addWidget(self._steps)
-        outer.addWidget(self._file)
+        outer.addLayout(bottom)
 
     @Slot()
     def _show(self) -> None:
@@ -101,6 +104,7 @@ class ProgressStrip(Card):
         for widget in (self._bar, self._percent, self._left, self._steps):
             widget.setVisible(is_running)
         self._file.setVisible(now.stage is Stage.READING or bool(now.current_file))
+        self.setVisible(is_running or now.stage is Stage.PAUSED)
 
 
 def _steps_line(progress: IndexProgress) -> str:

@@ -1,9 +1,9 @@
-"""A scrollable column of source cards, as high as its content up to a limit. Qt thread."""
+"""A scrollable column of source cards. Qt thread."""
 
 from collections.abc import Mapping, Sequence
 
-from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer, Signal, Slot
-from PySide6.QtWidgets import QFrame, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal, Slot
+from PySide6.QtWidgets import QApplication, QFrame, QScrollArea, QVBoxLayout, QWidget
 
 from desktop_rag.core.domain import Source
 from desktop_rag.core.library_events import ChangeSummary
@@ -44,7 +44,6 @@ class SourceList(QScrollArea):
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Maximum)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         model.counts_changed.connect(self.show_counts)
 
@@ -70,7 +69,6 @@ class SourceList(QScrollArea):
                 self._to_reveal = None if is_first else card
             self._show_on(card, source)
         self._order_stops()
-        self.updateGeometry()
 
     def show_changes(self, source_id: str, summary: ChangeSummary) -> None:
         """Show the result of a source's last scan on its card."""
@@ -82,22 +80,15 @@ class SourceList(QScrollArea):
         for card in self._cards.values():
             self._show_on(card, card.source)
 
-    def sizeHint(self) -> QSize:
-        height = self._column.totalSizeHint().height()
-        if self._column.hasHeightForWidth():
-            height = self._column.totalHeightForWidth(self.viewport().width())
-        return QSize(super().sizeHint().width(), height)
-
-    def minimumSizeHint(self) -> QSize:
-        one_card = next(iter(self._cards.values()), None)
-        return QSize(0, one_card.sizeHint().height() if one_card else 0)
-
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.LayoutRequest:
-            # A card changed its height; a scroll area does not follow by itself.
-            self.updateGeometry()
         is_placed = event.type() == QEvent.Type.Move and watched is self._to_reveal
-        if is_placed and self._to_reveal:
+        # A card that has grown below the person's eyes, such as after its question.
+        is_grown = (
+            event.type() == QEvent.Type.Resize and not self._to_reveal and _has_focus(watched)
+        )
+        if is_grown and isinstance(watched, FolderCard):
+            self._to_reveal = watched
+        if (is_placed or is_grown) and self._to_reveal:
             QTimer.singleShot(0, self._to_reveal, self._reveal)
         return super().eventFilter(watched, event)
 
@@ -130,3 +121,8 @@ class SourceList(QScrollArea):
     def _show_on(self, card: FolderCard, source: Source) -> None:
         collection = self._collections.get(source.collection_id, "")
         card.show_source(source, collection, self._model.counts(source.source_id))
+
+
+def _has_focus(watched: QObject) -> bool:
+    focused = QApplication.focusWidget()
+    return isinstance(watched, QWidget) and focused is not None and watched.isAncestorOf(focused)

@@ -47,11 +47,11 @@ def folder_of(place: Path, count: int, first: int = 0) -> Path:
 @pytest.mark.usefixtures("slow_embedding")
 def test_more_work_and_later_steps_never_set_the_bar_back(person: Person, tmp_path: Path) -> None:
     onlooker = Onlooker(person)
-    person.drops(folder_of(tmp_path / "letters", 16))
+    person.drops(folder_of(tmp_path / "letters", 40))
     person.sees("Search by meaning")
     person.sees("Preparing search by meaning")
-    person.drops(folder_of(tmp_path / "more", 8, first=16))
-    person.sees("24 files, up to date")
+    person.drops(folder_of(tmp_path / "more", 8, first=40))
+    person.sees("48 files, up to date")
     for shown in onlooker.bars.values():
         assert shown == sorted(shown)
         assert shown[-1] == 1000

@@ -1,6 +1,7 @@
 """The model of the documents table, without a view."""
 
 import random
+from collections import Counter
 from collections.abc import Iterable
 
 import pytest
@@ -11,12 +12,11 @@ from pytestqt.qtbot import QtBot
 from desktop_rag.core.domain import Document, DocumentState
 from desktop_rag.ui.library.document_model import DocumentModel
 from desktop_rag.ui.library.document_rows import (
-    STATES_OF_GROUP,
     Column,
     Row,
-    StateGroup,
     make_table,
 )
+from desktop_rag.ui.library.facets.facet_values import Facet, FileFilter, StateGroup, group_of
 from tests.unit.ui.rooms import in_state, make_document
 
 ROOTS = {"papers": "/docs/papers", "notes": "/docs/notes"}
@@ -90,32 +90,51 @@ def test_selection_follows_its_document(model: DocumentModel) -> None:
     model.apply_changes([make_document("z.md"), make_document("0.md")])
     assert names(model) == ["z.md", "c.pdf", "b.md", "a.md", "0.md"]
     assert (kept.row(), kept.column()) == (2, Column.STATE)
-    model.set_filter(StateGroup.SEARCHABLE)
+    model.set_filter(in_group(StateGroup.SEARCHABLE))
     assert (kept.row(), names(model)) == (1, ["z.md", "b.md", "0.md"])
-    model.set_filter(StateGroup.FAILED)
+    model.set_filter(in_group(StateGroup.FAILED))
     assert not kept.isValid()
 
 
 @pytest.mark.parametrize(
-    ("group", "text", "source_id", "expected"),
+    ("wanted", "expected"),
     [
-        (StateGroup.FAILED, "", "", ["c.pdf"]),
-        (StateGroup.ALL, "ENCRYPTED pdf", "", ["c.pdf"]),
-        (StateGroup.ALL, "papers md", "", ["a.md", "b.md"]),
-        (StateGroup.ALL, "docs/papers", "", []),
-        (StateGroup.ALL, "", "notes", []),
-        (StateGroup.IN_PROGRESS, "", "papers", ["a.md"]),
+        (FileFilter().with_values(Facet.STATE, ["Failed"]), ["c.pdf"]),
+        (FileFilter("ENCRYPTED pdf"), ["c.pdf"]),
+        (FileFilter("papers md"), ["a.md", "b.md"]),
+        (FileFilter("docs/papers"), []),
+        (FileFilter().with_values(Facet.FOLDER, ["notes"]), []),
+        (
+            FileFilter()
+            .with_values(Facet.STATE, ["In progress"])
+            .with_values(Facet.FOLDER, ["papers"]),
+            ["a.md"],
+        ),
+        (
+            FileFilter().with_values(Facet.KIND, ["PDF", "Text and Markdown"]),
+            ["a.md", "b.md", "c.pdf"],
+        ),
+        (FileFilter("md").with_values(Facet.KIND, ["PDF"]), []),
     ],
 )
-def test_filters(
-    model: DocumentModel, group: StateGroup, text: str, source_id: str, expected: list[str]
-) -> None:
-    model.set_filter(group, text, source_id)
+def test_filters(model: DocumentModel, wanted: FileFilter, expected: list[str]) -> None:
+    model.set_filter(wanted)
     assert names(model) == expected
 
 
+def test_a_facet_counts_what_the_rest_of_the_filter_admits(model: DocumentModel) -> None:
+    assert model.facet_counts()[Facet.KIND] == {"PDF": 1, "Text and Markdown": 2}
+    model.set_filter(in_group(StateGroup.FAILED))
+    assert model.facet_counts()[Facet.KIND] == {"PDF": 1}
+    assert model.facet_counts()[Facet.STATE][StateGroup.IN_PROGRESS] == 1, "itself it doesn't limit"
+    model.set_filter(FileFilter("md"))
+    assert model.facet_counts()[Facet.KIND] == {"Text and Markdown": 2}
+    model.apply_changes([make_document("new.md")])
+    assert model.facet_counts()[Facet.KIND] == {"Text and Markdown": 3}
+
+
 def test_a_row_leaves_the_filter_it_no_longer_fits(model: DocumentModel) -> None:
-    model.set_filter(StateGroup.FAILED)
+    model.set_filter(in_group(StateGroup.FAILED))
     model.apply_changes([in_state(THREE[2], DocumentState.WAITING)])
     assert names(model) == []
     model.apply_changes([in_state(THREE[0], DocumentState.FAILED, "Gone wrong.")])
@@ -165,15 +184,19 @@ def test_many_scattered_changes_emit_few_signals(model: DocumentModel) -> None:
 
 
 def expected_names(
-    documents: Iterable[Document], group: StateGroup, column: Column, *, falling: bool
+    documents: Iterable[Document], group: StateGroup | None, column: Column, *, falling: bool
 ) -> list[str]:
     rows = [
         Row(d, "/docs/papers")
         for d in documents
-        if d.state in STATES_OF_GROUP[group] and not d.is_forgotten
+        if group in {None, group_of(d)} and not d.is_forgotten
     ]
     keys = {Column.NAME: lambda r: r.name_key, Column.SIZE: lambda r: (size(r), r.name_key)}
     return [row.name for row in sorted(rows, key=keys[column], reverse=falling)]
+
+
+def in_group(group: StateGroup) -> FileFilter:
+    return FileFilter().with_values(Facet.STATE, [group])
 
 
 def size(row: Row) -> int:
@@ -206,10 +229,12 @@ def test_any_series_of_changes_ends_like_a_fresh_start(
         }
         truth.update((d.document_id, d) for d in batch)
         model.apply_changes(batch)
-        group = rnd.choice([StateGroup.ALL, StateGroup.ALL, StateGroup.SEARCHABLE])
+        group = rnd.choice([None, None, StateGroup.SEARCHABLE])
         column, falling = rnd.choice([Column.NAME, Column.SIZE]), rnd.random() < 0.5
-        model.set_filter(group)
+        model.set_filter(in_group(group) if group else FileFilter())
         model.sort(column, Qt.SortOrder(int(falling)))
         assert names(model) == expected_names(truth.values(), group, column, falling=falling)
+        kept = [Row(d, ROOTS["papers"]) for d in truth.values() if not d.is_forgotten]
+        assert model.totals() == Counter(row.facets for row in kept)
         for document_id, index in followed.items():
             assert not index.isValid() or document_id == model.document_at(index.row()).document_id

@@ -10,10 +10,8 @@ from hypothesis import strategies as st
 
 from desktop_rag.core.domain import DocumentState
 from desktop_rag.ui.library.document_rows import (
-    STATES_OF_GROUP,
     Column,
     Row,
-    StateGroup,
     cell_text,
     make_table,
     merged,
@@ -84,9 +82,3 @@ def test_cells_keep_foreign_text_on_one_line() -> None:
     assert cell_text(row, Column.REASON) == "no□text"
     assert cell_text(row, Column.STATE) == "Failed"
     assert cell_text(row, Column.INDEXED) == ""
-
-
-def test_every_state_belongs_to_one_group_beside_all() -> None:
-    groups = [states for group, states in STATES_OF_GROUP.items() if group is not StateGroup.ALL]
-    in_groups = [state for states in groups for state in states]
-    assert sorted(in_groups) == sorted(DocumentState)

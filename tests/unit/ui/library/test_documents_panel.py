@@ -5,17 +5,21 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QComboBox, QLineEdit, QMenu, QTableView
+from PySide6.QtWidgets import QLineEdit, QMenu, QTableView
 from pytestqt.qtbot import QtBot
 
-from desktop_rag.core.domain import DocumentState, Source
+from desktop_rag.core.domain import Collection, DocumentState, Source
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.library.document_model import DocumentModel
-from desktop_rag.ui.library.document_rows import Column, StateGroup, make_table
+from desktop_rag.ui.library.document_rows import Column, make_table
 from desktop_rag.ui.library.documents_panel import DocumentsPanel
+from desktop_rag.ui.library.facets.active_filters import FilterChip
+from desktop_rag.ui.library.facets.facet_list import FacetBox
+from desktop_rag.ui.library.facets.facet_values import StateGroup
 from tests.unit.ui.rooms import button, field, in_state, make_document, texts
 
-SOURCES = [Source(name, "c", Path("/docs") / name, 0.0) for name in ("papers", "notes")]
+SOURCES = [Source(name, f"of {name}", Path("/docs") / name, 0.0) for name in ("papers", "notes")]
+COLLECTIONS = [Collection("of papers", "Work"), Collection("of notes", "Home")]
 ROOTS = {source.source_id: str(source.path) for source in SOURCES}
 DOCUMENTS = [
     make_document("a.md"),
@@ -32,7 +36,7 @@ def panel(qtbot: QtBot, theme: Theme) -> DocumentsPanel:
     panel = DocumentsPanel(theme, model)
     model.setParent(panel)
     qtbot.addWidget(panel)
-    panel.set_sources(SOURCES)
+    panel.set_places(SOURCES, COLLECTIONS)
     panel.resize(1100, 400)
     panel.show()
     qtbot.waitActive(panel)
@@ -48,22 +52,89 @@ def names(panel: DocumentsPanel) -> list[str]:
     return [model.index(row, Column.NAME).data() for row in range(model.rowCount())]
 
 
-def test_chips_count_and_filter(panel: DocumentsPanel) -> None:
+def counted(panel: DocumentsPanel, qtbot: QtBot, *values: str) -> None:
+    """Wait until these values are offered with their counts."""
+    for value in values:
+        qtbot.waitUntil(lambda value=value: value in offered(panel))
+
+
+def offered(panel: DocumentsPanel) -> list[str]:
+    return [box.accessibleName() for box in panel.findChildren(FacetBox) if box.isVisible()]
+
+
+def chip(panel: DocumentsPanel, name: str) -> FilterChip:
+    """The visible chip of this name; those that were removed are deleted later."""
+    chips = panel.findChildren(FilterChip)
+    return next(c for c in chips if c.isVisibleTo(panel) and c.accessibleName() == name)
+
+
+def test_facets_count_and_filter(panel: DocumentsPanel, qtbot: QtBot) -> None:
+    counted(panel, qtbot, "Searchable 2", "Failed 1", "PDF 1", "papers 3", "notes 1", "Work 3")
+    assert "Skipped 0" not in offered(panel)
     button(panel, "Searchable 2").click()
     assert names(panel) == ["a.md", "b.md"]
+    counted(panel, qtbot, "PDF 0", "notes 0", "In progress 1")
     button(panel, "Failed 1").click()
+    assert names(panel) == ["a.md", "b.md", "c.pdf"], "values of one facet add up"
+    chip(panel, "Remove the filter State: Searchable").click()
     assert names(panel) == ["c.pdf"]
-    assert not button(panel, "Skipped 0").isVisible()
-    button(panel, "All 4").click()
+    button(panel, "Clear filters").click()
     assert names(panel) == ["a.md", "b.md", "c.pdf", "d.md"]
+    assert not button(panel, "Clear filters").isVisible()
 
 
-def test_chips_follow_the_documents(panel: DocumentsPanel) -> None:
+def test_facets_are_combined(panel: DocumentsPanel, qtbot: QtBot) -> None:
+    counted(panel, qtbot, "Text and Markdown 3", "Home 1")
+    button(panel, "Text and Markdown 3").click()
+    button(panel, "Home 1").click()
+    assert names(panel) == ["d.md"]
+    counted(panel, qtbot, "In progress 1", "Searchable 0", "papers 0", "Work 2")
+
+
+def test_facets_follow_the_documents(panel: DocumentsPanel, qtbot: QtBot) -> None:
     model = table(panel).model()
     assert isinstance(model, DocumentModel)
     model.apply_changes([in_state(DOCUMENTS[3], DocumentState.OFFLINE)])
-    assert button(panel, "In progress 0").isVisible()
-    assert button(panel, "Offline 1").isVisible()
+    counted(panel, qtbot, "In progress 0", "Offline 1")
+
+
+def test_a_folder_shows_those_inside_it(panel: DocumentsPanel, qtbot: QtBot) -> None:
+    model = table(panel).model()
+    assert isinstance(model, DocumentModel)
+    model.apply_changes([make_document("2024/may/x.md"), make_document("2025/y.md")])
+    counted(panel, qtbot, "papers 5")
+    assert "2024 1" not in offered(panel)
+    button(panel, "papers 5").click()
+    counted(panel, qtbot, "2024 1", "2025 1")
+    button(panel, "papers 5").click()
+    counted(panel, qtbot, "papers 5")
+    button(panel, "papers 5").click()
+    counted(panel, qtbot, "2024 1")
+    button(panel, "2024 1").click()
+    chip(panel, "Remove the filter Folder: papers").click()
+    assert names(panel) == ["x.md"]
+
+
+def test_a_long_facet_is_whole_on_request(panel: DocumentsPanel, qtbot: QtBot) -> None:
+    model = table(panel).model()
+    assert isinstance(model, DocumentModel)
+    panel.set_places(SOURCES[:1], COLLECTIONS[:1])
+    model.apply_changes([make_document(f"{n:02}/x.md") for n in range(30)])
+    counted(panel, qtbot, "papers 33", "07 1")
+    assert "08 1" not in offered(panel)
+    button(panel, "Show all 31").click()
+    counted(panel, qtbot, "29 1")
+    button(panel, "Show fewer").click()
+    assert "29 1" not in offered(panel)
+
+
+def test_a_narrow_page_hides_the_facets_until_they_are_wanted(
+    panel: DocumentsPanel, qtbot: QtBot
+) -> None:
+    panel.resize(500, 400)
+    assert offered(panel) == []
+    button(panel, "Filters").click()
+    counted(panel, qtbot, "Failed 1")
 
 
 def test_typing_filters_by_reason_too(panel: DocumentsPanel, qtbot: QtBot) -> None:
@@ -71,19 +142,15 @@ def test_typing_filters_by_reason_too(panel: DocumentsPanel, qtbot: QtBot) -> No
     qtbot.waitUntil(lambda: names(panel) == ["c.pdf"])
     qtbot.keyClicks(field(panel, QLineEdit, "Filter files"), "x")
     qtbot.waitUntil(lambda: names(panel) == [])
-    assert texts(panel) == ["No files match the filter."]
+    assert "No files match the filter. Clear it to see all." in texts(panel)
 
 
-def test_one_folder_at_a_time(panel: DocumentsPanel) -> None:
-    folders = field(panel, QComboBox, "Folder")
-    folders.setCurrentIndex(folders.findText("notes"))
+def test_a_removed_folder_is_no_longer_chosen(panel: DocumentsPanel, qtbot: QtBot) -> None:
+    counted(panel, qtbot, "notes 1")
+    button(panel, "notes 1").click()
     assert names(panel) == ["d.md"]
-    assert button(panel, "All 1").isVisible()
-    panel.set_sources(SOURCES[::-1])
-    assert folders.currentText() == "notes"
-    panel.set_sources(SOURCES[:1])
-    assert not folders.isVisible()
-    assert button(panel, "All 4").isVisible()
+    panel.set_places(SOURCES[:1], COLLECTIONS[:1])
+    assert names(panel) == ["a.md", "b.md", "c.pdf", "d.md"]
 
 
 def test_shows_the_failed_files_of_a_folder_on_demand(panel: DocumentsPanel) -> None:
@@ -92,16 +159,17 @@ def test_shows_the_failed_files_of_a_folder_on_demand(panel: DocumentsPanel) -> 
     assert names(panel) == ["c.pdf"]
     assert not table(panel).isColumnHidden(Column.REASON)
     assert table(panel).isColumnHidden(Column.PASSAGES)
-    assert field(panel, QComboBox, "Folder").currentText() == "papers"
+    assert chip(panel, "Remove the filter Folder: papers").isVisible()
 
 
 def test_retry_is_offered_while_something_failed(panel: DocumentsPanel, qtbot: QtBot) -> None:
+    counted(panel, qtbot, "Failed 1")
     with qtbot.waitSignal(panel.retry_requested):
         button(panel, "Retry failed").click()
     model = table(panel).model()
     assert isinstance(model, DocumentModel)
     model.apply_changes([in_state(DOCUMENTS[2], DocumentState.WAITING)])
-    assert not button(panel, "Retry failed").isVisible()
+    qtbot.waitUntil(lambda: not button(panel, "Retry failed").isVisible())
 
 
 @pytest.mark.parametrize("is_key", [True, False])
@@ -146,12 +214,13 @@ def test_no_menu_beside_the_rows(panel: DocumentsPanel) -> None:
     assert table(panel).findChild(QMenu) is None
 
 
-def test_filters_switch_between_one_and_two_lines(panel: DocumentsPanel, qtbot: QtBot) -> None:
-    chip, text = button(panel, "All 4"), field(panel, QLineEdit, "Filter files")
-    panel.resize(600, 400)
-    qtbot.waitUntil(lambda: text.y() > chip.y() + chip.height())
-    panel.resize(1400, 400)
-    qtbot.waitUntil(lambda: text.y() < chip.y() + chip.height())
+def test_columns_give_way_where_there_is_little_room(panel: DocumentsPanel, qtbot: QtBot) -> None:
+    assert not table(panel).isColumnHidden(Column.SIZE)
+    panel.resize(560, 400)
+    assert table(panel).isColumnHidden(Column.INDEXED)
+    assert not table(panel).isColumnHidden(Column.STATE)
+    bar = table(panel).horizontalScrollBar()
+    qtbot.waitUntil(lambda: bar.maximum() == 0)
 
 
 def test_fifty_thousand_files_are_filtered_and_changed_in_one_pass(panel: DocumentsPanel) -> None:
@@ -162,9 +231,9 @@ def test_fifty_thousand_files_are_filtered_and_changed_in_one_pass(panel: Docume
     steps: list[int] = []
     for signal in (model.rowsInserted, model.rowsRemoved, model.dataChanged, model.layoutChanged):
         signal.connect(lambda: steps.append(model.rowCount()))
-    button(panel, "Failed 0").click()
+    panel.show_files(group=StateGroup.FAILED)
     model.apply_changes([in_state(d, DocumentState.FAILED) for d in documents[::50]])
-    button(panel, "All 50,000").click()
+    panel.show_files()
     # Each row is not a step of its own.
     assert len(steps) <= 10
     assert (model.rowCount(), max(steps), min(steps)) == (50_000, 50_000, 0)
@@ -176,5 +245,3 @@ def test_states_and_sizes_are_never_elided(panel: DocumentsPanel) -> None:
     padding = 24
     assert rows.columnWidth(Column.STATE) >= words("Searchable by words") + padding
     assert rows.columnWidth(Column.SIZE) >= words("1,023 bytes") + padding
-    chosen = button(panel, "All 4")
-    assert not chosen.font().bold(), "a chip keeps its width when it is chosen"

@@ -1,0 +1,87 @@
+"""What sort of document a file is, in the few words that people sort files by. Pure; any thread."""
+
+from enum import StrEnum
+
+from desktop_rag.core.domain import Document
+
+
+class DocumentKind(StrEnum):
+    """The kinds of documents, in the order in which they are listed."""
+
+    PDF = "PDF"
+    WORD = "Word document"
+    SPREADSHEET = "Spreadsheet"
+    SLIDES = "Presentation"
+    MAIL = "E-mail"
+    WEB = "Web page"
+    TEXT = "Text and Markdown"
+    BOOK = "E-book"
+    PICTURE = "Picture"
+    CODE = "Code and data"
+    OTHER = "Other"
+
+
+# The formats that the readers name.
+_TEXT = "text"
+_BY_FORMAT = {
+    "PDF": DocumentKind.PDF,
+    "Word": DocumentKind.WORD,
+    "Word 97-2003": DocumentKind.WORD,
+    "OpenDocument text": DocumentKind.WORD,
+    "Rich Text": DocumentKind.WORD,
+    "spreadsheet": DocumentKind.SPREADSHEET,
+    "CSV": DocumentKind.SPREADSHEET,
+    "slides": DocumentKind.SLIDES,
+    "OpenDocument slides": DocumentKind.SLIDES,
+    "PowerPoint 97-2003": DocumentKind.SLIDES,
+    "e-mail": DocumentKind.MAIL,
+    "mailbox": DocumentKind.MAIL,
+    "Outlook message": DocumentKind.MAIL,
+    "web page": DocumentKind.WEB,
+    "HTML": DocumentKind.WEB,
+    "EPUB": DocumentKind.BOOK,
+    "picture": DocumentKind.PICTURE,
+    "Markdown": DocumentKind.TEXT,
+    "reStructuredText": DocumentKind.TEXT,
+    "AsciiDoc": DocumentKind.TEXT,
+    "Org": DocumentKind.TEXT,
+    "LaTeX": DocumentKind.TEXT,
+    "JSON": DocumentKind.CODE,
+    "XML": DocumentKind.CODE,
+    "notebook": DocumentKind.CODE,
+}
+# Of files that were not read, or whose format says little.
+_SUFFIXES = {
+    DocumentKind.PDF: "pdf",
+    DocumentKind.WORD: "docx docm dotx dotm doc dot odt ott rtf pages wpd",
+    DocumentKind.SPREADSHEET: (
+        "xlsx xlsm xlsb xls xlt xltx xltm ods ots csv tsv tab numbers parquet"
+    ),
+    DocumentKind.SLIDES: "pptx pptm ppsx ppsm potx potm ppt pps pot odp otp key",
+    DocumentKind.MAIL: "eml msg mbox mbx pst",
+    DocumentKind.WEB: "html htm xhtml xht mhtml mht",
+    DocumentKind.TEXT: (
+        "txt text md markdown mdown mkd rst rest adoc asciidoc org tex ltx latex log nfo"
+    ),
+    DocumentKind.BOOK: "epub mobi azw azw3 djvu",
+    DocumentKind.PICTURE: ("png jpg jpeg tif tiff bmp webp gif svg heic heif psd ico raw wmf emf"),
+    DocumentKind.CODE: (
+        "py js ts c h cc cpp hpp cs java kt go rs rb php pl sh bat ps1 sql css scss lua r swift"
+        " json jsonl geojson xml yaml yml toml ini cfg conf ipynb har webmanifest vue"
+    ),
+}
+_BY_SUFFIX = {suffix: kind for kind, suffixes in _SUFFIXES.items() for suffix in suffixes.split()}
+
+
+def kind_of(document: Document) -> DocumentKind:
+    """The kind of a document: by its format once it was read, else by its name."""
+    if document.url:
+        return DocumentKind.WEB
+    if known := _BY_FORMAT.get(document.format):
+        return known
+    name = document.part or document.path.name
+    suffix = name.rpartition(".")[2].lower() if "." in name else ""
+    if document.format == _TEXT:
+        # Of what was read as text, an unusual suffix is that of source code.
+        return _BY_SUFFIX.get(suffix, DocumentKind.CODE) if suffix else DocumentKind.TEXT
+    return _BY_SUFFIX.get(suffix, DocumentKind.OTHER)

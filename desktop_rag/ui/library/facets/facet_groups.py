@@ -1,0 +1,128 @@
+"""What the list of facets shows: the values of each with their words and counts. Pure."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from desktop_rag.core.domain import Collection, Source
+from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.library.facets.document_kinds import DocumentKind
+from desktop_rag.ui.library.facets.facet_values import (
+    Facet,
+    FileFilter,
+    KeyCounts,
+    StateGroup,
+    folder_value,
+    source_and_folder,
+)
+
+# Shown even while no file is in them, so that the list doesn't jump during indexing.
+_LASTING = (StateGroup.SEARCHABLE, StateGroup.IN_PROGRESS, StateGroup.FAILED)
+_Counts = Mapping[Facet, Mapping[str, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class FacetValue:
+    """One value of a facet; `depth` is 1 for a folder inside the one above it."""
+
+    value: str
+    label: str
+    count: int
+    is_chosen: bool
+    depth: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class FacetGroup:
+    """A facet with the values that are offered."""
+
+    facet: Facet
+    values: tuple[FacetValue, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The sources and collections of the library, for their names."""
+
+    sources: Sequence[Source] = ()
+    collections: Sequence[Collection] = ()
+
+    @property
+    def collection_of_source(self) -> Mapping[str, str]:
+        """The collection of each source, by their ids."""
+        return {source.source_id: source.collection_id for source in self.sources}
+
+    def label(self, facet: Facet, value: str) -> str:
+        """The words for a value of a facet."""
+        if facet is Facet.COLLECTION:
+            names = {c.collection_id: c.name for c in self.collections}
+            return one_line(names.get(value, "Removed collection"))
+        if facet is not Facet.FOLDER:
+            return value
+        source_id, sub = source_and_folder(value)
+        names = {source.source_id: source.name for source in self.sources}
+        name = one_line(names.get(source_id, "Removed folder"))
+        return f"{name} › {one_line(sub)}" if sub else name
+
+    def holds(self, facet: Facet, value: str) -> bool:
+        """False for a folder or collection that was removed."""
+        if facet is Facet.FOLDER:
+            return source_and_folder(value)[0] in self.collection_of_source
+        if facet is Facet.COLLECTION:
+            return value in {collection.collection_id for collection in self.collections}
+        return True
+
+
+def facet_groups(
+    shown: FileFilter, counts: _Counts, totals: KeyCounts, places: Places
+) -> tuple[FacetGroup, ...]:
+    """The facets worth showing: those with more than one value, and those with a choice."""
+    existing = {facet: _existing(shown, totals, facet) for facet in Facet}
+    groups: list[FacetGroup] = []
+    for facet in Facet:
+        chosen = shown.values(facet)
+        values = [
+            FacetValue(value, label, counts[facet].get(value, 0), value in chosen, depth)
+            for value, label, depth in _offered(facet, existing[facet] | chosen, chosen, places)
+        ]
+        if chosen or facet is Facet.STATE or len(values) > 1:
+            groups.append(FacetGroup(facet, tuple(values)))
+    return tuple(groups)
+
+
+def _existing(shown: FileFilter, totals: KeyCounts, facet: Facet) -> set[str]:
+    return {value for key in totals for value in shown.values_of(key, facet)}
+
+
+def _offered(
+    facet: Facet, existing: set[str], chosen: frozenset[str], places: Places
+) -> Iterable[tuple[str, str, int]]:
+    """The values of a facet in their lasting order, each with its label and depth."""
+    match facet:
+        case Facet.STATE:
+            return [(g.value, g.value, 0) for g in StateGroup if g in _LASTING or g in existing]
+        case Facet.KIND:
+            return [(kind.value, kind.value, 0) for kind in DocumentKind if kind in existing]
+        case Facet.FOLDER:
+            return _folders(existing, chosen, places)
+        case Facet.COLLECTION:
+            ids = [c.collection_id for c in places.collections]
+            return [(i, places.label(facet, i), 0) for i in ids if i in existing or len(ids) > 1]
+
+
+def _folders(
+    existing: set[str], chosen: frozenset[str], places: Places
+) -> Iterable[tuple[str, str, int]]:
+    """The sources, and the folders in those that are chosen, or in the only one."""
+    opened = {source_and_folder(value)[0] for value in chosen}
+    if len(places.sources) == 1:
+        opened = {places.sources[0].source_id}
+    inside: dict[str, list[str]] = {}
+    for value in existing:
+        source_id, sub = source_and_folder(value)
+        if sub and source_id in opened:
+            inside.setdefault(source_id, []).append(sub)
+    for source in places.sources:
+        source_id = source.source_id
+        yield source_id, one_line(source.name), 0
+        for sub in sorted(inside.get(source_id, ()), key=str.casefold):
+            yield folder_value(source_id, sub), one_line(sub), 1

@@ -1,0 +1,207 @@
+"""The facets beside the table: values with counts, any of which filter it. Qt thread."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QPoint, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QFrame,
+    QHBoxLayout,
+    QScrollArea,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
+
+from desktop_rag.ui.foundation.wording import literal
+from desktop_rag.ui.library.facets.facet_groups import FacetGroup, FacetValue
+from desktop_rag.ui.library.facets.facet_values import Facet
+from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, plain_tooltip, set_property
+
+# A longer list is shown on request.
+_MOST_VALUES = 9
+_INDENT_PX = 18
+_INDICATOR_PX = 28
+_GAP_PX = 8
+_WIDTH_CHARACTERS = 27
+
+
+class FacetBox(QCheckBox):
+    """One value with the number of files that choosing it would show."""
+
+    def __init__(self, value: FacetValue, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self._number = PlainLabel("", self, tone="muted", scale="small")
+        self._number.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self._label = ""
+        self.show_value(value)
+
+    def show_value(self, value: FacetValue) -> None:
+        """Show the count, and whether it is chosen."""
+        self._label = value.label
+        self._number.setText(f"{value.count:,}")
+        self._number.adjustSize()
+        self.setChecked(value.is_chosen)
+        set_property(self, "tone", "" if value.count or value.is_chosen else "muted")
+        self.setAccessibleName(f"{value.label} {value.count:,}")
+        self._arrange()
+
+    def hitButton(self, place: QPoint) -> bool:
+        # The number and the gap before it, too.
+        return self.rect().contains(place)
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(0, super().minimumSizeHint().height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._arrange()
+
+    def _arrange(self) -> None:
+        number = self._number
+        is_mirrored = self.layoutDirection() == Qt.LayoutDirection.RightToLeft
+        left = 0 if is_mirrored else self.width() - number.width()
+        number.move(left, (self.height() - number.height()) // 2)
+        room = max(0, self.width() - number.width() - _INDICATOR_PX - _GAP_PX)
+        elide = Qt.TextElideMode.ElideMiddle
+        shown = self.fontMetrics().elidedText(self._label, elide, room)
+        self.setText(literal(shown))
+        self.setToolTip(plain_tooltip(self._label) if shown != self._label else "")
+
+
+class FacetSection(QWidget):
+    """One facet. `toggled` carries a value that was chosen, or is no longer.
+
+    `rebuilt` follows when there are other boxes, at the end of the Tab order.
+    """
+
+    toggled = Signal(str)
+    rebuilt = Signal()
+
+    def __init__(self, facet: Facet, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._values: Sequence[FacetValue] = ()
+        self._boxes: dict[str, FacetBox] = {}
+        self._is_whole = False
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(5)
+        title = PlainLabel(facet.value, tone="muted", scale="small")
+        title.setObjectName("facetTitle")
+        self.setAccessibleName(facet.value)
+        self._rows = QVBoxLayout()
+        self._rows.setSpacing(5)
+        self._more = TextButton("Show all", kind="more")
+        self._more.clicked.connect(self._on_more)
+        self._column.addWidget(title)
+        self._column.addLayout(self._rows)
+        self._column.addWidget(self._more, 0, Qt.AlignmentFlag.AlignLeft)
+
+    @property
+    def stops(self) -> Sequence[QWidget]:
+        """The boxes, then the button below them, in Tab order."""
+        return (*self._boxes.values(), self._more)
+
+    def show_values(self, values: Sequence[FacetValue]) -> None:
+        """Show these values; boxes of values that stay are kept."""
+        is_same = [(v.value, v.depth) for v in values] == [(v.value, v.depth) for v in self._values]
+        self._values = values
+        if not is_same:
+            self._rebuild()
+        for value in values:
+            if box := self._boxes.get(value.value):
+                box.show_value(value)
+
+    def _rebuild(self) -> None:
+        hidden = 0 if self._is_whole else max(0, len(self._values) - _MOST_VALUES)
+        # One more line costs no more than the button.
+        hidden = hidden if hidden > 1 else 0
+        cut = self._values[: len(self._values) - hidden]
+        shown = [*cut, *(v for v in self._values[len(cut) :] if v.is_chosen)]
+        focused = next((key for key, box in self._boxes.items() if box.hasFocus()), "")
+        while item := self._rows.takeAt(0):
+            if layout := item.layout():
+                layout.deleteLater()
+        former, self._boxes = self._boxes, {}
+        for value in shown:
+            box = former.pop(value.value, None) or self._make(value)
+            self._boxes[value.value] = box
+            row = QHBoxLayout()
+            row.setContentsMargins(_INDENT_PX * value.depth, 0, 0, 0)
+            row.addWidget(box)
+            self._rows.addLayout(row)
+        for box in former.values():
+            box.hide()
+            box.deleteLater()
+        if focused in self._boxes:
+            self._boxes[focused].setFocus()
+        is_long = len(self._values) > _MOST_VALUES + 1
+        self._more.setVisible(is_long)
+        self._more.setText("Show fewer" if self._is_whole else f"Show all {len(self._values):,}")
+        self.rebuilt.emit()
+
+    def _make(self, value: FacetValue) -> FacetBox:
+        box = FacetBox(value, self)
+        key = value.value
+        box.clicked.connect(lambda: self.toggled.emit(key))
+        return box
+
+    @Slot()
+    def _on_more(self) -> None:
+        self._is_whole = not self._is_whole
+        self._rebuild()
+
+
+class FacetList(QScrollArea):
+    """All facets, one below the other. `toggled` carries the facet and the value."""
+
+    toggled = Signal(object, str)
+
+    def __init__(self, stop_before: QWidget, parent: QWidget | None = None) -> None:
+        """`stop_before` precedes the first facet in the Tab order."""
+        super().__init__(parent)
+        self._stop_before = stop_before
+        self.setObjectName("facets")
+        self.setAccessibleName("Filters")
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setWidgetResizable(True)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        body = QWidget(self)
+        body.setProperty("kind", "page")
+        self._column = QVBoxLayout(body)
+        self._column.setContentsMargins(0, 0, 10, 0)
+        self._column.setSpacing(16)
+        self._sections: dict[Facet, FacetSection] = {}
+        for facet in Facet:
+            section = FacetSection(facet, body)
+            section.toggled.connect(lambda value, facet=facet: self.toggled.emit(facet, value))
+            section.rebuilt.connect(self._order_stops)
+            self._sections[facet] = section
+            self._column.addWidget(section)
+        self._column.addStretch(1)
+        self.setWidget(body)
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Expanding)
+        self._fit()
+
+    def show_groups(self, groups: Sequence[FacetGroup]) -> None:
+        """Show these facets and hide the others."""
+        by_facet = {group.facet: group for group in groups}
+        for facet, section in self._sections.items():
+            group = by_facet.get(facet)
+            section.setVisible(group is not None)
+            if group is not None:
+                section.show_values(group.values)
+
+    @Slot()
+    def _order_stops(self) -> None:
+        before = self._stop_before
+        for stop in [stop for section in self._sections.values() for stop in section.stops]:
+            self.setTabOrder(before, stop)
+            before = stop
+
+    def _fit(self) -> None:
+        self.setFixedWidth(_WIDTH_CHARACTERS * self.fontMetrics().averageCharWidth())

@@ -1,0 +1,35 @@
+"""Facets beside the table: combined, counted, and removed again."""
+
+from pathlib import Path
+
+from tests.stories.conftest import Person
+
+
+def test_what_failed_is_found_in_two_presses(person: Person, papers: Path) -> None:
+    (papers / "scans").mkdir()
+    (papers / "scans" / "old.pdf").write_bytes(b"%PDF-1.4\nalso damaged")
+    person.drops(papers)
+    person.sees("4 files: 2 searchable, 2 failed")
+    person.clicks("Failed 2")
+    assert names(person) == ["broken.pdf", "old.pdf"]
+    person.clicks("scans 1")
+    assert names(person) == ["old.pdf"]
+    person.clicks("Remove the filter State: Failed")
+    person.waits_until(lambda: names(person) == ["old.pdf"])
+    person.clicks("Clear filters")
+    assert names(person) == ["broken.pdf", "fees.csv", "lamp.md", "old.pdf"]
+
+
+def test_words_and_types_go_together(person: Person, papers: Path) -> None:
+    person.drops(papers)
+    person.sees("3 files: 2 searchable, 1 failed")
+    person.types("Filter files", "e")
+    person.clicks("Spreadsheet 1")
+    assert names(person) == ["fees.csv"]
+    person.clicks("Folders")
+    person.clicks("Show files in papers")
+    assert names(person) == ["broken.pdf", "fees.csv", "lamp.md"]
+
+
+def names(person: Person) -> list[str]:
+    return [cells[0] for cells in person.rows("Files")]
