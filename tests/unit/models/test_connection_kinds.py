@@ -38,7 +38,8 @@ RUNNING_TOOLS = {"desktop.entries.desktop_entries"}
 # Functions that run another program, or code that no import names.
 _RUNNING = {"execv", "execve", "fork", "popen", "posix_spawn", "spawnv", "startfile", "system"}
 _DYNAMIC = {"__import__", "eval", "exec", "import_module", "run_module", "run_path"}
-_DYNAMIC_MODULES = {"ingest.read.readers"}  # the readers, which run in the parser process
+# The readers, which run in the parser process, and the verbs, whose modules are searched here too.
+_DYNAMIC_MODULES = {"ingest.read.readers", "cli.main"}
 NO_CONNECTION = PASSING_ON | RUNNING_TOOLS | _DYNAMIC_MODULES
 
 # Libraries that hold network code which the app does not use; the traces of system calls in
