@@ -30,6 +30,8 @@ from desktop_rag.answer.post_answer.suggested_questions import FollowUps
 from desktop_rag.answer.search.retriever import Retriever
 from desktop_rag.answer.sources.source_finder import SourceFinder
 from desktop_rag.answer.stored_answering import StoredAnswering
+from desktop_rag.answer.understanding.chosen_scope import ChosenScope
+from desktop_rag.answer.understanding.scopes import Scopes
 from desktop_rag.answer.understanding.scoping import Scoping
 from desktop_rag.answer.writing.answer_request import AnswerRequest
 from desktop_rag.core.attachment import Attachment
@@ -84,7 +86,9 @@ class Chat:
         self.attachments = Attachments(engine.attachments, models)
         self._documents = documents
         self._finder = SourceFinder(retriever, documents, embedder)
-        self._scoping = Scoping(engine.names, documents, self._finder)
+        chosen = ChosenScope(self._finder, documents)
+        self.scopes = Scopes(engine, chosen, self.set_up)
+        self._scoping = Scoping(engine.names, documents, chosen)
         self._places_to_check = PlacesToCheck(self._finder, engine.names)
         self._answering = Answering(
             self._finder,
@@ -296,13 +300,14 @@ class Chat:
         mode: SearchMode = "hybrid",
         limit: int = 10,
         collection_id: str = "",
+        scope: QuestionScope = ALL_DOCUMENTS,
         is_half_typed: bool = False,
     ) -> list[Passage]:
         """The passages that fit best, best first. AppError for a wrong date in a filter.
 
         With `is_half_typed` the last word may be the beginning of one.
         """
-        reach = SearchScope.of_collection(collection_id)
+        reach = replace(SearchScope.of_collection(collection_id), about=scope.items)
         asked = replace(parse_query(query), is_half_typed=is_half_typed)
         settings = self._settings.retrieval
         found = self._finder.look_up(asked, settings, mode=mode, limit=limit, reach=reach)

@@ -1,9 +1,9 @@
 """The documents that a question is about, as the person chose them. Frozen values, pure."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, cast
 
 from desktop_rag.core.domain import Collection, Document, Source
@@ -41,9 +41,17 @@ class ScopeItem:
     @classmethod
     def of_document(cls, document: Document) -> "ScopeItem":
         """One document; with a file, the documents inside it."""
-        is_file = not (document.part or document.url)
-        path = str(document.path) if is_file else ""
-        return cls(ScopeKind.FILE, document.document_id, document.name, path)
+        of_place = cls.of_place(
+            document.document_id, str(document.path), document.part, document.url
+        )
+        return replace(of_place, name=document.name)
+
+    @classmethod
+    def of_place(cls, document_id: str, path: str, part: str = "", url: str = "") -> "ScopeItem":
+        """The document of a source or a passage."""
+        is_file = not (part or url)
+        name = url or part or PurePath(path).name
+        return cls(ScopeKind.FILE, document_id, name, path if is_file else "")
 
     @classmethod
     def of_folder(cls, path: Path) -> "ScopeItem":

@@ -41,7 +41,7 @@ class ChosenScope:
         if not items or request.query_error:
             return request
         reach = replace(request.setup.reach, about=items)
-        missing = self._missing(items, reach)
+        missing = self.missing(items, reach)
         said = tuple(f"{item.name}: {why}" for item, why in missing.items())
         is_empty = len(missing) == len(items)
         text = unicodedata.normalize("NFC", request.question)
@@ -59,8 +59,8 @@ class ChosenScope:
         found = self._finder.every_file(_ANY, _MOST_WHOLE + 1, reach)
         return () if len(found) > _MOST_WHOLE else tuple(p.document_id for p in found)
 
-    def _missing(self, items: Sequence[ScopeItem], reach: SearchScope) -> dict[ScopeItem, str]:
-        """The items of which nothing can be read, each with the reason."""
+    def missing(self, items: Sequence[ScopeItem], reach: SearchScope) -> dict[ScopeItem, str]:
+        """The items of which nothing within reach can be read, each with the reason."""
         files = tuple(item for item in items if item.kind is ScopeKind.FILE)
         found = self._finder.every_file(_ANY, _MOST_INSIDE, replace(reach, about=files))
         there = {p.document_id for p in found if files} | {p.path for p in found if not p.url}

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 
-from desktop_rag.answer.sources.source_finder import SourceFinder
 from desktop_rag.answer.understanding.chosen_scope import ChosenScope, why_unread
 from desktop_rag.answer.understanding.file_words import asks_for_content, folder_words
 from desktop_rag.answer.understanding.name_mentions import (
@@ -47,10 +46,10 @@ class _Named:
 class Scoping:
     """Finds what questions are about."""
 
-    def __init__(self, names: NameStore, documents: DocumentStore, finder: SourceFinder) -> None:
+    def __init__(self, names: NameStore, documents: DocumentStore, chosen: ChosenScope) -> None:
         self._names = names
         self._documents = documents
-        self._chosen = ChosenScope(finder, documents)
+        self._chosen = chosen
 
     def applied(self, request: AnswerRequest) -> AnswerRequest:
         """The request limited to its scope, and in it to what its question names, if anything.

@@ -186,6 +186,15 @@ class NameStore(Protocol):
         """
         ...
 
+    def completing(self, text: str, limit: int) -> list[str]:
+        """Ids of documents with this text in their file name, title or address, at most `limit`.
+
+        Compared as in `Scope`. Those whose file name begins with it first, then by the length of
+        the name and by path; for "" the files that changed last. Without documents inside others,
+        those that are gone, and files attached to chats.
+        """
+        ...
+
     def folders(self, scope: Scope) -> list[str]:
         """The folders that directly hold documents; full paths, in order."""
         ...

@@ -12,7 +12,8 @@ class AnswerSources:
     """Follows the last answer; a picked answer stays until the last one has new sources.
 
     The panel opens with the first question of a conversation, before there is an answer to read,
-    and stays: opening it later, or for a moment only, would move the text.
+    and stays: opening it later, or for a moment only, would move the text. A question without
+    documents has none.
     """
 
     def __init__(self, panel: SourcesPanel, sides: SidePanels) -> None:
@@ -32,11 +33,13 @@ class AnswerSources:
         if is_other or (sources != self._followed and (sources or not waits)):
             self._model, self._followed = model, sources
             self._show(sources, is_searching=waits)
-        self._sides.set_right_content(has_content=turn is not None)
+        is_asked = last is not None and not last.scope.is_without_documents
+        self._sides.set_right_content(has_content=is_asked)
 
     def show(self, message: Message) -> None:
         """Show the sources of this answer, or the nearest passages if it has none."""
         self._show(message.sources, message.nearest)
+        self._sides.set_right_content(has_content=True)
 
     def _show(
         self,

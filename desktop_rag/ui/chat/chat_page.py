@@ -14,9 +14,11 @@ from desktop_rag.core.conversation import Conversation, Feedback, Message
 from desktop_rag.core.domain import Collection
 from desktop_rag.core.library_events import Notice
 from desktop_rag.core.question import Question
+from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
 from desktop_rag.core.settings import Settings
 from desktop_rag.ui.chat.chat_attachments import ChatAttachments
 from desktop_rag.ui.chat.chat_header import ChatHeader
+from desktop_rag.ui.chat.chat_scope import ChatScope
 from desktop_rag.ui.chat.chat_session import ChatSession
 from desktop_rag.ui.chat.chat_sessions import ChatSessions
 from desktop_rag.ui.chat.conversation_actions import ConversationActions
@@ -71,6 +73,10 @@ class ChatPage(QWidget):
         self._assistants = AssistantActions(bridge, chat, theme, self)
         self.overview = LibraryOverview(bridge, library, self)
         self._build(library, remembered)
+        self._scope = ChatScope(
+            bridge, chat, self._composer, self.sessions,
+            choice=self._assistants.choice, empty=self._empty,
+        )  # fmt: skip
         self.prompts = PromptActions(bridge, chat, self._composer.prompts, self)
         self._attachments = ChatAttachments(
             bridge, library, chat, self._composer, self.sessions, self._opener,
@@ -137,6 +143,7 @@ class ChatPage(QWidget):
         self._composer.stop_requested.connect(self.stop)
         self._stop_key.activated.connect(self.stop)
         self.reading.library_requested.connect(self.library_requested)
+        self._scope.library_requested.connect(self.library_requested)
 
     def _connect_messages(self) -> None:
         self._messages.retry_requested.connect(self._on_retry_requested)
@@ -239,10 +246,19 @@ class ChatPage(QWidget):
 
         self._actions.ask_about_files(request, ask)
 
-    def write_question(self, question: str) -> None:
-        """Put a question into the composer of a new chat, unsent."""
+    def write_question(self, question: str, scope: QuestionScope = ALL_DOCUMENTS) -> None:
+        """Put a question about this scope into the composer of a new chat, unsent."""
         self.new_chat()
+        if scope != ALL_DOCUMENTS:
+            self._composer.choose_documents("", scope)
         self._composer.set_text(question)
+
+    def ask_about(self, scope: QuestionScope, question: str = "") -> None:
+        """Show a new chat about this scope; a question is asked at once."""
+        self.new_chat()
+        self._composer.choose_documents("", scope)
+        if question:
+            self.ask(question)
 
     # --- sessions -------------------------------------------------------------------------------
 
@@ -255,7 +271,6 @@ class ChatPage(QWidget):
         self._messages.set_model(session.model)
         self._composer.set_busy(session.is_busy)
         self._assistants.choice.choose(session.assistant_id)
-        self._composer.choose_collection(session.collection_id)
         self._composer.end_editing()
         self._list.choose(session.conversation_id)
         self._show_header()
@@ -294,6 +309,7 @@ class ChatPage(QWidget):
     def _on_submitted(self, question: Question) -> None:
         if not self._session.is_busy:
             self._session.ask(replace(question, assistant_id=self._assistants.choice.assistant_id))
+            self._composer.choose_documents(question.collection_id, question.scope)
             self._messages.scroll_to_end()
 
     @Slot()

@@ -4,7 +4,7 @@ It keeps working while another conversation is shown. All calls on the chat go t
 """
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
@@ -23,6 +23,7 @@ from desktop_rag.core.conversation import (
 )
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.question import Question
+from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.messages.message_model import MessageModel
 
@@ -43,6 +44,7 @@ class ChatSession(QObject):
     busy_changed = Signal(bool)
     answered = Signal()
     titled = Signal()
+    scope_loaded = Signal()
     replaced = Signal(object, object)
 
     def __init__(
@@ -62,6 +64,8 @@ class ChatSession(QObject):
         self._previous: Message | None = None
         self._is_question_stored = conversation is not None
         self._question = Question("")
+        # None until the messages of a stored conversation are there.
+        self._scope = ALL_DOCUMENTS if conversation is None else None
         if conversation:
             self._question = Question("", conversation.collection_id, conversation.assistant_id)
         self.model = MessageModel(self)
@@ -81,6 +85,15 @@ class ChatSession(QObject):
     def collection_id(self) -> str:
         """The collection of the last question; "" for all documents."""
         return self._question.collection_id
+
+    @property
+    def scope(self) -> QuestionScope:
+        """What the next question is about: as the last one, unless the person changed it."""
+        return self._scope if self._scope is not None else ALL_DOCUMENTS
+
+    @scope.setter
+    def scope(self, scope: QuestionScope) -> None:
+        self._scope = scope
 
     @property
     def assistant_id(self) -> str:
@@ -113,7 +126,8 @@ class ChatSession(QObject):
         """Ask a question; the answer streams into the model."""
         self._question = question
         self._is_question_stored = False
-        self.model.begin_question(question.text, question.attachments)
+        self._scope = question.scope
+        self.model.begin_question(question.text, question.attachments, question.scope)
         self._send_question()
 
     def retry(self, *, every_file: bool = False) -> None:
@@ -166,12 +180,21 @@ class ChatSession(QObject):
                 collection_id=question.collection_id,
                 assistant_id=question.assistant_id,
                 attachments=question.attachments,
+                scope=question.scope,
                 cancel=cancel,
             )
         )
 
-    def _on_loaded(self, messages: list[Message]) -> None:
+    def show_messages(self, messages: Sequence[Message]) -> None:
+        """Show the messages of the conversation, which are loaded."""
         self.model.load(messages)
+        if self._scope is None:
+            asked = [message.scope for message in messages if message.role is Role.USER]
+            self._scope = asked[-1] if asked else ALL_DOCUMENTS
+            self.scope_loaded.emit()
+
+    def _on_loaded(self, messages: list[Message]) -> None:
+        self.show_messages(messages)
         if messages and not self.is_busy:
             # The app may have been closed before the last answer was checked.
             self._start_post_answer(messages[-1], asks_model=False)

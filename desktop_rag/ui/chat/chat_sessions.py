@@ -33,6 +33,7 @@ class ChatSessions(QObject):
     answer_completed = Signal(object)
     replaced = Signal(object, object, object)
     titled = Signal()
+    scope_loaded = Signal()
 
     def __init__(self, bridge: Bridge, chat: "Chat", parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -77,7 +78,7 @@ class ChatSessions(QObject):
     def show_copy(self, copy: Conversation, messages: Sequence[Message]) -> None:
         """Show a conversation with messages that are already loaded."""
         session = self._new(copy)
-        session.model.load(messages)
+        session.show_messages(messages)
         self._show(session)
 
     def show_current(self) -> None:
@@ -104,6 +105,7 @@ class ChatSessions(QObject):
         session.answered.connect(self._on_answered)
         session.replaced.connect(self._on_replaced)
         session.titled.connect(self.titled)
+        session.scope_loaded.connect(self._on_scope_loaded)
         session.model.modelReset.connect(self.messages_changed)
         session.model.rowsInserted.connect(self.messages_changed)
         session.model.dataChanged.connect(self.messages_changed)
@@ -131,6 +133,11 @@ class ChatSessions(QObject):
     def _on_conversation_stored(self, conversation: Conversation) -> None:
         if self.sender() is self.current:
             self.conversation_stored.emit(conversation)
+
+    @Slot()
+    def _on_scope_loaded(self) -> None:
+        if self.sender() is self.current:
+            self.scope_loaded.emit()
 
     @Slot(object)
     def _on_posted(self, event: object) -> None:

@@ -5,13 +5,22 @@ from collections.abc import Sequence
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
 
+from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.foundation.wording import count_of
+from desktop_rag.ui.foundation.wording import count_of, one_line
 from desktop_rag.ui.messages.question_button import QuestionButton
 from desktop_rag.ui.widgets.controls import IconLabel, PlainLabel, TextButton, centred
 
 _COLUMN_PX = 440
 _MAX_EXAMPLES = 4
+_TITLE = "Ask your documents"
+_LIMITED = "Nothing else is read for your questions."
+_NO_MODEL = "No model is connected, so answers are excerpts from your documents."
+_NO_MODEL_AT_ALL = "No model is connected, and without documents only a model can answer."
+_WITHOUT_DOCUMENTS = (
+    "The model answers from what it knows. Your documents are not searched, and answers have no "
+    "sources and no checks."
+)
 
 
 class EmptyChat(QScrollArea):
@@ -28,9 +37,13 @@ class EmptyChat(QScrollArea):
         self.setAccessibleName("Getting started")
         self._examples: list[QuestionButton] = []
         self._is_empty = True
+        self._library_words = ""
+        self._scope = ALL_DOCUMENTS
+        self._has_model = True
         self._build(theme)
         # Nobody is to take a library that is not known yet for an empty one.
-        self._words.setText("Opening the library…")
+        self._library_words = "Opening the library…"
+        self._words.setText(self._library_words)
         self._add.hide()
 
     def _build(self, theme: Theme) -> None:
@@ -39,19 +52,19 @@ class EmptyChat(QScrollArea):
         self._add = TextButton("Add folder…", kind="primary")
         self._add.setObjectName("addFolderButton")
         self._without_model = PlainLabel(
-            "No model is connected, so answers are excerpts from your documents.",
+            _NO_MODEL,
             tone="muted",
             wrap=True,
         )
         self._without_model.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         self._endpoint = TextButton("Connect a model…", kind="quiet")
-        title = PlainLabel("Ask your documents", scale="title")
+        self._title = PlainLabel(_TITLE, scale="title")
         middle = Qt.AlignmentFlag.AlignHCenter
         inner = QWidget()
         column = QVBoxLayout(inner)
         column.setSpacing(10)
         column.addWidget(IconLabel(theme, "chat:accent", size_px=40), 0, middle)
-        column.addWidget(title, 0, middle)
+        column.addWidget(self._title, 0, middle)
         column.addWidget(self._words)
         column.addSpacing(8)
         self._questions = QVBoxLayout()
@@ -79,7 +92,7 @@ class EmptyChat(QScrollArea):
         for button in self._examples:
             button.clicked.connect(self._on_example_clicked)
             self._questions.addWidget(button)
-            button.setVisible(not self._is_empty)
+        self._show()
 
     def show_library(self, sources: int, files: int) -> None:
         """Show the number of sources and searchable files."""
@@ -94,15 +107,35 @@ class EmptyChat(QScrollArea):
                 f"Ask anything about your {count_of(files, 'file')}. Every answer has numbered "
                 "sources that open at the right page or section."
             )
-        self._words.setText(words)
-        self._add.setVisible(self._is_empty)
-        for button in self._examples:
-            button.setVisible(not self._is_empty)
+        self._library_words = words
+        self._show()
 
     def show_endpoint(self, *, is_set: bool) -> None:
         """Point out that answers are excerpts while no endpoint is set."""
-        self._without_model.setVisible(not is_set)
-        self._endpoint.setVisible(not is_set)
+        self._has_model = is_set
+        self._show()
+
+    def show_scope(self, scope: QuestionScope) -> None:
+        """Say what will be asked: all documents, some of them, or none."""
+        self._scope = scope
+        self._show()
+
+    def _show(self) -> None:
+        scope, has_none = self._scope, self._scope.is_without_documents
+        title, words = _TITLE, self._library_words
+        if has_none:
+            title, words = "Chat without documents", _WITHOUT_DOCUMENTS
+        elif scope.is_limited:
+            words = f"{one_line(scope.in_words())}. {_LIMITED}"
+        self._title.setText(title)
+        self._words.setText(words)
+        is_plain = not (has_none or scope.is_limited)
+        self._add.setVisible(is_plain and self._is_empty)
+        for button in self._examples:
+            button.setVisible(is_plain and not self._is_empty)
+        self._without_model.setText(_NO_MODEL_AT_ALL if has_none else _NO_MODEL)
+        for widget in (self._without_model, self._endpoint):
+            widget.setVisible(not self._has_model)
 
     @Slot()
     def _on_example_clicked(self) -> None:

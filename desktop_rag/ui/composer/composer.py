@@ -2,122 +2,41 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent, QMimeData, QSizeF, Qt, Signal, Slot
-from PySide6.QtGui import QAction, QDragEnterEvent, QImage, QKeyEvent, QResizeEvent
-from PySide6.QtWidgets import (
-    QComboBox,
-    QHBoxLayout,
-    QMenu,
-    QPlainTextEdit,
-    QSizePolicy,
-    QToolButton,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QAction, QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QToolButton, QVBoxLayout, QWidget
 
 from desktop_rag.core.attachment import Attachment
 from desktop_rag.core.conversation import Message
 from desktop_rag.core.domain import Collection
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.question import Question
+from desktop_rag.core.question_scope import ALL_DOCUMENTS, WITHOUT_DOCUMENTS, QuestionScope
 from desktop_rag.core.search_syntax import SEARCH_SYNTAX
 from desktop_rag.ui.composer.attached_files import AttachedFile
 from desktop_rag.ui.composer.attachment_strip import AttachmentStrip
+from desktop_rag.ui.composer.documents_choice import DocumentsChoice
+from desktop_rag.ui.composer.name_completion import NameCompletion, NamedChoice
+from desktop_rag.ui.composer.question_field import QuestionField
+from desktop_rag.ui.composer.scope_bar import ScopeBar
 from desktop_rag.ui.composer.slash_prompts import SlashPrompts
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.foundation.wording import is_right_to_left, one_line
 from desktop_rag.ui.widgets.controls import Card, IconButton, PlainLabel, TextButton, set_property
-from desktop_rag.ui.widgets.file_drop import local_files
 
-ALL_DOCUMENTS = "All documents"
-ASSISTANT_COLLECTIONS = "The assistant's collections"
 _EDITING = "Editing an earlier question. It will be asked in a copy of this chat."
 _KEYS = "Enter to send, Shift+Enter for a new line"
 _PENDING = "Will be sent when the files are ready"
-_MAX_LINES = 6
+_NAMED = "only this file, folder or collection"
 _HINT_MIN_PX = 520
-_ENTER_KEYS = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
-_NEWLINE_MODIFIERS = Qt.KeyboardModifier.ShiftModifier
-
-
-class QuestionField(QPlainTextEdit):
-    """Plain text that grows to six lines; Enter sends, Shift+Enter starts a new line."""
-
-    entered = Signal()
-    files_added = Signal(object)
-    image_pasted = Signal(object)
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setObjectName("questionField")
-        self.setAccessibleName("Question")
-        self.setPlaceholderText("Ask about your documents…")
-        self.setTabChangesFocus(True)
-        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self.document().documentLayout().documentSizeChanged.connect(self._fit)
-        self.textChanged.connect(self._align)
-        self._fit()
-
-    def changeEvent(self, event: QEvent) -> None:
-        super().changeEvent(event)
-        # The style sheet sets the font once the field is in a window.
-        if event.type() == QEvent.Type.FontChange:
-            self._fit()
-
-    @Slot()
-    def _align(self) -> None:
-        """Begin the lines where their writing begins, which Qt leaves on the left."""
-        text = self.toPlainText()
-        is_reverse = is_right_to_left(text) if text else self.isRightToLeft()
-        side = Qt.AlignmentFlag.AlignRight if is_reverse else Qt.AlignmentFlag.AlignLeft
-        option = self.document().defaultTextOption()
-        if option.alignment() != side:
-            option.setAlignment(side)
-            self.document().setDefaultTextOption(option)
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        is_enter = event.key() in _ENTER_KEYS
-        if is_enter and not event.modifiers() & _NEWLINE_MODIFIERS:
-            event.accept()
-            self.entered.emit()
-            return
-        super().keyPressEvent(event)
-
-    def canInsertFromMimeData(self, source: QMimeData) -> bool:
-        return (
-            bool(local_files(source)) or source.hasImage() or super().canInsertFromMimeData(source)
-        )
-
-    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        # The page accepts dropped files, and never moves them.
-        if local_files(event.mimeData()):
-            event.ignore()
-        else:
-            super().dragEnterEvent(event)
-
-    def insertFromMimeData(self, source: QMimeData) -> None:
-        """Insert pasted text; attach pasted files and images."""
-        if paths := local_files(source):
-            self.files_added.emit(paths)
-        elif source.hasImage() and not source.hasText():
-            self.image_pasted.emit(QImage(source.imageData()))
-        else:
-            super().insertFromMimeData(source)
-
-    @Slot(QSizeF)
-    def _fit(self, _size: QSizeF | None = None) -> None:
-        # A plain text document's height is in lines, including wrapped ones.
-        lines = max(1, min(_MAX_LINES, round(self.document().size().height())))
-        margin = 2 * self.document().documentMargin()
-        self.setFixedHeight(round(lines * self.fontMetrics().lineSpacing() + margin) + 2)
 
 
 class Composer(Card):
     """Sends questions and stops answers; nothing is sent while an answer is being written.
 
-    `prompts` offers saved prompts after a slash. `submitted` carries a Question, `edit_submitted`
-    the message of the earlier question and the Question that replaces it.
+    `prompts` offers saved prompts after a slash, `names` what can be asked after an @. `scope_bar`
+    shows what questions are about; without anything there, the collection beside the field applies.
+    `submitted` carries a Question, `edit_submitted` the message of the earlier question and the
+    Question that replaces it. `scope_changed` carries the scope, `assistant_chosen` an id.
     """
 
     submitted = Signal(object)
@@ -127,17 +46,18 @@ class Composer(Card):
     files_added = Signal(object)
     image_pasted = Signal(object)
     removal_requested = Signal(int)
+    scope_changed = Signal(object)
+    assistant_chosen = Signal(str)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent, kind="composer")
         self._theme = theme
         self._is_busy = False
-        self._all_collections: Sequence[Collection] = ()
-        self._allowed_ids: Sequence[str] = ()
         self._is_pending = self._sends_when_ready = False
         self._refusal: AppError | None = None
         self._attachments: tuple[Attachment, ...] = ()
         self._edited_message: Message | None = None
+        self._told_scope = ALL_DOCUMENTS
         self._build()
         self._connect()
         self._update_buttons()
@@ -145,13 +65,11 @@ class Composer(Card):
     def _build(self) -> None:
         self._field = QuestionField()
         self.prompts = SlashPrompts(self._field)
+        self.names = NameCompletion(self._field)
+        self.scope_bar = ScopeBar(self._theme)
+        self.scope_bar.serve(self._field)
         self.setFocusProxy(self._field)
-        self._collections = QComboBox()
-        self._collections.setObjectName("collectionPicker")
-        self._collections.setAccessibleName("Collection")
-        self._collections.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
-        self._collections.setMaximumWidth(240)
-        self._collections.addItem(ALL_DOCUMENTS, "")
+        self._documents = DocumentsChoice()
         self._hint = PlainLabel(_KEYS, tone="muted", scale="small")
         self._send = IconButton(self._theme, "send:accent_text", "Send")
         self._send.setObjectName("sendButton")
@@ -162,7 +80,7 @@ class Composer(Card):
         self._attach = IconButton(self._theme, "attach:muted", "Attach files or images")
         self._attach.setObjectName("attachButton")
         below.addWidget(self._attach)
-        below.addWidget(self._collections)
+        below.addWidget(self._documents)
         below.addWidget(self._build_syntax())
         below.addStretch(1)
         below.addWidget(self._hint)
@@ -173,6 +91,7 @@ class Composer(Card):
         column.setSpacing(4)
         self._strip = AttachmentStrip(self._theme)
         column.addWidget(self._build_editing())
+        column.addWidget(self.scope_bar)
         column.addWidget(self._strip)
         column.addWidget(self._field)
         column.addLayout(below)
@@ -194,6 +113,7 @@ class Composer(Card):
         button = IconButton(self._theme, "help:muted", "Search operators")
         button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         menu = QMenu(self)
+        menu.addAction(f"@name\t{_NAMED}").setData("@")
         for example in SEARCH_SYNTAX:
             # Text after the tab is aligned in a second column.
             menu.addAction(f"{example.written}\t{example.meaning}").setData(example.beginning)
@@ -214,6 +134,9 @@ class Composer(Card):
         self._field.files_added.connect(self.files_added)
         self._field.image_pasted.connect(self.image_pasted)
         self._strip.remove_requested.connect(self.removal_requested)
+        self.scope_bar.changed.connect(self._on_scope_changed)
+        self._documents.currentIndexChanged.connect(self._on_scope_changed)
+        self.names.chosen.connect(self._on_name_chosen)
 
     @property
     def text(self) -> str:
@@ -222,8 +145,15 @@ class Composer(Card):
 
     @property
     def collection_id(self) -> str:
-        """The chosen collection; "" for all documents."""
-        return self._collections.currentData() or ""
+        """The chosen collection; "" for all documents, and beside a scope."""
+        return "" if self.scope.is_limited else self._documents.collection_id
+
+    @property
+    def scope(self) -> QuestionScope:
+        """What the next question is about."""
+        if self.scope_bar.scope.is_limited:
+            return self.scope_bar.scope
+        return WITHOUT_DOCUMENTS if self._documents.is_without_documents else ALL_DOCUMENTS
 
     def set_text(self, text: str) -> None:
         """Put a question into the field, with the cursor after it."""
@@ -234,6 +164,7 @@ class Composer(Card):
         """Let the person edit an earlier question."""
         self._edited_message = message
         self._editing.show()
+        self.choose_documents(self._documents.collection_id, message.scope)
         self.set_text(message.text)
         self._field.setFocus(Qt.FocusReason.OtherFocusReason)
 
@@ -259,7 +190,7 @@ class Composer(Card):
             self.submitted.emit(self._question(text))
 
     def _question(self, text: str) -> Question:
-        return Question(text, self.collection_id, attachments=self._attachments)
+        return Question(text, self.collection_id, attachments=self._attachments, scope=self.scope)
 
     def show_attachments(
         self, files: Sequence[AttachedFile], ready: tuple[Attachment, ...]
@@ -288,27 +219,17 @@ class Composer(Card):
 
     def set_collections(self, collections: Sequence[Collection]) -> None:
         """Offer these collections; the selection is kept if it still exists."""
-        self._all_collections = collections
-        self._fill_collections()
+        self._documents.set_collections(collections)
 
     def restrict_collections(self, collection_ids: Sequence[str]) -> None:
         """Offer only the collections of an assistant; empty offers all."""
-        self._allowed_ids = collection_ids
-        self._fill_collections()
+        self._documents.restrict(collection_ids)
 
-    def _fill_collections(self) -> None:
-        chosen = self.collection_id
-        self._collections.clear()
-        self._collections.addItem(ASSISTANT_COLLECTIONS if self._allowed_ids else ALL_DOCUMENTS, "")
-        for collection in self._all_collections:
-            if not self._allowed_ids or collection.collection_id in self._allowed_ids:
-                self._collections.addItem(one_line(collection.name), collection.collection_id)
-        self.choose_collection(chosen)
-
-    def choose_collection(self, collection_id: str) -> None:
-        """Select a collection; an unknown one selects all documents."""
-        self._collections.setCurrentIndex(max(0, self._collections.findData(collection_id)))
-        self._collections.setVisible(self._collections.count() > 1)
+    def choose_documents(self, collection_id: str, scope: QuestionScope = ALL_DOCUMENTS) -> None:
+        """Ask this scope, or else this collection; an unknown one selects all documents."""
+        without = scope.is_without_documents
+        self._documents.choose(collection_id, is_without_documents=without)
+        self.scope_bar.set_scope(ALL_DOCUMENTS if without else scope)
 
     @Slot()
     def _submit(self) -> None:
@@ -329,6 +250,25 @@ class Composer(Card):
         # A person who keeps typing will press Enter again.
         self.cancel_delayed_send()
         self._update_buttons()
+
+    @Slot()
+    def _on_scope_changed(self) -> None:
+        scope = self.scope
+        # The chips say what is asked, and the collection would say something else.
+        self._documents.setVisible(not scope.is_limited)
+        self._field.show_scope(scope)
+        if scope != self._told_scope:
+            self._told_scope = scope
+            self.scope_changed.emit(scope)
+
+    @Slot(object)
+    def _on_name_chosen(self, choice: NamedChoice) -> None:
+        if choice.item:
+            self.scope_bar.add(choice.item)
+        elif choice.assistant_id:
+            self.assistant_chosen.emit(choice.assistant_id)
+        else:
+            self.choose_documents("", choice.scope)
 
     @Slot(QAction)
     def _on_syntax_chosen(self, action: QAction) -> None:

@@ -133,7 +133,7 @@ class FieldCompletion(QObject):
 
 def _make_list(field: QPlainTextEdit, name: str) -> QListWidget:
     rows = QListWidget(field)
-    rows.setObjectName("promptList")
+    rows.setProperty("part", "completion")
     rows.setAccessibleName(name)
     rows.setFocusPolicy(Qt.FocusPolicy.NoFocus)
     rows.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)

@@ -29,6 +29,7 @@ class SlashPrompts(FieldCompletion):
 
     def __init__(self, field: QPlainTextEdit) -> None:
         super().__init__(field, "Prompts")
+        self.rows.setObjectName("promptList")
         self._prompts: Sequence[SavedPrompt] = ()
         self._was_typing = False
         self._is_filling = False

@@ -254,7 +254,7 @@ class AnswerItem(QWidget):
         message = turn.message
         self._thinking.show_thinking(message.thinking, is_thinking=turn.phase is Phase.THINKING)
         self._body.show_text(message.text, message.sources, message.claims, is_live=turn.is_live)
-        self._own_knowledge.setVisible(message.is_own_knowledge)
+        self._own_knowledge.show_for(message)
         self._query.show_queries(() if turn.is_live else message.sources)
         self._show_claims(message)
         self._status.set_full_text(one_line(turn.progress) or _PHASES.get(turn.phase, ""))
@@ -304,6 +304,7 @@ class AnswerItem(QWidget):
         is_of_every = message.is_of_every_file
         # A greeting was not searched for.
         is_talk = not (message.notes or message.sources or message.model or message.error_title)
+        is_talk = is_talk or message.scope.is_without_documents
         self._every_file.setVisible(self._is_last and has_ended and not (is_of_every or is_talk))
         self._remove.setVisible(is_over and is_of_every)
 

@@ -27,6 +27,7 @@ from desktop_rag.core.conversation import (
     ThinkingDelta,
 )
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
 
 _Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()
@@ -97,18 +98,35 @@ class MessageModel(QAbstractListModel):
         self._turns = [Turn(message) for message in messages]
         self.endResetModel()
 
-    def begin_question(self, text: str, attachments: tuple[Attachment, ...] = ()) -> None:
+    def begin_question(
+        self,
+        text: str,
+        attachments: tuple[Attachment, ...] = (),
+        scope: QuestionScope = ALL_DOCUMENTS,
+    ) -> None:
         """Add the question and an answer in the searching phase."""
-        question = dataclasses.replace(_new_message(Role.USER, text), attachments=attachments)
+        question = dataclasses.replace(
+            _new_message(Role.USER, text), attachments=attachments, scope=scope
+        )
         self._append(Turn(question))
-        self._append(Turn(_new_message(Role.ASSISTANT), Phase.SEARCHING))
+        self._append(self._begun(scope))
 
     def begin_retry(self, *, below: bool = False) -> None:
         """Replace the last answer with one in the searching phase, or add one `below` it."""
+        asked = [turn.message for turn in self._turns if turn.message.role is Role.USER]
+        begun = self._begun(asked[-1].scope if asked else ALL_DOCUMENTS)
         if not below and self._turns and self._turns[-1].message.role is Role.ASSISTANT:
-            self._replace(-1, Turn(_new_message(Role.ASSISTANT), Phase.SEARCHING))
+            self._replace(-1, begun)
         else:
-            self._append(Turn(_new_message(Role.ASSISTANT), Phase.SEARCHING))
+            self._append(begun)
+
+    @staticmethod
+    def _begun(scope: QuestionScope) -> Turn:
+        """An answer that has only begun; without documents there is nothing to search."""
+        answer = _new_message(Role.ASSISTANT)
+        if scope.is_without_documents:
+            return Turn(dataclasses.replace(answer, scope=scope), Phase.THINKING)
+        return Turn(answer, Phase.SEARCHING)
 
     def apply(self, event: AnswerEvent) -> None:
         """Apply an event of the answer being written."""

@@ -2,9 +2,14 @@
 
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
+from desktop_rag.core.conversation import Message
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.widgets.controls import Card, IconLabel, PlainLabel
 
+_WITHOUT = (
+    "Without documents, as you chose: nothing was searched. The model answers from its own"
+    " knowledge, without sources or checks."
+)
 _WORDS = (
     "Not from your documents: nothing relevant was found in them. The model answers from its own"
     " knowledge, without sources or checks."
@@ -20,5 +25,11 @@ class ModelKnowledgeNotice(Card):
         row.setContentsMargins(14, 8, 14, 8)
         row.setSpacing(10)
         row.addWidget(IconLabel(theme, "info:warning"))
-        row.addWidget(PlainLabel(_WORDS, wrap=True), 1)
+        self._words = PlainLabel(_WORDS, wrap=True)
+        row.addWidget(self._words, 1)
         self.hide()
+
+    def show_for(self, message: Message) -> None:
+        """Show it above an answer from the model's own knowledge."""
+        self._words.setText(_WITHOUT if message.scope.is_without_documents else _WORDS)
+        self.setVisible(message.is_own_knowledge)

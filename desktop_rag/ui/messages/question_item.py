@@ -4,10 +4,12 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
+from desktop_rag.core.question_scope import ALL_DOCUMENTS
 from desktop_rag.ui.composer.attachment_strip import SentAttachments
 from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.messages.message_model import Turn
-from desktop_rag.ui.widgets.controls import Card, IconButton, PlainLabel
+from desktop_rag.ui.widgets.controls import Card, ElidedLabel, IconButton, PlainLabel
 
 _MAX_QUESTION_CHARS = 4_000
 _BUBBLE_SHARE = 0.85
@@ -33,6 +35,9 @@ class QuestionItem(QWidget):
         inner.addWidget(self._label)
         self._attached = SentAttachments(theme)
         self._attached.opened.connect(self.attachment_opened)
+        self._scope = ElidedLabel(tone="muted", scale="small")
+        self._scope.setAlignment(Qt.AlignmentFlag.AlignTrailing)
+        self._scope.hide()
         row = QHBoxLayout()
         row.addStretch(1)
         row.addWidget(self._edit, alignment=Qt.AlignmentFlag.AlignVCenter)
@@ -41,6 +46,7 @@ class QuestionItem(QWidget):
         column.setContentsMargins(0, 10, 0, 6)
         column.setSpacing(2)
         column.addWidget(self._attached)
+        column.addWidget(self._scope)
         column.addLayout(row)
         self.show_turn(turn)
 
@@ -49,6 +55,9 @@ class QuestionItem(QWidget):
         # Editing forks the conversation, which works for stored questions only.
         self._edit.setVisible(bool(turn.message.message_id))
         self._attached.show_attachments(turn.message.attachments)
+        scope = turn.message.scope
+        self._scope.set_full_text(one_line(scope.in_words()))
+        self._scope.setVisible(scope != ALL_DOCUMENTS)
         text = turn.message.text
         hidden = len(text) - _MAX_QUESTION_CHARS
         if hidden > 0:

@@ -1,20 +1,20 @@
 """Looks up what a file manager named, and attaches what the library lacks. Qt thread."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal, Slot
 
 from desktop_rag.ui.composer.attached_files import AttachedFiles
+from desktop_rag.ui.composer.scope_bar import ScopeBar
 from desktop_rag.ui.foundation.bridge import Bridge, Job
-from desktop_rag.ui.quick_ask.about_bar import AboutBar
 from desktop_rag.ui.quick_ask.named_paths import (
     Known,
     NamedPath,
-    filters_of,
     look_up,
     names_of,
+    scope_of,
 )
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class AboutFiles(QObject):
 
     folder_requested = Signal(object)
 
-    def __init__(self, bridge: Bridge, library: "Library", chat: "Chat", bar: AboutBar) -> None:
+    def __init__(self, bridge: Bridge, library: "Library", chat: "Chat", bar: ScopeBar) -> None:
         super().__init__(bar)
         self._bridge = bridge
         self._library = library
@@ -36,9 +36,8 @@ class AboutFiles(QObject):
         self._job: Job | None = None
         self._attached = AttachedFiles(bridge, library, chat, self)
         self._attached.changed.connect(self._show)
-        bar.removed.connect(self.clear)
-        bar.attach_requested.connect(self._on_attach_requested)
-        bar.folder_requested.connect(self._on_folder_requested)
+        bar.cleared.connect(self._on_cleared)
+        bar.attachment_removed.connect(self._attached.remove)
 
     def show(self, paths: Sequence[Path]) -> None:
         """Ask about these from now on."""
@@ -46,9 +45,12 @@ class AboutFiles(QObject):
         library = self._library
         self._job = self._bridge.run(self, lambda: look_up(library, paths), self._on_found)
 
-    @Slot()
     def clear(self) -> None:
         """Ask about all documents again."""
+        self._bar.clear()
+
+    @Slot()
+    def _on_cleared(self) -> None:
         if self._job:
             self._job.cancel()
             self._job = None
@@ -59,6 +61,7 @@ class AboutFiles(QObject):
 
     def _on_found(self, named: tuple[NamedPath, ...]) -> None:
         self._named = named
+        self._bar.set_scope(scope_of(named))
         self._show()
 
     @property
@@ -69,14 +72,7 @@ class AboutFiles(QObject):
 
     @Slot()
     def _show(self) -> None:
-        files = {file.path for file in self._attached.files if not file.error}
-        shown = [e for e in self._named if e.known is Known.SEARCHABLE or e.path in files]
-        self._bar.show_scope(
-            filters_of(self._named),
-            names_of(shown),
-            self._attached.ready,
-            is_reading=self._attached.is_reading,
-        )
+        self._bar.show_attached([file for file in self._attached.files if not file.error])
         self._show_notice()
 
     def _show_notice(self) -> None:
@@ -90,12 +86,13 @@ class AboutFiles(QObject):
         said += [f"{error.title} {error.hint}" for error in failed]
         if self._attached.is_reading:
             said.append("The file is being read …")
-        several = len(files) > 1
-        self._bar.show_notice(
-            " ".join(filter(None, said)),
-            attach=("Attach them" if several else "Attach it") if files else "",
-            folder=self._folder_offer(unknown),
-        )
+        offers: list[tuple[str, Callable[[], None]]] = []
+        if files:
+            words = "Attach them" if len(files) > 1 else "Attach it"
+            offers.append((words, self._on_attach_requested))
+        if offer := self._folder_offer(unknown):
+            offers.append((offer, self._on_folder_requested))
+        self._bar.show_notice(" ".join(filter(None, said)), *offers)
 
     def _folder_offer(self, unknown: Sequence[NamedPath]) -> str:
         folders = {_folder_of(each) for each in unknown}

@@ -7,25 +7,27 @@ from PySide6.QtGui import QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from desktop_rag.core.question import Question
-from desktop_rag.ui.composer.composer import QuestionField
+from desktop_rag.core.question_scope import ALL_DOCUMENTS, WITHOUT_DOCUMENTS, QuestionScope
+from desktop_rag.ui.composer.name_completion import NameCompletion, NamedChoice
+from desktop_rag.ui.composer.question_field import QuestionField
+from desktop_rag.ui.composer.scope_bar import ScopeBar
 from desktop_rag.ui.composer.slash_prompts import SlashPrompts
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line
-from desktop_rag.ui.quick_ask.about_bar import AboutBar
-from desktop_rag.ui.quick_ask.name_completion import ALL_DOCUMENTS, NameCompletion, NamedChoice
 from desktop_rag.ui.widgets.controls import Card, ElidedLabel, IconButton
 
 _MAX_SELECTION = 4_000
 _PLACEHOLDER = "Ask your documents, or search as you type"
 _FOLLOW_UP = "Ask a follow-up"
+_NOBODY = NamedChoice("")
 
 
 class AskField(Card):
     """`typed` carries the text, `submitted` a Question, `stepped` 1 or -1 for the arrow keys.
 
     `copy_requested` is Ctrl+C with nothing selected in the field.
-    `about` shows the files and folders that questions are limited to.
-    `names` offers collections and assistants after an @, `prompts` saved prompts after a slash.
+    `about` shows what questions are limited to. `names` offers files, folders, collections and
+    assistants after an @, `prompts` saved prompts after a slash.
     """
 
     typed = Signal(str)
@@ -38,18 +40,20 @@ class AskField(Card):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent, kind="composer")
         self._theme = theme
-        self._scope = ALL_DOCUMENTS
+        self._assistant = _NOBODY
+        self._is_without_documents = False
         self._selection = ""
-        self._is_busy = self._is_held = False
+        self._is_busy = self._is_held = self._is_follow_up = False
         self._field = QuestionField()
         self._field.setPlaceholderText(_PLACEHOLDER)
         self.prompts = SlashPrompts(self._field)
         self.names = NameCompletion(self._field)
         self.setFocusProxy(self._field)
-        self.about = AboutBar(theme)
+        self.about = ScopeBar(theme)
+        self.about.serve(self._field)
         self._build()
         self._connect()
-        self._show_scope()
+        self._show_chips()
         self.set_busy(False)
 
     def _build(self) -> None:
@@ -62,9 +66,11 @@ class AskField(Card):
         row.addWidget(self._field, 1)
         row.addWidget(self._send)
         row.addWidget(self._stop)
-        self._scope_chip, self._scope_label = self._chip(
-            "Ask all documents instead", self._on_scope_removed
+        self._assistant_chip, self._assistant_label = self._chip(
+            "Ask without this assistant", self._on_assistant_removed
         )
+        self._without_chip, without = self._chip("Ask about all documents", self._on_all_wanted)
+        without.set_full_text("Without documents: the model answers from what it knows")
         self._context_chip, self._context_label = self._chip(
             "Remove the selected text", self._on_context_removed
         )
@@ -74,7 +80,8 @@ class AskField(Card):
         column.addWidget(self.about)
         column.addWidget(self._context_chip)
         column.addLayout(row)
-        column.addWidget(self._scope_chip)
+        column.addWidget(self._assistant_chip)
+        column.addWidget(self._without_chip)
 
     def _chip(self, removal: str, on_removed: Callable[[], None]) -> tuple[Card, ElidedLabel]:
         chip = Card(kind="chip")
@@ -93,7 +100,7 @@ class AskField(Card):
         self._field.installEventFilter(self)
         self._send.clicked.connect(self._submit)
         self._stop.clicked.connect(self.stop_requested)
-        self.names.chosen.connect(self.choose_scope)
+        self.names.chosen.connect(self._on_name_chosen)
         self.about.changed.connect(self._on_about_changed)
 
     @property
@@ -102,9 +109,11 @@ class AskField(Card):
         return self._field.toPlainText()
 
     @property
-    def scope(self) -> NamedChoice:
-        """The collection or assistant that is asked."""
-        return self._scope
+    def scope(self) -> QuestionScope:
+        """What the question is about."""
+        if self.about.scope.is_limited:
+            return self.about.scope
+        return WITHOUT_DOCUMENTS if self._is_without_documents else ALL_DOCUMENTS
 
     @property
     def is_completing(self) -> bool:
@@ -128,18 +137,32 @@ class AskField(Card):
 
     def set_follow_up(self, is_follow_up: bool) -> None:
         """Say that the next question goes on in the same chat."""
-        self._field.setPlaceholderText(_FOLLOW_UP if is_follow_up else _PLACEHOLDER)
+        self._is_follow_up = is_follow_up
+        self._show_placeholder()
+
+    def _show_placeholder(self) -> None:
+        # What it is about is said by the field itself.
+        if self._is_follow_up:
+            self._field.setPlaceholderText(_FOLLOW_UP)
+        elif self.scope == ALL_DOCUMENTS:
+            self._field.setPlaceholderText(_PLACEHOLDER)
 
     def show_selection(self, text: str) -> None:
         """Send this text of another program with the next question; "" for none."""
         self._selection = text.strip()[:_MAX_SELECTION]
-        self._show_scope()
+        self._show_chips()
 
     @Slot(object)
-    def choose_scope(self, choice: NamedChoice) -> None:
-        """Ask this collection or assistant."""
-        self._scope = choice
-        self._show_scope()
+    def _on_name_chosen(self, choice: NamedChoice) -> None:
+        if choice.assistant_id:
+            self._assistant = choice
+        else:
+            self._is_without_documents = choice.scope.is_without_documents
+            if choice.item:
+                self.about.add(choice.item)
+            elif self.about.scope.is_limited:
+                self.about.clear()
+        self._show_chips()
         self.scope_changed.emit()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
@@ -163,24 +186,18 @@ class AskField(Card):
         return self.question_of(text)
 
     def question_of(self, text: str) -> Question:
-        """This text, asked of the scope and about what the field shows; "" stays empty."""
-        scope, about = self._scope, self.about
+        """This text, asked of the assistant and about what the field shows."""
         return Question(
-            self._limited(text), scope.collection_id, scope.assistant_id, about.attachments
+            text,
+            assistant_id=self._assistant.assistant_id,
+            attachments=tuple(f.attachment for f in self.about.attached if f.attachment),
+            scope=self.scope,
         )
-
-    @property
-    def written(self) -> str:
-        """What is typed, with the filters for what it is about."""
-        return self._limited(self.text.strip())
-
-    def _limited(self, text: str) -> str:
-        return f"{text} {self.about.filters}".strip() if text else ""
 
     def begin_anew(self) -> None:
         """Empty the field, and ask about all documents of the scope again."""
         self.clear()
-        self.about.removed.emit()
+        self.about.clear()
 
     def clear(self) -> None:
         """Empty the field; the scope stays."""
@@ -197,21 +214,31 @@ class AskField(Card):
 
     @Slot()
     def _on_about_changed(self) -> None:
+        self._field.show_scope(self.scope)
+        self._show_placeholder()
         if self._is_held and not self.about.is_reading:
             self._submit()
 
     @Slot()
-    def _on_scope_removed(self) -> None:
-        self.choose_scope(ALL_DOCUMENTS)
+    def _on_assistant_removed(self) -> None:
+        self._assistant = _NOBODY
+        self._show_chips()
+        self.scope_changed.emit()
+
+    @Slot()
+    def _on_all_wanted(self) -> None:
+        self._is_without_documents = False
+        self._show_chips()
+        self.scope_changed.emit()
 
     @Slot()
     def _on_context_removed(self) -> None:
         self.show_selection("")
 
-    def _show_scope(self) -> None:
-        kind, name = self._scope.kind, one_line(self._scope.name)
-        self._scope_label.set_full_text(f"{kind}: {name}")
-        self._scope_chip.setVisible(bool(kind))
+    def _show_chips(self) -> None:
+        self._assistant_label.set_full_text(f"Assistant: {one_line(self._assistant.name)}")
+        self._assistant_chip.setVisible(bool(self._assistant.assistant_id))
+        self._without_chip.setVisible(self._is_without_documents)
         shown = one_line(" ".join(self._selection.split()))
         self._context_label.set_full_text(f"Selected text: “{shown}”")
         self._context_chip.setVisible(bool(self._selection))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from desktop_rag.core.domain import DocumentState
-from desktop_rag.core.search_syntax import only_in
+from desktop_rag.core.question_scope import QuestionScope, ScopeItem
 from desktop_rag.ui.foundation.wording import one_line
 
 if TYPE_CHECKING:
@@ -27,12 +27,13 @@ class Known(Enum):
 
 @dataclass(frozen=True, slots=True)
 class NamedPath:
-    """A path with what the library has of it; `reason` says why it is unread."""
+    """A path with what the library has of it: the item to ask about, or why it is unread."""
 
     path: Path
     known: Known
     is_folder: bool = False
     reason: str = ""
+    item: ScopeItem | None = None
 
     @property
     def notice(self) -> str:
@@ -54,10 +55,9 @@ def look_up(library: "Library", paths: Iterable[Path]) -> tuple[NamedPath, ...]:
     return tuple(_named(library, path) for path in dict.fromkeys(map(_resolved, paths)))
 
 
-def filters_of(named: Sequence[NamedPath]) -> str:
-    """The filters, as a question holds them, for those that can be searched."""
-    searchable = [each for each in named if each.known is Known.SEARCHABLE]
-    return " ".join(only_in(each.path, is_folder=each.is_folder) for each in searchable)
+def scope_of(named: Sequence[NamedPath]) -> QuestionScope:
+    """What a question about those that can be searched is limited to."""
+    return QuestionScope.of(*(each.item for each in named if each.item))
 
 
 def names_of(named: Sequence[NamedPath]) -> str:
@@ -75,8 +75,10 @@ def _named(library: "Library", path: Path) -> NamedPath:
         is_folder = exists = False
     below = library.documents.below(path)
     documents = [d for d in below if d.state is not DocumentState.GONE]
-    if any(d.state.is_searchable for d in documents):
-        return NamedPath(path, Known.SEARCHABLE, is_folder)
+    if searchable := [d for d in documents if d.state.is_searchable]:
+        whole = next((d for d in searchable if not d.part), searchable[0])
+        item = ScopeItem.of_folder(path) if is_folder else ScopeItem.of_document(whole)
+        return NamedPath(path, Known.SEARCHABLE, is_folder, item=item)
     if documents:
         reason = next((d.reason for d in documents if d.reason), "It is still being read.")
         return NamedPath(path, Known.UNREAD, is_folder, reason)

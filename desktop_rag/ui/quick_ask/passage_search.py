@@ -11,6 +11,7 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from desktop_rag.core.domain import Passage, SearchMode
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ MAX_PASSAGES = 6
 _MIN_CHARS = 2
 # After a pause as short as this the question is searched by meaning, too.
 _PAUSE_MS = 40
+_NOTHING: tuple[str, QuestionScope] = ("", ALL_DOCUMENTS)
 
 
 class PassageSearch(QObject):
@@ -33,19 +35,19 @@ class PassageSearch(QObject):
         self._bridge = bridge
         self._chat = chat
         self._job: Job | None = None
-        self._wanted = ("", "")
+        self._wanted = _NOTHING
         self._waiting: SearchMode | None = None
         self._pause = QTimer(self, singleShot=True, interval=_PAUSE_MS)
         self._pause.timeout.connect(self._search_by_meaning)
 
-    def search(self, text: str, collection_id: str = "") -> None:
+    def search(self, text: str, scope: QuestionScope = ALL_DOCUMENTS) -> None:
         """Search for what is typed now; results for earlier texts no longer arrive."""
         text = text.strip()
-        if (text, collection_id) == self._wanted:
+        if (text, scope) == self._wanted:
             return
-        self._wanted = (text, collection_id)
+        self._wanted = (text, scope)
         self._pause.stop()
-        if len(text) < _MIN_CHARS:
+        if len(text) < _MIN_CHARS or scope.is_without_documents:
             self.stop()
             self.found.emit(text, ())
             return
@@ -63,7 +65,7 @@ class PassageSearch(QObject):
     def clear(self) -> None:
         """Stop, and search the next text even if it is the same."""
         self.stop()
-        self._wanted = ("", "")
+        self._wanted = _NOTHING
 
     @Slot()
     def _search_by_meaning(self) -> None:
@@ -73,21 +75,21 @@ class PassageSearch(QObject):
         if self._job:
             self._waiting = mode
             return
-        wanted = text, collection_id = self._wanted
+        wanted = text, scope = self._wanted
         self._job = self._bridge.run(
             self,
             lambda: self._chat.search(
                 text,
                 mode=mode,
                 limit=MAX_PASSAGES,
-                collection_id=collection_id,
+                scope=scope,
                 is_half_typed=True,
             ),
             lambda passages: self._on_found(wanted, passages),
             self._on_failed,
         )
 
-    def _on_found(self, wanted: tuple[str, str], passages: Sequence[Passage]) -> None:
+    def _on_found(self, wanted: tuple[str, QuestionScope], passages: Sequence[Passage]) -> None:
         self._job = None
         waiting, self._waiting = self._waiting, None
         if waiting:

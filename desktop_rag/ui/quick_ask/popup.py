@@ -59,11 +59,11 @@ _NOTHING = "No passage has these words. Enter asks all the same."
 class QuickAsk(QWidget):
     """A frameless window that never takes the focus but when the person asked for it.
 
-    `continued` carries a Conversation to go on with in the window; or None, and the text of a
-    question that was not asked yet.
+    `continued` carries a Conversation to go on with in the window; or None, the text of a question
+    that was not asked yet, and its scope.
     """
 
-    continued = Signal(object, str)
+    continued = Signal(object, str, object)
     settings_requested = Signal()
     shown = Signal()
 
@@ -276,7 +276,7 @@ class QuickAsk(QWidget):
     def _on_typed(self, text: str) -> None:
         self._continue.setVisible(self._session is not None or bool(text.strip()))
         if self._session is None and not self.field.is_completing:
-            self._search.search(self.field.written, self.field.scope.collection_id)
+            self._search.search(self.field.text, self.field.scope)
 
     @Slot(int)
     def _on_room_needed(self, height_px: int) -> None:
@@ -388,6 +388,7 @@ class QuickAsk(QWidget):
     def _go_on(self) -> None:
         """Hand the chat, or the question not asked yet, to the window."""
         conversation: Conversation | None = self._session.conversation if self._session else None
-        self.continued.emit(conversation, "" if conversation else self.field.written)
+        text = "" if conversation else self.field.text.strip()
+        self.continued.emit(conversation, text, self.field.scope)
         self.begin_anew()
         self.hide()

@@ -9,12 +9,14 @@ from PySide6.QtGui import QClipboard, QGuiApplication, QWindow
 from desktop_rag.core.conversation import Conversation
 from desktop_rag.core.files.atomic_file import read_object, write_object
 from desktop_rag.core.paths import Home
+from desktop_rag.core.question_scope import QuestionScope
 from desktop_rag.desktop.requests import (
     PassageRequested,
     QuickAskRequested,
     QuitRequested,
     WindowRequested,
 )
+from desktop_rag.ui.composer.name_completion import NameFeed
 from desktop_rag.ui.documents.document_opener import DocumentOpener
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
@@ -175,16 +177,8 @@ class Presence(QObject):
         popup.settings_requested.connect(self._on_models_requested)
         popup.field.prompts.prompts_requested.connect(self._load_prompts)
         popup.field.prompts.manage_requested.connect(self._on_prompts_requested)
-        popup.shown.connect(self._load_names)
+        NameFeed(self._bridge, self._chat, popup.field.names)
         return popup
-
-    def _load_names(self) -> None:
-        library, chat = self._library, self._chat
-        self._bridge.run(
-            self.popup,
-            lambda: (library.collections.all(), chat.assistants.all()),
-            lambda found: self.popup.field.names.set_choices(*found),
-        )
 
     def _load_prompts(self) -> None:
         prompts = self.popup.field.prompts
@@ -202,12 +196,14 @@ class Presence(QObject):
         self._show_page(LIBRARY)
         self._window.library_page.choose_folder()
 
-    @Slot(object, str)
-    def _on_continued(self, conversation: Conversation | None, question: str) -> None:
+    @Slot(object, str, object)
+    def _on_continued(
+        self, conversation: Conversation | None, question: str, scope: QuestionScope
+    ) -> None:
         if conversation:
             self._show_conversation(conversation)
         else:
-            self._window.raise_window(question)
+            self._window.raise_window(question, scope)
 
     @Slot(object)
     def _show_conversation(self, conversation: Conversation) -> None:

@@ -26,6 +26,7 @@ from desktop_rag.core.library_events import (
 )
 from desktop_rag.core.model_profile import ExaminationChanged
 from desktop_rag.core.paths import Home
+from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
 from desktop_rag.core.settings import Settings
 from desktop_rag.desktop.requests import (
     PassageRequested,
@@ -201,15 +202,20 @@ class MainWindow(QMainWindow):
         self.show_page(CHAT)
         self.chat_page.open_conversation(conversation)
 
-    def raise_window(self, question: str = "") -> None:
-        """Raise the window; a question goes into the composer, unsent."""
+    def ask_about(self, scope: QuestionScope, question: str = "") -> None:
+        """Show a new chat about this scope; a question is asked at once, else it can be typed."""
+        self.show_page(CHAT)
+        self.chat_page.ask_about(scope, question)
+
+    def raise_window(self, question: str = "", scope: QuestionScope = ALL_DOCUMENTS) -> None:
+        """Raise the window; a question about this scope goes into the composer, unsent."""
         self.setWindowState(self.windowState() & ~Qt.WindowState.WindowMinimized)
         self.show()
         self.raise_()
         self.activateWindow()
         if question:
             self.show_page(CHAT)
-            self.chat_page.write_question(question)
+            self.chat_page.write_question(question, scope)
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Collection, Sequence
 
-from desktop_rag.store.contract.scope import Scope
+from desktop_rag.store.contract.scope import EVERYWHERE, Scope
 from desktop_rag.store.contract.search import NamedDocuments
 from desktop_rag.store.duckdb.database.database import Connection, Database
 from desktop_rag.store.duckdb.search.index_cache import IndexCache
@@ -90,6 +90,15 @@ def _alike(condition: str, limit: int) -> str:
     )
 
 
+_COMPLETING = (
+    "SELECT document_id FROM documents WHERE parent_id = '' AND state <> 'gone'{condition}"
+    " AND (contains(plain_name, $text) OR contains({title}, $text) OR contains(lower(url), $text))"
+    " ORDER BY {order} LIMIT {limit:d}"
+)
+_BY_NAME = "NOT starts_with(plain_name, $text), length(plain_name), path"
+_BY_CHANGE = "mtime_ns DESC, path"
+
+
 class NameStore:
     """The names of the documents."""
 
@@ -137,6 +146,17 @@ class NameStore:
         """Id and path of documents whose file name differs by a slip, the nearest first."""
         slips = 2 if sum(map(str.isalnum, name)) >= _MANY_CHARS else 1
         return self._rows(lambda condition: _alike(condition, limit), scope, name, slips=slips)
+
+    def completing(self, text: str, limit: int) -> list[str]:
+        """Ids of documents with this text in their file name, title or address."""
+        order = _BY_NAME if text else _BY_CHANGE
+
+        def sql_with(condition: str) -> str:
+            return _COMPLETING.format(
+                condition=condition, title=folded("title"), order=order, limit=limit
+            )
+
+        return [found for (found, *_) in self._rows(sql_with, EVERYWHERE, text)]
 
     def folders(self, scope: Scope) -> list[str]:
         """The folders that directly hold documents; full paths, in order."""

@@ -14,7 +14,8 @@ from desktop_rag.core.question import Question
 from desktop_rag.ui.chat.chat_session import ChatSession
 from desktop_rag.ui.composer.attached_files import MAX_FILES
 from desktop_rag.ui.composer.attachment_strip import AttachmentChip
-from desktop_rag.ui.composer.composer import Composer, QuestionField
+from desktop_rag.ui.composer.composer import Composer
+from desktop_rag.ui.composer.question_field import QuestionField
 from desktop_rag.ui.widgets.controls import ElidedLabel
 from tests.unit.ui.chat_room import Room, ask, click, is_answered, named
 

@@ -8,11 +8,10 @@ from pytestqt.qtbot import QtBot
 from desktop_rag.core.domain import Collection
 from desktop_rag.core.question import Question
 from desktop_rag.ui.composer.composer import (
-    ALL_DOCUMENTS,
-    ASSISTANT_COLLECTIONS,
     Composer,
     QuestionField,
 )
+from desktop_rag.ui.composer.documents_choice import ALL, ASSISTANT_COLLECTIONS, WITHOUT
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.widgets.controls import IconButton
 
@@ -94,8 +93,8 @@ def test_a_long_line_is_wrapped_and_counted(composer: Composer) -> None:
 
 def test_the_chosen_collection_is_asked(composer: Composer, qtbot: QtBot) -> None:
     composer.set_collections([Collection("k1", "Papers"), Collection("k2", "A & <b>")])
-    assert [picker(composer).itemText(n) for n in range(3)] == [ALL_DOCUMENTS, "Papers", "A & <b>"]
-    composer.choose_collection("k2")
+    assert [picker(composer).itemText(n) for n in range(3)] == [ALL, "Papers", "A & <b>"]
+    composer.choose_documents("k2")
     composer.set_text("What?")
     with qtbot.waitSignal(composer.submitted) as sent:
         qtbot.keyClick(field(composer), Qt.Key.Key_Enter)
@@ -104,25 +103,29 @@ def test_the_chosen_collection_is_asked(composer: Composer, qtbot: QtBot) -> Non
 
 def test_the_choice_survives_a_new_list_of_collections(composer: Composer) -> None:
     composer.set_collections([Collection("k1", "Papers"), Collection("k2", "Notes")])
-    composer.choose_collection("k2")
+    composer.choose_documents("k2")
     composer.set_collections([Collection("k2", "Notes"), Collection("k3", "More")])
     assert composer.collection_id == "k2"
     composer.set_collections([])
     assert composer.collection_id == ""
-    assert not picker(composer).isVisible()
+    assert _offered(composer) == [ALL, "", WITHOUT]
+
+
+def _offered(composer: Composer) -> list[str]:
+    """The rows of the choice; a line between them is empty."""
+    return [picker(composer).itemText(n) for n in range(picker(composer).count())]
 
 
 def test_an_assistant_restricts_the_collections(composer: Composer) -> None:
     papers, notes, more = (Collection(f"k{n}", name) for n, name in enumerate("abc"))
     composer.set_collections([papers, notes, more])
-    composer.choose_collection("k2")
+    composer.choose_documents("k2")
     composer.restrict_collections(("k0", "k1"))
-    offered = [picker(composer).itemText(n) for n in range(picker(composer).count())]
-    assert offered == [ASSISTANT_COLLECTIONS, "a", "b"]
+    assert _offered(composer) == [ASSISTANT_COLLECTIONS, "a", "b", "", WITHOUT]
     assert composer.collection_id == "", "what it does not ask is chosen no longer"
-    composer.choose_collection("k1")
+    composer.choose_documents("k1")
     composer.restrict_collections(())
-    assert (composer.collection_id, picker(composer).count()) == ("k1", 4)
+    assert (composer.collection_id, len(_offered(composer))) == ("k1", 6)
 
 
 def syntax_menu(composer: Composer) -> QMenu:
@@ -138,7 +141,7 @@ def test_search_operators_are_listed_and_inserted_at_the_cursor(
     composer: Composer, qtbot: QtBot
 ) -> None:
     actions = {a.text().partition("\t")[0]: a for a in syntax_menu(composer).actions()}
-    assert list(actions)[:3] == ['"exact words"', "-word", "file:report"]
+    assert list(actions)[:4] == ["@name", '"exact words"', "-word", "file:report"]
     actions["type:pdf"].trigger()
     qtbot.keyClicks(field(composer), "md lamp")
     actions["-word"].trigger()

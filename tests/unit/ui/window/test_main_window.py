@@ -29,7 +29,7 @@ from desktop_rag.core.library_events import (
 )
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import AppearanceSettings, ColourScheme, Settings
-from desktop_rag.ui.composer.composer import QuestionField
+from desktop_rag.ui.composer.question_field import QuestionField
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.messages.message_model import MessageModel

@@ -1,0 +1,170 @@
+"""Completes what can be asked after an @: files, folders, collections, assistants. Qt thread.
+
+`NameFeed` looks the names up in the background.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Qt, Signal, Slot
+from PySide6.QtGui import QTextCursor
+from PySide6.QtWidgets import QListWidgetItem, QPlainTextEdit
+
+from desktop_rag.core.question_scope import (
+    ALL_DOCUMENTS,
+    WITHOUT_DOCUMENTS,
+    QuestionScope,
+    ScopeItem,
+    ScopeKind,
+)
+from desktop_rag.ui.composer.field_completion import FieldCompletion
+from desktop_rag.ui.foundation.bridge import Bridge
+from desktop_rag.ui.foundation.wording import one_line
+
+if TYPE_CHECKING:
+    from desktop_rag.answer.chat import Chat
+
+# At the start or after a space, so that an e-mail address stays text.
+_NAME = re.compile(r"(?:^|(?<=\s))@(\S*)$")
+_CHOICE_ROLE = Qt.ItemDataRole.UserRole
+_MOST = 8
+
+
+@dataclass(frozen=True, slots=True)
+class NamedChoice:
+    """A part of the library, an assistant, or with neither the scope.
+
+    `where` tells several of one name apart.
+    """
+
+    name: str
+    item: ScopeItem | None = None
+    assistant_id: str = ""
+    scope: QuestionScope = ALL_DOCUMENTS
+    where: str = ""
+
+    @property
+    def kind(self) -> str:
+        """What it is, for people; empty for all documents."""
+        if self.assistant_id:
+            return "Assistant"
+        return self.item.kind.word if self.item else ""
+
+    @property
+    def in_words(self) -> str:
+        """The row in the list: `@lease.pdf   File in contracts`."""
+        kind = " in ".join(filter(None, (self.kind, self.where)))
+        return one_line(f"@{self.name}" + (f"   {kind}" if kind else ""))
+
+
+ALL = NamedChoice("All documents")
+WITHOUT = NamedChoice("Without documents", scope=WITHOUT_DOCUMENTS)
+
+
+class NameCompletion(FieldCompletion):
+    """`chosen` carries a NamedChoice; its name is taken out of the field again.
+
+    `requested` carries what was typed; `show_choices` answers it.
+    """
+
+    chosen = Signal(object)
+    requested = Signal(str)
+
+    def __init__(self, field: QPlainTextEdit) -> None:
+        super().__init__(field, "Files, folders, collections and assistants")
+        self.rows.setObjectName("nameList")
+        self._asked: str | None = None
+        self._choices: Sequence[NamedChoice] = ()
+
+    def show_choices(self, typed: str, choices: Sequence[NamedChoice]) -> None:
+        """Offer these for what was typed, if it still is."""
+        if typed == self._typed():
+            self._choices = choices
+            self._fill()
+
+    def _typed(self) -> str | None:
+        cursor = self.field.textCursor()
+        typed = _NAME.search(self.field.toPlainText()[: cursor.position()])
+        return typed[1] if typed else None
+
+    def _offer(self) -> None:
+        typed = self._typed()
+        if typed is None or not self._can_offer():
+            self._asked, self._choices = None, ()
+            self._hide()
+        elif typed != self._asked:
+            self._asked = typed
+            self.requested.emit(typed)
+
+    def _fill(self) -> None:
+        if not self._can_offer():
+            return
+        self.rows.clear()
+        for choice in self._choices:
+            QListWidgetItem(choice.in_words, self.rows).setData(_CHOICE_ROLE, choice)
+        self._show_rows()
+
+    @Slot(QListWidgetItem)
+    def _take(self, item: QListWidgetItem) -> None:
+        cursor = self.field.textCursor()
+        length = len(self._typed() or "") + 1
+        choice = item.data(_CHOICE_ROLE)
+        cursor.movePosition(QTextCursor.MoveOperation.Left, QTextCursor.MoveMode.KeepAnchor, length)
+        cursor.removeSelectedText()
+        self._hide()
+        self.chosen.emit(choice)
+
+
+class NameFeed(QObject):
+    """Answers the requests of a completion, one at a time, the newest next."""
+
+    def __init__(self, bridge: Bridge, chat: "Chat", completion: NameCompletion) -> None:
+        super().__init__(completion)
+        self._bridge = bridge
+        self._chat = chat
+        self._completion = completion
+        self._is_running = False
+        self._waiting: str | None = None
+        completion.requested.connect(self._on_requested)
+
+    @Slot(str)
+    def _on_requested(self, typed: str) -> None:
+        if self._is_running:
+            self._waiting = typed
+            return
+        self._is_running = True
+        chat = self._chat
+        self._bridge.run(
+            self,
+            lambda: choices_for(chat, typed),
+            lambda choices: self._on_found(typed, choices),
+            lambda _error: self._on_found(typed, ()),
+        )
+
+    def _on_found(self, typed: str, choices: Sequence[NamedChoice]) -> None:
+        self._is_running = False
+        waiting, self._waiting = self._waiting, None
+        if waiting is not None:
+            self._on_requested(waiting)
+        else:
+            self._completion.show_choices(typed, choices)
+
+
+def choices_for(chat: "Chat", typed: str) -> list[NamedChoice]:
+    """What has this text in its name. Worker threads."""
+    wanted = typed.casefold()
+    fixed = [c for c in (ALL, WITHOUT) if wanted in c.name.casefold()]
+    assistants = [a for a in chat.assistants.all() if wanted in a.name.casefold()]
+    found = [_choice_of(item) for item in chat.scopes.completing(typed, _MOST)]
+    collections = [c for c in found if c.item and c.item.kind is ScopeKind.COLLECTION]
+    others = [c for c in found if c not in collections]
+    named = [NamedChoice(a.name, assistant_id=a.assistant_id) for a in assistants]
+    return [*fixed, *collections, *named, *others]
+
+
+def _choice_of(item: ScopeItem) -> NamedChoice:
+    place = item.key if item.kind is ScopeKind.FOLDER else item.path
+    parents = re.split(r"[\\/]", place)[:-1]
+    return NamedChoice(item.name, item, where=parents[-1] if parents else "")

@@ -1,0 +1,253 @@
+"""What a question is about, as chips above the field, with what can't be searched. Qt thread."""
+
+from collections.abc import Callable, Sequence
+
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QKeyEvent, QKeySequence
+from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
+
+from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope, ScopeItem, ScopeKind
+from desktop_rag.ui.composer.attached_files import AttachedFile
+from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.widgets.controls import (
+    Card,
+    ElidedLabel,
+    IconButton,
+    IconLabel,
+    PlainLabel,
+    TextButton,
+)
+from desktop_rag.ui.widgets.flow_row import FlowRow
+
+SCOPE_ICONS = {
+    ScopeKind.FILE: "file-text",
+    ScopeKind.FOLDER: "folder",
+    ScopeKind.LINK: "link",
+    ScopeKind.COLLECTION: "library",
+}
+_ALL = "Ask about all documents instead"
+_MOST_CHIPS = 6
+_MOST_PX = 260
+_ICON_PX = 14
+
+
+class ScopeChip(Card):
+    """One thing that is asked about, with a button that takes it out."""
+
+    def __init__(
+        self, theme: Theme, name: str, icon: str, remove: str, on_removed: Callable[[], None]
+    ) -> None:
+        super().__init__(kind="chip")
+        name = one_line(name)
+        self._label = ElidedLabel(name, mode=Qt.TextElideMode.ElideMiddle)
+        self._close = IconButton(theme, "close:muted", remove)
+        self._close.clicked.connect(on_removed)
+        self._row = row = QHBoxLayout(self)
+        row.setContentsMargins(8, 1, 1, 1)
+        row.setSpacing(5)
+        row.addWidget(IconLabel(theme, icon, self, size_px=_ICON_PX))
+        row.addWidget(self._label, 1)
+        row.addWidget(self._close)
+        self.setAccessibleName(name)
+
+    @property
+    def button(self) -> IconButton:
+        """The button that takes it out."""
+        return self._close
+
+    def sizeHint(self) -> QSize:
+        size = super().sizeHint()
+        self._label.ensurePolished()
+        words = self._label.fontMetrics().horizontalAdvance(self._label.full_text) + 4
+        # The layout leaves out the width of a label that elides.
+        return QSize(min(size.width() + words, _MOST_PX), size.height())
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(self._close.sizeHint().width() * 3, super().minimumSizeHint().height())
+
+
+class ScopeBar(QWidget):
+    """The chips of a scope and of attached files, with a notice and its ways out below.
+
+    `changed` follows each change of either; `cleared` comes when the person wants all documents
+    again. `attachment_removed` carries the key of an attached file.
+    """
+
+    changed = Signal()
+    cleared = Signal()
+    attachment_removed = Signal(int)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._scope = self._before = ALL_DOCUMENTS
+        self._files: Sequence[AttachedFile] = ()
+        self._field: QPlainTextEdit | None = None
+        self._offers: list[TextButton] = []
+        self.setAccessibleName("What the question is about")
+        self._chips = QWidget()
+        self._flow = FlowRow(self._chips)
+        self._notice_row = QWidget()
+        self._notice = PlainLabel(tone="warning", scale="small", wrap=True)
+        self._notice_line = QHBoxLayout(self._notice_row)
+        self._notice_line.setContentsMargins(0, 0, 0, 0)
+        self._notice_line.addWidget(self._notice, 1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 2)
+        column.setSpacing(4)
+        column.addWidget(self._chips)
+        column.addWidget(self._notice_row)
+        # Hidden one by one: shown before it is in its window, it would be a window of its own.
+        for part in (self._chips, self._notice_row, self):
+            part.hide()
+
+    @property
+    def scope(self) -> QuestionScope:
+        """What questions are about."""
+        return self._scope
+
+    @property
+    def attached(self) -> Sequence[AttachedFile]:
+        """The attached files among the chips."""
+        return self._files
+
+    @property
+    def is_reading(self) -> bool:
+        """True while an attached file is being read."""
+        return any(file.is_reading for file in self._files)
+
+    def set_scope(self, scope: QuestionScope) -> None:
+        """Ask about this from now on."""
+        if scope != self._scope:
+            self._scope = scope
+            self._show()
+
+    def add(self, item: ScopeItem) -> None:
+        """Ask about this, too."""
+        self.set_scope(self._scope.with_item(item))
+
+    def show_attached(self, files: Sequence[AttachedFile]) -> None:
+        """Show these files after the scope."""
+        if tuple(files) != tuple(self._files):
+            self._files = tuple(files)
+            self._show()
+
+    def clear(self) -> None:
+        """Ask about all documents again."""
+        self.set_scope(ALL_DOCUMENTS)
+        self.cleared.emit()
+
+    def show_notice(self, text: str, *offers: tuple[str, Callable[[], None]]) -> None:
+        """Say what can't be searched, with a button for each way out; "" for nothing."""
+        for former in self._offers:
+            self._notice_line.removeWidget(former)
+            former.hide()
+            former.deleteLater()
+        self._offers = []
+        for words, act in offers:
+            button = TextButton(words, self._notice_row, kind="quiet")
+            button.clicked.connect(act)
+            self._notice_line.addWidget(button)
+            self._offers.append(button)
+        self._notice.setText(text)
+        self._notice_row.setVisible(bool(text))
+        self._fit()
+
+    def serve(self, field: QPlainTextEdit) -> None:
+        """Let Backspace in this empty field take out the last chip, and Ctrl+Z bring it back."""
+        self._field = field
+        field.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        is_empty = self._field is not None and not self._field.toPlainText()
+        if is_empty and isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
+            if event.key() == Qt.Key.Key_Backspace and self._scope.items:
+                self.remove(self._scope.items[-1])
+                return True
+            can_undo = self._before not in (ALL_DOCUMENTS, self._scope)
+            if event.matches(QKeySequence.StandardKey.Undo) and can_undo:
+                self.set_scope(self._before)
+                return True
+        return super().eventFilter(watched, event)
+
+    def remove(self, *items: ScopeItem) -> None:
+        """Ask about these no more; Ctrl+Z in the empty field brings them back."""
+        self._before = self._scope
+        left = tuple(item for item in self._scope.items if item not in items)
+        if left or self._files:
+            self.set_scope(QuestionScope.of(*left))
+        else:
+            self.clear()
+        if self._field is not None:
+            self._field.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _show(self) -> None:
+        while item := self._flow.takeAt(0):
+            if former := item.widget():
+                former.hide()
+                former.deleteLater()
+        for chip in (*self._scope_chips(), *self._file_chips()):
+            self._flow.addWidget(chip)
+            chip.show()
+        self._order_focus()
+        self._chips.setVisible(self._flow.count() > 0)
+        self._fit()
+        self.changed.emit()
+
+    def _order_focus(self) -> None:
+        """Let Tab reach the chips before the field: new widgets come last."""
+        if self._field is None:
+            return
+        for chip in self._chips.findChildren(ScopeChip):
+            # Qt ignores an order behind a widget that takes no focus.
+            before = self._field.previousInFocusChain()
+            while before.focusPolicy() == Qt.FocusPolicy.NoFocus and before is not self._field:
+                before = before.previousInFocusChain()
+            if not chip.isHidden():
+                QWidget.setTabOrder(before, chip.button)
+
+    def _scope_chips(self) -> list[ScopeChip]:
+        items = self._scope.items
+        is_one = len(items) + len(self._files) == 1
+        shown = items if len(items) <= _MOST_CHIPS else items[: _MOST_CHIPS - 1]
+        chips = [
+            self._chip(
+                item.name,
+                SCOPE_ICONS[item.kind],
+                _ALL if is_one else f"Don’t ask about {one_line(item.name)}",
+                item,
+            )
+            for item in shown
+        ]
+        if others := items[len(shown) :]:
+            words = f"{len(others):,} more"
+            chips.append(self._chip(words, "more", f"Don’t ask about {words}", *others))
+        return chips
+
+    def _chip(self, name: str, icon: str, remove: str, *items: ScopeItem) -> ScopeChip:
+        return ScopeChip(self._theme, name, f"{icon}:muted", remove, lambda: self.remove(*items))
+
+    def _file_chips(self) -> list[ScopeChip]:
+        is_one = len(self._scope.items) + len(self._files) == 1
+        return [
+            ScopeChip(
+                self._theme,
+                file.name,
+                "attach:muted",
+                _ALL if is_one else f"Remove {one_line(file.name)}",
+                lambda key=file.key: self._on_file_removed(key),
+            )
+            for file in self._files
+        ]
+
+    def _on_file_removed(self, key: int) -> None:
+        if len(self._scope.items) + len(self._files) == 1:
+            self.clear()
+        else:
+            self.attachment_removed.emit(key)
+
+    @Slot()
+    def _fit(self) -> None:
+        self.setVisible(not (self._chips.isHidden() and self._notice_row.isHidden()))
+        self.updateGeometry()
