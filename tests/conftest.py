@@ -8,9 +8,13 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+from pytestqt.wait_signal import SignalBlocker
 
 from desktop_rag import app
 from desktop_rag.core.paths import HOME_VARIABLE, Home, resources_dir
@@ -35,6 +39,9 @@ hypothesis.settings.register_profile("deep", max_examples=300, deadline=None)
 hypothesis.settings.load_profile("quick")
 
 
+_PATIENCE_MS = 20_000
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     text = "run the tests marked `deep`, too: whole measuring sets"
     parser.addoption("--deep", action="store_true", help=text)
@@ -45,6 +52,26 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         deep = [item for item in items if item.get_closest_marker("deep")]
         config.hook.pytest_deselected(items=deep)
         items[:] = [item for item in items if item not in deep]
+
+
+class PatientQtBot(QtBot):
+    """Waits longer than the five seconds of pytest-qt: a busy computer is not a bug."""
+
+    def waitUntil(  # noqa: N802
+        self, callback: Callable[[], bool | None], *, timeout: int = _PATIENCE_MS
+    ) -> None:
+        super().waitUntil(callback, timeout=timeout)
+
+    def waitSignal(  # noqa: N802
+        self, signal: Any, *, timeout: int = _PATIENCE_MS, **options: Any
+    ) -> SignalBlocker:
+        return super().waitSignal(signal, timeout=timeout, **options)
+
+
+@pytest.fixture
+def qtbot(qapp: QApplication, request: pytest.FixtureRequest) -> QtBot:
+    """The window's driver, with patience."""
+    return PatientQtBot(request)
 
 
 class RememberingEmbedder(OnnxEmbedder):
