@@ -12,7 +12,7 @@ from desktop_rag.store.contract.documents import IndexingOutcome
 from desktop_rag.waiting import Waiting
 from tests.servers.embedding_server import EmbeddingServer
 
-_TOLD_S = 0.05
+_TOLD_S, _FILES = 0.01, 30
 
 
 @pytest.fixture
@@ -23,14 +23,17 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
+@pytest.mark.usefixtures("slow_embedding")
 def test_how_far_it_is_is_told(services: Services, folder: Path) -> None:
     said: list[str] = []
+    for number in range(1, _FILES):
+        (folder / f"{number}.md").write_text(f"# Lamp {number}\n\nKeeper {number} lit it at dusk.")
     services.library.sources.add(folder)
     with Waiting(services.library, said.append, report_s=_TOLD_S) as waiting:
         services.library.start(watch=False)
         waiting.until_idle()
-    assert any("of 1 file" in line and "overall" in line for line in said)
-    assert services.library.documents.counts().total == 1
+    assert any(f"of {_FILES} files" in line and "overall" in line for line in said)
+    assert services.library.documents.counts().total == _FILES
 
 
 def test_a_notice_is_said_once(services: Services, folder: Path) -> None:
