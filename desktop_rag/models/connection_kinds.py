@@ -227,12 +227,13 @@ KINDS: tuple[ConnectionKind, ...] = (
         "Your desktop",
         Reach.COMPUTER,
         "The display, the input method, the tray, and the screen reader if one runs.",
-        "The contents of the window, and the keys you chose for the quick ask.",
-        "While the app runs, made by Qt as for any program with a window; and when doctor asks"
-        " whether there is a tray.",
+        "The contents of the window, the keys you chose for the quick ask, and notifications, which"
+        " hold no text of documents.",
+        "While the app runs, made by Qt as for any program with a window; for a notification"
+        " without a tray; and when doctor asks whether there is a tray.",
         "Use the command line. Keys are cleared in the settings.",
         Place.NOWHERE,
-        ("desktop.hotkeys.portal_hotkeys", "diagnosis.session_bus"),
+        ("desktop.bus_notifier", "desktop.hotkeys.portal_hotkeys", "diagnosis.session_bus"),
     ),
     ConnectionKind(
         "telemetry",

@@ -10,6 +10,7 @@ from desktop_rag.core.conversation import Conversation
 from desktop_rag.core.files.atomic_file import read_object, write_object
 from desktop_rag.core.paths import Home
 from desktop_rag.core.question_scope import QuestionScope
+from desktop_rag.desktop.notifier import Notifier
 from desktop_rag.desktop.requests import (
     PassageRequested,
     QuickAskRequested,
@@ -46,6 +47,8 @@ class Presence(QObject):
 
     quit_requested = Signal()
     needed = Signal()
+    # Emitted on a thread of the notifier's.
+    _notification_pressed = Signal()
 
     def __init__(  # noqa: PLR0917  the composition root passes everything in
         self,
@@ -73,6 +76,7 @@ class Presence(QObject):
         )
         self.hotkeys = HotkeyKeeper(bridge, self)
         self.notifications = Notifications(lambda: settings.settings.background.notifies, self)
+        self._notifier = Notifier(self._notification_pressed.emit)
         self._connect()
 
     def _connect(self) -> None:
@@ -87,7 +91,8 @@ class Presence(QObject):
         window.quit_requested.connect(self.quit_requested)
         self.closing.quit_requested.connect(self.quit_requested)
         window.chat_page.feed.loaded.connect(tray.show_conversations)
-        self.notifications.shown.connect(tray.notify)
+        self.notifications.shown.connect(self._notify)
+        self._notification_pressed.connect(self.notifications.on_pressed)
         self.notifications.conversation_requested.connect(self._show_conversation)
         self.notifications.window_requested.connect(window.raise_window)
         tray.notification_pressed.connect(self.notifications.on_pressed)
@@ -113,6 +118,7 @@ class Presence(QObject):
         """Hide everything and keep the popup's size."""
         self.tray.hide()
         self.hotkeys.close()
+        self._notifier.close()
         if self._popup:
             size = self._popup.remembered_size()
             write_object(self._home.popup, {"width": size.width(), "height": size.height()})
@@ -133,6 +139,11 @@ class Presence(QObject):
         self.popup.pop_up(question, selection)
         # After the popup is on the screen, and while the person types the first letters.
         self.needed.emit()
+
+    @Slot(str, str)
+    def _notify(self, title: str, text: str) -> None:
+        if not self.tray.notify(title, text):
+            self._bridge.run(self, lambda: self._notifier.notify(title, text))
 
     @Slot(Qt.ApplicationState)
     def _on_app_state(self, state: Qt.ApplicationState) -> None:

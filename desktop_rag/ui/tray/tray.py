@@ -115,11 +115,12 @@ class Tray(QObject):
         self._retry.stop()
         self._icon.hide()
 
-    @Slot(str, str)
-    def notify(self, title: str, text: str) -> None:
-        """Show a notification of the desktop, where it has a tray."""
-        if self._icon.isVisible():
-            self._icon.showMessage(title, text, self._app_icon.icon())
+    def notify(self, title: str, text: str) -> bool:
+        """Show a notification of the desktop; False without a tray."""
+        if not self._icon.isVisible():
+            return False
+        self._icon.showMessage(title, text, self._app_icon.icon())
+        return True
 
     @Slot()
     def refresh(self) -> None:
