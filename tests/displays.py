@@ -3,12 +3,15 @@
 import os
 import shutil
 import subprocess
+import threading
+import time
 from collections.abc import Generator
 from contextlib import contextmanager
 
 import pytest
 
 _START_S = 20.0
+_POLL_S = 0.1
 
 
 @contextmanager
@@ -66,3 +69,11 @@ def visible_windows() -> set[str]:
     return set(
         subprocess.run(command, capture_output=True, text=True, check=False).stdout.splitlines()
     )
+
+
+def wait_for_windows(titles: set[str]) -> None:
+    """Return once exactly these windows are shown; fails after a while."""
+    deadline = time.monotonic() + _START_S
+    while (shown := visible_windows()) != titles:
+        assert time.monotonic() < deadline, shown
+        threading.Event().wait(_POLL_S)

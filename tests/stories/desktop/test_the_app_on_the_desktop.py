@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QLineEdit, QMessageBox
 from desktop_rag.app import Services
 from desktop_rag.core.paths import Home
 from tests.command_line import run, settled, wait_for_window
-from tests.displays import session_bus, visible_windows, x_server
+from tests.displays import session_bus, wait_for_windows, x_server
 from tests.servers.notification_server import NotificationServer
 from tests.stories.conftest import Person
 
@@ -98,7 +98,7 @@ def test_a_quick_ask_starts_the_app_when_none_runs(
     with subprocess.Popen(asked, stderr=subprocess.PIPE) as app:
         try:
             wait_for_window(home, app)
-            assert visible_windows() == {_POPUP}
+            wait_for_windows({_POPUP})
             assert run("quit").returncode == 0
             assert app.wait(_SOON_S) == 0
         finally:
