@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from desktop_rag.core.claims import CheckedClaim, Difference, DifferenceKind, Evidence, Verdict
+from desktop_rag.core.markup.formulas import formulas
 
 # Sign and words per verdict; distinct without colours.
 SIGNS = {
@@ -57,7 +58,14 @@ def place_of_sign(text: str, claim: Claim) -> int:
         at = text.rfind(opening, max(0, place - _MAX_WHOLE_CHARS), place)
         whole = _WHOLE.match(text, at) if at >= 0 else None
         place = max(place, whole.end() if whole else 0)
-    return place
+    return max(place, _formula_end(text, claim, place))
+
+
+def _formula_end(text: str, claim: Claim, place: int) -> int:
+    """The end of the formula of the claim around a place; 0 when there is none."""
+    found = formulas(text[claim.start : claim.end])
+    inside = (f.end for f in found if f.start < place - claim.start < f.end)
+    return claim.start + next(inside, -claim.start)
 
 
 def _up_to_last_word(said: str) -> str:

@@ -1,7 +1,7 @@
 """Checks the statements of an answer against its sources. Any thread.
 
-Headings, table rows, code, questions and introductions of lists claim nothing. A sentence that says
-that the sources are silent cannot be supported by them.
+Headings, table rows, code, formulas, questions and introductions of lists claim nothing. A sentence
+that says that the sources are silent cannot be supported by them.
 """
 
 import re
@@ -16,6 +16,7 @@ from desktop_rag.answer.citing.cited_sentences import CitedSentence, cited_sente
 from desktop_rag.core.answer_claims import Claim
 from desktop_rag.core.claims import CheckedClaim, Verdict
 from desktop_rag.core.conversation import SourceRef
+from desktop_rag.core.markup.formulas import without_formulas
 from desktop_rag.core.paths import resources_dir
 from desktop_rag.core.terms import terms
 from desktop_rag.core.text import words
@@ -29,6 +30,7 @@ _MOST_CLAIMS = 200
 _LINK = re.compile(r"!?\[([^\]\n]*)\]\([^)\n]*\)")
 _ADDRESS = re.compile(r"<?\bhttps?://[^\s<>]+>?")
 _MARKS = re.compile(r"[*`]+|__|~~|(?m:^)\s*(?:>\s*)*(?:[-+•]\s|\d+[.)]\s)?\s*")
+_COMMAND = re.compile(r"\\[A-Za-z]+|\\.|[{}^_&$]")
 _GAP = re.compile(r"\s+([.!?…,;:。！？])")
 _ELSEWHERE = "Source {n} says it, but the answer does not cite it here."
 
@@ -95,13 +97,14 @@ def _against(
 
 
 def _is_statement(sentence: CitedSentence) -> bool:
-    if sentence.marker_at < 0 or len(terms(sentence.text)) < _LEAST_TERMS:
+    if sentence.marker_at < 0 or len(terms(without_formulas(sentence.text))) < _LEAST_TERMS:
         return False
     return bool(sentence.numbers) or not _is_about_sources(sentence.text)
 
 
 def _plain(sentence: str) -> str:
-    """The sentence without Markdown, addresses, and the gap left by a citation."""
+    """The sentence without Markdown, addresses, commands of formulas, and gaps of citations."""
+    sentence = without_formulas(sentence, lambda formula: _COMMAND.sub(" ", formula.latex))
     text = _ADDRESS.sub("", _LINK.sub(r"\1", sentence))
     return _GAP.sub(r"\1", " ".join(_MARKS.sub(" ", text).split()))
 

@@ -9,7 +9,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from desktop_rag.answer.citing.code_spans import code_spans
+from desktop_rag.core.markup.formulas import verbatim_spans
 
 _SOURCE = r"(?:sources?|src|quellen?|fuentes?|fontes?|fonti|bronnen|bron)"
 _WORD = rf"(?:{_SOURCE}|documents?|docs?|references?|refs?|citations?|passages?|excerpts?)"
@@ -67,7 +67,8 @@ def normalise(text: str, known: frozenset[int]) -> tuple[str, int]:
 
 def citations(text: str) -> Iterator[Citation]:
     """The citations of a text in order, in any notation."""
-    code = code_spans(text)
+    # Brackets in formulas are no citations either: \sqrt[3]{x}.
+    code = verbatim_spans(text)
     code_starts = [start for start, _ in code]
     skipped_end = taken_end = -1
     for match in _MARKER.finditer(text):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from desktop_rag.answer.citing.citations import citations
-from desktop_rag.answer.citing.code_spans import code_spans
+from desktop_rag.core.markup.formulas import verbatim_spans
 from desktop_rag.core.quote_alignment import Span
 from desktop_rag.core.text import sentences
 
@@ -55,7 +55,7 @@ def cited_sentences(text: str) -> list[CitedSentence]:
             index = min(index + 1, len(spans) - 1)
         cited[index] += citation.numbers
         ends[index] = citation.end
-    layout = _Layout(plain, code_spans(plain), places, [c.end - c.start for c in found])
+    layout = _Layout(plain, verbatim_spans(plain), places, [c.end - c.start for c in found])
     return [
         CitedSentence(
             plain[slice(*span)],
@@ -82,7 +82,7 @@ def _without_markers(text: str, markers: Sequence[Span]) -> tuple[str, list[int]
 
 
 class _Layout:
-    """The code and the removed markers around the sentences of a text."""
+    """The code and formulas, and the removed markers, around the sentences of a text."""
 
     def __init__(
         self, plain: str, code: Sequence[Span], places: Sequence[int], lengths: Sequence[int]
@@ -110,7 +110,7 @@ class _Layout:
         return place + self._taken[bisect_right(self._places, start)]
 
     def _is_in_code(self, span: Span, place: int) -> bool:
-        """True when the sentence is code, or a marker would be inside code."""
+        """True when the sentence is code or a formula, or a marker would be inside one."""
         start, end = span
         before = self._code_before(start)
         around = self._code_before(place - 1)

@@ -13,6 +13,7 @@ from types import MappingProxyType
 
 from desktop_rag.answer.writing.excerpt_units import Unit, plain, units_of
 from desktop_rag.core.conversation import SourceRef
+from desktop_rag.core.markup.formulas import formulas
 from desktop_rag.core.terms import terms
 from desktop_rag.models.ports import Embedder
 
@@ -246,5 +247,14 @@ def _is_repeat(one: _Candidate, other: _Candidate) -> bool:
 
 
 def quoted(text: str) -> str:
-    """The sentence with Markdown escaped: document text is not our markup."""
+    """The sentence with Markdown escaped: document text is not our markup, but for formulas."""
+    parts: list[str] = []
+    done = 0
+    for formula in formulas(text):
+        parts += [_escaped(text[done : formula.start]), text[formula.start : formula.end]]
+        done = formula.end
+    return "".join([*parts, _escaped(text[done:])])
+
+
+def _escaped(text: str) -> str:
     return re.sub(r"([\\`*_{}\[\]<>#|~])", r"\\\1", text)

@@ -34,6 +34,7 @@ from desktop_rag.ui.composer.model_choice import ModelChoice
 from desktop_rag.ui.documents.document_opener import DocumentOpener
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.markdown.formula_drawer import FormulaDrawer
 from desktop_rag.ui.messages.message_view import MessageView
 from desktop_rag.ui.personal.assistant_actions import AssistantActions
 from desktop_rag.ui.personal.memory_actions import MemoryActions
@@ -90,7 +91,7 @@ class ChatPage(QWidget):
         self.models = ModelChoice(self._theme, self._bridge, self._chat)
         self._header = ChatHeader(self._theme, self._assistants.choice, self.models)
         self._empty = EmptyChat(self._theme)
-        self._messages = MessageView(self._theme)
+        self._messages = MessageView(self._theme, FormulaDrawer(self._bridge, self))
         self._composer = Composer(self._theme)
         self._stack = QStackedWidget()
         self._stack.addWidget(self._empty)

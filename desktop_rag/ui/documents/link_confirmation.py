@@ -5,7 +5,7 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QMessageBox, QWidget
 
 from desktop_rag.core.files.private_files import persons_mask
-from desktop_rag.ui.messages.markdown_html import safe_address
+from desktop_rag.ui.markdown.markdown_html import safe_address
 
 _MAX_SHOWN = 300
 

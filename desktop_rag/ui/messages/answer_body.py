@@ -13,15 +13,16 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from desktop_rag.core.answer_claims import Claim
 from desktop_rag.core.conversation import SourceRef
+from desktop_rag.core.markup.formulas import formulas, open_formula
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.messages.claim_marks import badges_in, with_marks
-from desktop_rag.ui.messages.markdown_html import (
+from desktop_rag.ui.markdown.claim_marks import MARK, badges_in, with_marks
+from desktop_rag.ui.markdown.formula_drawer import FormulaDrawer
+from desktop_rag.ui.markdown.formula_object import formula_name
+from desktop_rag.ui.markdown.markdown_html import (
     MarkdownStyle,
-    Segment,
-    last_block_start,
-    next_segment,
     render_html,
 )
+from desktop_rag.ui.markdown.segments import Segment, last_block_start, next_segment
 from desktop_rag.ui.messages.segment_view import SegmentView
 from desktop_rag.ui.widgets.controls import TextButton
 
@@ -36,9 +37,15 @@ class AnswerBody(QWidget):
     claim_clicked = Signal(int)
     address_clicked = Signal(str)
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, theme: Theme, drawer: FormulaDrawer | None = None, parent: QWidget | None = None
+    ) -> None:
+        """Without a `drawer`, formulas stay source."""
         super().__init__(parent)
         self._theme = theme
+        self._drawer = drawer
+        # Parts that are shown once their formulas are drawn, by their position.
+        self._waiting: dict[int, str] = {}
         self._text = ""
         self._sources: tuple[SourceRef, ...] = ()
         self._claims: tuple[Claim, ...] = ()
@@ -64,11 +71,13 @@ class AnswerBody(QWidget):
         self._show_all.clicked.connect(self._on_show_all_clicked)
         self._timer.timeout.connect(self._render)
         self._theme.changed.connect(self._on_theme_changed)
+        if self._drawer:
+            self._drawer.drawn.connect(self._on_formulas_drawn)
 
     @property
     def is_rendered(self) -> bool:
         """True once rendering is complete."""
-        return not self._timer.isActive()
+        return not (self._timer.isActive() or self._waiting)
 
     def show_text(
         self,
@@ -105,16 +114,27 @@ class AnswerBody(QWidget):
             last = self._segments[-1] if self._segments else Segment("", 0)
             segment = next_segment(shown, last.end, last.fence)
             self._segments.append(segment)
-            cut = 0
-            if self._is_live and segment.end == len(shown):
-                cut = last_block_start(segment.source)
-            for source in filter(None, (segment.source[:cut], segment.source[cut:])):
-                self._show_piece(pieces, source)
+            is_growing = self._is_live and segment.end == len(shown)
+            for piece in self._growing(segment.source) if is_growing else [segment.source]:
+                self._show_piece(pieces, piece)
                 pieces += 1
         self._drop_views_from(pieces)
         self._offer_all()
 
+    def _growing(self, source: str) -> list[str]:
+        """What is final of a text, and its last block, up to a formula that is not complete."""
+        shown = source[: open_formula(source)] if self._drawer else source
+        cut = last_block_start(shown)
+        return [piece for piece in (shown[:cut], shown[cut:]) if piece]
+
     def _show_piece(self, position: int, source: str) -> None:
+        self._waiting.pop(position, None)
+        formulas_in = [(f.latex, f.is_display) for f in formulas(MARK.sub("", source))]
+        if self._drawer and not self._drawer.has_all(formulas_in):
+            self._waiting[position] = source
+            if position == len(self._views):
+                self._add_view()
+            return
         badges = badges_in(source, self._claims)
         # A changed verdict in another segment must not clear a selection in this one.
         key = (source, self._sources, badges, self._theme.is_dark)
@@ -124,8 +144,11 @@ class AnswerBody(QWidget):
             self._shown[position] = key
             citations = frozenset(source.n for source in self._sources)
             look = MarkdownStyle(self._theme.colours, _code_font())
-            written = render_html(source, citations, look, badges)
-            self._views[position].show_html(written, self._sources, self._claims)
+            draws = self._drawer.drawing if self._drawer else None
+            written = render_html(source, citations, look, badges, draws)
+            drawn = ((key, draws(*key)) for key in formulas_in if draws)
+            drawings = {formula_name(*key): drawing for key, drawing in drawn if drawing}
+            self._views[position].show_html(written, self._sources, self._claims, drawings)
 
     def _add_view(self) -> None:
         view = SegmentView(self._theme, self)
@@ -141,6 +164,7 @@ class AnswerBody(QWidget):
             view.hide()
             view.deleteLater()
         del self._views[position:], self._shown[position:]
+        self._waiting = {place: s for place, s in self._waiting.items() if place < position}
 
     def _offer_all(self) -> None:
         hidden = len(self._text) - self._limit
@@ -154,6 +178,11 @@ class AnswerBody(QWidget):
         self._show_all.hide()
         del self._segments[-1:]
         self._render()
+
+    @Slot()
+    def _on_formulas_drawn(self) -> None:
+        for position, source in list(self._waiting.items()):
+            self._show_piece(position, source)
 
     @Slot()
     def _on_theme_changed(self) -> None:

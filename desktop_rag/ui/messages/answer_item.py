@@ -7,8 +7,9 @@ from PySide6.QtWidgets import QHBoxLayout, QToolButton, QVBoxLayout, QWidget
 from desktop_rag.core.conversation import Feedback, Message, MessageState
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import count_of, one_line
+from desktop_rag.ui.markdown.claim_marks import summary, worst
+from desktop_rag.ui.markdown.formula_drawer import FormulaDrawer
 from desktop_rag.ui.messages.answer_body import AnswerBody
-from desktop_rag.ui.messages.claim_marks import summary, worst
 from desktop_rag.ui.messages.claim_panel import ClaimPanel
 from desktop_rag.ui.messages.collapsible_query import CollapsibleQuery
 from desktop_rag.ui.messages.follow_up_list import FollowUpList
@@ -143,9 +144,16 @@ class AnswerItem(QWidget):
     past_answers_requested = Signal()
     feedback_given = Signal(object)
 
-    def __init__(self, theme: Theme, turn: Turn, parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        theme: Theme,
+        turn: Turn,
+        drawer: FormulaDrawer | None = None,
+        parent: QWidget | None = None,
+    ) -> None:
         super().__init__(parent)
         self._theme = theme
+        self._drawer = drawer
         self._turn = turn
         self._is_last = False
         self._hides_unsupported = False
@@ -162,7 +170,7 @@ class AnswerItem(QWidget):
     def _build(self) -> None:
         self._thinking = CollapsibleThinking(self._theme)
         self._own_knowledge = ModelKnowledgeNotice(self._theme)
-        self._body = AnswerBody(self._theme)
+        self._body = AnswerBody(self._theme, self._drawer)
         self._query = CollapsibleQuery(self._theme)
         self._failure = FailureCard(self._theme)
         # A file's title may be long: it must not widen the window.

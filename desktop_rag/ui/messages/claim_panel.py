@@ -10,7 +10,7 @@ from desktop_rag.core.claims import Verdict
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line
-from desktop_rag.ui.messages.claim_marks import tone_of, verdict_in_words
+from desktop_rag.ui.markdown.claim_marks import tone_of, verdict_in_words
 from desktop_rag.ui.widgets.controls import Card, ElidedLabel, IconButton, PlainLabel, TextButton
 from desktop_rag.ui.widgets.elided_button import ElidedButton
 from desktop_rag.ui.widgets.marked_text import MarkedText

@@ -13,6 +13,7 @@ from shiboken6 import isValid
 
 from desktop_rag.core.conversation import Feedback, Message, Role
 from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.markdown.formula_drawer import FormulaDrawer
 from desktop_rag.ui.messages.answer_item import AnswerItem
 from desktop_rag.ui.messages.message_model import MessageModel
 from desktop_rag.ui.messages.question_item import QuestionItem
@@ -48,9 +49,12 @@ class MessageView(QScrollArea):
     verification_requested = Signal(object)
     past_answers_requested = Signal(object)
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, theme: Theme, drawer: FormulaDrawer | None = None, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
         self._theme = theme
+        self._drawer = drawer
         self._model = MessageModel(self)
         self._connections: list[QMetaObject.Connection] = []
         self._items: dict[int, QuestionItem | AnswerItem] = {}
@@ -196,7 +200,7 @@ class MessageView(QScrollArea):
             item.edit_requested.connect(self._on_edit_requested)
             item.attachment_opened.connect(self.attachment_opened)
         else:
-            item = AnswerItem(self._theme, turn)
+            item = AnswerItem(self._theme, turn, self._drawer)
             item.citation_clicked.connect(self._on_citation_clicked)
             item.sources_requested.connect(self._on_sources_requested)
             item.address_clicked.connect(self.address_clicked)

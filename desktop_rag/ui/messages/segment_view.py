@@ -4,10 +4,11 @@ It loads no resources: any image in the text is empty.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import cast
 
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSizeF, Qt, QUrl, Signal, Slot
+from PySide6.QtCore import QEvent, QMimeData, QPointF, QRectF, QSizeF, Qt, QUrl, Signal, Slot
 from PySide6.QtGui import (
     QFontMetricsF,
     QHelpEvent,
@@ -17,6 +18,7 @@ from PySide6.QtGui import (
     QResizeEvent,
     QTextBlock,
     QTextCursor,
+    QTextFormat,
     QTextLine,
     QWheelEvent,
 )
@@ -25,12 +27,21 @@ from PySide6.QtWidgets import QFrame, QSizePolicy, QTextBrowser, QToolTip, QWidg
 from desktop_rag.core.answer_claims import Claim
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.markdown.claim_marks import claim_index, verdict_in_words
+from desktop_rag.ui.markdown.formula_drawing import Drawing
+from desktop_rag.ui.markdown.formula_object import (
+    OBJECT,
+    FormulaObject,
+    formula_beside,
+    html_with_formulas,
+    text_with_formulas,
+)
+from desktop_rag.ui.markdown.markdown_html import cited_number, safe_address
 from desktop_rag.ui.messages.citation_tip import citation_tip
-from desktop_rag.ui.messages.claim_marks import claim_index, verdict_in_words
-from desktop_rag.ui.messages.markdown_html import cited_number, safe_address
 from desktop_rag.ui.widgets.controls import plain_tooltip
 
 _INDENT_PX = 22
+_NO_DRAWINGS: Mapping[str, Drawing] = MappingProxyType({})
 
 
 class SegmentView(QTextBrowser):
@@ -62,20 +73,46 @@ class SegmentView(QTextBrowser):
         self.document().setDocumentMargin(0)
         self.document().setIndentWidth(_INDENT_PX)
         self.viewport().setAutoFillBackground(False)
+        self._formulas = FormulaObject(self._theme, self)
+        layout = self.document().documentLayout()
+        layout.registerHandler(QTextFormat.ObjectTypes.ImageObject.value, self._formulas)
 
     def _connect(self) -> None:
         self.anchorClicked.connect(self._on_anchor_clicked)
         self.document().documentLayout().documentSizeChanged.connect(self._on_size_changed)
 
     def show_html(
-        self, html: str, sources: Sequence[SourceRef], claims: Sequence[Claim] = ()
+        self,
+        html: str,
+        sources: Sequence[SourceRef],
+        claims: Sequence[Claim] = (),
+        drawings: Mapping[str, Drawing] = _NO_DRAWINGS,
     ) -> None:
-        """Replace the text. `html` must come from `render_html`."""
+        """Replace the text. `html` must come from `render_html`; `drawings` by name of image."""
+        self._formulas.set_drawings(drawings)
         self._claims = claims
         self._sources = {source.n: source for source in sources}
         self.setHtml(html)
+        # A screen reader finds no words in a drawing.
+        self.setAccessibleDescription(self.text_of() if drawings else "")
         self._pills = self._find_pills()
         self._rects = None
+
+    def text_of(self, cursor: QTextCursor | None = None) -> str:
+        """The selected text, or all of it, with formulas as LaTeX."""
+        if cursor is None:
+            cursor = QTextCursor(self.document())
+            cursor.select(QTextCursor.SelectionType.Document)
+        return text_with_formulas(cursor)
+
+    def createMimeDataFromSelection(self) -> QMimeData:
+        copied = super().createMimeDataFromSelection()
+        if OBJECT in self.textCursor().selectedText():
+            html = html_with_formulas(copied.html())
+            copied = QMimeData()
+            copied.setHtml(html)
+            copied.setText(self.text_of(self.textCursor()))
+        return copied
 
     def loadResource(self, kind: int, name: QUrl | str) -> QImage:
         # With None, Qt would read the file itself.
@@ -113,6 +150,8 @@ class SegmentView(QTextBrowser):
         text = citation_tip(source) if source else href
         if (index := claim_index(href, self._claims)) is not None:
             text = f"{verdict_in_words(self._claims[index].verdict)}. Click for details."
+        place = self.cursorForPosition(self.viewport().mapFromGlobal(event.globalPos()))
+        text = text or formula_beside(place)
         QToolTip.showText(event.globalPos(), plain_tooltip(text), self)
 
     def pills(self) -> list[QRectF]:

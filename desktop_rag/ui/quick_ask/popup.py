@@ -29,6 +29,7 @@ from desktop_rag.ui.documents.link_confirmation import confirm_and_open
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.library_state import LibraryFacts
 from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.markdown.formula_drawer import FormulaDrawer
 from desktop_rag.ui.messages.message_view import MessageView
 from desktop_rag.ui.quick_ask.ask_field import AskField
 from desktop_rag.ui.quick_ask.library_hint import LibraryHint
@@ -77,6 +78,7 @@ class QuickAsk(QWidget):
         self.setWindowTitle("Quick ask")
         self.setAttribute(Qt.WidgetAttribute.WA_TranslucentBackground)
         self._theme = theme
+        self._bridge = bridge
         self._sessions = sessions
         self._session: ChatSession | None = None
         self._hidden_at = 0.0
@@ -97,7 +99,7 @@ class QuickAsk(QWidget):
         # Where the list of completions lies, which is no part of the layout.
         self._room = QWidget()
         self._room.hide()
-        self.answer = MessageView(self._theme)
+        self.answer = MessageView(self._theme, FormulaDrawer(self._bridge, self))
         self.hint = LibraryHint()
         self._hint = PlainLabel(_HINT, tone="muted", scale="small")
         self._new = TextButton("New question", kind="quiet")

@@ -19,7 +19,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QTextBrowser, QTextEdit, QWidget
 
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.messages.markdown_html import safe_address
+from desktop_rag.ui.markdown.markdown_html import safe_address
 from desktop_rag.ui.viewers.document_span import Span
 from desktop_rag.ui.viewers.page_source import Piece
 from desktop_rag.ui.viewers.viewer import NO_WORDS, Hits

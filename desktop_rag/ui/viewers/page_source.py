@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from desktop_rag.core.parsed import Heading
-from desktop_rag.ui.messages.markdown_html import MarkdownStyle, next_segment, render_html
+from desktop_rag.ui.markdown.markdown_html import MarkdownStyle, render_html
+from desktop_rag.ui.markdown.segments import next_segment
 from desktop_rag.ui.viewers.document_span import Span
 from desktop_rag.ui.viewers.section_html import section_html
 

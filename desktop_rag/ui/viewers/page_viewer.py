@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.messages.markdown_html import MarkdownStyle
+from desktop_rag.ui.markdown.markdown_html import MarkdownStyle
 from desktop_rag.ui.viewers.document_span import Span
 from desktop_rag.ui.viewers.page_browser import PageBrowser
 from desktop_rag.ui.viewers.page_source import PageSource, Piece

@@ -8,7 +8,7 @@ import html
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from desktop_rag.ui.messages.markdown_html import MarkdownStyle
+from desktop_rag.ui.markdown.markdown_html import MarkdownStyle
 from desktop_rag.ui.viewers.document_span import Span
 
 _BAR = " | "

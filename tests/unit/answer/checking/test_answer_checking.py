@@ -6,7 +6,7 @@ import pytest
 from desktop_rag.answer.checking.answer_checking import claims_of, statements
 from desktop_rag.answer.checking.claims.checker import ClaimChecker
 from desktop_rag.core.anchors import Anchor
-from desktop_rag.core.answer_claims import Claim
+from desktop_rag.core.answer_claims import Claim, place_of_sign
 from desktop_rag.core.claims import CheckedClaim, Verdict
 from desktop_rag.core.conversation import SourceRef
 
@@ -55,6 +55,10 @@ def test_markers_behind_the_full_stop_belong_to_the_statement() -> None:
         "Who lights the lamp at dusk?",
         "| lamp | lit at dusk | keeper |\n|---|---|---|\n| one | two | three |",
         "```\nlamp.light(at='dusk', by='keeper')\n```",
+        "$$lamp = dusk + keeper + oil + tower$$",
+        "$$\\text{The lamp is lit. The tower is white by day.}$$ [1]",
+        "\\[\nE = m c^2 + h f - \\frac{a}{b} \\cdot d\n\\].",
+        "$f(a, b, c, d) = \\sin a + \\cos b$ [1].",
         "Yes.",
         "The sources do not say who cleans the lens of the lamp.",
         "Die Quellen enthalten keine Angaben zum Anstrich des Turms.",
@@ -93,6 +97,21 @@ def test_a_statement_is_read_without_the_marks_of_markdown(answer: str, texts: l
         "The sources of the river do not freeze in winter.",
     ],
 )
+def test_a_formula_in_a_statement_is_checked_without_its_commands() -> None:
+    answer = r"The light reaches $d = \sqrt{2 r h}$ far with \(\frac{1}{2}\) of the oil [1]."
+    (text,) = texts_of(answer)
+    assert "sqrt" not in text
+    assert text.startswith("The light reaches d =")
+
+
+def test_the_sign_stands_behind_a_formula_that_ends_a_statement() -> None:
+    answer = r"The light of the lamp reaches \(d = \sqrt{2 r h}\)."
+    (statement,) = statements(answer)
+    checked = CheckedClaim("", Verdict.SUPPORTED, 1.0, None, (), "")
+    claim = Claim(statement.start, statement.end, checked, 1)
+    assert answer[place_of_sign(answer, claim) :] == "."
+
+
 def test_what_only_sounds_like_the_sources_is_a_claim(answer: str) -> None:
     assert texts_of(answer) == [answer]
 

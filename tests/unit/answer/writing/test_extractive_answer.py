@@ -71,3 +71,10 @@ def test_figures_without_columns_stand_behind_their_label() -> None:
     text = "Total revenues $ 37,218 $ 34,485 8 %\nCost of sales 21,643 20,441 6 %"
     said = excerpts("What were the total revenues?", [source(1, text)], None)
     assert said == "- Total revenues: $ 37,218 · $ 34,485 · 8 % [1]"
+
+
+def test_formulas_of_the_document_stay_formulas() -> None:
+    text = r"The light of the lamp reaches $d_1 = \sqrt{2 r h}$ miles and costs $5_000 or more."
+    assert excerpts("How far does the light of the lamp reach?", [source(1, text)], None) == (
+        r"The light of the lamp reaches $d_1 = \sqrt{2 r h}$ miles and costs $5\_000 or more. [1]"
+    )

@@ -18,7 +18,7 @@ from desktop_rag.core.claims import (
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.settings import AnswerSettings, Settings
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.messages.claim_marks import summary, worst
+from desktop_rag.ui.markdown.claim_marks import summary, worst
 from desktop_rag.ui.messages.claim_panel import ClaimPanel
 from desktop_rag.ui.messages.segment_view import SegmentView
 from desktop_rag.ui.widgets.marked_text import MarkedText

@@ -11,8 +11,8 @@ from desktop_rag.core.answer_claims import Claim
 from desktop_rag.core.claims import Verdict
 from desktop_rag.core.paths import resources_dir
 from desktop_rag.ui.foundation.theme import load_scheme
-from desktop_rag.ui.messages.claim_marks import MARK, with_marks
-from desktop_rag.ui.messages.markdown_html import MarkdownStyle, render_html
+from desktop_rag.ui.markdown.claim_marks import MARK, with_marks
+from desktop_rag.ui.markdown.markdown_html import MarkdownStyle, render_html
 from tests.claims import unchecked
 
 LOOK = MarkdownStyle(load_scheme(resources_dir() / "themes" / "light.toml").roles)

@@ -2,42 +2,32 @@
 
 A model's output is untrusted. Raw HTML stays text, images become placeholders, link definitions
 are off (a text can't redefine `[1]`), and the only links are web addresses, email addresses and
-citations of known numbers. A long answer is split into independent Markdown segments, so that it
-is never parsed or laid out as a whole.
+citations of known numbers.
 """
 
 import html
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
-from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from desktop_rag.ui.messages.claim_marks import MARK, Badges, badge_html, marks_behind
-from desktop_rag.ui.messages.code_colours import highlighted
+from desktop_rag.ui.markdown.claim_marks import MARK, Badges, badge_html, marks_behind
+from desktop_rag.ui.markdown.code_colours import highlighted
+from desktop_rag.ui.markdown.formula_drawing import Drawing
+from desktop_rag.ui.markdown.formula_object import formula_name, vertical_place
+from desktop_rag.ui.markdown.parsing import parse_with_marks
 
-SEGMENT_CHARS = 3_000
-_MAX_BLOCK_CHARS = 5_000
-_SETTLED_CHARS = 200
 _CITATION = re.compile(r"\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
 _WEB_ADDRESS = re.compile(r"https?://[^\s\x00-\x20\"'<>\\]+\Z", re.IGNORECASE)
 _MAIL_ADDRESS = re.compile(r"mailto:[^\s\x00-\x20\"'<>\\/]+\Z", re.IGNORECASE)
-_LINE_END = re.compile(r"\r\n?|\n")
-_MAX_BRACKETS = 400
 _MAX_CITATIONS = 200
 _HAIR_SPACE = "\u200a"
 
 
-class _Parser(MarkdownIt):
-    """Accepts every address: the renderer decides which become links."""
-
-    def validateLink(self, url: str) -> bool:  # noqa: ARG002, RUF100
-        return True
-
-
-_parser = _Parser("commonmark", {"html": False, "linkify": False})
-_parser.enable(["table", "strikethrough"]).disable(["reference", "html_block", "html_inline"])
+# The drawing of a formula (LaTeX, and True for one on lines of its own), if there is one.
+Formulas = Callable[[str, bool], Drawing | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,114 +38,20 @@ class MarkdownStyle:
     code_font: str = "monospace"
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
-    """A part of an answer that renders by itself. The next one starts at `end`.
-
-    `fence` is the line that reopens a code block that was split, else "".
-    """
-
-    source: str
-    end: int
-    fence: str = ""
-
-
-def next_segment(text: str, start: int = 0, fence: str = "") -> Segment:
-    """The segment of `text` at `start`, given the `fence` of the previous segment.
-
-    While a text grows, only its last segment changes.
-    """
-    rest = text[start : start + _MAX_BLOCK_CHARS]
-    if len(text) - start <= SEGMENT_CHARS + _SETTLED_CHARS:
-        return Segment(fence + rest, len(text))
-    cut = _block_boundary(fence + rest) - len(fence)
-    if cut > 0:
-        return Segment(fence + rest[:cut], start + cut)
-    if len(text) - start <= _MAX_BLOCK_CHARS:
-        return Segment(fence + rest, len(text))
-    cut = max(rest.rfind("\n"), 0) or max(rest.rfind(" "), 0)
-    cut = cut + 1 if cut else len(rest)
-    return Segment(fence + rest[:cut], start + cut, _open_fence(fence + rest[:cut]))
-
-
-def last_block_start(source: str) -> int:
-    """The start of a segment's last block; the text before it is final while the text grows."""
-    return max(_block_starts(source), default=0)
-
-
-def _block_boundary(source: str) -> int:
-    """The block boundary to split at: the last one within SEGMENT_CHARS, else the first."""
-    settled = [at for at in _block_starts(source) if at < len(source) - _SETTLED_CHARS]
-    near = [b for b in settled if b <= SEGMENT_CHARS]
-    return near[-1] if near else min(settled, default=0)
-
-
-def _block_starts(source: str) -> list[int]:
-    """Offsets of all top-level blocks except the first."""
-    offsets = [0, *(match.end() for match in _LINE_END.finditer(source))]
-    starts = [t.map[0] for t in _parse_blocks(source) if t.map and t.level == 0 and t.nesting >= 0]
-    return [offsets[line] for line in starts if line]
-
-
-def _parse_blocks(source: str) -> list[Token]:
-    tokens: list[Token] = []
-    text = _LINE_END.sub("\n", source).replace("\0", "\ufffd")
-    _parser.block.parse(text, _parser, {}, tokens)
-    return tokens
-
-
-def _parse(source: str) -> list[Token]:
-    tokens = _parse_blocks(source)
-    for token in tokens:
-        if token.type == "inline":
-            token.children = []
-            if token.content.count("[") > _MAX_BRACKETS:
-                # Parsing is quadratic in open brackets.
-                token.children.append(Token("text", "", 0, content=token.content))
-            else:
-                _parser.inline.parse(token.content, _parser, {}, token.children)
-    return tokens
-
-
-def _parse_with_marks(source: str) -> list[Token]:
-    """The tokens, with marks only where they leave the formatting unchanged."""
-    marked = _parse(source)
-    if not MARK.search(source):
-        return marked
-    plain = _parse(MARK.sub("", source))
-    if _without_marks(marked) != _without_marks(plain):
-        return plain
-    for token, other in zip(marked, plain, strict=True):
-        if _without_marks(token.children or ()) != _without_marks(other.children or ()):
-            token.children = other.children
-    return marked
-
-
-def _without_marks(tokens: Sequence[Token]) -> list[tuple[str, ...]]:
-    """The properties that distinguish tokens, ignoring marks."""
-    return [
-        (t.type, t.markup, str(t.attrs), MARK.sub("", t.info), MARK.sub("", t.content))
-        for t in tokens
-        if t.type != "text" or MARK.sub("", t.content)
-    ]
-
-
-def _open_fence(source: str) -> str:
-    last = next((t for t in reversed(_parse_blocks(source)) if t.level == 0), None)
-    if last is None or last.type != "fence":
-        return ""
-    is_closed = source.rstrip().rpartition("\n")[2].strip() == last.markup
-    return "" if is_closed else f"{last.markup}{last.info}\n"
-
-
 def render_html(
-    source: str, citations: Collection[int], look: MarkdownStyle, badges: Badges | None = None
+    source: str,
+    citations: Collection[int],
+    look: MarkdownStyle,
+    badges: Badges | None = None,
+    formulas: Formulas | None = None,
 ) -> str:
     """The HTML of a segment. `[n]` becomes a link `cite:n` for every n in `citations`.
 
-    Marks of claims (see claim_marks.py) become badges.
+    Marks of claims (see claim_marks.py) become badges. Without `formulas`, a dollar sign is one;
+    with it, a formula without a drawing stays source in the font of code.
     """
-    return _Writer(citations, look, badges or {}).write(_parse_with_marks(source))
+    tokens = parse_with_marks(source, with_formulas=formulas is not None)
+    return _Writer(citations, look, badges or {}, formulas).write(tokens)
 
 
 def safe_address(href: str) -> str | None:
@@ -172,6 +68,7 @@ def cited_number(href: str) -> int | None:
 
 
 _PARAGRAPH = '<p style="margin-top:0px; margin-bottom:9px; line-height:140%;">'
+_DISPLAY_PARAGRAPH = '<p align="center" style="margin-top:4px; margin-bottom:13px;">'
 _FIXED = {
     "paragraph_open": _PARAGRAPH,
     "paragraph_close": "</p>",
@@ -207,8 +104,15 @@ _HEADING_SIZES = {"h1": "x-large", "h2": "large", "h3": "medium"}
 class _Writer:
     """Writes the tokens of one segment as HTML."""
 
-    def __init__(self, citations: Collection[int], look: MarkdownStyle, badges: Badges) -> None:
+    def __init__(
+        self,
+        citations: Collection[int],
+        look: MarkdownStyle,
+        badges: Badges,
+        formulas: Formulas | None,
+    ) -> None:
         self._citations = citations
+        self._formulas = formulas
         self._badges = badges
         self._look = look
         self._open_links: list[bool] = []
@@ -224,6 +128,7 @@ class _Writer:
             "link_close": self._link_close,
             "image": self._placeholder,
             "code_inline": self._code_in_line,
+            "formula": self._formula,
             "fence": self._code_block,
             "code_block": self._code_block,
             "heading_open": self._heading_open,
@@ -235,7 +140,12 @@ class _Writer:
         }
 
     def write(self, tokens: Sequence[Token]) -> str:
-        return "".join(self._token(token) for token in tokens)
+        return "".join(
+            _DISPLAY_PARAGRAPH
+            if token.type == "paragraph_open" and not token.level and after and _is_display(after)
+            else self._token(token)
+            for token, after in zip_longest(tokens, tokens[1:])
+        )
 
     def _token(self, token: Token) -> str:
         if token.hidden:
@@ -326,12 +236,25 @@ class _Writer:
         return f'<span style="color:{colour};">[image: {html.escape(name)}]</span>'
 
     def _code_in_line(self, token: Token) -> str:
+        return self._code(MARK.sub("", token.content))
+
+    def _code(self, code: str) -> str:
         colours = self._look.colours
         return (
             f"<code style=\"font-family:'{html.escape(self._look.code_font)}'; "
             f'background-color:{colours["code_surface"]}; color:{colours["code_text"]};">'
-            f"{html.escape(MARK.sub('', token.content))}</code>"
+            f"{html.escape(code)}</code>"
         )
+
+    def _formula(self, token: Token) -> str:
+        latex, is_display = MARK.sub("", token.content).strip(), bool(token.meta["is_display"])
+        drawing = self._formulas(latex, is_display) if self._formulas else None
+        if drawing is None:
+            shown = self._code(MARK.sub("", token.markup))
+        else:
+            name = html.escape(formula_name(latex, is_display))
+            shown = f'<img src="{name}" style="vertical-align:{vertical_place(drawing)};">'
+        return shown + "".join(map(self._badge, MARK.findall(token.content)))
 
     def _code_block(self, token: Token) -> str:
         colours = self._look.colours
@@ -345,3 +268,12 @@ class _Writer:
             f'color:{colours["code_text"]}; margin:0px; white-space:pre-wrap;">{code}</pre>'
             "</td></tr></table>"
         )
+
+
+def _is_display(token: Token) -> bool:
+    """True for a paragraph that is a formula on lines of its own, with nothing but citations."""
+    first = token.children[0] if token.children else None
+    if first is None or first.type != "formula" or not first.meta["is_display"]:
+        return False
+    said = "".join(c.content if c.type == "text" else "x" for c in (token.children or ())[1:])
+    return not _CITATION.sub("", MARK.sub("", said)).strip(" .,;:")

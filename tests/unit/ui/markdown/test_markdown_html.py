@@ -12,15 +12,17 @@ from hypothesis import strategies as st
 
 from desktop_rag.core.paths import resources_dir
 from desktop_rag.ui.foundation.theme import load_scheme
-from desktop_rag.ui.messages.markdown_html import (
-    SEGMENT_CHARS,
+from desktop_rag.ui.markdown.markdown_html import (
     MarkdownStyle,
-    Segment,
     cited_number,
-    last_block_start,
-    next_segment,
     render_html,
     safe_address,
+)
+from desktop_rag.ui.markdown.segments import (
+    SEGMENT_CHARS,
+    Segment,
+    last_block_start,
+    next_segment,
 )
 
 LOOK = MarkdownStyle(load_scheme(resources_dir() / "themes" / "light.toml").roles)
