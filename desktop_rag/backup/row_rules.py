@@ -88,7 +88,10 @@ _RULES = fields(
         "includes_hidden": flag,
         "excluded": list_of(text(_LONGEST_TITLE)),
         "max_file_mb": whole(0, 1_000_000),
-    }
+        "excluded_files": list_of(text(LONGEST_PATH)),
+    },
+    # A backup of an earlier version knows no single files.
+    ("uses_gitignore", "includes_hidden", "excluded", "max_file_mb"),
 )
 _LINKS = fields(
     {

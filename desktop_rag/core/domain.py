@@ -74,14 +74,16 @@ class SourceState(StrEnum):
 class SourceRules:
     """Exclusions a person adds for a folder, on top of the built-in ones.
 
-    `excluded` holds .gitignore patterns relative to the folder. `max_file_mb` 0 means the limit
-    from the settings.
+    `excluded` holds .gitignore patterns relative to the folder, `excluded_files` the paths of
+    single files in it, with slashes; `.` is a source that is a file itself. `max_file_mb` 0 means
+    the limit from the settings.
     """
 
     uses_gitignore: bool = False
     includes_hidden: bool = False
     excluded: tuple[str, ...] = ()
     max_file_mb: int = 0
+    excluded_files: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +187,14 @@ class Document:
     def is_excluded(self) -> bool:
         """True when the person excluded this file: it isn't read until it is included again."""
         return self.reason == EXCLUDED and self.state is DocumentState.SKIPPED
+
+    @property
+    def can_be_read_again(self) -> bool:
+        """False while it is being read, or is out of reach, or a rule leaves it out."""
+        is_left_out = self.state is DocumentState.SKIPPED and not self.content_hash
+        busy = (DocumentState.WAITING, DocumentState.READING)
+        away = (DocumentState.OFFLINE, DocumentState.GONE)
+        return not is_left_out and self.state not in (*busy, *away)
 
     @property
     def is_unlocked(self) -> bool:

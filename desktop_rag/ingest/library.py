@@ -18,6 +18,7 @@ from desktop_rag.ingest.embedding.embedder_registry import EmbedderRegistry
 from desktop_rag.ingest.indexing.attacher import Attacher
 from desktop_rag.ingest.library_collections import LibraryCollections
 from desktop_rag.ingest.library_documents import LibraryDocuments
+from desktop_rag.ingest.library_exclusions import LibraryExclusions
 from desktop_rag.ingest.library_indexing import LibraryIndexing
 from desktop_rag.ingest.library_passwords import LibraryPasswords
 from desktop_rag.ingest.library_sources import LibrarySources
@@ -37,8 +38,8 @@ from desktop_rag.models.file_passwords import FilePasswords
 class Library:
     """Watches sources and keeps their documents searchable.
 
-    Its parts: `collections`, `sources`, `documents`, `tags`, `passwords`, and `indexing`, the work
-    in the background.
+    Its parts: `collections`, `sources`, `documents`, `exclusions`, `tags`, `passwords`, and
+    `indexing`, the work in the background.
     """
 
     def __init__(
@@ -81,6 +82,10 @@ class Library:
             changed=self._on_documents_changed,
         )  # fmt: skip
         self.tags = LibraryTags(stores.tags, stores.documents, changed=self._on_documents_changed)
+        self.exclusions = LibraryExclusions(
+            stores.sources, stores.documents, pipeline,
+            changed=self._on_documents_changed, rules_changed=self.sources.publish_changed,
+        )  # fmt: skip
         self.passwords = LibraryPasswords(
             stores.documents, pipeline, passwords or FilePasswords(), make_parser,
             changed=self._on_documents_changed,

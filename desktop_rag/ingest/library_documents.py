@@ -174,6 +174,23 @@ class LibraryDocuments:
         self._changed(waiting)
         return len(waiting)
 
+    def read_again(self, document_ids: Sequence[str]) -> int:
+        """Read these files again, even unchanged ones, and fetch failed pages; returns how many.
+
+        Files that a rule leaves out stay as they are. A document inside a file stands for the file.
+        """
+        rows = self._store.get(document_ids)
+        files = {d.parent_id or d.document_id for d in rows}
+        wanted = [d for d in self._store.get(list(files)) if d.can_be_read_again]
+        to_fetch = {d.source_id for d in wanted if d.url}
+        waiting = self._store.requeue([d.document_id for d in wanted if not d.url])
+        self._pipeline.indexer.submit(d.document_id for d in waiting)
+        for source in self._catalogue.sources():
+            if source.source_id in to_fetch:
+                self._pipeline.scans.request(source)
+        self._changed(waiting)
+        return len(wanted)
+
     def read_waiting(self) -> int:
         """Read what waits, after rows were changed in the store; returns the number of files."""
         waiting = self._store.documents(state=DocumentState.WAITING)

@@ -162,6 +162,7 @@ def test_the_text_of_a_document(indexed: Person) -> None:
     table = indexed.window.findChildren(DocumentsTable)[0]
     for document in indexed.app.services.library.documents.all():
         table.view_requested.emit(document)
+        indexed.clicks("Open in a window of its own")
     indexed.waits_until(lambda: {"text", "window title"} <= kinds_that_show(MARK))
     shows("label", "text", "window title", "row")
 

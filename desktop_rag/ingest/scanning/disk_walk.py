@@ -243,6 +243,9 @@ class _Walk:
 
     def _file(self, location: str, name: str, status: os.stat_result) -> FoundFile:
         reason = self._rules.reason(name, status.st_size)
+        if self._rules.excluded_files:
+            relative = location[self._prefix :].replace(os.sep, "/") or "."
+            reason = self._rules.file_reason(relative) or reason
         if _HAS_CLOUD_FILES and not reason:
             attributes: int = getattr(status, "st_file_attributes", 0)
             flags: int = getattr(status, "st_flags", 0)

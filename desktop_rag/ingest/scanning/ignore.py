@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from desktop_rag.core.domain import SourceRules
+from desktop_rag.core.domain import EXCLUDED, SourceRules
 from desktop_rag.ingest.scanning.patterns import Patterns
 
 # Folders of tools and systems that hold no documents.
@@ -68,6 +68,7 @@ class IgnoreRules:
     uses_gitignore: bool = False
     includes_hidden: bool = False
     excluded: Patterns | None = None
+    excluded_files: frozenset[str] = frozenset()
 
     def of(self, rules: SourceRules) -> "IgnoreRules":
         """These with the rules of one source."""
@@ -78,6 +79,7 @@ class IgnoreRules:
             uses_gitignore=rules.uses_gitignore,
             includes_hidden=rules.includes_hidden,
             excluded=Patterns(rules.excluded) if rules.excluded else None,
+            excluded_files=frozenset(rules.excluded_files),
         )
 
     def is_invisible(self, name: str) -> bool:
@@ -107,6 +109,10 @@ class IgnoreRules:
         """
         is_excluded = self.excluded is not None and self.excluded.leaves_out(relative)
         return _PATTERN if is_excluded else ""
+
+    def file_reason(self, relative: str) -> str:
+        """Why a single file, by its path below the root, is skipped; empty if it isn't."""
+        return EXCLUDED if relative in self.excluded_files else ""
 
     def hides(self, root: Path, path: Path) -> bool:
         """True when a path below the root is invisible, or lies in a folder that is.

@@ -10,7 +10,7 @@ from pathlib import Path
 from threading import Event
 from typing import NamedTuple
 
-from desktop_rag.core.domain import FileStat
+from desktop_rag.core.domain import EXCLUDED, FileStat
 from desktop_rag.ingest.scanning.disk_walk import FoundFile, RootOffline, is_covered, scan
 from desktop_rag.ingest.scanning.ignore import IgnoreRules
 
@@ -205,10 +205,13 @@ def is_same(before: KnownFile, now: FoundFile) -> bool:
 
 
 def _moves(new: list[FoundFile], vanished: list[KnownFile]) -> list[Match]:
-    """Pairs with the same inode, size and time. Another suffix is another format: read again."""
+    """Pairs with the same inode, size and time. Another suffix is another format: read again.
+
+    A file that the person excluded stays excluded under its new name.
+    """
     sources: dict[tuple[FileStat, str], list[KnownFile]] = {}
     for known in vanished:
-        if known.inode and not known.skip_reason:
+        if known.inode and known.skip_reason in {"", EXCLUDED}:
             sources.setdefault((known.stat, _suffix(known.location)), []).append(known)
     moves: list[Match] = []
     if not sources:

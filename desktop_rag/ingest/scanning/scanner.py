@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from desktop_rag.core.domain import Document, DocumentState, Source
+from desktop_rag.core.domain import EXCLUDED, Document, DocumentState, Source
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import ChangeSummary
 from desktop_rag.ingest.background.background_thread import BackgroundThread
@@ -128,6 +128,7 @@ class Scanner:
         changes = rescan(source.path, rules, known, self._background.closing, parts)
         self._reached(source, True)
         changes = self._moves.find(source, changes)
+        self._follow_excluded(source, changes)
         confirmed = self._confirmation.confirm(source.source_id, changes, known, parts)
         self._apply(source, known, confirmed)
         if parts is None:
@@ -138,6 +139,17 @@ class Scanner:
         log.info("scan: %s", summary.label())
         if parts is None or not summary.is_empty:
             self._scanned(source, summary)
+
+    def _follow_excluded(self, source: Source, changes: Changes) -> None:
+        """Let the rules about single files follow those that were moved."""
+        moved = [match for match in changes.moved if match.known.skip_reason == EXCLUDED]
+        stored = self._sources.sources() if moved else ()
+        for current in (s for s in stored if s.source_id == source.source_id):
+            former = {_name_in(source, Path(match.known.location)) for match in moved}
+            now = {_name_in(source, match.found.path) for match in moved}
+            files = now | (set(current.rules.excluded_files) - former)
+            rules = replace(current.rules, excluded_files=tuple(sorted(files)))
+            self._sources.set_rules(source.source_id, rules)
 
     def _apply(
         self, source: Source, known: Iterable[KnownFile], confirmed: ConfirmedChanges
@@ -173,6 +185,10 @@ class Scanner:
             return
         if source is not None:
             self.request(source, places if len(places) <= _MOST_PLACES else None)
+
+
+def _name_in(source: Source, path: Path) -> str:
+    return path.relative_to(source.path).as_posix()
 
 
 def _unread(changes: Changes, known: Iterable[KnownFile]) -> list[FoundFile]:

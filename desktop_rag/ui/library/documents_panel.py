@@ -17,6 +17,7 @@ from desktop_rag.ui.library.facets.active_filters import ActiveFilter, ActiveFil
 from desktop_rag.ui.library.facets.facet_groups import Places, facet_groups
 from desktop_rag.ui.library.facets.facet_list import FacetList
 from desktop_rag.ui.library.facets.facet_values import Facet, FileFilter, StateGroup, folder_value
+from desktop_rag.ui.library.selection_bar import SelectionBar
 from desktop_rag.ui.widgets.controls import TextButton
 
 _TYPING_MS = 150
@@ -33,13 +34,19 @@ _HIDDEN_IN = {
 
 
 class DocumentsPanel(QWidget):
-    """Filters and sorts the documents; the signals carry what the person wants for one of them."""
+    """Filters and sorts the documents; the signals carry what the person wants for some of them.
+
+    They are those of DocumentsTable, and `retry_failed_requested` for all that failed.
+    """
 
     open_requested = Signal(object)
     folder_requested = Signal(object)
     view_requested = Signal(object)
     summary_requested = Signal(object)
-    retry_requested = Signal()
+    retry_failed_requested = Signal()
+    retry_requested = Signal(object)
+    exclude_requested = Signal(object)
+    include_requested = Signal(object)
     password_requested = Signal(object)
     forgetting_requested = Signal(object)
     tags_requested = Signal(object)
@@ -55,6 +62,7 @@ class DocumentsPanel(QWidget):
         self._clicks = ClickWatch()
         self._typing = self._timer(_TYPING_MS)
         self._counting = self._timer(0)
+        self._choosing = self._timer(0)
         self._build()
         self._connect()
         self._show_counts()
@@ -111,6 +119,7 @@ class DocumentsPanel(QWidget):
         self._facets = FacetList(self._enter_password, self)
         self._active = ActiveFilters(self._theme, self)
         self._table = DocumentsTable(self._theme, self._model, self)
+        self._bar = SelectionBar(self)
         # Else the page would be as wide as all its controls in one line.
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Expanding)
         below = QHBoxLayout()
@@ -120,6 +129,7 @@ class DocumentsPanel(QWidget):
         files.setSpacing(8)
         files.addWidget(self._active)
         files.addWidget(self._table, 1)
+        files.addWidget(self._bar)
         below.addLayout(files, 1)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
@@ -163,7 +173,16 @@ class DocumentsPanel(QWidget):
         self._table.open_requested.connect(self.open_requested)
         self._table.folder_requested.connect(self.folder_requested)
         self._table.view_requested.connect(self.view_requested)
+        self._table.retry_requested.connect(self.retry_requested)
+        self._table.exclude_requested.connect(self.exclude_requested)
+        self._table.include_requested.connect(self.include_requested)
         self._table.summary_requested.connect(self.summary_requested)
+        self._table.selection_changed.connect(self._choosing.start)
+        self._choosing.timeout.connect(self._show_selection)
+        self._bar.read_requested.connect(self._table.read_current)
+        self._bar.exclude_requested.connect(self._table.exclude_selected)
+        self._bar.include_requested.connect(self._table.include_selected)
+        self._bar.retry_requested.connect(self._table.retry_selected)
         self._model.counts_changed.connect(self._on_counts_changed)
 
     # --- filters ---------------------------------------------------------------------------------
@@ -218,6 +237,7 @@ class DocumentsPanel(QWidget):
         counts = self._model.facet_counts()
         totals = self._model.totals()
         self._facets.show_groups(facet_groups(self._filter, counts, totals, self._places))
+        self._show_selection()
         self._retry.setVisible(self._model.counts().of(DocumentState.FAILED) > 0)
 
     def _show_emptiness(self) -> None:
@@ -241,6 +261,12 @@ class DocumentsPanel(QWidget):
         self._facets.setVisible(is_shown)
         self._toggle.setChecked(is_shown)
 
+    @Slot()
+    def _show_selection(self) -> None:
+        selected = self._table.selected_count
+        self._bar.show_numbers(self._model.rowCount(), self._model.totals().total(), selected)
+        self._bar.show_selection(self._table.selected)
+
     # --- actions ---------------------------------------------------------------------------------
 
     @Slot()
@@ -254,4 +280,4 @@ class DocumentsPanel(QWidget):
 
     @Slot()
     def _on_retry_clicked(self) -> None:
-        self.retry_requested.emit()
+        self.retry_failed_requested.emit()

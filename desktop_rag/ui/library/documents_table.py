@@ -1,8 +1,17 @@
 """The table of documents with its shortcuts and context menu. Qt thread."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, Qt, Signal, Slot
+from PySide6.QtCore import (
+    QItemSelection,
+    QItemSelectionRange,
+    QModelIndex,
+    QPersistentModelIndex,
+    QPoint,
+    Qt,
+    Signal,
+    Slot,
+)
 from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -29,10 +38,13 @@ _SAMPLE_TEXTS = {
     Column.INDEXED: "59 min ago",
 }
 # Those that give way to the others where there is little room, one after the other.
-_DISPENSABLE = (Column.INDEXED, Column.PASSAGES, Column.SIZE, Column.FOLDER)
+_DISPENSABLE = (Column.INDEXED, Column.PASSAGES, Column.SIZE, Column.FOLDER, Column.REASON)
 # The columns that share the remaining width, by weight.
 _SHARES = {Column.NAME: 3, Column.FOLDER: 2, Column.REASON: 3}
 _TAG_KEYS = "Ctrl+T"
+_RETRY_KEYS = "Ctrl+R"
+# More selected rows than these are let go when rows change their places.
+_MOST_FOLLOWED = 500
 _ROLES = {
     DocumentState.SEARCHABLE: "success",
     DocumentState.SEARCHABLE_BY_WORDS: "accent",
@@ -47,14 +59,18 @@ def _role_of(index: QModelIndex | QPersistentModelIndex) -> str:
 
 
 class DocumentsTable(RowTable):
-    """One row per document. Double-click or Return opens it; the context menu has the rest.
+    """One row per document. Double-click, Return or the space bar reads it; the context menu has
+    the rest.
 
-    All signals carry the Document, `tags_requested` a list of the selected ones; the space bar
-    emits `view_requested`.
+    The signals carry the Document, those for any number of files a list of the selected ones.
     """
 
     open_requested = Signal(object)
     view_requested = Signal(object)
+    exclude_requested = Signal(object)
+    include_requested = Signal(object)
+    retry_requested = Signal(object)
+    selection_changed = Signal()
     folder_requested = Signal(object)
     summary_requested = Signal(object)
     password_requested = Signal(object)
@@ -81,10 +97,21 @@ class DocumentsTable(RowTable):
         return self._documents.document_at(index.row()) if index.isValid() else None
 
     @property
+    def selected_count(self) -> int:
+        """The number of selected rows, counted fast."""
+        return sum(part.height() for part in self._selected_parts())
+
+    @property
     def selected(self) -> list[Document]:
         """The documents of the selected rows, from top to bottom."""
-        rows = sorted(index.row() for index in self.selectionModel().selectedRows())
+        parts = self._selected_parts()
+        rows = sorted({row for part in parts for row in range(part.top(), part.bottom() + 1)})
         return [self._documents.document_at(row) for row in rows]
+
+    def _selected_parts(self) -> list[QItemSelectionRange]:
+        """Rows without gaps each: fast, also for 50,000 of them."""
+        selection = self.selectionModel().selection()
+        return [selection.at(n) for n in range(selection.count())]
 
     def currentChanged(
         self,
@@ -93,6 +120,10 @@ class DocumentsTable(RowTable):
     ) -> None:
         super().currentChanged(current, previous)
         self.current_changed.emit()
+
+    def selectionChanged(self, selected: QItemSelection, deselected: QItemSelection) -> None:
+        super().selectionChanged(selected, deselected)
+        self.selection_changed.emit()
 
     def set_hidden(self, columns: Collection[Column]) -> None:
         """Hide these columns and show the others."""
@@ -109,16 +140,21 @@ class DocumentsTable(RowTable):
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.customContextMenuRequested.connect(self._on_menu_requested)
         self.doubleClicked.connect(self._on_row_opened)
-        for key in ("Return", "Enter"):
-            shortcut = QShortcut(QKeySequence(key), self)
+        self._documents.rearranging.connect(self._let_go_of_many)
+        for keys, act in (
+            ("Return", self.read_current),
+            ("Enter", self.read_current),
+            ("Space", self.read_current),
+            ("Ctrl+Return", self._on_open_pressed),
+            (_TAG_KEYS, self._on_tags_asked_for),
+            ("Delete", self.exclude_selected),
+            (_RETRY_KEYS, self.retry_selected),
+            ("Menu", self._on_menu_pressed),
+            ("Shift+F10", self._on_menu_pressed),
+        ):
+            shortcut = QShortcut(QKeySequence(keys), self)
             shortcut.setContext(Qt.ShortcutContext.WidgetShortcut)
-            shortcut.activated.connect(self._on_return_pressed)
-        tags = QShortcut(QKeySequence(_TAG_KEYS), self)
-        tags.setContext(Qt.ShortcutContext.WidgetShortcut)
-        tags.activated.connect(self._on_tags_asked_for)
-        space = QShortcut(QKeySequence("Space"), self)
-        space.setContext(Qt.ShortcutContext.WidgetShortcut)
-        space.activated.connect(self._on_space_pressed)
+            shortcut.activated.connect(act)
 
     def _fit_columns(self) -> None:
         """Give every column the width it needs, and share the rest among `_SHARES`."""
@@ -136,50 +172,112 @@ class DocumentsTable(RowTable):
         for column, its_px in needed.items():
             self.setColumnWidth(column, its_px + one_share * _SHARES.get(column, 0))
 
+    # --- actions ---------------------------------------------------------------------------------
+
+    @Slot()
+    def read_current(self) -> None:
+        """Read the current document in the window."""
+        if current := self.current:
+            self.view_requested.emit(current)
+
+    @Slot()
+    def exclude_selected(self) -> None:
+        """Exclude the selected files; those that are excluded stay so."""
+        if files := [d for d in self.selected if not d.is_excluded and not d.url]:
+            self.exclude_requested.emit(files)
+
+    @Slot()
+    def include_selected(self) -> None:
+        """Include those of the selected files again that are excluded."""
+        if files := [d for d in self.selected if d.is_excluded]:
+            self.include_requested.emit(files)
+
+    @Slot()
+    def retry_selected(self) -> None:
+        """Read the selected files again."""
+        if files := [d for d in self.selected if d.can_be_read_again]:
+            self.retry_requested.emit(files)
+
     @Slot(QModelIndex)
     def _on_row_opened(self, index: QModelIndex) -> None:
-        self.open_requested.emit(self._documents.document_at(index.row()))
+        self.view_requested.emit(self._documents.document_at(index.row()))
 
     @Slot()
-    def _on_return_pressed(self) -> None:
-        if self.currentIndex().isValid():
-            self._on_row_opened(self.currentIndex())
+    def _on_open_pressed(self) -> None:
+        if current := self.current:
+            self.open_requested.emit(current)
 
     @Slot()
-    def _on_space_pressed(self) -> None:
-        if self.currentIndex().isValid():
-            self.view_requested.emit(self._documents.document_at(self.currentIndex().row()))
+    def _let_go_of_many(self) -> None:
+        # Each of them would be followed to its new place, which takes seconds.
+        if self.selected_count > _MOST_FOLLOWED:
+            self.clearSelection()
 
     @Slot()
     def _on_tags_asked_for(self) -> None:
         if selected := self.selected:
             self.tags_requested.emit(selected)
 
+    # --- context menu ----------------------------------------------------------------------------
+
     @Slot(QPoint)
     def _on_menu_requested(self, place: QPoint) -> None:
         index = self.indexAt(place)
-        if index.isValid():
-            document = self._documents.document_at(index.row())
-            self._make_menu(document).popup(self.viewport().mapToGlobal(place))
+        if not index.isValid():
+            return
+        document = self._documents.document_at(index.row())
+        selected = self.selected
+        if document not in selected:
+            selected = [document]
+        self._make_menu(document, selected).popup(self.viewport().mapToGlobal(place))
 
-    def _make_menu(self, document: Document) -> QMenu:
+    @Slot()
+    def _on_menu_pressed(self) -> None:
+        if self.currentIndex().isValid():
+            self._on_menu_requested(self.visualRect(self.currentIndex()).center())
+
+    def _make_menu(self, document: Document, selected: Sequence[Document]) -> QMenu:
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        menu.addAction("Open", lambda: self.open_requested.emit(document))
-        menu.addAction("Show text", lambda: self.view_requested.emit(document))
+        menu.addAction("Read", QKeySequence("Return"), lambda: self.view_requested.emit(document))
+        menu.addAction(
+            "Open in another program", QKeySequence("Ctrl+Return"),
+            lambda: self.open_requested.emit(document),
+        )  # fmt: skip
         menu.addAction("Show in folder", lambda: self.folder_requested.emit(document))
         summary = menu.addAction("Summarise", lambda: self.summary_requested.emit(document))
         summary.setEnabled(document.state.is_searchable)
+        menu.addSeparator()
+        self._add_file_actions(menu, selected)
         if document.needs_password:
             menu.addAction("Enter password…", lambda: self.password_requested.emit(document))
         if document.is_unlocked:
             menu.addAction("Forget password", lambda: self.forgetting_requested.emit(document))
         menu.addSeparator()
-        menu.addAction("Tags…", QKeySequence(_TAG_KEYS), self._on_tags_asked_for)
-        menu.addAction("Copy path", lambda: _copy(str(document.path)))
+        paths = "\n".join(str(d.path) for d in selected)
+        menu.addAction("Copy path" if len(selected) == 1 else "Copy paths", lambda: _copy(paths))
         reason = menu.addAction("Copy reason", lambda: _copy(document.reason))
         reason.setEnabled(bool(document.reason))
         return menu
+
+    def _add_file_actions(self, menu: QMenu, selected: Sequence[Document]) -> None:
+        """The actions for any number of files."""
+        count = f" {len(selected):,} files" if len(selected) > 1 else ""
+        menu.addAction(f"Tags{count and ' of'}{count}…", QKeySequence(_TAG_KEYS),
+                       lambda: self.tags_requested.emit(list(selected)))  # fmt: skip
+        again = [d for d in selected if d.can_be_read_again]
+        retry = menu.addAction(f"Read again{count and ':'}{count}", QKeySequence(_RETRY_KEYS),
+                               lambda: self.retry_requested.emit(again))  # fmt: skip
+        retry.setEnabled(bool(again))
+        excluded = [d for d in selected if d.is_excluded]
+        others = [d for d in selected if not d.is_excluded and not d.url]
+        if excluded:
+            menu.addAction(f"Include again{count and ':'}{count}",
+                           lambda: self.include_requested.emit(excluded))  # fmt: skip
+        if others or not excluded:
+            exclude = menu.addAction(f"Exclude{count}", QKeySequence("Delete"),
+                                     lambda: self.exclude_requested.emit(others))  # fmt: skip
+            exclude.setEnabled(bool(others))
 
 
 def _copy(text: str) -> None:

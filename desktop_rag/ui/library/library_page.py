@@ -21,15 +21,16 @@ from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.library.document_model import DocumentModel
 from desktop_rag.ui.library.documents_panel import DocumentsPanel
 from desktop_rag.ui.library.facets.facet_values import StateGroup
+from desktop_rag.ui.library.file_actions import FileActions
 from desktop_rag.ui.library.first_run import FirstRun
 from desktop_rag.ui.library.library_feed import LibraryFeed
 from desktop_rag.ui.library.library_header import LibraryHeader, LibraryView
+from desktop_rag.ui.library.library_reading import LibraryReading
 from desktop_rag.ui.library.progress_strip import ProgressStrip
 from desktop_rag.ui.library.source_actions import SourceActions
 from desktop_rag.ui.library.source_list import SourceList
 from desktop_rag.ui.passwords.password_actions import PasswordActions
 from desktop_rag.ui.tags.tag_actions import TagActions
-from desktop_rag.ui.viewers.document_span import DocumentSpan
 from desktop_rag.ui.widgets.controls import PlainLabel, set_property
 
 if TYPE_CHECKING:
@@ -39,13 +40,14 @@ if TYPE_CHECKING:
 class LibraryPage(QWidget):
     """Adds, shows and removes sources, and shows the state of their files.
 
-    `summary_requested` carries the request to send; `demo_requested` and `settings_requested` come
-    from the page of an empty library.
+    `summary_requested` carries the request to send, `undo_offered` a Notice and the undo function;
+    `demo_requested` and `settings_requested` come from the page of an empty library.
     """
 
     demo_requested = Signal()
     settings_requested = Signal()
     summary_requested = Signal(str)
+    undo_offered = Signal(object, object)
 
     def __init__(
         self,
@@ -64,6 +66,7 @@ class LibraryPage(QWidget):
         self._model = DocumentModel(self)
         self._feed = LibraryFeed(bridge, library, self._model, self)
         self._actions = SourceActions(bridge, library, self)
+        self._files = FileActions(bridge, library, self)
         self._passwords = PasswordActions(bridge, library, self)
         self._tags = TagActions(bridge, library, self)
         self._sources: dict[str, Source] = {}
@@ -122,7 +125,10 @@ class LibraryPage(QWidget):
         self._opening.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._content = QWidget(self)
         self._strip = ProgressStrip(self._content)
-        self._views = QStackedWidget(self._content)
+        self._reading = LibraryReading(
+            self._bridge, self._library, self._theme, self._opener, self._content
+        )
+        self._views = QStackedWidget(self._reading)
         self._panel = DocumentsPanel(self._theme, self._model, self._views)
         self._list = SourceList(self._theme, self._model, self._header.last_stop, self._views)
         self._widget_of_view = {LibraryView.FILES: self._panel, LibraryView.FOLDERS: self._list}
@@ -132,7 +138,8 @@ class LibraryPage(QWidget):
         content.setContentsMargins(0, 0, 0, 0)
         content.setSpacing(12)
         content.addWidget(self._strip)
-        content.addWidget(self._views, 1)
+        self._reading.addWidget(self._views)
+        content.addWidget(self._reading, 1)
         column = QVBoxLayout(self)
         column.setContentsMargins(22, 18, 22, 18)
         column.setSpacing(12)
@@ -169,7 +176,12 @@ class LibraryPage(QWidget):
         self._panel.summary_requested.connect(self._on_summary_requested)
         self._list.summary_requested.connect(self._on_source_summary_requested)
         self._panel.view_requested.connect(self._on_view_requested)
-        self._panel.retry_requested.connect(self._on_retry_requested)
+        self._panel.retry_failed_requested.connect(self._on_retry_requested)
+        self._panel.retry_requested.connect(self._files.read_again)
+        self._panel.exclude_requested.connect(self._files.exclude)
+        self._panel.include_requested.connect(self._files.include)
+        self._files.undo_offered.connect(self.undo_offered)
+        self._files.notified.connect(self._bridge.post)
         self._panel.password_requested.connect(self._passwords.ask)
         self._panel.forgetting_requested.connect(self._passwords.forget)
         self._panel.tags_requested.connect(self._tags.edit)
@@ -276,7 +288,7 @@ class LibraryPage(QWidget):
 
     @Slot(object)
     def _on_view_requested(self, document: Document) -> None:
-        self._opener.read(DocumentSpan(document.document_id))
+        self._reading.read(document.document_id)
 
     @Slot(object)
     def _on_summary_requested(self, document: Document) -> None:

@@ -11,6 +11,7 @@ from PySide6.QtCore import (
     QModelIndex,
     QObject,
     QPersistentModelIndex,
+    Signal,
 )
 
 from desktop_rag.ui.library.document_rows import Row, position_of
@@ -23,8 +24,11 @@ _MAX_RANGES = 64
 class RowListModel(QAbstractTableModel):
     """Keeps all rows sorted by key, and the visible ones in ascending or descending order.
 
-    A subclass decides by `fits` which rows are visible.
+    A subclass decides by `fits` which rows are visible. `rearranging` precedes a change of many
+    places: whoever follows rows by persistent indexes can let go of them.
     """
+
+    rearranging = Signal()
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -162,6 +166,7 @@ class RowListModel(QAbstractTableModel):
         """Change the order; persistent indexes follow their rows."""
         if (self._shown, self._is_descending) == (shown, is_descending):
             return
+        self.rearranging.emit()
         self.layoutAboutToBeChanged.emit()
         before = self.persistentIndexList()
         rows = [self.row_at(index.row()) for index in before]

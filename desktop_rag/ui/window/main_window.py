@@ -142,6 +142,7 @@ class MainWindow(QMainWindow):
         self.settings_page.prompts_requested.connect(self.chat_page.prompts.manage)
         self.library_page.demo_requested.connect(self.demo_requested)
         self.library_page.summary_requested.connect(self._on_summary_requested)
+        self.library_page.undo_offered.connect(self._on_undo_offered)
 
     def _add_shortcuts(self) -> None:
         for keys, slot in (

@@ -231,7 +231,8 @@ def _source_from(row: Sequence[Any]) -> Source:
     source = Source(source_id, collection_id, Path(path), added_at, refreshed_at=refreshed_at)
     read_rules = json.loads(rules)
     if read_rules:
-        read_rules["excluded"] = tuple(read_rules["excluded"])
+        for name in ("excluded", "excluded_files"):
+            read_rules[name] = tuple(read_rules.get(name, ()))
         source = replace(source, rules=SourceRules(**read_rules))
     if links:
         read_links: dict[str, Any] = json.loads(links)

@@ -1,9 +1,12 @@
 """Form fields for the rules of a folder. Qt thread."""
 
+from dataclasses import replace
+
 from PySide6.QtCore import QTimer, Signal, Slot
 from PySide6.QtWidgets import QCheckBox, QPlainTextEdit, QVBoxLayout, QWidget
 
 from desktop_rag.core.domain import SourceRules
+from desktop_rag.ui.foundation.wording import count_of
 from desktop_rag.ui.widgets.controls import PlainLabel
 from desktop_rag.ui.widgets.form_fields import note, number_field, show_number
 
@@ -34,9 +37,11 @@ class RulesForm(QWidget):
         self._largest = number_field(0, 10_000, 50, " MB")
         self._largest.setSpecialValueText("Same as in Settings")
         self._largest.setAccessibleName("Maximum file size")
+        self._shown = rules
+        self._keeps_files = QCheckBox()
         self._build()
         self.show_rules(rules)
-        for box in (self._gitignore, self._hidden):
+        for box in (self._gitignore, self._hidden, self._keeps_files):
             box.toggled.connect(self._on_edited)
         self._patterns.textChanged.connect(self._on_edited)
         self._largest.valueChanged.connect(self._on_edited)
@@ -45,15 +50,22 @@ class RulesForm(QWidget):
     def rules(self) -> SourceRules:
         """The rules as entered."""
         lines = self._patterns.toPlainText().splitlines()
-        return SourceRules(
+        return replace(
+            self._shown,
             uses_gitignore=self._gitignore.isChecked(),
             includes_hidden=self._hidden.isChecked(),
             excluded=tuple(line.strip() for line in lines if line.strip()),
             max_file_mb=self._largest.value(),
+            excluded_files=self._shown.excluded_files if self._keeps_files.isChecked() else (),
         )
 
     def show_rules(self, rules: SourceRules) -> None:
         """Show these rules."""
+        self._shown = rules
+        count = len(rules.excluded_files)
+        self._keeps_files.setText(f"Keep excluding {count_of(count, 'single file')}")
+        self._keeps_files.setChecked(True)
+        self._keeps_files.setVisible(count > 0)
         self._gitignore.setChecked(rules.uses_gitignore)
         self._hidden.setChecked(rules.includes_hidden)
         self._patterns.setPlainText("\n".join(rules.excluded))
@@ -68,6 +80,7 @@ class RulesForm(QWidget):
         column.addWidget(PlainLabel("Exclude"))
         column.addWidget(self._patterns)
         column.addWidget(note("One pattern per line, as in a .gitignore file."))
+        column.addWidget(self._keeps_files)
         column.addWidget(PlainLabel("Maximum file size"))
         column.addWidget(self._largest)
 

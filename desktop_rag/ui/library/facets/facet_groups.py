@@ -57,7 +57,7 @@ class Places:
             names = {c.collection_id: c.name for c in self.collections}
             return one_line(names.get(value, "Removed collection"))
         if facet is not Facet.FOLDER:
-            return value
+            return one_line(value)
         source_id, sub = source_and_folder(value)
         names = {source.source_id: source.name for source in self.sources}
         name = one_line(names.get(source_id, "Removed folder"))
@@ -84,7 +84,8 @@ def facet_groups(
             FacetValue(value, label, counts[facet].get(value, 0), value in chosen, depth)
             for value, label, depth in _offered(facet, existing[facet] | chosen, chosen, places)
         ]
-        if chosen or facet is Facet.STATE or len(values) > 1:
+        has_choice = len(values) > 1 or (facet is Facet.TAG and values)
+        if chosen or facet is Facet.STATE or has_choice:
             groups.append(FacetGroup(facet, tuple(values)))
     return tuple(groups)
 
@@ -107,6 +108,8 @@ def _offered(
         case Facet.COLLECTION:
             ids = [c.collection_id for c in places.collections]
             return [(i, places.label(facet, i), 0) for i in ids if i in existing or len(ids) > 1]
+        case Facet.TAG:
+            return [(tag, one_line(tag), 0) for tag in sorted(existing, key=str.casefold)]
 
 
 def _folders(

@@ -32,6 +32,7 @@ class Facet(StrEnum):
     KIND = "Type"
     FOLDER = "Folder"
     COLLECTION = "Collection"
+    TAG = "Tag"
 
 
 _GROUP_OF_STATE: Mapping[DocumentState, StateGroup] = {
@@ -46,9 +47,9 @@ _GROUP_OF_STATE: Mapping[DocumentState, StateGroup] = {
 }
 # Between the id of a source and the name of a folder in it.
 _SEPARATOR = "\0"
-# The state, the kind, the id of the source, and the folder in it; plain texts, since hashing an
-# enum runs Python code.
-FacetKey = tuple[str, str, str, str]
+# The state, the kind, the id of the source, the folder in it, and the tags; plain texts, since
+# hashing an enum runs Python code.
+FacetKey = tuple[str, str, str, str, tuple[str, ...]]
 KeyCounts = Counter[FacetKey]
 
 
@@ -61,7 +62,8 @@ def key_of(document: Document, folder: str) -> FacetKey:
     """The values of a document; `folder` is its folder, beginning with the name of the source."""
     inside = folder.replace("\\", "/").split("/", 2)
     sub = inside[1] if len(inside) > 1 else ""
-    return (group_of(document).value, kind_of(document).value, document.source_id, sub)
+    state, kind = group_of(document).value, kind_of(document).value
+    return (state, kind, document.source_id, sub, tuple(document.all_tags))
 
 
 def folder_value(source_id: str, sub: str = "") -> str:
@@ -111,7 +113,7 @@ class FileFilter:
 
     def values_of(self, key: FacetKey, facet: Facet) -> tuple[str, ...]:
         """The values that files with this key have of a facet."""
-        state, kind, source_id, sub = key
+        state, kind, source_id, sub, tags = key
         match facet:
             case Facet.STATE:
                 return (state,)
@@ -121,6 +123,8 @@ class FileFilter:
                 return (source_id, folder_value(source_id, sub)) if sub else (source_id,)
             case Facet.COLLECTION:
                 return (self.collections.get(source_id, ""),)
+            case Facet.TAG:
+                return tags
 
     def admits(self, key: FacetKey, *, but: Facet | None = None) -> bool:
         """True when files with this key are shown; `but` is a facet that is not asked."""

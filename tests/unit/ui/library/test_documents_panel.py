@@ -164,7 +164,7 @@ def test_shows_the_failed_files_of_a_folder_on_demand(panel: DocumentsPanel) -> 
 
 def test_retry_is_offered_while_something_failed(panel: DocumentsPanel, qtbot: QtBot) -> None:
     counted(panel, qtbot, "Failed 1")
-    with qtbot.waitSignal(panel.retry_requested):
+    with qtbot.waitSignal(panel.retry_failed_requested):
         button(panel, "Retry failed").click()
     model = table(panel).model()
     assert isinstance(model, DocumentModel)
@@ -179,7 +179,7 @@ def test_opens_with_double_click_and_return(
     view = table(panel)
     place = view.visualRect(view.model().index(1, Column.NAME)).center()
     opened: list[object] = []
-    panel.open_requested.connect(opened.append)
+    panel.view_requested.connect(opened.append)
     qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=place)
     if is_key:
         qtbot.keyClick(view, Qt.Key.Key_Return)
@@ -196,7 +196,8 @@ def test_menu_of_a_row(panel: DocumentsPanel, qtbot: QtBot) -> None:
     assert isinstance(menu, QMenu)
     actions = {action.text(): action for action in menu.actions() if action.text()}
     assert list(actions) == [
-        "Open", "Show text", "Show in folder", "Summarise", "Copy path", "Copy reason",
+        "Read", "Open in another program", "Show in folder", "Summarise", "Tags…", "Read again",
+        "Exclude", "Copy path", "Copy reason",
     ]  # fmt: skip
     assert not actions["Summarise"].isEnabled(), "of what was not read there is nothing to tell"
     actions["Copy path"].trigger()

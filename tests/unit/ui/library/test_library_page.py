@@ -253,9 +253,12 @@ def test_opens_files_and_folders_and_starts_no_program_that_was_skipped(
     page.on_library_event(DocumentsChanged((good, odd)))
     qtbot.waitUntil(lambda: rows(page) == ["lamp.md", "setup.exe"])
     table = field(page, QTableView, "Files")
+    qtbot.waitActive(page)
+    table.setFocus()
     with listening_desktop() as desktop:
         for row in range(2):
-            table.doubleClicked.emit(table.model().index(row, Column.NAME))
+            table.selectRow(row)
+            qtbot.keyClick(table, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
             qtbot.waitUntil(lambda row=row: len(desktop.opened) == row + 1)
         button(page, "Open papers").click()
         qtbot.waitUntil(lambda: len(desktop.opened) == 3)

@@ -1,0 +1,62 @@
+"""The line below the table: how many files it shows, and what can be done with the chosen ones.
+
+Qt thread.
+"""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
+
+from desktop_rag.core.domain import Document
+from desktop_rag.ui.foundation.wording import count_of
+from desktop_rag.ui.widgets.controls import ElidedLabel, TextButton
+
+
+class SelectionBar(QWidget):
+    """Says what is shown and selected; the actions are those of the context menu, in words."""
+
+    read_requested = Signal()
+    exclude_requested = Signal()
+    include_requested = Signal()
+    retry_requested = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._words = ElidedLabel("", self, tone="muted", scale="small")
+        self._read = _action("Read", "Read the selected file here (Return)", self)
+        self._retry = _action("Read again", "Index the selected files again (Ctrl+R)", self)
+        self._exclude = _action("Exclude", "Never read the selected files again (Delete)", self)
+        self._include = _action("Include again", "Read the selected files again", self)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(2, 0, 0, 0)
+        row.setSpacing(2)
+        row.addWidget(self._words, 1)
+        self._read.clicked.connect(self.read_requested)
+        self._retry.clicked.connect(self.retry_requested)
+        self._exclude.clicked.connect(self.exclude_requested)
+        self._include.clicked.connect(self.include_requested)
+        for button in (self._read, self._retry, self._exclude, self._include):
+            row.addWidget(button)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self.show_selection([])
+
+    def show_numbers(self, shown: int, total: int, selected: int) -> None:
+        """Say how many rows are shown of all, and how many are selected."""
+        words = count_of(total, "row") if shown == total else f"{shown:,} of {total:,} rows"
+        self._words.set_full_text(f"{words} · {selected:,} selected" if selected else words)
+
+    def show_selection(self, selected: Sequence[Document]) -> None:
+        """Offer what can be done with these documents."""
+        self._read.setEnabled(len(selected) == 1)
+        self._retry.setEnabled(any(d.can_be_read_again for d in selected))
+        excluded = [d for d in selected if d.is_excluded]
+        self._exclude.setEnabled(any(not d.is_excluded and not d.url for d in selected))
+        self._exclude.setVisible(not excluded or len(excluded) < len(selected))
+        self._include.setVisible(bool(excluded))
+
+
+def _action(words: str, description: str, parent: QWidget) -> TextButton:
+    button = TextButton(words, parent, kind="action")
+    button.setAccessibleDescription(description)
+    return button
