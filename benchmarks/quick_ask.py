@@ -179,8 +179,10 @@ class _Opened:
         from PySide6.QtWidgets import QApplication
 
         from desktop_rag.app import build_services
+        from desktop_rag.rest import share_memory
         from desktop_rag.window_app import WindowApp
 
+        share_memory()
         existing = QApplication.instance()
         self.qt = existing if isinstance(existing, QApplication) else QApplication(sys.argv[:1])
         self.app = WindowApp(build_services(Home(place / "home")), {})
