@@ -18,7 +18,6 @@ from desktop_rag.core.log import start_logging
 from desktop_rag.core.paths import Home, resources_dir
 from desktop_rag.desktop.requests import DesktopRequest, QuickAskRequested
 from desktop_rag.diagnosis.repair_request import RepairRequest
-from desktop_rag.rest import share_memory
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.fatal import show_fatal
 from desktop_rag.ui.tray.app_icon import AppIcon, name_app
@@ -48,7 +47,6 @@ def run_window(
     running app. Without `is_shown` the app starts in the background. `first_event` is posted to the
     window at once.
     """
-    share_memory()
     qt = DesktopApplication.instance() or DesktopApplication(sys.argv[:1])
     try:
         home.create()

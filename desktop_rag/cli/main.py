@@ -13,6 +13,7 @@ from typing import NamedTuple
 from desktop_rag.cli.terminal import say
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.private_files import keep_files_private
+from desktop_rag.rest import share_memory
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -20,6 +21,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     given = sys.argv[1:] if argv is None else argv
     arguments = _parser(given).parse_args(given)
     keep_files_private()
+    share_memory()
     try:
         return arguments.run(arguments)
     except AppError as error:

@@ -26,6 +26,7 @@ from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import EndpointSettings
 from desktop_rag.ingest.scanning.recheck_schedule import RecheckTimes
 from desktop_rag.ingest.watching.watcher import WatchTimes
+from desktop_rag.rest import share_memory
 from tests.driving.index_invariants import broken_invariants
 
 # Shorter than those of the window, so that more happens in a minute.
@@ -47,6 +48,7 @@ class AppProcess:
     def run(self, home: Home) -> int:
         """Open the library and obey; the exit code."""
         keep_files_private()
+        share_memory()
         self._report_bugs()
         self.say(event="loaded")
         try:
