@@ -260,7 +260,7 @@ class _Measured:
         """For each letter, until the passages for the text so far are drawn."""
         from PySide6.QtTest import QTest
 
-        from desktop_rag.ui.quick_ask.passage_search import PassageSearch
+        from desktop_rag.ui.passages.passage_search import PassageSearch
 
         found: list[str] = []
         search = self.popup.findChild(PassageSearch)

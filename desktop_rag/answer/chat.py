@@ -8,6 +8,7 @@ import time
 import uuid
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from threading import Event
 
 from desktop_rag.activity.recorder import Recorder
@@ -51,7 +52,7 @@ from desktop_rag.core.conversation import (
 from desktop_rag.core.domain import Passage, SearchMode
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.query import parse_query, strip_invalid_characters
-from desktop_rag.core.question import SearchScope, Setup
+from desktop_rag.core.question import EVERYTHING, SearchScope, Setup
 from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
 from desktop_rag.core.settings import Settings
 from desktop_rag.models.answer_priority import AnswerPriority
@@ -299,19 +300,23 @@ class Chat:
         *,
         mode: SearchMode = "hybrid",
         limit: int = 10,
-        collection_id: str = "",
-        scope: QuestionScope = ALL_DOCUMENTS,
+        reach: SearchScope = EVERYTHING,
         is_half_typed: bool = False,
     ) -> list[Passage]:
         """The passages that fit best, best first. AppError for a wrong date in a filter.
 
-        With `is_half_typed` the last word may be the beginning of one.
+        With `is_half_typed` the last word may be the beginning of one, and passages that neither
+        have a word of the query nor seem to be about it are left out.
         """
-        reach = replace(SearchScope.of_collection(collection_id), about=scope.items)
         asked = replace(parse_query(query), is_half_typed=is_half_typed)
-        settings = self._settings.retrieval
-        found = self._finder.look_up(asked, settings, mode=mode, limit=limit, reach=reach)
-        return list(found.passages)
+        look_up = partial(
+            self._finder.look_up, asked, self._settings.retrieval, limit=limit, reach=reach
+        )
+        found = list(look_up(mode=mode).passages)
+        if mode == "lexical" or not is_half_typed:
+            return found
+        worded = {passage.chunk_id for passage in look_up(mode="lexical").passages}
+        return [p for p in found if p.chunk_id in worded or self._finder.is_any_relevant([p])]
 
     def look_up(
         self,

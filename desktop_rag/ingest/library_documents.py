@@ -15,6 +15,7 @@ from desktop_rag.core.domain import (
     StoredText,
 )
 from desktop_rag.core.library_events import DocumentCounts
+from desktop_rag.core.library_facets import LibraryFacets
 from desktop_rag.core.parsed import Chunk, ColourSpan
 from desktop_rag.core.places import Places, places_from_json
 from desktop_rag.core.quote_alignment import locate
@@ -88,6 +89,10 @@ class LibraryDocuments:
                 state = self._state(source.source_id, stored)
                 total[state] = total.get(state, 0) + count
         return DocumentCounts(total)
+
+    def facets(self) -> LibraryFacets:
+        """The formats and folders of the documents that searches may find."""
+        return self._store.facets()
 
     # --- content ---------------------------------------------------------------------------
 

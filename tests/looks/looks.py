@@ -93,7 +93,7 @@ def take_all(look: Look, folder: Path) -> None:
     look.take("chat-empty")
     window.show_page(1)
     look.take("library-empty")
-    window.show_page(2)
+    window.show_page(3)
     for position, page in enumerate(window.settings_page.pages):
         window.settings_page.show_page(position)
         look.take(f"settings-{position}-{type(page).__name__.removesuffix('Page').lower()}")

@@ -98,7 +98,7 @@ class Person:
 
     def opens_settings(self, page: str) -> None:
         """Open this page of the settings by its name in the list."""
-        self.presses("Ctrl+3")
+        self.presses("Ctrl+4")
         names = self._view("Settings")
         row = [cells[0] for cells in self.rows("Settings")].index(page)
         place = names.visualRect(names.model().index(row, 0)).center()

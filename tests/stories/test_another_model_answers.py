@@ -55,7 +55,7 @@ def test_another_model_answers(
         person.waits_until(lambda: load_settings(home.settings)[0].endpoint.model == "two")
 
         # The first was measured in the background in the meantime.
-        person.presses("Ctrl+3")
+        person.presses("Ctrl+4")
         person.sees("Helper model")
         box = person.field("Endpoint")
         assert isinstance(box, QComboBox)

@@ -197,7 +197,7 @@ def test_faults_of_an_endpoint(indexed: Person, server: ChatServer) -> None:
 def test_models_and_the_result_of_their_test(indexed: Person, server: ChatServer) -> None:
     server.models = (f"m{WORSE}", WORSE)
     use(indexed, server, model=WORSE)
-    indexed.presses("Ctrl+3")
+    indexed.presses("Ctrl+4")
     indexed.clicks("Test")
     indexed.sees("answered after")
     shows("label", "row", "field")

@@ -31,7 +31,7 @@ def asker(impatient: None, person: Person, papers: Path, server: ChatServer) -> 
     """A person with an indexed folder and an endpoint in the settings."""
     person.drops(papers)
     person.sees("2 searchable")
-    person.presses("Ctrl+3")
+    person.presses("Ctrl+4")
     person.types("Address", server.base_url)
     model = person.field("Model")
     assert isinstance(model, QComboBox)

@@ -15,7 +15,7 @@ def test_the_first_press_on_test_counts(open_window: Callable[[], Person]) -> No
     with ChatServer() as server:
         server.models = ("small", "large")
         person = open_window()
-        person.presses("Ctrl+3")
+        person.presses("Ctrl+4")
         person.types("Address", server.base_url)
         button = next(b for b in person.window.findChildren(QAbstractButton) if b.text() == "Test")
         QApplication.processEvents()

@@ -148,7 +148,7 @@ class Retriever:
         self, asked: Query, mode: SearchMode, limit: int, reach: SearchScope, preference: float
     ) -> RetrievalResult:
         scope, exact = self._scope(asked, reach)
-        if asked.is_only_filters:
+        if asked.is_only_filters or (not asked.text and reach != EVERYTHING):
             return RetrievalResult(
                 self._first(limit, exact, lambda depth: self.lexical.newest(depth, scope))
             )

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from desktop_rag.core.domain import Document, DocumentState, FileStat
 from desktop_rag.core.library_events import DocumentCounts
+from desktop_rag.core.library_facets import LibraryFacets
 from desktop_rag.core.parsed import Chunk
 
 # document_id, path, size_bytes, mtime_ns, inode, why the scan skipped it, gone_at
@@ -61,6 +62,13 @@ class DocumentStore(Protocol):
         """The number of files and web pages of the source (or of all) in each state.
 
         Documents inside others are not counted.
+        """
+        ...
+
+    def facets(self) -> LibraryFacets:
+        """The formats and folders of the documents that searches may find, with their numbers.
+
+        Without files attached to chats; pages of the web are in no folder.
         """
         ...
 

@@ -1,73 +1,29 @@
 """The passages found while typing: file, place and a piece with the words marked. Qt thread."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
 
 from PySide6.QtCore import (
     QAbstractListModel,
     QModelIndex,
     QObject,
     QPersistentModelIndex,
-    QPointF,
-    QRect,
-    QSize,
     Qt,
     Signal,
     Slot,
 )
-from PySide6.QtGui import (
-    QFont,
-    QFontMetrics,
-    QPainter,
-    QTextCharFormat,
-    QTextLayout,
-    QTextOption,
-)
 from PySide6.QtWidgets import (
     QFrame,
     QListView,
-    QStyle,
-    QStyledItemDelegate,
-    QStyleOptionViewItem,
     QWidget,
 )
 
 from desktop_rag.core.domain import Passage
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.foundation.wording import is_right_to_left, one_line
-from desktop_rag.ui.quick_ask.snippet import snippet
+from desktop_rag.ui.passages.found_passage import FoundPassage
+from desktop_rag.ui.passages.passage_painter import FOUND_ROLE, PassagePainter
 
 _Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()
-_PADDING_PX = 8
-_GAP_PX = 2
-_RADIUS_PX = 8
-_LINES = 2
-_MIDDLE = Qt.AlignmentFlag.AlignVCenter
-FoundRole = Qt.ItemDataRole.UserRole + 1
-
-
-@dataclass(frozen=True, slots=True)
-class FoundPassage:
-    """A passage as a row shows it."""
-
-    passage: Passage
-    heading: str
-    file: str
-    piece: str
-    spans: tuple[tuple[int, int], ...]
-
-    @classmethod
-    def of(cls, passage: Passage, query: str) -> "FoundPassage":
-        """The row for a passage found with this query."""
-        piece, spans = snippet(passage.text, query)
-        place, title = passage.anchor.label(), passage.title or passage.path
-        # The path of headings often begins with the title.
-        parts = [place] if place.startswith(title) else [title, place]
-        heading = " · ".join(one_line(part) for part in parts if part)
-        file = one_line(passage.url or Path(passage.path).name)
-        return cls(passage, heading, file, one_line(piece), tuple(spans))
 
 
 class PassageModel(QAbstractListModel):
@@ -93,7 +49,7 @@ class PassageModel(QAbstractListModel):
                 return row.heading
             case Qt.ItemDataRole.AccessibleTextRole:
                 return f"{row.heading}, {row.file}: {row.piece}"
-            case _ if role == FoundRole:
+            case _ if role == FOUND_ROLE:
                 return row
             case _:
                 return None
@@ -108,7 +64,7 @@ class PassageList(QListView):
         super().__init__(parent)
         self._model = PassageModel(self)
         self.setModel(self._model)
-        self.setItemDelegate(_PassagePainter(theme, self))
+        self.setItemDelegate(PassagePainter(theme, self))
         self.setObjectName("passageList")
         self.setAccessibleName("Passages")
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
@@ -123,7 +79,7 @@ class PassageList(QListView):
     @property
     def chosen(self) -> Passage | None:
         """The passage chosen with the arrow keys."""
-        row = self.currentIndex().data(FoundRole) if self.currentIndex().isValid() else None
+        row = self.currentIndex().data(FOUND_ROLE) if self.currentIndex().isValid() else None
         return row.passage if isinstance(row, FoundPassage) else None
 
     @property
@@ -148,109 +104,6 @@ class PassageList(QListView):
 
     @Slot(QModelIndex)
     def _on_clicked(self, index: QModelIndex) -> None:
-        row = index.data(FoundRole)
+        row = index.data(FOUND_ROLE)
         if isinstance(row, FoundPassage):
             self.opened.emit(row.passage)
-
-
-class _PassagePainter(QStyledItemDelegate):
-    """Paints a row as plain text: foreign text is never read as HTML."""
-
-    def __init__(self, theme: Theme, parent: QObject) -> None:
-        super().__init__(parent)
-        self._theme = theme
-
-    def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
-        metrics = QFontMetrics(option.font)
-        height = (1 + _LINES) * metrics.lineSpacing() + _GAP_PX + 2 * _PADDING_PX
-        return QSize(0, height)
-
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
-        row = index.data(FoundRole)
-        if not isinstance(row, FoundPassage):
-            return
-        painter.save()
-        self._paint_background(painter, option)
-        area = option.rect.adjusted(_PADDING_PX, _PADDING_PX, -_PADDING_PX, -_PADDING_PX)
-        font = option.font
-        self._paint_heading(painter, row, area, option)
-        below = area.adjusted(0, QFontMetrics(font).lineSpacing() + _GAP_PX, 0, 0)
-        painter.setFont(font)
-        self._paint_piece(painter, row, below)
-        painter.restore()
-
-    def _paint_heading(
-        self, painter: QPainter, row: FoundPassage, area: QRect, option: QStyleOptionViewItem
-    ) -> None:
-        """The place in bold, and the file at the other end of the line."""
-        font = option.font
-        line = QRect(area.x(), area.y(), area.width(), QFontMetrics(font).lineSpacing())
-        painter.setLayoutDirection(option.direction)
-        painter.setFont(font)
-        painter.setPen(self._theme.colour("muted"))
-        metrics = painter.fontMetrics()
-        file = metrics.elidedText(row.file, Qt.TextElideMode.ElideMiddle, int(line.width() * 0.4))
-        painter.drawText(line, int(_MIDDLE | Qt.AlignmentFlag.AlignTrailing), file)
-        bold = QFont(font)
-        bold.setBold(True)
-        painter.setFont(bold)
-        painter.setPen(self._theme.colour("text"))
-        width = line.width() - metrics.horizontalAdvance(file) - 2 * _PADDING_PX
-        rest = QRect(line.x(), line.y(), width, line.height())
-        line = QStyle.visualRect(option.direction, line, rest)
-        # The end of a path of headings is its most specific part.
-        heading = painter.fontMetrics().elidedText(
-            row.heading, Qt.TextElideMode.ElideLeft, line.width()
-        )
-        painter.drawText(line, int(_MIDDLE | Qt.AlignmentFlag.AlignLeading), heading)
-
-    def _paint_background(self, painter: QPainter, option: QStyleOptionViewItem) -> None:
-        is_chosen = bool(option.state & QStyle.StateFlag.State_Selected)
-        is_hovered = bool(option.state & QStyle.StateFlag.State_MouseOver)
-        if not (is_chosen or is_hovered):
-            return
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(self._theme.colour("accent_soft" if is_chosen else "hover"))
-        painter.drawRoundedRect(option.rect, _RADIUS_PX, _RADIUS_PX)
-
-    def _paint_piece(self, painter: QPainter, row: FoundPassage, area: QRect) -> None:
-        layout = QTextLayout(row.piece, painter.font())
-        wrapping = QTextOption()
-        wrapping.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
-        if is_right_to_left(row.piece):
-            wrapping.setAlignment(Qt.AlignmentFlag.AlignRight)
-        layout.setTextOption(wrapping)
-        mark = QTextCharFormat()
-        mark.setForeground(self._theme.colour("highlight_text"))
-        mark.setBackground(self._theme.colour("highlight"))
-        layout.setFormats([_range(start, end, mark) for start, end in row.spans])
-        layout.beginLayout()
-        top = 0.0
-        for _ in range(_LINES):
-            line = layout.createLine()
-            if not line.isValid():
-                break
-            line.setLineWidth(area.width())
-            line.setPosition(QPointF(0, top))
-            top += line.height()
-        layout.endLayout()
-        painter.setPen(self._theme.colour("muted"))
-        painter.setClipRect(area)
-        layout.draw(painter, QPointF(area.topLeft()))
-
-
-def _range(start: int, end: int, mark: QTextCharFormat) -> QTextLayout.FormatRange:
-    piece = QTextLayout.FormatRange()
-    piece.start = start
-    piece.length = end - start
-    piece.format = mark
-    return piece
-
-
-def copied(passage: Passage) -> str:
-    """A passage with its source, as it is copied."""
-    place = passage.anchor.label()
-    where = passage.url or passage.path
-    named = " · ".join(part for part in (passage.title, place) if part)
-    return f"“{passage.text.strip()}”\n{named}\n{where}"

@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 
 from desktop_rag.core.conversation import Conversation, Feedback, Message, SourceRef
 from desktop_rag.core.domain import Passage
-from desktop_rag.core.question import Question
+from desktop_rag.core.question import EVERYTHING, Question, SearchScope
 from desktop_rag.ui.chat.chat_session import ChatSession
 from desktop_rag.ui.chat.chat_sessions import ChatSessions
 from desktop_rag.ui.documents.document_opener import DocumentOpener
@@ -31,11 +31,12 @@ from desktop_rag.ui.foundation.library_state import LibraryFacts
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.markdown.formula_drawer import FormulaDrawer
 from desktop_rag.ui.messages.message_view import MessageView
+from desktop_rag.ui.passages.found_passage import copied
+from desktop_rag.ui.passages.library_hint import LibraryHint
+from desktop_rag.ui.passages.passage_search import PassageSearch
 from desktop_rag.ui.quick_ask.ask_field import AskField
-from desktop_rag.ui.quick_ask.library_hint import LibraryHint
 from desktop_rag.ui.quick_ask.outline import area_with_pointer, fitting, rounded_region
-from desktop_rag.ui.quick_ask.passage_list import PassageList, copied
-from desktop_rag.ui.quick_ask.passage_search import PassageSearch
+from desktop_rag.ui.quick_ask.passage_list import PassageList
 from desktop_rag.ui.viewers.document_span import DocumentSpan, span_of
 from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton, plain_tooltip
 
@@ -51,6 +52,7 @@ _RADIUS_PX = 14
 _HEIGHT_PART = 0.2
 # A chat that was closed this long ago is not gone on with; it is in the window's list.
 _FORGET_S = 600.0
+_MAX_PASSAGES = 6
 _HINT = "Enter to ask · ↑ ↓ to choose a passage · Esc to close"
 _CHOSEN_HINT = "Enter to open it at its place · Ctrl+C to copy it with its source"
 _ANSWER_HINT = "Ctrl+Enter goes on in the window · Esc to close"
@@ -87,7 +89,7 @@ class QuickAsk(QWidget):
         self._leaving.timeout.connect(self._hide_when_left)
         self._answer_size = self._fitted = QSize(_WIDTH_PX, _ANSWER_HEIGHT_PX)
         self._area = area_with_pointer()
-        self._search = PassageSearch(bridge, chat, self)
+        self._search = PassageSearch(bridge, chat, _MAX_PASSAGES, self)
         self._opener = DocumentOpener(bridge, library, theme, self)
         self._build()
         self._connect()
@@ -278,7 +280,10 @@ class QuickAsk(QWidget):
     def _on_typed(self, text: str) -> None:
         self._continue.setVisible(self._session is not None or bool(text.strip()))
         if self._session is None and not self.field.is_completing:
-            self._search.search(self.field.text, self.field.scope)
+            scope, text = self.field.scope, self.field.text
+            is_searched = bool(text.strip()) and not scope.is_without_documents
+            about = SearchScope(about=scope.items) if is_searched else EVERYTHING
+            self._search.search(text if is_searched else "", about)
 
     @Slot(int)
     def _on_room_needed(self, height_px: int) -> None:

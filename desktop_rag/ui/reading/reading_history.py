@@ -35,6 +35,12 @@ class ReadingHistory:
         del self._places[:-_MAX_PLACES]
         self._at = len(self._places) - 1
 
+    def replace(self, place: DocumentSpan) -> None:
+        """Open a place instead of the current one, as when several are only glanced at."""
+        del self._places[max(0, self._at) :]
+        self._at = len(self._places) - 1
+        self.visit(place)
+
     def go(self, by: int) -> DocumentSpan | None:
         """Go back (-1) or forward (1); None at the end."""
         if not 0 <= self._at + by < len(self._places):

@@ -66,6 +66,7 @@ class ReadingPane(QWidget):
         self._loaded: Loaded | None = None
         self._job: Job | None = None
         self._takes_focus = False
+        self._marked = ""
         self._build(is_window=is_window)
         self._connect()
 
@@ -135,6 +136,14 @@ class ReadingPane(QWidget):
         """Open a document at its words; the keyboard goes there too."""
         self._history.visit(place)
         self._takes_focus = True
+        self._marked = ""
+        self._show(place)
+
+    def preview(self, place: DocumentSpan, words: str = "") -> None:
+        """Show a document at a passage, with words of a query marked; the keyboard stays."""
+        self._history.replace(place)
+        self._takes_focus = False
+        self._marked = words
         self._show(place)
 
     def show_failure(self, error: AppError) -> None:
@@ -179,6 +188,8 @@ class ReadingPane(QWidget):
             viewer.setFocus(Qt.FocusReason.OtherFocusReason)
         if self._find.isVisible():
             self._finding.find(self._find.field.text())
+        elif self._marked:
+            self._finding.mark(self._marked, loaded.span)
         if loaded.stored is not None:
             self._look_at_file(loaded.stored.document)
 
@@ -219,7 +230,7 @@ class ReadingPane(QWidget):
         self._find.begin()
 
     def _step(self, by: int) -> None:
-        if self._find.isVisible():
+        if self._find.isVisible() or self._finding.hits.spans:
             self._finding.step(by)
         else:
             self.find_words()

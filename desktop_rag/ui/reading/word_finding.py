@@ -5,7 +5,7 @@ from bisect import bisect_left
 from PySide6.QtCore import QObject, Signal, Slot
 
 from desktop_rag.ui.foundation.bridge import Bridge, Job
-from desktop_rag.ui.reading.text_search import found_spans
+from desktop_rag.ui.reading.text_search import found_spans, spans_around
 from desktop_rag.ui.viewers.document_span import Span
 from desktop_rag.ui.viewers.viewer import Hits
 
@@ -40,6 +40,21 @@ class WordFinding(QObject):
             self.changed.emit()
 
         self._job = self._bridge.run(self, lambda: found_spans(text, words), show)
+
+    def mark(self, query: str, passage: Span) -> None:
+        """Mark the words of a query around a passage; the first in it becomes the current one."""
+        if self._job:
+            self._job.cancel()
+        text = self._text
+
+        def show(spans: tuple[Span, ...]) -> None:
+            self._job = None
+            at = bisect_left(spans, (passage[0], 0))
+            is_inside = at < len(spans) and spans[at][0] < passage[1]
+            self.hits = Hits(query, spans, at if is_inside else -1)
+            self.changed.emit()
+
+        self._job = self._bridge.run(self, lambda: spans_around(text, query, passage), show)
 
     @Slot(int)
     def step(self, by: int) -> None:

@@ -39,6 +39,7 @@ from desktop_rag.ui.chat.chat_page import ChatPage
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.library.library_page import LibraryPage
+from desktop_rag.ui.search.search_page import SearchPage
 from desktop_rag.ui.settings.settings_page import SettingsPage
 from desktop_rag.ui.widgets.notice_bar import NoticeBar
 from desktop_rag.ui.window.navigation import PAGES, NavigationRail
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
     from desktop_rag.ingest.library import Library
 
-CHAT, LIBRARY, SETTINGS = range(len(PAGES))
+CHAT, LIBRARY, SEARCH, SETTINGS = range(len(PAGES))
 # Events for pages and the presence on the desktop, which listen to the bridge themselves.
 _HEARD_ELSEWHERE = (
     ActivityEvent,
@@ -93,6 +94,7 @@ class MainWindow(QMainWindow):
         self._is_saving = False
         self.chat_page = ChatPage(bridge, library, chat, theme, home.reading)
         self.library_page = LibraryPage(bridge, library, theme, kinds_read)
+        self.search_page = SearchPage(bridge, library, chat, theme)
         self.settings_page = SettingsPage(bridge, chat, settings, self._on_settings_edited, home)
         self.chat_page.apply(settings)
         self._build()
@@ -109,7 +111,7 @@ class MainWindow(QMainWindow):
         self._notices = NoticeBar(self._theme)
         self._strip = StatusStrip()
         self._pages = QStackedWidget()
-        for page in (self.chat_page, self.library_page, self.settings_page):
+        for page in (self.chat_page, self.library_page, self.search_page, self.settings_page):
             self._pages.addWidget(page)
         right = QVBoxLayout()
         right.setSpacing(0)
@@ -139,6 +141,10 @@ class MainWindow(QMainWindow):
         self.chat_page.folder_requested.connect(self._on_folder_requested)
         self.chat_page.library_requested.connect(self._on_strip_clicked)
         self.library_page.settings_requested.connect(self.show_models)
+        self.chat_page.overview.loaded.connect(self.search_page.show_library)
+        self.search_page.folder_requested.connect(self._on_folder_requested)
+        self.search_page.library_requested.connect(self._on_strip_clicked)
+        self.search_page.question_requested.connect(self._on_question_requested)
         self.settings_page.prompts_requested.connect(self.chat_page.prompts.manage)
         self.library_page.demo_requested.connect(self.demo_requested)
         self.library_page.summary_requested.connect(self._on_summary_requested)
@@ -152,7 +158,9 @@ class MainWindow(QMainWindow):
             ("Ctrl+L", self._on_compose),
             ("Ctrl+1", self._on_chat_requested),
             ("Ctrl+2", self._on_strip_clicked),
-            ("Ctrl+3", self._on_settings_requested),
+            ("Ctrl+3", self._on_search_requested),
+            ("Ctrl+Shift+F", self._on_search_requested),
+            ("Ctrl+4", self._on_settings_requested),
             ("Ctrl++", lambda: self._zoom(1)),
             ("Ctrl+=", lambda: self._zoom(1)),
             ("Ctrl+-", lambda: self._zoom(-1)),
@@ -178,6 +186,8 @@ class MainWindow(QMainWindow):
         self._pages.setCurrentIndex(position)
         if position == CHAT:
             self.chat_page.focus_composer()
+        elif position == SEARCH:
+            self.search_page.focus_field()
 
     @Slot(object)
     def show_place(self, place: Place) -> None:
@@ -241,12 +251,14 @@ class MainWindow(QMainWindow):
                 self._notices.show_notice(event)
             case ProgressChanged(progress=progress):
                 self._strip.show_progress(progress)
+                self.search_page.show_progress(progress)
                 self.library_page.on_library_event(event)
             case SourcesChanged():
                 self.chat_page.overview.refresh()
                 self.library_page.on_library_event(event)
             case DocumentsChanged():
                 self.chat_page.overview.refresh_soon()
+                self.search_page.on_library_changed()
                 self.library_page.on_library_event(event)
             case SourceScanned() | NothingUsed():
                 self.library_page.on_library_event(event)
@@ -306,8 +318,17 @@ class MainWindow(QMainWindow):
         self.show_page(LIBRARY)
 
     @Slot()
+    def _on_search_requested(self) -> None:
+        self.show_page(SEARCH)
+
+    @Slot()
     def _on_settings_requested(self) -> None:
         self.show_page(SETTINGS)
+
+    @Slot(str)
+    def _on_question_requested(self, question: str) -> None:
+        self.show_page(CHAT)
+        self.chat_page.write_question(question)
 
     @Slot(str)
     def _on_summary_requested(self, request: str) -> None:

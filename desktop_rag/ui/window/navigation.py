@@ -9,7 +9,12 @@ from desktop_rag.ui.widgets.controls import plain_tooltip
 _WIDTH_PX = 76
 _ICON = QSize(22, 22)
 # Name and icon of each page, in the order of the shortcuts Ctrl+1, Ctrl+2, …
-PAGES = (("Chat", "chat"), ("Library", "library"), ("Settings", "settings"))
+PAGES = (
+    ("Chat", "chat"),
+    ("Library", "library"),
+    ("Search", "search"),
+    ("Settings", "settings"),
+)
 
 
 class NavigationRail(QWidget):

@@ -11,6 +11,7 @@ from desktop_rag.core.domain import Collection, DocumentState
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import LibraryEvent, Notice
 from desktop_rag.core.paths import resources_dir
+from desktop_rag.core.question import SearchScope
 from desktop_rag.store.duckdb.duckdb_engine import database_of
 from tests.servers.embedding_server import EmbeddingServer
 
@@ -89,7 +90,9 @@ def vectors(services: Services) -> dict[str, set[str]]:
 
 
 def dense(services: Services, query: str, collection_id: str = "") -> list[str]:
-    found = services.chat.search(query, mode="dense", limit=3, collection_id=collection_id)
+    found = services.chat.search(
+        query, mode="dense", limit=3, reach=SearchScope.of_collection(collection_id)
+    )
     return [passage.title for passage in found]
 
 

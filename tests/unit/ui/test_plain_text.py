@@ -29,7 +29,7 @@ TEXT_CLASSES = {"QTextBrowser", "QTextEdit", "QTextDocument"}
 # Drawn by the desktop, which shows markup literally; it holds the app's own words only.
 DESKTOP_TOOLTIP = "tray.py"
 # Lays out plain text and reads no markup; it marks the words of a search.
-PLAIN_LAYOUT = {"QTextLayout": "passage_list.py"}
+PLAIN_LAYOUT = {"QTextLayout": "passage_painter.py"}
 STATIC_BOXES = {"information", "warning", "critical", "question", "about"}
 
 

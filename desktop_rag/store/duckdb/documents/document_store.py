@@ -11,6 +11,7 @@ from typing import Any
 
 from desktop_rag.core.domain import Document, DocumentState
 from desktop_rag.core.library_events import DocumentCounts
+from desktop_rag.core.library_facets import LibraryFacets
 from desktop_rag.core.parsed import Chunk
 from desktop_rag.store.contract.documents import IndexingOutcome, KnownRow, ReadRow
 from desktop_rag.store.duckdb.database.database import Connection, Database, sql_in
@@ -67,6 +68,18 @@ class DocumentStore:
                 [source_id],
             ).fetchall()
         return DocumentCounts({DocumentState(state): n for state, n in rows})
+
+    def facets(self) -> LibraryFacets:
+        """The formats and folders of the documents that searches may find."""
+        counted = (
+            f"count(*) FROM documents WHERE chunk_count > 0 AND state <> 'gone' AND {_OF_LIBRARY}"
+        )
+        with self._database.read() as con:
+            formats = con.execute(f"SELECT format, {counted} GROUP BY format").fetchall()
+            folders = con.execute(
+                f"SELECT parse_dirpath(path), {counted} AND url = '' GROUP BY 1"
+            ).fetchall()
+        return LibraryFacets(dict(formats), dict(folders))
 
     def known_files(self, source_id: str) -> list[KnownRow]:
         """The rows that a scan compares with the disk; plain tuples, as there may be 50,000."""

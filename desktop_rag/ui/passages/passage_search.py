@@ -4,34 +4,50 @@ One search runs at a time; what was typed meanwhile is searched next, so that fa
 queues up searches nobody waits for.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from desktop_rag.core.domain import Passage, SearchMode
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
+from desktop_rag.core.question import EVERYTHING, SearchScope
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
 
-MAX_PASSAGES = 6
+# The text and its passages → what is shown of them.
+Prepare = Callable[[str, Sequence[Passage]], object]
 _MIN_CHARS = 2
 # After a pause as short as this the question is searched by meaning, too.
 _PAUSE_MS = 40
-_NOTHING: tuple[str, QuestionScope] = ("", ALL_DOCUMENTS)
+_NOTHING: tuple[str, SearchScope] = ("", EVERYTHING)
 
 
 class PassageSearch(QObject):
-    """`found` carries the text that was searched and its passages, best first."""
+    """`found` carries the text that was searched and its passages, best first; () for too little
+    text.
+    """
 
     found = Signal(str, object)
     failed = Signal(object)
 
-    def __init__(self, bridge: Bridge, chat: "Chat", parent: QObject | None = None) -> None:
+    def __init__(
+        self,
+        bridge: Bridge,
+        chat: "Chat",
+        most: int,
+        parent: QObject | None = None,
+        prepare: Prepare | None = None,
+    ) -> None:
+        """`most` is the greatest number of passages.
+
+        `prepare` makes of the text and its passages, on a worker thread, what `found` carries.
+        """
         super().__init__(parent)
+        self._most = most
+        self._prepare: Prepare = prepare or (lambda _text, passages: passages)
         self._bridge = bridge
         self._chat = chat
         self._job: Job | None = None
@@ -40,19 +56,27 @@ class PassageSearch(QObject):
         self._pause = QTimer(self, singleShot=True, interval=_PAUSE_MS)
         self._pause.timeout.connect(self._search_by_meaning)
 
-    def search(self, text: str, scope: QuestionScope = ALL_DOCUMENTS) -> None:
-        """Search for what is typed now; results for earlier texts no longer arrive."""
+    def search(self, text: str, reach: SearchScope = EVERYTHING) -> None:
+        """Search for what is typed now; results for earlier texts no longer arrive.
+
+        Without words, the newest documents that the limits of `reach` leave are found.
+        """
         text = text.strip()
-        if (text, scope) == self._wanted:
+        if (text, reach) == self._wanted:
             return
-        self._wanted = (text, scope)
+        self._wanted = (text, reach)
         self._pause.stop()
-        if len(text) < _MIN_CHARS or scope.is_without_documents:
+        if len(text) < _MIN_CHARS and (text or reach == EVERYTHING):
             self.stop()
             self.found.emit(text, ())
             return
         self._begin("lexical")
         self._pause.start()
+
+    @property
+    def is_settled(self) -> bool:
+        """True when nothing more is to come for what was asked last."""
+        return self._job is None and not self._pause.isActive()
 
     def stop(self) -> None:
         """Forget what was asked; nothing arrives any more."""
@@ -75,27 +99,25 @@ class PassageSearch(QObject):
         if self._job:
             self._waiting = mode
             return
-        wanted = text, scope = self._wanted
+        wanted = text, reach = self._wanted
+
+        def search() -> object:
+            passages = self._chat.search(
+                text, mode=mode, limit=self._most, reach=reach, is_half_typed=True
+            )
+            return self._prepare(text, passages)
+
         self._job = self._bridge.run(
-            self,
-            lambda: self._chat.search(
-                text,
-                mode=mode,
-                limit=MAX_PASSAGES,
-                scope=scope,
-                is_half_typed=True,
-            ),
-            lambda passages: self._on_found(wanted, passages),
-            self._on_failed,
+            self, search, lambda found: self._on_found(wanted, found), self._on_failed
         )
 
-    def _on_found(self, wanted: tuple[str, QuestionScope], passages: Sequence[Passage]) -> None:
+    def _on_found(self, wanted: tuple[str, SearchScope], found: object) -> None:
         self._job = None
         waiting, self._waiting = self._waiting, None
         if waiting:
             self._begin(waiting)
         if wanted == self._wanted:
-            self.found.emit(wanted[0], passages)
+            self.found.emit(wanted[0], found)
 
     def _on_failed(self, error: AppError) -> None:
         """A half-typed filter is no error to show; the next letter is searched again."""

@@ -19,20 +19,30 @@ def snippet(text: str, query: str) -> tuple[str, list[tuple[int, int]]]:
     are near each other.
     """
     line = " ".join(text.split())
-    typed = [word.casefold() for word in _WORD.findall(query)]
-    words = {word for word in typed if len(word) >= _MIN_WORD} - function_words(typed)
-    half = typed[-1] if typed and query[-1:].isalnum() and len(typed[-1]) >= _MIN_WORD else ""
-    found = [
-        (match.start(), match.end(), meant)
-        for match in _WORD.finditer(line)
-        if (meant := _meant(match[0].casefold(), words, half))
-    ]
+    found = _found(line, query)
     start = _best_start(line, found)
     piece = line[start : start + _LENGTH]
     spans = [(a - start, b - start) for a, b, _ in found if start <= a and b <= start + len(piece)]
     if start:
         piece, spans = f"…{piece}", [(a + 1, b + 1) for a, b in spans]
     return piece + ("…" if start + _LENGTH < len(line) else ""), spans
+
+
+def marked_words(text: str, query: str) -> list[tuple[int, int]]:
+    """The [start, end) spans of all words of the query in a text, as in `snippet`."""
+    return [(start, end) for start, end, _ in _found(text, query)]
+
+
+def _found(line: str, query: str) -> list[tuple[int, int, str]]:
+    """Start and end of each word that is marked, and the word of the query that it stands for."""
+    typed = [word.casefold() for word in _WORD.findall(query)]
+    words = {word for word in typed if len(word) >= _MIN_WORD} - function_words(typed)
+    half = typed[-1] if typed and query[-1:].isalnum() and len(typed[-1]) >= _MIN_WORD else ""
+    return [
+        (match.start(), match.end(), meant)
+        for match in _WORD.finditer(line)
+        if (meant := _meant(match[0].casefold(), words, half))
+    ]
 
 
 def _meant(word: str, words: set[str], half: str) -> str:

@@ -3,7 +3,7 @@ from pytestqt.qtbot import QtBot
 
 from desktop_rag.core.library_events import IndexProgress, Stage, StepProgress
 from desktop_rag.ui.foundation.library_state import LibraryFacts
-from desktop_rag.ui.quick_ask.library_hint import LibraryHint, hint_of
+from desktop_rag.ui.passages.library_hint import LibraryHint, hint_of
 from desktop_rag.ui.widgets.controls import TextButton
 
 READING = StepProgress(Stage.READING, files_total=12, files_done=3)

@@ -1,0 +1,123 @@
+"""Paints passages in a list: heading, file, and a piece with the words marked. Qt thread."""
+
+from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QPointF, QRect, QSize, Qt
+from PySide6.QtGui import (
+    QFont,
+    QFontMetrics,
+    QPainter,
+    QTextCharFormat,
+    QTextLayout,
+    QTextOption,
+)
+from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
+
+from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.foundation.wording import is_right_to_left
+from desktop_rag.ui.passages.found_passage import FoundPassage
+
+_Index = QModelIndex | QPersistentModelIndex
+_PADDING_PX = 8
+_GAP_PX = 2
+_RADIUS_PX = 8
+_LINES = 2
+_MIDDLE = Qt.AlignmentFlag.AlignVCenter
+FOUND_ROLE = Qt.ItemDataRole.UserRole + 1
+
+
+class PassagePainter(QStyledItemDelegate):
+    """Paints a row as plain text: foreign text is never read as HTML."""
+
+    def __init__(self, theme: Theme, parent: QObject) -> None:
+        super().__init__(parent)
+        self._theme = theme
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
+        row = index.data(FOUND_ROLE)
+        has_heading = not isinstance(row, FoundPassage) or bool(row.heading or row.file)
+        lines = _LINES + has_heading
+        height = lines * QFontMetrics(option.font).lineSpacing() + _GAP_PX + 2 * _PADDING_PX
+        return QSize(0, height)
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
+        row = index.data(FOUND_ROLE)
+        if not isinstance(row, FoundPassage):
+            return
+        painter.save()
+        self._paint_background(painter, option)
+        area = option.rect.adjusted(_PADDING_PX, _PADDING_PX, -_PADDING_PX, -_PADDING_PX)
+        font = option.font
+        below = area
+        if row.heading or row.file:
+            self._paint_heading(painter, row, area, option)
+            below = area.adjusted(0, QFontMetrics(font).lineSpacing() + _GAP_PX, 0, 0)
+        painter.setFont(font)
+        self._paint_piece(painter, row, below)
+        painter.restore()
+
+    def _paint_heading(
+        self, painter: QPainter, row: FoundPassage, area: QRect, option: QStyleOptionViewItem
+    ) -> None:
+        """The place in bold, and the file at the other end of the line."""
+        font = option.font
+        line = QRect(area.x(), area.y(), area.width(), QFontMetrics(font).lineSpacing())
+        painter.setLayoutDirection(option.direction)
+        painter.setFont(font)
+        painter.setPen(self._theme.colour("muted"))
+        metrics = painter.fontMetrics()
+        file = metrics.elidedText(row.file, Qt.TextElideMode.ElideMiddle, int(line.width() * 0.4))
+        painter.drawText(line, int(_MIDDLE | Qt.AlignmentFlag.AlignTrailing), file)
+        bold = QFont(font)
+        bold.setBold(True)
+        painter.setFont(bold)
+        painter.setPen(self._theme.colour("text"))
+        width = line.width() - metrics.horizontalAdvance(file) - 2 * _PADDING_PX
+        rest = QRect(line.x(), line.y(), width, line.height())
+        line = QStyle.visualRect(option.direction, line, rest)
+        # The end of a path of headings is its most specific part.
+        heading = painter.fontMetrics().elidedText(
+            row.heading, Qt.TextElideMode.ElideLeft, line.width()
+        )
+        painter.drawText(line, int(_MIDDLE | Qt.AlignmentFlag.AlignLeading), heading)
+
+    def _paint_background(self, painter: QPainter, option: QStyleOptionViewItem) -> None:
+        is_chosen = bool(option.state & QStyle.StateFlag.State_Selected)
+        is_hovered = bool(option.state & QStyle.StateFlag.State_MouseOver)
+        if not (is_chosen or is_hovered):
+            return
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(self._theme.colour("accent_soft" if is_chosen else "hover"))
+        painter.drawRoundedRect(option.rect, _RADIUS_PX, _RADIUS_PX)
+
+    def _paint_piece(self, painter: QPainter, row: FoundPassage, area: QRect) -> None:
+        layout = QTextLayout(row.piece, painter.font())
+        wrapping = QTextOption()
+        wrapping.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
+        if is_right_to_left(row.piece):
+            wrapping.setAlignment(Qt.AlignmentFlag.AlignRight)
+        layout.setTextOption(wrapping)
+        mark = QTextCharFormat()
+        mark.setForeground(self._theme.colour("highlight_text"))
+        mark.setBackground(self._theme.colour("highlight"))
+        layout.setFormats([_range(start, end, mark) for start, end in row.spans])
+        layout.beginLayout()
+        top = 0.0
+        for _ in range(_LINES):
+            line = layout.createLine()
+            if not line.isValid():
+                break
+            line.setLineWidth(area.width())
+            line.setPosition(QPointF(0, top))
+            top += line.height()
+        layout.endLayout()
+        painter.setPen(self._theme.colour("muted"))
+        painter.setClipRect(area)
+        layout.draw(painter, QPointF(area.topLeft()))
+
+
+def _range(start: int, end: int, mark: QTextCharFormat) -> QTextLayout.FormatRange:
+    piece = QTextLayout.FormatRange()
+    piece.start = start
+    piece.length = end - start
+    piece.format = mark
+    return piece

@@ -1,0 +1,163 @@
+"""The filters of a search: a menu for each kind, and a chip for each chosen one. Qt thread."""
+
+from datetime import date
+
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtWidgets import QMenu, QWidget
+
+from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.foundation.wording import count_of
+from desktop_rag.ui.search.date_dialog import DateDialog
+from desktop_rag.ui.search.filter_choices import Choice, Choices
+from desktop_rag.ui.search.search_filters import (
+    FilterKind,
+    SearchFilter,
+    chosen_dates,
+    usual_dates,
+    with_filter,
+)
+from desktop_rag.ui.widgets.controls import TextButton
+from desktop_rag.ui.widgets.flow_row import FlowRow
+from desktop_rag.ui.widgets.menu_button import MenuButton
+from desktop_rag.ui.widgets.removable_chip import RemovableChip
+
+_NO_TAGS = "No tags yet. Give some to files in the library, or by “tags:” in front matter."
+
+
+class FilterBar(QWidget):
+    """`changed` follows each change of `filters`."""
+
+    changed = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._filters: tuple[SearchFilter, ...] = ()
+        self._choices: Choices = {}
+        self._chips: list[RemovableChip] = []
+        self._row = FlowRow(self)
+        self._buttons = {kind: self._button(kind) for kind in FilterKind}
+        self._clear = TextButton("Clear all filters", kind="quiet")
+        self._clear.clicked.connect(self.clear)
+        self._row.addWidget(self._clear)
+        self._clear.hide()
+        self.setAccessibleName("Filters")
+        self.show_choices({})
+
+    @property
+    def filters(self) -> tuple[SearchFilter, ...]:
+        """What is chosen."""
+        return self._filters
+
+    def menu(self, kind: FilterKind) -> QMenu:
+        """The menu of a kind of filter."""
+        return self._buttons[kind].choices
+
+    def show_choices(self, choices: Choices) -> None:
+        """Offer these; what is chosen stays chosen."""
+        self._choices = choices
+        self._buttons[FilterKind.COLLECTION].setVisible(bool(choices.get(FilterKind.COLLECTION)))
+
+    def add(self, added: SearchFilter) -> None:
+        """Choose a filter."""
+        self._set(with_filter(self._filters, added))
+
+    @Slot()
+    def clear(self) -> None:
+        """Choose none."""
+        self._set(())
+
+    def _set(self, filters: tuple[SearchFilter, ...]) -> None:
+        if filters != self._filters:
+            self._filters = filters
+            self._show_chips()
+            self.changed.emit()
+
+    # --- menus -----------------------------------------------------------------------------------
+
+    def _button(self, kind: FilterKind) -> MenuButton:
+        button = MenuButton(self._theme)
+        button.setText(kind.value)
+        button.setAccessibleName(f"Filter by {kind.value.lower()}")
+        button.choices.aboutToShow.connect(lambda: self._fill(kind))
+        self._row.addWidget(button)
+        return button
+
+    def _fill(self, kind: FilterKind) -> None:
+        menu = self.menu(kind)
+        menu.clear()
+        if kind is FilterKind.DATE:
+            for usual in usual_dates(date.today()):
+                self._offer(menu, Choice(usual, 0))
+            menu.addSeparator()
+            menu.addAction("Other days…", self._on_other_days)
+            return
+        choices = self._choices.get(kind, ())
+        for choice in choices:
+            self._offer(menu, choice)
+        if not choices:
+            words = _NO_TAGS if kind is FilterKind.TAG else "Nothing to choose from yet."
+            menu.addAction(words).setEnabled(False)
+
+    def _offer(self, menu: QMenu, choice: Choice) -> None:
+        """An entry for a choice, with its number of files; a folder has its own folders below."""
+        if choice.inside:
+            below = menu.addMenu(_literal(choice.filter.label))
+            self._add_entry(below, choice, "All of it")
+            below.addSeparator()
+            for inner in choice.inside:
+                self._add_entry(below, inner, inner.filter.label)
+        else:
+            self._add_entry(menu, choice, choice.filter.label)
+
+    def _add_entry(self, menu: QMenu, choice: Choice, label: str) -> None:
+        count = f"\t{choice.files:,}" if choice.files else ""
+        action = menu.addAction(f"{_literal(label)}{count}")
+        action.setCheckable(True)
+        action.setChecked(choice.filter in self._filters)
+        if choice.files:
+            action.setToolTip(count_of(choice.files, "file"))
+        action.triggered.connect(lambda is_on: self._on_toggled(choice.filter, is_on))
+
+    def _on_toggled(self, toggled: SearchFilter, is_on: bool) -> None:
+        if is_on:
+            self.add(toggled)
+        else:
+            self._set(tuple(each for each in self._filters if each != toggled))
+
+    @Slot()
+    def _on_other_days(self) -> None:
+        dialog = DateDialog(self.window())
+
+        def choose(first: date | None, last: date | None) -> None:
+            if chosen := chosen_dates(first, last):
+                self.add(chosen)
+
+        dialog.submitted.connect(choose)
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+
+    # --- chips -----------------------------------------------------------------------------------
+
+    def _show_chips(self) -> None:
+        self._row.removeWidget(self._clear)
+        for former in self._chips:
+            self._row.removeWidget(former)
+            former.hide()
+            former.deleteLater()
+        self._chips = [self._chip(chosen) for chosen in self._filters]
+        self._row.addWidget(self._clear)
+        self._clear.setVisible(len(self._filters) > 1)
+        self.updateGeometry()
+
+    def _chip(self, chosen: SearchFilter) -> RemovableChip:
+        chip = RemovableChip(self._theme, chosen.words, f"Remove the filter {chosen.words}", self)
+        chip.removed.connect(lambda: self._on_toggled(chosen, is_on=False))
+        self._row.addWidget(chip)
+        chip.show()
+        return chip
+
+
+def _literal(label: str) -> str:
+    """A name as the text of a menu entry: & begins no shortcut there."""
+    return label.replace("&", "&&")

@@ -1,0 +1,101 @@
+"""What a search found, by passage and by file, with all that a list shows of it. Any thread."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from desktop_rag.core.anchors import HEADING_SEPARATOR
+from desktop_rag.core.domain import Document, Passage
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.query import parse_query
+from desktop_rag.ui.foundation.wording import count_of, one_line
+from desktop_rag.ui.passages.found_passage import FoundPassage
+
+_SHOWN_TAGS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFile:
+    """A document with the passages that were found in it, the best first."""
+
+    document: Document
+    passages: tuple[FoundPassage, ...]
+
+    @property
+    def name(self) -> str:
+        """The name in bold."""
+        return one_line(self.document.name)
+
+    @property
+    def folder(self) -> str:
+        """Where it is; "" for a page of the web, whose name says it."""
+        return "" if self.document.url else one_line(str(self.document.path.parent))
+
+    @property
+    def details(self) -> str:
+        """`3 passages · #roof #to do`."""
+        tags = self.document.all_tags
+        # Isolated, so that a tag that is read from right to left leaves the others in order.
+        shown = [f"\u2068#{one_line(tag)}\u2069" for tag in tags[:_SHOWN_TAGS]]
+        more = ["…"] if len(tags) > _SHOWN_TAGS else []
+        count = count_of(len(self.passages), "passage")
+        return " · ".join(filter(None, (" ".join([*shown, *more]), count)))
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResults:
+    """The passages, best first, and the files in the order of their best passages."""
+
+    text: str = ""
+    passages: tuple[FoundPassage, ...] = ()
+    files: tuple[FoundFile, ...] = ()
+
+    def document(self, passage: Passage) -> Document:
+        """The document of one of the passages."""
+        return next(
+            file.document for file in self.files if file.document.document_id == passage.document_id
+        )
+
+
+def results_of(
+    text: str, passages: Sequence[Passage], documents: Iterable[Document]
+) -> SearchResults:
+    """The results for what was typed; passages of unknown documents are left out."""
+    known = {document.document_id: document for document in documents}
+    words = words_of(text)
+    found = [FoundPassage.of(p, words) for p in passages if p.document_id in known]
+    by_file: dict[str, list[FoundPassage]] = {}
+    for each in found:
+        by_file.setdefault(each.passage.document_id, []).append(each)
+    files = (FoundFile(known[key], _within(own)) for key, own in by_file.items())
+    return SearchResults(text, tuple(found), tuple(files))
+
+
+def words_of(text: str) -> str:
+    """What is searched for in a query: without its filters and what it excludes."""
+    try:
+        return parse_query(text).text
+    except AppError:
+        return text
+
+
+def _within(found: Sequence[FoundPassage]) -> tuple[FoundPassage, ...]:
+    """Passages below the name of their file, which need not repeat it."""
+    return tuple(replace(each, heading=_place(each.passage), file="") for each in found)
+
+
+def _place(passage: Passage) -> str:
+    """Where a passage is in its document, without the title."""
+    place = passage.anchor.label().removeprefix(passage.title).removeprefix(HEADING_SEPARATOR)
+    return one_line(place.strip())
+
+
+def in_words(results: SearchResults, most: int) -> str:
+    """`34 passages in 12 files`; of more than `most`, the best ones."""
+    count, files = len(results.passages), count_of(len(results.files), "file")
+    said = f"{count_of(count, 'passage')} in {files}"
+    return f"The best {said}" if count >= most else said
+
+
+def by_id(results: SearchResults) -> Mapping[str, Document]:
+    """The documents that were found."""
+    return {file.document.document_id: file.document for file in results.files}

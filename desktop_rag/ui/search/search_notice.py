@@ -1,0 +1,110 @@
+"""What the search page says in place of results: how to begin, or what to try. Qt thread."""
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+
+from desktop_rag.core.search_syntax import SEARCH_SYNTAX
+from desktop_rag.ui.foundation.wording import count_of
+from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
+
+_MOST_PX = 520
+
+
+class SearchNotice(QScrollArea):
+    """A title, a hint and the ways out."""
+
+    folder_requested = Signal()
+    filters_dropped = Signal()
+    question_requested = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("searchNotice")
+        self.setWidgetResizable(True)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._title = PlainLabel(scale="heading", wrap=True)
+        self._hint = PlainLabel(tone="muted", wrap=True)
+        self._syntax = self._build_syntax()
+        self._folder = TextButton("Add a folder", kind="primary")
+        self._drop = TextButton("Search without filters")
+        self._ask = TextButton("Ask it as a question")
+        buttons = QHBoxLayout()
+        buttons.setSpacing(8)
+        for button, signal in (
+            (self._folder, self.folder_requested),
+            (self._drop, self.filters_dropped),
+            (self._ask, self.question_requested),
+        ):
+            button.clicked.connect(signal)
+            buttons.addWidget(button)
+        buttons.addStretch(1)
+        content = QWidget()
+        content.setProperty("kind", "page")
+        content.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        column = QVBoxLayout(content)
+        column.setContentsMargins(16, 24, 16, 16)
+        column.setSpacing(10)
+        for widget in (self._title, self._hint, self._syntax):
+            widget.setMaximumWidth(_MOST_PX)
+            column.addWidget(widget)
+        column.addLayout(buttons)
+        column.addStretch(1)
+        self.setWidget(content)
+
+    @staticmethod
+    def _build_syntax() -> QWidget:
+        table = QWidget()
+        grid = QGridLayout(table)
+        grid.setContentsMargins(0, 4, 0, 4)
+        grid.setHorizontalSpacing(16)
+        for row, example in enumerate(SEARCH_SYNTAX):
+            grid.addWidget(PlainLabel(example.written, selectable=True), row, 0)
+            meaning = PlainLabel(example.meaning, tone="muted", wrap=True)
+            grid.addWidget(meaning, row, 1)
+        grid.setColumnStretch(1, 1)
+        return table
+
+    def show_no_folder(self) -> None:
+        """There is nothing to search yet."""
+        self._show(
+            "Nothing to search yet",
+            "Add a folder, and its files can be found here by their words and by what they mean.",
+            offers=(self._folder,),
+        )
+
+    def show_start(self, files: int) -> None:
+        """Nothing is typed."""
+        self._show(
+            f"Search {count_of(files, 'file')}" if files else "Search your files",
+            "Results come while you type: passages with your words first, then those that mean"
+            " the same. This narrows them down:",
+            has_syntax=True,
+        )
+
+    def show_nothing(self, *, has_filters: bool, is_complete: bool) -> None:
+        """No passage was found; `is_complete` is false while files are still being read."""
+        tries = ["Check the spelling, or try fewer or other words."]
+        if has_filters:
+            tries.insert(0, "The filters may leave out what you are looking for.")
+        if not is_complete:
+            tries.append("Some files are still being read and can’t be found yet.")
+        offers = (self._drop, self._ask) if has_filters else (self._ask,)
+        self._show("Nothing found", " ".join(tries), offers=offers)
+
+    def show_failure(self, title: str, hint: str) -> None:
+        """The search was refused, as for a date that is none."""
+        self._show(title, hint)
+
+    def _show(
+        self,
+        title: str,
+        hint: str,
+        *,
+        has_syntax: bool = False,
+        offers: tuple[TextButton, ...] = (),
+    ) -> None:
+        self._title.setText(title)
+        self._hint.setText(hint)
+        self._syntax.setVisible(has_syntax)
+        for button in (self._folder, self._drop, self._ask):
+            button.setVisible(button in offers)

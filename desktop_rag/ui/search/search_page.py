@@ -1,0 +1,310 @@
+"""The search page: results while typing, filters, and the chosen document beside them. Qt thread.
+
+Searching happens on worker threads; a newer search takes the place of the one before.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QKeyEvent, QKeySequence, QShortcut, QShowEvent
+from PySide6.QtWidgets import (
+    QButtonGroup,
+    QHBoxLayout,
+    QLineEdit,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from desktop_rag.core.domain import Collection, Passage
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.library_events import IndexProgress
+from desktop_rag.ui.documents.document_opener import DocumentOpener
+from desktop_rag.ui.foundation.bridge import Bridge
+from desktop_rag.ui.foundation.library_state import LibraryFacts
+from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.passages.found_passage import FoundPassage
+from desktop_rag.ui.passages.library_hint import hint_of
+from desktop_rag.ui.passages.passage_search import PassageSearch
+from desktop_rag.ui.search.filter_bar import FilterBar
+from desktop_rag.ui.search.filter_choices import choices_of
+from desktop_rag.ui.search.found_files import SearchResults, in_words, results_of, words_of
+from desktop_rag.ui.search.preview_side import PreviewSide
+from desktop_rag.ui.search.result_actions import ResultActions
+from desktop_rag.ui.search.result_list import ResultList
+from desktop_rag.ui.search.search_filters import reach_of
+from desktop_rag.ui.search.search_notice import SearchNotice
+from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel, TextButton
+
+if TYPE_CHECKING:
+    from desktop_rag.answer.chat import Chat
+    from desktop_rag.ingest.library import Library
+
+_MOST_PASSAGES = 100
+_RELOAD_MS = 2_000
+_ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+_KEYS = "↑ ↓ through the results · Space reads · Enter asks about the selected files"
+
+
+class SearchPage(QWidget):
+    """`ask_requested` carries the QuestionScope of the selected files, `question_requested` what
+    was typed, to be asked instead.
+    """
+
+    ask_requested = Signal(object)
+    question_requested = Signal(str)
+    folder_requested = Signal()
+    library_requested = Signal()
+
+    def __init__(self, bridge: Bridge, library: "Library", chat: "Chat", theme: Theme) -> None:
+        super().__init__()
+        self._bridge = bridge
+        self._library = library
+        self._theme = theme
+        self._facts = LibraryFacts()
+        self._files = 0
+        opener = DocumentOpener(bridge, library, theme, self)
+
+        def prepare(text: str, passages: Sequence[Passage]) -> SearchResults:
+            ids = list({passage.document_id for passage in passages})
+            return results_of(text, passages, library.documents.of_ids(ids))
+
+        self._search = PassageSearch(bridge, chat, _MOST_PASSAGES, self, prepare)
+        self._reload = QTimer(self, singleShot=True, interval=_RELOAD_MS)
+        self._build(opener)
+        self._actions = ResultActions(bridge, library, opener, self.results, self)
+        self._connect()
+        self._show_state()
+
+    # --- building --------------------------------------------------------------------------------
+
+    def _build(self, opener: DocumentOpener) -> None:
+        self.setProperty("kind", "page")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self._above = QWidget()
+        self.field = self._build_field()
+        self.filters = FilterBar(self._theme)
+        self._count = PlainLabel(tone="muted", wrap=True)
+        self._count.setAccessibleName("Number of results")
+        self._by_file = TextButton("By file", kind="chip")
+        self._by_passage = TextButton("By passage", kind="chip")
+        self._ways = QButtonGroup(self)
+        status = QHBoxLayout()
+        status.setSpacing(6)
+        status.addWidget(self._count, 1)
+        for button in (self._by_file, self._by_passage):
+            button.setCheckable(True)
+            self._ways.addButton(button)
+            status.addWidget(button)
+        self._by_file.setChecked(True)
+        above = QVBoxLayout(self._above)
+        above.setContentsMargins(18, 16, 18, 8)
+        above.setSpacing(8)
+        above.addWidget(self.field)
+        above.addWidget(self.filters)
+        above.addLayout(status)
+        self.results = ResultList(self._theme)
+        self._notice = SearchNotice()
+        self._stack = QStackedWidget()
+        self._stack.addWidget(self._notice)
+        self._stack.addWidget(self.results)
+        self.side = PreviewSide(self._bridge, self._library, self._theme, opener, self._stack)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self._above)
+        column.addWidget(self.side, 1)
+        column.addWidget(self._build_foot())
+        self.setFocusProxy(self.field)
+
+    def _build_field(self) -> QLineEdit:
+        field = QLineEdit()
+        field.setObjectName("searchField")
+        field.setPlaceholderText("Search your files")
+        field.setAccessibleName("Search your files")
+        field.setClearButtonEnabled(True)
+        field.installEventFilter(self)
+        return field
+
+    def _build_foot(self) -> QWidget:
+        self._foot = QWidget()
+        self._tags = TextButton("Tags…")
+        self._open = TextButton("Open")
+        self._open.setAccessibleDescription("Open the chosen file in another program")
+        self._ask = TextButton("Ask about the selection", kind="primary")
+        row = QHBoxLayout(self._foot)
+        row.setContentsMargins(18, 8, 18, 10)
+        row.setSpacing(8)
+        row.addWidget(ElidedLabel(_KEYS, tone="muted", scale="small"), 1)
+        for button in (self._tags, self._open, self._ask):
+            row.addWidget(button)
+        return self._foot
+
+    def _connect(self) -> None:
+        self.field.textChanged.connect(lambda _: self._search_now())
+        self.filters.changed.connect(self._search_now)
+        self._ways.buttonClicked.connect(lambda _: self._show_results(self.results.results))
+        self._search.found.connect(self._on_found)
+        self._search.failed.connect(self._on_failed)
+        self._notice.folder_requested.connect(self.folder_requested)
+        self._notice.filters_dropped.connect(self.filters.clear)
+        self._notice.question_requested.connect(
+            lambda: self.question_requested.emit(self.field.text().strip())
+        )
+        self.results.chosen.connect(self._on_chosen)
+        self.results.selection_changed.connect(self._show_actions)
+        self.results.read_requested.connect(self.side.read)
+        self.results.ask_requested.connect(self._actions.ask)
+        self.results.left.connect(self.focus_field)
+        self.side.left.connect(self._on_reading_left)
+        self.side.library_requested.connect(self.library_requested)
+        self._actions.ask_requested.connect(self.ask_requested)
+        self._actions.filter_added.connect(self.filters.add)
+        self._actions.read_requested.connect(self.side.read)
+        self._actions.tags_changed.connect(self._on_tags_changed)
+        self._tags.clicked.connect(self._actions.edit_tags)
+        self._open.clicked.connect(self._actions.open)
+        self._ask.clicked.connect(self._actions.ask)
+        self._reload.timeout.connect(self._on_reload)
+        # Not over the document, where both keys have a meaning of their own.
+        for widget in (self._above, self._stack, self._foot):
+            for keys, slot in (("Ctrl+F", self.focus_field), ("Esc", self._on_escape)):
+                shortcut = QShortcut(QKeySequence(keys), widget)
+                shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+                shortcut.activated.connect(slot)
+
+    # --- called by the window --------------------------------------------------------------------
+
+    @Slot()
+    def focus_field(self) -> None:
+        """Let the person type; what is there is selected."""
+        self.field.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self.field.selectAll()
+
+    @Slot(object, int, int)
+    def show_library(self, _collections: Sequence[Collection], sources: int, files: int) -> None:
+        """Know the library by its numbers of folders and searchable files."""
+        self._facts, self._files = replace(self._facts, sources=sources), files
+        self._show_state()
+        self.on_library_changed()
+
+    def show_progress(self, progress: IndexProgress) -> None:
+        """Know what is still being read."""
+        is_paused = self._library.indexing.is_paused
+        facts = replace(self._facts, progress=progress, is_paused=is_paused)
+        if facts != self._facts:
+            self._facts = facts
+            self._show_state()
+
+    def on_library_changed(self) -> None:
+        """Search and count the choices of the filters again soon, while they can be seen."""
+        if self.isVisible() and not self._reload.isActive():
+            self._reload.start()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._load_choices()
+
+    @Slot()
+    def _on_reload(self) -> None:
+        self._load_choices()
+        # Nothing changes under the hand of somebody who has chosen a result.
+        if self._search.is_settled and self.results.current is None:
+            self._search_again()
+
+    @Slot()
+    def _load_choices(self) -> None:
+        library = self._library
+        self._bridge.run(self, lambda: choices_of(library), self.filters.show_choices)
+
+    # --- searching -------------------------------------------------------------------------------
+
+    @Slot()
+    def _search_now(self) -> None:
+        self._search.search(self.field.text(), reach_of(self.filters.filters))
+
+    def _search_again(self) -> None:
+        """Search the same once more: the library has changed."""
+        self._search.clear()
+        self._search_now()
+
+    def _on_found(self, _text: str, found: object) -> None:
+        results = found if isinstance(found, SearchResults) else SearchResults()
+        # What is found by meaning follows; until then nothing is said to be missing.
+        if results.passages or self._search.is_settled:
+            self._show_results(results)
+
+    def _on_failed(self, error: AppError) -> None:
+        """A filter is half typed, or wrong: what was found before stays meanwhile."""
+        self._count.setText(f"{error.title} {error.hint}".strip())
+
+    def _show_results(self, results: SearchResults) -> None:
+        self.results.show_results(results, is_by_file=self._by_file.isChecked())
+        self._show_state()
+
+    def _show_state(self) -> None:
+        results = self.results.results
+        self._stack.setCurrentWidget(self.results if results.passages else self._notice)
+        self.side.set_has_results(has_results=bool(results.passages))
+        has_filters = bool(self.filters.filters)
+        is_asked = bool(self.field.text().strip()) or has_filters
+        hint = hint_of(self._facts) if self._facts.sources else ""
+        count = in_words(results, _MOST_PASSAGES) if results.passages else ""
+        self._count.setText(" · ".join(filter(None, (count, hint))))
+        if self._facts.sources == 0:
+            self._notice.show_no_folder()
+        elif not is_asked:
+            self._notice.show_start(self._files)
+        elif self._search.is_settled:
+            self._notice.show_nothing(has_filters=has_filters, is_complete=not hint)
+        self._show_actions()
+
+    @Slot()
+    def _show_actions(self) -> None:
+        has_results = bool(self.results.results.passages)
+        selected = self.results.selected
+        self._foot.setVisible(has_results)
+        for button in (self._by_file, self._by_passage):
+            button.setVisible(has_results)
+        self._tags.setEnabled(bool(selected))
+        self._open.setEnabled(self.results.current is not None)
+        self._ask.setText(self._actions.ask_in_words())
+        self._ask.setEnabled(bool(self._actions.asked))
+
+    # --- actions of the person -------------------------------------------------------------------
+
+    @Slot(object)
+    def _on_chosen(self, found: FoundPassage | None) -> None:
+        self.side.show_passage(found, words_of(self.results.results.text))
+        self._show_actions()
+
+    @Slot()
+    def _on_reading_left(self) -> None:
+        if self.results.isVisible():
+            self.results.setFocus(Qt.FocusReason.OtherFocusReason)
+        else:
+            self.focus_field()
+
+    @Slot()
+    def _on_tags_changed(self) -> None:
+        self._load_choices()
+        self._search_again()
+
+    @Slot()
+    def _on_escape(self) -> None:
+        """From the results to the field; there it takes away what is typed."""
+        if self.field.hasFocus():
+            self.field.clear()
+        else:
+            self.focus_field()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if watched is self.field and isinstance(event, QKeyEvent):
+            is_press = event.type() == QEvent.Type.KeyPress
+            goes_down = event.key() in {*_ENTER, Qt.Key.Key_Down}
+            if is_press and goes_down and self.results.results.passages:
+                self.results.choose_first()
+                return True
+        return super().eventFilter(watched, event)

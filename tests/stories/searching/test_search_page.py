@@ -1,0 +1,177 @@
+"""A person who knows the words goes to the search page, reads beside the results, and asks."""
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QTextEdit
+
+from desktop_rag.ui.search.filter_choices import folder_filter
+from desktop_rag.ui.search.result_list import ResultList
+from desktop_rag.ui.search.search_filters import FilterKind
+from desktop_rag.ui.search.search_page import SearchPage
+from desktop_rag.ui.tags.tag_dialog import TagDialog
+from tests.stories.conftest import Person
+
+NOTE = "---\ntags: [roof, Wales]\n---\n# Slates\n\nThe keeper of the slates comes from Wales.\n"
+LOG = "The keeper wrote on page {n}. " + "It was a quiet night at the rock. " * 30
+FIELD = "Search your files"
+
+
+@pytest.fixture
+def searching(person: Person, papers: Path) -> Person:
+    """A person on the search page of a library of four files."""
+    (papers / "slates.md").write_text(NOTE)
+    (papers / "old").mkdir()
+    pages = "\n\n".join(f"## Page {n}\n\n{LOG.format(n=n)}" for n in range(6))
+    (papers / "old" / "log.md").write_text(f"# Log\n\n{pages}\n")
+    person.drops(papers)
+    person.sees("4 searchable")
+    person.presses("Ctrl+3")
+    person.waits_until(lambda: person.field(FIELD).hasFocus())
+    return person
+
+
+def page(person: Person) -> SearchPage:
+    return person.window.search_page
+
+
+def results(person: Person) -> ResultList:
+    return page(person).results
+
+
+def found_files(person: Person) -> set[str]:
+    return {file.name for file in results(person).results.files}
+
+
+def sees_files(person: Person, *names: str) -> None:
+    person.waits_until(lambda: found_files(person) == set(names))
+
+
+def chooses(person: Person, kind: FilterKind, label: str) -> None:
+    """Choose an entry of a filter's menu; as a person would, once it is there."""
+    menu = page(person).filters.menu(kind)
+
+    def has_entry() -> bool:
+        menu.aboutToShow.emit()
+        return any(action.text().split("\t")[0] == label for action in menu.actions())
+
+    person.waits_until(has_entry)
+    next(a for a in menu.actions() if a.text().split("\t")[0] == label).trigger()
+
+
+def shown_text(person: Person) -> str:
+    """The text of the document beside the results."""
+    views = page(person).side.pane.viewers.findChildren(QTextEdit)
+    return "\n".join(view.toPlainText() for view in views if view.isVisible())
+
+
+def marked(person: Person) -> set[str]:
+    """The words that are marked in that document."""
+    views = page(person).side.pane.viewers.findChildren(QTextEdit)
+    texts = [s.cursor.selectedText() for view in views for s in view.extraSelections()]
+    return {text for text in texts if " " not in text}
+
+
+def test_a_result_is_read_beside_the_list_at_its_place(searching: Person) -> None:
+    searching.types(FIELD, "wick trimm")
+    sees_files(searching, "lamp.md")
+    searching.sees("1 passage in 1 file")
+    QTest.keyClick(searching.field(FIELD), Qt.Key.Key_Down)
+    assert results(searching).hasFocus()
+    searching.waits_until(lambda: "The wick is trimmed" in shown_text(searching))
+    pane = page(searching).side.pane
+    assert pane.place is not None
+    assert "wick" in pane.place.passage
+    # The words are marked, and the keyboard stays with the results.
+    searching.waits_until(lambda: marked(searching) == {"wick", "trimmed"})
+    assert results(searching).hasFocus()
+    QTest.keyClick(results(searching), Qt.Key.Key_Space)
+    searching.waits_until(pane.hasFocus)
+    QTest.keyClick(pane, Qt.Key.Key_Escape)
+    searching.waits_until(results(searching).hasFocus)
+    QTest.keyClick(results(searching), Qt.Key.Key_Escape)
+    assert searching.field(FIELD).hasFocus()
+
+
+def test_many_passages_of_a_file_are_opened_below_it(searching: Person) -> None:
+    searching.types(FIELD, "keeper quiet night")
+    searching.waits_until(lambda: "log.md" in found_files(searching))
+    names = [row[0] for row in searching.rows("Results")]
+    more = next(n for n, name in enumerate(names) if name.startswith("Show "))
+    searching.opens_row("Results", more)
+    searching.waits_until(lambda: len(searching.rows("Results")) > len(names))
+    searching.clicks("By passage")
+    assert "log.md" not in [row[0] for row in searching.rows("Results")]
+    assert len(searching.rows("Results")) == len(results(searching).results.passages)
+
+
+def test_filters_are_chips_that_can_be_removed(searching: Person) -> None:
+    searching.types(FIELD, "keeper")
+    sees_files(searching, "lamp.md", "slates.md", "log.md")
+    chooses(searching, FilterKind.TAG, "Wales")
+    sees_files(searching, "slates.md")
+    searching.sees("#Wales")
+    searching.clicks("Remove the filter #Wales")
+    sees_files(searching, "lamp.md", "slates.md", "log.md")
+    page(searching).filters.add(
+        folder_filter(Path(results(searching).results.files[0].document.path).parent)
+    )
+    searching.sees("Folder: ")
+    chooses(searching, FilterKind.TYPE, "CSV")
+    searching.sees("Nothing found")
+    searching.sees("The filters may leave out what you are looking for.")
+    searching.clicks("Search without filters")
+    sees_files(searching, "lamp.md", "slates.md", "log.md")
+    # Without words, a filter lists all that it leaves.
+    searching.field(FIELD).setFocus()
+    QTest.keyClick(searching.field(FIELD), Qt.Key.Key_Escape)
+    chooses(searching, FilterKind.TYPE, "CSV")
+    sees_files(searching, "fees.csv")
+
+
+def test_results_are_tagged_together_and_found_by_the_tag(searching: Person) -> None:
+    searching.types(FIELD, "keeper")
+    sees_files(searching, "lamp.md", "slates.md", "log.md")
+    QTest.keyClick(searching.field(FIELD), Qt.Key.Key_Down)
+    results(searching).selectAll()
+    searching.clicks("Tags…")
+    searching.sees("Tags of 3 files")
+    searching.types("Add a tag", "harbour")
+    searching.clicks("Save")
+    searching.waits_until(lambda: not searching.window.findChildren(TagDialog))
+    chooses(searching, FilterKind.TAG, "harbour")
+    sees_files(searching, "lamp.md", "slates.md", "log.md")
+    page(searching).filters.clear()
+    page(searching).field.setText("tag:harbour -wick")
+    sees_files(searching, "slates.md", "log.md")
+
+
+def test_nothing_found_says_what_to_try(searching: Person) -> None:
+    searching.types(FIELD, "zzyzx")
+    searching.sees("Nothing found")
+    searching.sees("Check the spelling, or try fewer or other words.")
+    searching.clicks("Ask it as a question")
+    searching.waits_until(lambda: searching.typed("Question") == "zzyzx")
+
+
+def test_a_wrong_date_is_said_and_the_results_stay(searching: Person) -> None:
+    searching.types(FIELD, "keeper")
+    sees_files(searching, "lamp.md", "slates.md", "log.md")
+    searching.types(FIELD, " after:2024-13")
+    searching.sees("“2024-13” is not a date.")
+    assert found_files(searching) == {"lamp.md", "slates.md", "log.md"}
+
+
+def test_without_a_folder_it_says_so(person: Person) -> None:
+    person.presses("Ctrl+Shift+F")
+    person.sees("Nothing to search yet")
+    assert person.field(FIELD).hasFocus()
+
+
+def test_a_name_with_markup_stays_text(searching: Person, papers: Path) -> None:
+    (papers / "<b>bold & co.md").write_text("# <i>Foghorn</i>\n\nThe foghorn of <b>keeper</b>.")
+    searching.types(FIELD, "foghorn")
+    sees_files(searching, "<b>bold & co.md")
+    assert "<b>keeper</b>" in results(searching).results.passages[0].piece
