@@ -1,5 +1,6 @@
 """Events of the library: progress, changes and notices. Frozen values."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -81,6 +82,14 @@ class DocumentCounts:
     def of(self, state: DocumentState) -> int:
         """The number of documents in a state."""
         return self.by_state.get(state, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryFacets:
+    """The number of documents by the name of their format, and by the path of their folder."""
+
+    formats: Mapping[str, int] = field(default_factory=dict[str, int])
+    folders: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,7 @@ from desktop_rag.core.domain import (
     SourceState,
     StoredText,
 )
-from desktop_rag.core.library_events import DocumentCounts
-from desktop_rag.core.library_facets import LibraryFacets
+from desktop_rag.core.library_events import DocumentCounts, LibraryFacets
 from desktop_rag.core.parsed import Chunk, ColourSpan
 from desktop_rag.core.places import Places, places_from_json
 from desktop_rag.core.quote_alignment import locate

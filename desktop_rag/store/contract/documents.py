@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from desktop_rag.core.domain import Document, DocumentState, FileStat
-from desktop_rag.core.library_events import DocumentCounts
-from desktop_rag.core.library_facets import LibraryFacets
+from desktop_rag.core.library_events import DocumentCounts, LibraryFacets
 from desktop_rag.core.parsed import Chunk
 
 # document_id, path, size_bytes, mtime_ns, inode, why the scan skipped it, gone_at

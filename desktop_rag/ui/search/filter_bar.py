@@ -6,7 +6,6 @@ from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QMenu, QWidget
 
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.foundation.wording import count_of
 from desktop_rag.ui.search.date_dialog import DateDialog
 from desktop_rag.ui.search.filter_choices import Choice, Choices
 from desktop_rag.ui.search.search_filters import (
@@ -115,8 +114,6 @@ class FilterBar(QWidget):
         action = menu.addAction(f"{_literal(label)}{count}")
         action.setCheckable(True)
         action.setChecked(choice.filter in self._filters)
-        if choice.files:
-            action.setToolTip(count_of(choice.files, "file"))
         action.triggered.connect(lambda is_on: self._on_toggled(choice.filter, is_on))
 
     def _on_toggled(self, toggled: SearchFilter, is_on: bool) -> None:

@@ -19,7 +19,7 @@ from desktop_rag.core.domain import Document
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.tags import LONGEST_TAG, distinct_tags, typed_tags
 from desktop_rag.ui.foundation.wording import count_of, one_line
-from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel, TextButton
+from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel, TextButton, plain_tooltip
 
 _WIDTH_PX, _LIST_PX = 440, 170
 _TAG = Qt.ItemDataRole.UserRole
@@ -121,7 +121,7 @@ class TagDialog(QDialog):
         item.setFlags(item.flags() | Qt.ItemFlag.ItemIsUserCheckable)
         item.setCheckState(state)
         if state is _PART:
-            item.setToolTip(_SOME)
+            item.setToolTip(plain_tooltip(_SOME))
 
     def _show_list(self) -> None:
         self._tags.setVisible(self._tags.count() > 0)

@@ -145,6 +145,7 @@ class MainWindow(QMainWindow):
         self.search_page.folder_requested.connect(self._on_folder_requested)
         self.search_page.library_requested.connect(self._on_strip_clicked)
         self.search_page.question_requested.connect(self._on_question_requested)
+        self.search_page.ask_requested.connect(self.ask_about)
         self.settings_page.prompts_requested.connect(self.chat_page.prompts.manage)
         self.library_page.demo_requested.connect(self.demo_requested)
         self.library_page.summary_requested.connect(self._on_summary_requested)

@@ -202,7 +202,7 @@ def test_a_model_that_is_gone_leaves_words_and_a_notice(
     ]
     assert not set(dense(again, "paid for coal")) & {"bills"}
     assert dense(again, "lighthouse keeper")[0] == "letters"
-    lexical = again.chat.search("coal ropes", mode="hybrid", collection_id=bills)
+    lexical = again.chat.search("coal ropes", mode="hybrid", reach=SearchScope.of_collection(bills))
     assert lexical[0].title == "bills"
     again.close()
     shutil.move(other_model.with_name("elsewhere"), other_model)
@@ -263,7 +263,9 @@ def test_while_the_endpoint_is_away_words_are_searched_and_embedding_waits(
     assert "closed the connection" in notices[0].title
     assert not services.library.indexing.is_paused
     asked = len(server.requests)
-    assert services.chat.search("whale oil", collection_id=bills)[0].title == "New"
+    assert (
+        services.chat.search("whale oil", reach=SearchScope.of_collection(bills))[0].title == "New"
+    )
     assert len(server.requests) <= asked + 1
     server.mode = "answer"
     services.library.indexing.resume()
@@ -283,7 +285,9 @@ def test_an_endpoint_with_vectors_of_another_length_gets_a_table_of_its_own(
     first.close()
     server.dimensions = 48
     again = build_services()
-    assert "bills" in [p.title for p in again.chat.search("coal ropes", collection_id=bills)]
+    assert "bills" in [
+        p.title for p in again.chat.search("coal ropes", reach=SearchScope.of_collection(bills))
+    ]
     start(again)
     assert "bills" in dense(again, "harbour paid bill coal ropes", bills)
     rows = again.engine.models.answering()

@@ -10,8 +10,7 @@ from functools import partial
 from typing import Any
 
 from desktop_rag.core.domain import Document, DocumentState
-from desktop_rag.core.library_events import DocumentCounts
-from desktop_rag.core.library_facets import LibraryFacets
+from desktop_rag.core.library_events import DocumentCounts, LibraryFacets
 from desktop_rag.core.parsed import Chunk
 from desktop_rag.store.contract.documents import IndexingOutcome, KnownRow, ReadRow
 from desktop_rag.store.duckdb.database.database import Connection, Database, sql_in

@@ -236,3 +236,19 @@ def test_files_that_were_read_are_found_by_their_size(engine: Engine) -> None:
     expected = (source_id, "ab", ("small", str(small.path), 1, 2, 3, "", 0.0))
     assert engine.documents.read_files({1, 10}) == [expected]
     assert engine.documents.read_files([]) == []
+
+
+def test_formats_and_folders_are_counted_of_what_can_be_found(engine: Engine) -> None:
+    for name, form in (("taxes/a", "PDF"), ("taxes/b", "text"), ("c", "PDF")):
+        row = replace(document(name, add_source(engine, name)), format=form)
+        add(engine, row)
+        engine.documents.settle([indexed(row, name)])
+    add(engine, document("waiting"))
+    page = replace(
+        document("page", add_source(engine, "page")), url="https://example.com", format="HTML"
+    )
+    add(engine, page)
+    engine.documents.settle([indexed(page, "page")])
+    facets = engine.documents.facets()
+    assert facets.formats == {"PDF": 2, "text": 1, "HTML": 1}
+    assert facets.folders == {"/docs/taxes": 2, "/docs": 1}

@@ -33,7 +33,7 @@ from desktop_rag.ui.composer.question_field import QuestionField
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.messages.message_model import MessageModel
-from desktop_rag.ui.window.main_window import CHAT, LIBRARY, SETTINGS, MainWindow
+from desktop_rag.ui.window.main_window import CHAT, LIBRARY, SEARCH, SETTINGS, MainWindow
 from desktop_rag.ui.window.navigation import NavigationRail
 from desktop_rag.ui.window.status_strip import StatusStrip
 from tests.unit.ui.rooms import make_chat, make_library, opened_store
@@ -78,7 +78,9 @@ def opened(theme: Theme, bridge: Bridge, qtbot: QtBot, tmp_path: Path) -> Iterat
         chat.close()
 
 
-@pytest.mark.parametrize(("key", "page"), [("2", LIBRARY), ("3", SETTINGS), ("1", CHAT)])
+@pytest.mark.parametrize(
+    ("key", "page"), [("2", LIBRARY), ("3", SEARCH), ("4", SETTINGS), ("1", CHAT)]
+)
 def test_keys_lead_to_the_pages(opened: Opened, qtbot: QtBot, key: str, page: int) -> None:
     opened.window.show_page(LIBRARY if page == CHAT else CHAT)
     qtbot.keyClick(opened.window, key, Qt.KeyboardModifier.ControlModifier)
