@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 
 from desktop_rag.core.conversation import Conversation, Feedback, Message, SourceRef
 from desktop_rag.core.domain import Passage
-from desktop_rag.core.question import EVERYTHING, Question, SearchScope
+from desktop_rag.core.question import Question, SearchScope
 from desktop_rag.ui.chat.chat_session import ChatSession
 from desktop_rag.ui.chat.chat_sessions import ChatSessions
 from desktop_rag.ui.documents.document_opener import DocumentOpener
@@ -280,9 +280,8 @@ class QuickAsk(QWidget):
     def _on_typed(self, text: str) -> None:
         self._continue.setVisible(self._session is not None or bool(text.strip()))
         if self._session is None and not self.field.is_completing:
-            scope, text = self.field.scope, self.field.text
-            is_searched = bool(text.strip()) and not scope.is_without_documents
-            about = SearchScope(about=scope.items) if is_searched else EVERYTHING
+            is_searched = bool(text.strip()) and not self.field.scope.is_without_documents
+            about = SearchScope(about=self.field.scope.items if is_searched else ())
             self._search.search(text if is_searched else "", about)
 
     @Slot(int)

@@ -175,3 +175,29 @@ def test_a_name_with_markup_stays_text(searching: Person, papers: Path) -> None:
     searching.types(FIELD, "foghorn")
     sees_files(searching, "<b>bold & co.md")
     assert "<b>keeper</b>" in results(searching).results.passages[0].piece
+
+
+def test_the_selected_files_are_asked_about(searching: Person) -> None:
+    searching.types(FIELD, "keeper")
+    sees_files(searching, "lamp.md", "slates.md", "log.md")
+    searching.sees("Ask about all 3 files")
+    QTest.keyClick(searching.field(FIELD), Qt.Key.Key_Return)
+    names = [row[0] for row in searching.rows("Results")]
+    searching.opens_row("Results", names.index("slates.md"))
+    searching.sees("Ask about this file")
+    QTest.keyClick(results(searching), Qt.Key.Key_Return)
+    searching.waits_until(lambda: searching.field("Question").isVisible())
+    searching.sees("slates.md")
+    searching.asks("Where does the keeper come from?")
+    searching.sees("comes from Wales")
+    sources = searching.window.chat_page.sessions.current.model.turn(1).message.sources
+    assert {Path(source.path).name for source in sources} == {"slates.md"}
+
+
+def test_a_question_is_asked_about_all_that_was_found(searching: Person) -> None:
+    searching.types(FIELD, "type:md slates")
+    searching.waits_until(lambda: "slates.md" in found_files(searching))
+    found = len(found_files(searching))
+    searching.clicks(f"Ask about all {found} files" if found > 1 else "Ask about this file")
+    searching.waits_until(lambda: searching.field("Question").hasFocus())
+    searching.sees("slates.md")
