@@ -114,6 +114,31 @@ class ChangeSummary:
         return f"{counts}{moved}, {self.unchanged:,} unchanged"
 
 
+class FileChangeKind(StrEnum):
+    """What happened to a file."""
+
+    ADDED = "added"
+    CHANGED = "changed"
+    MOVED = "moved"
+    REMOVED = "removed"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """A file or web page changed, was found or lost, or could not be read, for this reason.
+
+    `name` is its path or address as it was then; the document may be gone by now.
+    """
+
+    at: float
+    kind: FileChangeKind
+    document_id: str
+    source_id: str
+    name: str
+    reason: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class LeftOut:
     """Files of a folder that would be skipped, with the reason and a few example paths."""

@@ -14,7 +14,7 @@ from desktop_rag.core.domain import (
     SourceState,
     StoredText,
 )
-from desktop_rag.core.library_events import DocumentCounts, LibraryFacets
+from desktop_rag.core.library_events import DocumentCounts, FileChange, LibraryFacets
 from desktop_rag.core.parsed import Chunk, ColourSpan
 from desktop_rag.core.places import Places, places_from_json
 from desktop_rag.core.quote_alignment import locate
@@ -92,6 +92,10 @@ class LibraryDocuments:
     def facets(self) -> LibraryFacets:
         """The formats and folders of the documents that searches may find."""
         return self._store.facets()
+
+    def changes_since(self, at: float) -> list[FileChange]:
+        """What happened to files from this time on, the newest first; kept for a week."""
+        return self._store.changes_since(at)
 
     # --- content ---------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from desktop_rag.core.domain import Document, DocumentState, FileStat
-from desktop_rag.core.library_events import DocumentCounts, LibraryFacets
+from desktop_rag.core.library_events import DocumentCounts, FileChange, LibraryFacets
 from desktop_rag.core.parsed import Chunk
 
 # document_id, path, size_bytes, mtime_ns, inode, why the scan skipped it, gone_at
@@ -110,6 +110,14 @@ class DocumentStore(Protocol):
         """Up to `limit` documents of a collection whose chunks were made with other settings.
 
         Only searchable ones with chunks, by id.
+        """
+        ...
+
+    def changes_since(self, at: float) -> list[FileChange]:
+        """What `apply_changes` and failed outcomes did from this time on, the newest first.
+
+        Kept for a week at least. Documents inside others, attached files and removed sources are
+        left out.
         """
         ...
 

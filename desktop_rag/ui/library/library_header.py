@@ -19,6 +19,7 @@ class LibraryView(StrEnum):
 
     FILES = "Files"
     FOLDERS = "Folders"
+    TODAY = "Changed today"
 
 
 class LibraryHeader(QWidget):

@@ -18,6 +18,7 @@ from desktop_rag.core.summary_request import summary_of_file, summary_of_folder
 from desktop_rag.ui.documents.document_opener import DocumentOpener
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.library.changes.changes_panel import ChangesPanel
 from desktop_rag.ui.library.document_model import DocumentModel
 from desktop_rag.ui.library.documents_panel import DocumentsPanel
 from desktop_rag.ui.library.facets.facet_values import StateGroup
@@ -131,7 +132,12 @@ class LibraryPage(QWidget):
         self._views = QStackedWidget(self._reading)
         self._panel = DocumentsPanel(self._theme, self._model, self._views)
         self._list = SourceList(self._theme, self._model, self._header.last_stop, self._views)
-        self._widget_of_view = {LibraryView.FILES: self._panel, LibraryView.FOLDERS: self._list}
+        self._changes = ChangesPanel(self._bridge, self._library, self._theme, self._views)
+        self._widget_of_view = {
+            LibraryView.FILES: self._panel,
+            LibraryView.FOLDERS: self._list,
+            LibraryView.TODAY: self._changes,
+        }
         for view in LibraryView:
             self._views.addWidget(self._widget_of_view[view])
         content = QVBoxLayout(self._content)
@@ -176,6 +182,8 @@ class LibraryPage(QWidget):
         self._panel.summary_requested.connect(self._on_summary_requested)
         self._list.summary_requested.connect(self._on_source_summary_requested)
         self._panel.view_requested.connect(self._on_view_requested)
+        self._changes.read_requested.connect(self._reading.read)
+        self._model.counts_changed.connect(self._changes.refresh_soon)
         self._panel.retry_failed_requested.connect(self._on_retry_requested)
         self._panel.retry_requested.connect(self._files.read_again)
         self._panel.exclude_requested.connect(self._files.exclude)

@@ -85,6 +85,7 @@ class LibraryReading(QSplitter):
         pane.library_requested.connect(self.close_document)
         self.addWidget(pane)
         for position in range(self.count()):
-            self.widget(position).setMinimumWidth(_LEAST_PX)
+            if beside := self.widget(position):
+                beside.setMinimumWidth(_LEAST_PX)
         self._pane = pane
         return pane

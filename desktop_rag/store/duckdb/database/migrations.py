@@ -173,6 +173,14 @@ def m020_scopes_of_questions(connection: Connection) -> None:
     connection.execute("ALTER TABLE messages ADD COLUMN scope VARCHAR DEFAULT '{}'")
 
 
+def m021_changes_of_files(connection: Connection) -> None:
+    """What happened to files in the last days: an extract for the eye, not needed by anything."""
+    connection.execute(
+        "CREATE TABLE file_changes (noted_at DOUBLE, kind VARCHAR, document_id VARCHAR,"
+        " source_id VARCHAR, name VARCHAR, reason VARCHAR)"
+    )
+
+
 MIGRATIONS: list[Callable[[Connection], None]] = [
     m001_first_schema,
     m002_places_parts_and_links,
@@ -194,6 +202,7 @@ MIGRATIONS: list[Callable[[Connection], None]] = [
     m018_unfinished_content,
     m019_tags_of_files,
     m020_scopes_of_questions,
+    m021_changes_of_files,
 ]
 LATEST = len(MIGRATIONS)
 

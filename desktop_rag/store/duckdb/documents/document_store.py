@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from desktop_rag.core.domain import Document, DocumentState
-from desktop_rag.core.library_events import DocumentCounts, LibraryFacets
+from desktop_rag.core.library_events import DocumentCounts, FileChange, LibraryFacets
 from desktop_rag.core.parsed import Chunk
 from desktop_rag.store.contract.documents import IndexingOutcome, KnownRow, ReadRow
 from desktop_rag.store.duckdb.database.database import Connection, Database, sql_in
@@ -20,6 +20,11 @@ from desktop_rag.store.duckdb.documents.content import (
     chunks_of,
     delete_content,
     text_of,
+)
+from desktop_rag.store.duckdb.documents.file_changes import (
+    changes_since,
+    note_failures,
+    note_scan,
 )
 from desktop_rag.store.duckdb.documents.row_values import (
     DOCUMENT,
@@ -139,6 +144,11 @@ class DocumentStore:
             ).fetchall()
         return [document_from(row) for row in rows]
 
+    def changes_since(self, at: float) -> list[FileChange]:
+        """What happened to files of the library from this time on, the newest first."""
+        with self._database.read() as con:
+            return changes_since(con, at)
+
     # --- writing -----------------------------------------------------------------------------
 
     def apply_changes(
@@ -161,6 +171,7 @@ class DocumentStore:
                 return []
             before = rows_of(con, list(changed))
             now = [changed[d.document_id](d) for d in before]
+            note_scan(con, added, zip(before, now, strict=True), rows_of(con, gone))
             entities.extend(follow_moves(con, before, {d.document_id: d for d in now}))
             skipped = [d.document_id for d in now if d.state is DocumentState.SKIPPED]
             _delete_parts(con, [*gone, *skipped])
@@ -192,6 +203,7 @@ class DocumentStore:
             families = [(o, *_parts(o, before)) for o in kept]
             rows = [o.document for family in families for o in family]
             insert_rows(con, [*rows, *now.values()])
+            note_failures(con, rows)
             staged.insert(con, families)
             return rows
 

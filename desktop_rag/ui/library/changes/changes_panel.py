@@ -1,0 +1,192 @@
+"""What changed today: files added, changed, moved, removed or failed. Qt thread."""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QKeySequence, QShortcut, QShowEvent
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QButtonGroup,
+    QComboBox,
+    QVBoxLayout,
+    QWidget,
+)
+
+from desktop_rag.core.library_events import FileChange, FileChangeKind
+from desktop_rag.ui.foundation.bridge import Bridge, Job
+from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.library.changes.changes_model import (
+    CHANGE_ROLE,
+    ChangeColumn,
+    ChangeRow,
+    ChangesModel,
+    counts_of,
+    rows_of,
+)
+from desktop_rag.ui.widgets.controls import TextButton
+from desktop_rag.ui.widgets.row_table import RoleDelegate, RowTable
+from desktop_rag.ui.widgets.wrapping_row import WrappingRow
+
+if TYPE_CHECKING:
+    from desktop_rag.ingest.library import Library
+
+# Read again at most this often while files change.
+_REFRESH_MS = 1000
+_PADDING_PX = 34
+_DAYS = {"Today": 0, "Since yesterday": 1, "Last 7 days": 6}
+_SAMPLES = {
+    ChangeColumn.WHEN: "Wed 23:59",
+    ChangeColumn.CHANGE: "Removed",
+    ChangeColumn.NAME: "a name of a usual length.pdf",
+    ChangeColumn.FOLDER: "a folder/of another",
+    ChangeColumn.REASON: "Not read: it is protected.",
+}
+_SHARES = {ChangeColumn.NAME: 3, ChangeColumn.FOLDER: 3, ChangeColumn.REASON: 2}
+_ROLES = {
+    FileChangeKind.ADDED: "success",
+    FileChangeKind.CHANGED: "accent",
+    FileChangeKind.FAILED: "danger",
+    FileChangeKind.REMOVED: "warning",
+}
+
+
+def _role_of(index: QModelIndex | QPersistentModelIndex) -> str:
+    change: FileChange = index.data(CHANGE_ROLE)
+    return _ROLES.get(change.kind, "muted")
+
+
+class ChangesTable(RowTable):
+    """One row per file and kind of change."""
+
+    def __init__(self, theme: Theme, model: ChangesModel, parent: QWidget | None = None) -> None:
+        super().__init__(theme, model, parent)
+        # Styled as the table of files.
+        self.setObjectName("files")
+        self.setAccessibleName("Changed files")
+        self.setItemDelegateForColumn(ChangeColumn.CHANGE, RoleDelegate(theme, _role_of, self))
+
+    def _fit_columns(self) -> None:
+        text_px = self.fontMetrics().horizontalAdvance
+        needed = {column: text_px(_SAMPLES[column]) + _PADDING_PX for column in ChangeColumn}
+        room = max(0, self.viewport().width() - sum(needed.values()))
+        for column, its_px in needed.items():
+            share = _SHARES.get(column, 0) * room // sum(_SHARES.values())
+            self.setColumnWidth(column, its_px + share)
+
+
+class ChangesPanel(QWidget):
+    """Reads the changes when it is shown and while files change.
+
+    `read_requested` carries the id of a document.
+    """
+
+    read_requested = Signal(str)
+
+    def __init__(
+        self, bridge: Bridge, library: "Library", theme: Theme, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._bridge = bridge
+        self._library = library
+        self._model = ChangesModel(self)
+        self._job: Job | None = None
+        self._chips: dict[FileChangeKind | None, TextButton] = {}
+        self._refresh = QTimer(self)
+        self._refresh.setSingleShot(True)
+        self._refresh.setInterval(_REFRESH_MS)
+        self._refresh.timeout.connect(self._read)
+        self._build(theme)
+
+    def refresh_soon(self) -> None:
+        """Read the changes again, unless nobody looks."""
+        if self.isVisible() and not self._refresh.isActive():
+            self._refresh.start()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._read()
+
+    def _build(self, theme: Theme) -> None:
+        group = QButtonGroup(self)
+        for kind in (None, *FileChangeKind):
+            chip = TextButton(_words(kind, 0), self, kind="chip")
+            chip.setCheckable(True)
+            group.addButton(chip)
+            self._chips[kind] = chip
+        self._chips[None].setChecked(True)
+        self._period = QComboBox(self)
+        self._period.setAccessibleName("Period")
+        for words, days in _DAYS.items():
+            self._period.addItem(words, days)
+        self._table = ChangesTable(theme, self._model, self)
+        self._table.set_empty_text("Reading…")
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(10)
+        gap = QWidget(self)
+        column.addWidget(
+            WrappingRow(
+                [gap, self._period], list(self._chips.values()),
+                at=0, stretched=0, min_px=0, spacing=6,
+            )
+        )  # fmt: skip
+        column.addWidget(self._table, 1)
+        group.buttonClicked.connect(self._on_kind_chosen)
+        self._period.currentIndexChanged.connect(self._read)
+        self._table.doubleClicked.connect(self._on_opened)
+        for keys in ("Return", "Enter", "Space"):
+            shortcut = QShortcut(QKeySequence(keys), self._table)
+            shortcut.setContext(Qt.ShortcutContext.WidgetShortcut)
+            shortcut.activated.connect(self._on_return_pressed)
+
+    @Slot()
+    def _read(self) -> None:
+        if self._job:
+            self._job.cancel()
+        since = _beginning(self._period.currentData())
+        documents = self._library.documents
+
+        def read() -> list[ChangeRow]:
+            return rows_of(documents.changes_since(since))
+
+        self._job = self._bridge.run(self, read, self._show)
+
+    def _show(self, rows: list[ChangeRow]) -> None:
+        self._model.set_rows(rows)
+        self._show_counts(counts_of(rows), len(rows))
+        chosen = self._period.currentText().lower()
+        is_all = self._chips[None].isChecked()
+        what = "No file changed" if is_all else "No such change"
+        self._table.set_empty_text(f"{what}: {chosen}.")
+
+    def _show_counts(self, counts: Mapping[FileChangeKind, int], total: int) -> None:
+        for kind, chip in self._chips.items():
+            chip.setText(_words(kind, total if kind is None else counts.get(kind, 0)))
+
+    @Slot(QAbstractButton)
+    def _on_kind_chosen(self, chosen: QAbstractButton) -> None:
+        self._model.show_kind(next(kind for kind, chip in self._chips.items() if chip is chosen))
+        self._table.set_empty_text("No such change.")
+
+    @Slot(QModelIndex)
+    def _on_opened(self, index: QModelIndex) -> None:
+        change = self._model.change_at(index.row())
+        if change.kind is not FileChangeKind.REMOVED:
+            self.read_requested.emit(change.document_id)
+
+    @Slot()
+    def _on_return_pressed(self) -> None:
+        if self._table.currentIndex().isValid():
+            self._on_opened(self._table.currentIndex())
+
+
+def _words(kind: FileChangeKind | None, count: int) -> str:
+    return f"{kind.value.capitalize() if kind else 'All changes'} {count:,}"
+
+
+def _beginning(days: int) -> float:
+    """The midnight before today, or this many days earlier."""
+    midnight = datetime.now().astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
+    return (midnight - timedelta(days=days)).timestamp()
