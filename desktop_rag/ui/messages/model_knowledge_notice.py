@@ -31,5 +31,8 @@ class ModelKnowledgeNotice(Card):
 
     def show_for(self, message: Message) -> None:
         """Show it above an answer from the model's own knowledge."""
-        self._words.setText(_WITHOUT if message.scope.is_without_documents else _WORDS)
+        words = _WITHOUT if message.scope.is_without_documents else _WORDS
+        # Setting the same words again would have the whole conversation laid out again.
+        if words != self._words.text():
+            self._words.setText(words)
         self.setVisible(message.is_own_knowledge)
