@@ -11,6 +11,7 @@ from desktop_rag.cli.terminal import open_services, print_document, say
 from desktop_rag.core.domain import SearchMode
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import find_home
+from desktop_rag.core.question_scope import WITHOUT_DOCUMENTS, QuestionScope, ScopeItem
 from desktop_rag.core.search_syntax import syntax_lines
 from desktop_rag.running_app import ask_running_app
 
@@ -25,6 +26,11 @@ def add_ask(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--assistant", default="", help="ask the assistant of this name")
     text = "a file or image to ask about, in addition to the library; may be repeated"
     parser.add_argument("--attach", action="append", default=[], metavar="FILE", help=text)
+    text = "a file or folder of the library: nothing else is read; may be repeated"
+    scope = parser.add_mutually_exclusive_group()
+    scope.add_argument("--about", action="append", default=[], metavar="PATH", help=text)
+    text = "ask the model alone, and search nothing"
+    scope.add_argument("--no-documents", action="store_true", help=text)
     text = "put the question into the open window"
     parser.add_argument("--popup", action="store_true", help=text)
     add_json(parser)
@@ -60,12 +66,15 @@ def _ask(arguments: argparse.Namespace) -> int:
         "collection": arguments.collection,
         "assistant": arguments.assistant,
     }
-    if arguments.attach and arguments.popup:
-        raise AppError("Files cannot be attached to a question in the window from here.",
-                       "Attach it in the window, or leave out --popup.")  # fmt: skip
+    chosen = arguments.attach or arguments.about or arguments.no_documents
+    if chosen and arguments.popup:
+        raise AppError("Files cannot be chosen for a question in the window from here.",
+                       "Choose them in the window, or leave out --popup.")  # fmt: skip
     if arguments.attach:
         # The app that answers may run in another folder.
         request["attach"] = [str(Path(name).expanduser().absolute()) for name in arguments.attach]
+    if scope := _scope(arguments).to_json():
+        request["scope"] = scope
     verb = "popup" if arguments.popup else "ask"
     if not arguments.popup:
         request["goes_on"] = arguments.json
@@ -79,6 +88,18 @@ def _ask(arguments: argparse.Namespace) -> int:
             answer = verbs.ask(services.library, services.chat, **request)
     print_document(answer, output.answer_lines, as_json=arguments.json)
     return 0
+
+
+def _scope(arguments: argparse.Namespace) -> QuestionScope:
+    if arguments.no_documents:
+        return WITHOUT_DOCUMENTS
+    paths = [Path(name).expanduser().resolve() for name in arguments.about]
+    return QuestionScope.of(
+        *(
+            ScopeItem.of_folder(path) if path.is_dir() else ScopeItem.of_place("", str(path))
+            for path in paths
+        )
+    )
 
 
 def _search(arguments: argparse.Namespace) -> int:

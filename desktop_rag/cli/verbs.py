@@ -15,6 +15,7 @@ from desktop_rag.core.attachment import Attachment
 from desktop_rag.core.conversation import AnswerChanged, AnswerDone, Message, MessageState
 from desktop_rag.core.domain import SearchMode
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.question_scope import QuestionScope
 from desktop_rag.ingest.library import Library
 
 
@@ -35,11 +36,13 @@ def ask(
     assistant: str = "",
     attach: Sequence[str] = (),
     *,
+    scope: Mapping[str, Any] | None = None,
     goes_on: bool = False,
 ) -> dict[str, Any]:
     """Ask in a new conversation, with files attached, and wait for the answer.
 
-    `collection` and `assistant` are names, "" for all and none. With `goes_on` it also waits for
+    `collection` and `assistant` are names, "" for all and none. `scope` is a QuestionScope
+    as JSON. With `goes_on` it also waits for
     claim checks and follow-up questions. AppError when the answer failed, or when a file to
     `attach` cannot be read.
     """
@@ -52,6 +55,7 @@ def ask(
         collection_id=collection_id,
         assistant_id=assistant_id,
         attachments=attached,
+        scope=QuestionScope.from_json(scope or {}),
         cancel=Event(),
     ):
         if isinstance(event, AnswerDone):

@@ -9,6 +9,7 @@ from typing import Any, cast
 from desktop_rag.core.domain import Collection, Document, Source
 
 _SHOWN = 2
+_LONGEST_SHOWN = 48
 
 
 class ScopeKind(StrEnum):
@@ -121,8 +122,9 @@ class QuestionScope:
 
 
 def names_of(items: tuple[ScopeItem, ...]) -> str:
-    """The names on one line: `lease.pdf, letters and 3 more`."""
+    """The names on one line, long ones cut: `lease.pdf, letters and 3 more`."""
     names = [" ".join(item.name.split()) for item in items]
+    names = [n if len(n) <= _LONGEST_SHOWN else f"{n[:_LONGEST_SHOWN]}…" for n in names]
     more = len(names) - _SHOWN
     shown = ", ".join(names[:_SHOWN])
     return f"{shown} and {more:,} more" if more > 0 else shown

@@ -23,6 +23,7 @@ from desktop_rag.app import build_services
 from desktop_rag.cli.verbs import running_app_verbs
 from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.paths import Home
+from desktop_rag.core.question_scope import WITHOUT_DOCUMENTS, QuestionScope, ScopeItem
 from desktop_rag.core.settings import AppearanceSettings, ColourScheme, EndpointSettings, Settings
 from desktop_rag.window_app import WindowApp
 from tests.servers.chat_server import ChatServer
@@ -121,6 +122,23 @@ def take_all(look: Look, folder: Path) -> None:
     look.take("chat-endpoint-fails")
     window.show_page(1)
     look.take("library")
+    take_scopes(look, folder)
+
+
+def take_scopes(look: Look, folder: Path) -> None:
+    """A chat about a part of the library, with what is missing, and one without documents."""
+    window, library = look.app.window, look.app.services.library
+    files = [d for d in library.documents.all() if d.path.parent == folder][:8]
+    gone = ScopeItem.of_folder(folder / "letters")
+    window.ask_about(QuestionScope.of(gone, *map(ScopeItem.of_document, files)))
+    look.settle(at_most_ms=1500)
+    look.take("chat-scope-missing")
+    window.ask_about(QuestionScope.of(ScopeItem.of_folder(folder)), "What is in it?")
+    look.settle(at_most_ms=6000)
+    look.take("chat-scope-asked")
+    window.ask_about(WITHOUT_DOCUMENTS)
+    look.settle()
+    look.take("chat-without-documents")
 
 
 def _take_one(out: Path, scheme: str, scale: str, words: str) -> None:

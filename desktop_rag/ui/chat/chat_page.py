@@ -254,6 +254,11 @@ class ChatPage(QWidget):
             self._composer.choose_documents("", scope)
         self._composer.set_text(question)
 
+    def ask_here(self, scope: QuestionScope) -> None:
+        """Let the next question of the open chat be about this scope."""
+        self._composer.scope_bar.set_scope(scope)
+        self.focus_composer()
+
     def ask_about(self, scope: QuestionScope, question: str = "") -> None:
         """Show a new chat about this scope; a question is asked at once."""
         self.new_chat()

@@ -1,5 +1,6 @@
 """The sources of an answer and the document that is read, beside the chat. Qt thread."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,11 +10,13 @@ from shiboken6 import isValid
 
 from desktop_rag.core.conversation import Message, SourceRef
 from desktop_rag.core.files.atomic_file import read_object, write_object
+from desktop_rag.core.question_scope import QuestionScope, ScopeItem
 from desktop_rag.ui.chat.answer_sources import AnswerSources
 from desktop_rag.ui.chat.side_panels import SidePanels
 from desktop_rag.ui.documents.document_opener import DocumentOpener
 from desktop_rag.ui.documents.link_confirmation import confirm_and_open
 from desktop_rag.ui.documents.sources_panel import SourcesPanel
+from desktop_rag.ui.foundation.ask_request import AskAboutRequested
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.messages.message_model import MessageModel
@@ -50,6 +53,7 @@ class SourceReading(QObject):
         self.pane.close_requested.connect(self.close)
         self.pane.library_requested.connect(self.library_requested)
         self._panel.close_requested.connect(self.sides.toggle_right)
+        self._panel.ask_requested.connect(self._on_ask_requested)
         self._panel.read_requested.connect(self.read)
         self._panel.open_requested.connect(self.open_elsewhere)
         self.sides.reading_width_chosen.connect(self._on_width_chosen)
@@ -107,6 +111,15 @@ class SourceReading(QObject):
         # A chat that was switched meanwhile has deleted it.
         if before is not None and isValid(before) and before.isVisible():
             before.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    @Slot(object)
+    def _on_ask_requested(self, sources: Sequence[SourceRef]) -> None:
+        items = (
+            ScopeItem.of_place(s.document_id, s.path, s.part, s.url)
+            for s in sources
+            if s.is_in_library
+        )
+        self._bridge.post(AskAboutRequested(QuestionScope.of(*items)))
 
     @Slot(object)
     def open_elsewhere(self, source: SourceRef) -> None:

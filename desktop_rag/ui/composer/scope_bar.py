@@ -120,7 +120,7 @@ class ScopeBar(QWidget):
     def set_scope(self, scope: QuestionScope) -> None:
         """Ask about this from now on."""
         if scope != self._scope:
-            self._scope = scope
+            self._before, self._scope = self._scope, scope
             self._show()
 
     def add(self, item: ScopeItem) -> None:
@@ -155,7 +155,7 @@ class ScopeBar(QWidget):
         self._fit()
 
     def serve(self, field: QPlainTextEdit) -> None:
-        """Let Backspace in this empty field take out the last chip, and Ctrl+Z bring it back."""
+        """Backspace in this empty field takes out the last chip, Ctrl+Z takes back a change."""
         self._field = field
         field.installEventFilter(self)
 
@@ -172,8 +172,7 @@ class ScopeBar(QWidget):
         return super().eventFilter(watched, event)
 
     def remove(self, *items: ScopeItem) -> None:
-        """Ask about these no more; Ctrl+Z in the empty field brings them back."""
-        self._before = self._scope
+        """Ask about these no more; Ctrl+Z in the empty field takes that back."""
         left = tuple(item for item in self._scope.items if item not in items)
         if left or self._files:
             self.set_scope(QuestionScope.of(*left))
@@ -202,9 +201,9 @@ class ScopeBar(QWidget):
         for chip in self._chips.findChildren(ScopeChip):
             # Qt ignores an order behind a widget that takes no focus.
             before = self._field.previousInFocusChain()
-            while before.focusPolicy() == Qt.FocusPolicy.NoFocus and before is not self._field:
+            while before and before.focusPolicy() == Qt.FocusPolicy.NoFocus:
                 before = before.previousInFocusChain()
-            if not chip.isHidden():
+            if before and not chip.isHidden():
                 QWidget.setTabOrder(before, chip.button)
 
     def _scope_chips(self) -> list[ScopeChip]:

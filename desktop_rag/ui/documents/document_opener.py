@@ -10,10 +10,12 @@ from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.domain import Document
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import Notice
+from desktop_rag.core.question_scope import QuestionScope, ScopeItem
 from desktop_rag.ui.documents.document_details import DocumentDetails
 from desktop_rag.ui.documents.external_viewer import open_in_viewer
 from desktop_rag.ui.documents.file_opener import FileOpener, Refused
 from desktop_rag.ui.documents.link_confirmation import confirm_and_open
+from desktop_rag.ui.foundation.ask_request import AskAboutRequested
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.passwords.password_actions import PasswordActions
@@ -77,11 +79,18 @@ class DocumentOpener(QObject):
             self.show_in_folder(document.path, self._say)
 
         pane.open_requested.connect(open_elsewhere)
+        pane.ask_requested.connect(self.ask_about)
         pane.folder_requested.connect(show_folder)
         pane.window_requested.connect(self.read)
         pane.details_requested.connect(self.show_details)
         pane.password_requested.connect(self._passwords.ask)
         pane.address_clicked.connect(lambda address: confirm_and_open(address, self._page))
+
+    @Slot(object)
+    def ask_about(self, document: Document) -> None:
+        """Let the person ask about a document."""
+        scope = QuestionScope.of(ScopeItem.of_document(document))
+        self._bridge.post(AskAboutRequested(scope))
 
     @Slot(object)
     def show_details(self, place: DocumentSpan) -> DocumentDetails:

@@ -43,6 +43,7 @@ class SourceCard(Card):
     With `follows`, the card above already names the same document.
     """
 
+    ask_requested = Signal(object)
     read_requested = Signal(object)
     open_requested = Signal(object)
 
@@ -76,6 +77,7 @@ class SourceCard(Card):
             self._theme, source.text, source.quote, wrapped_from=_wrapped_from(source.anchor)
         )
         self._fold = TextButton("Show more", kind="quiet")
+        self._ask = IconButton(self._theme, "chat:muted", f"Ask about the file of {source.n}")
         self._read = IconButton(self._theme, "eye:muted", f"Read source {source.n}")
         self._open = IconButton(
             self._theme, "open:muted", f"Open source {source.n} in another program"
@@ -89,7 +91,7 @@ class SourceCard(Card):
         head.addLayout(self._build_words(), 1)
         buttons = QHBoxLayout()
         buttons.setSpacing(0)
-        for button in (self._copy, self._read, self._open):
+        for button in (self._copy, self._ask, self._read, self._open):
             buttons.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
         head.addLayout(buttons)
         column = QVBoxLayout(self)
@@ -103,7 +105,7 @@ class SourceCard(Card):
         column.addWidget(self._fold, 0, Qt.AlignmentFlag.AlignLeft)
         # Only once they are in the card: a parentless visible widget is a window.
         self._fold.setVisible(self._passage.is_longer)
-        for button in (self._open, self._read):
+        for button in (self._ask, self._open, self._read):
             button.setVisible(source.is_in_library)
 
     def _build_words(self) -> QVBoxLayout:
@@ -130,6 +132,7 @@ class SourceCard(Card):
         return words
 
     def _connect(self) -> None:
+        self._ask.clicked.connect(lambda: self.ask_requested.emit((self.source,)))
         self._read.clicked.connect(self._on_read_clicked)
         self._open.clicked.connect(self._on_open_clicked)
         self._copy.clicked.connect(self._on_copy_clicked)
@@ -167,9 +170,11 @@ class SourcesPanel(QWidget):
     """Lists cited sources first, then the others; without sources, the nearest passages.
 
     Consecutive passages of one document name it once. `read_requested` carries the SourceRef to
-    read, `open_requested` the one to open in another program.
+    read, `open_requested` the one to open in another program, `ask_requested` several whose files
+    are to be asked about.
     """
 
+    ask_requested = Signal(object)
     read_requested = Signal(object)
     open_requested = Signal(object)
     close_requested = Signal()
@@ -192,11 +197,14 @@ class SourcesPanel(QWidget):
         self.setProperty("kind", "sidebar")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._title = PlainLabel("Sources", scale="heading")
+        self._ask = IconButton(self._theme, "chat:muted", "Ask about these files only")
+        self._ask.clicked.connect(lambda: self.ask_requested.emit(self._sources or self._nearest))
         close = IconButton(self._theme, "close:muted", "Close sources")
         close.clicked.connect(self.close_requested)
         head = QHBoxLayout()
         head.setContentsMargins(14, 10, 8, 0)
         head.addWidget(self._title, 1)
+        head.addWidget(self._ask)
         head.addWidget(close)
         self._page = QWidget()
         self._page.setProperty("kind", "sidebar")
@@ -214,6 +222,7 @@ class SourcesPanel(QWidget):
         column.addLayout(head)
         self._empty = PlainLabel(_NONE, tone="muted", wrap=True)
         self._empty.setContentsMargins(14, 4, 14, 0)
+        self._ask.hide()
         column.addWidget(self._empty)
         column.addWidget(self._scroll, 1)
 
@@ -235,6 +244,7 @@ class SourcesPanel(QWidget):
         """
         self._empty.setText(_SEARCHING if is_searching else _NONE)
         self._empty.setVisible(not sources and not nearest)
+        self._ask.setVisible(any(s.is_in_library for s in (*sources, *nearest)))
         if (tuple(sources), tuple(nearest)) == (self._sources, self._nearest):
             return
         self._sources, self._nearest = tuple(sources), tuple(nearest)
@@ -294,6 +304,7 @@ class SourcesPanel(QWidget):
             follows = is_same and bool(item.anchor.label())
             widget = self._cards[item.n] = SourceCard(self._theme, item, follows=follows)
             self._last_document_id = item.document_id
+            widget.ask_requested.connect(self.ask_requested)
             widget.read_requested.connect(self.read_requested)
             widget.open_requested.connect(self.open_requested)
         if not follows:

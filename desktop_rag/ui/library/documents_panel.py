@@ -50,6 +50,7 @@ class DocumentsPanel(QWidget):
     password_requested = Signal(object)
     forgetting_requested = Signal(object)
     tags_requested = Signal(object)
+    ask_requested = Signal(object)
 
     def __init__(self, theme: Theme, model: DocumentModel, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -170,6 +171,8 @@ class DocumentsPanel(QWidget):
         self._table.password_requested.connect(self.password_requested)
         self._table.forgetting_requested.connect(self.forgetting_requested)
         self._table.tags_requested.connect(self.tags_requested)
+        self._table.ask_requested.connect(self.ask_requested)
+        self._bar.ask_requested.connect(self._table.ask_about_selected)
         self._table.open_requested.connect(self.open_requested)
         self._table.folder_requested.connect(self.folder_requested)
         self._table.view_requested.connect(self.view_requested)

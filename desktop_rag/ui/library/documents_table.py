@@ -43,6 +43,7 @@ _DISPENSABLE = (Column.INDEXED, Column.PASSAGES, Column.SIZE, Column.FOLDER, Col
 _SHARES = {Column.NAME: 3, Column.FOLDER: 2, Column.REASON: 3}
 _TAG_KEYS = "Ctrl+T"
 _RETRY_KEYS = "Ctrl+R"
+_ASK_KEYS = "Ctrl+Shift+Return"
 # More selected rows than these are let go when rows change their places.
 _MOST_FOLLOWED = 500
 _ROLES = {
@@ -76,6 +77,7 @@ class DocumentsTable(RowTable):
     password_requested = Signal(object)
     forgetting_requested = Signal(object)
     tags_requested = Signal(object)
+    ask_requested = Signal(object)
     current_changed = Signal()
 
     def __init__(self, theme: Theme, model: DocumentModel, parent: QWidget | None = None) -> None:
@@ -146,6 +148,7 @@ class DocumentsTable(RowTable):
             ("Enter", self.read_current),
             ("Space", self.read_current),
             ("Ctrl+Return", self._on_open_pressed),
+            (_ASK_KEYS, self.ask_about_selected),
             (_TAG_KEYS, self._on_tags_asked_for),
             ("Delete", self.exclude_selected),
             (_RETRY_KEYS, self.retry_selected),
@@ -214,6 +217,12 @@ class DocumentsTable(RowTable):
             self.clearSelection()
 
     @Slot()
+    def ask_about_selected(self) -> None:
+        """Ask about the selected files."""
+        if selected := self.selected:
+            self.ask_requested.emit(selected)
+
+    @Slot()
     def _on_tags_asked_for(self) -> None:
         if selected := self.selected:
             self.tags_requested.emit(selected)
@@ -262,6 +271,9 @@ class DocumentsTable(RowTable):
 
     def _add_file_actions(self, menu: QMenu, selected: Sequence[Document]) -> None:
         """The actions for any number of files."""
+        files = f"these {len(selected):,} files" if len(selected) > 1 else "this"
+        menu.addAction(f"Ask about {files}", QKeySequence(_ASK_KEYS),
+                       lambda: self.ask_requested.emit(list(selected)))  # fmt: skip
         count = f" {len(selected):,} files" if len(selected) > 1 else ""
         menu.addAction(f"Tags{count and ' of'}{count}…", QKeySequence(_TAG_KEYS),
                        lambda: self.tags_requested.emit(list(selected)))  # fmt: skip

@@ -34,6 +34,7 @@ class FolderCard(Card):
     files_requested = Signal(str, bool)
     options_requested = Signal(str)
     summary_requested = Signal(str)
+    ask_requested = Signal(str)
 
     def __init__(self, theme: Theme, source: Source, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -76,6 +77,7 @@ class FolderCard(Card):
         self._options.setVisible(source.links is None)
         self._summary.setVisible(source.links is None)
         self._summary.setEnabled(counts.searchable > 0)
+        self._ask.setEnabled(counts.searchable > 0)
         self._paint_icon()
 
     def event(self, event: QEvent) -> bool:
@@ -100,6 +102,7 @@ class FolderCard(Card):
         self._changes = PlainLabel(tone="muted", scale="small")
         self._failed = TextButton("", kind="link")
         self._files = _action("Show files", f"Show files in {name}")
+        self._ask = _action("Ask about this", f"Ask about {name}")
         self._summary = _action("Summarise", f"Summarise {name}")
         self._open = _action("Open folder", f"Open {name}")
         self._rescan = _action("Check now", f"Check {name} for changes")
@@ -116,7 +119,8 @@ class FolderCard(Card):
         words.addWidget(self._path)
         words.addLayout(details)
         self._actions = (
-            self._files, self._summary, self._open, self._rescan, self._options, self._remove,
+            self._files, self._ask, self._summary, self._open, self._rescan, self._options,
+            self._remove,
         )  # fmt: skip
         words.addWidget(self._build_actions())
         self._shown = QWidget()
@@ -134,8 +138,8 @@ class FolderCard(Card):
     def _build_actions(self) -> QWidget:
         gap = QWidget()
         return WrappingRow(
-            [self._files, self._summary, gap], [self._open, self._rescan, self._options,
-            self._remove], at=2, stretched=2, min_px=0,
+            [self._files, self._ask, self._summary, gap], [self._open, self._rescan, self._options,
+            self._remove], at=3, stretched=3, min_px=0,
         )  # fmt: skip
 
     def _build_question(self, name: str) -> QWidget:
@@ -161,6 +165,7 @@ class FolderCard(Card):
         self._rescan.clicked.connect(self._on_rescan_clicked)
         self._options.clicked.connect(self._on_options_clicked)
         self._files.clicked.connect(self._on_files_clicked)
+        self._ask.clicked.connect(lambda: self.ask_requested.emit(self._source.source_id))
         self._summary.clicked.connect(self._on_summary_clicked)
         self._failed.clicked.connect(self._on_failed_clicked)
         self._remove.clicked.connect(self._on_remove_clicked)

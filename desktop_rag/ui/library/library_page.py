@@ -13,9 +13,11 @@ from PySide6.QtWidgets import QScrollArea, QStackedWidget, QVBoxLayout, QWidget
 
 from desktop_rag.core.domain import Collection, Document, DocumentState, Source
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.library_events import IndexProgress, NothingUsed
+from desktop_rag.core.library_events import IndexProgress, NothingUsed, Notice
+from desktop_rag.core.question_scope import QuestionScope, ScopeItem
 from desktop_rag.core.summary_request import summary_of_file, summary_of_folder
 from desktop_rag.ui.documents.document_opener import DocumentOpener
+from desktop_rag.ui.foundation.ask_request import MOST_ITEMS, AskAboutRequested
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.library.changes.changes_panel import ChangesPanel
@@ -193,6 +195,8 @@ class LibraryPage(QWidget):
         self._panel.password_requested.connect(self._passwords.ask)
         self._panel.forgetting_requested.connect(self._passwords.forget)
         self._panel.tags_requested.connect(self._tags.edit)
+        self._panel.ask_requested.connect(self._on_ask_requested)
+        self._list.ask_requested.connect(self._on_source_ask_requested)
 
     # --- library state ---------------------------------------------------------------------------
 
@@ -301,6 +305,21 @@ class LibraryPage(QWidget):
     @Slot(object)
     def _on_summary_requested(self, document: Document) -> None:
         self.summary_requested.emit(summary_of_file(document.path, document.url))
+
+    @Slot(object)
+    def _on_ask_requested(self, documents: Sequence[Document]) -> None:
+        self._ask_about(*map(ScopeItem.of_document, documents))
+
+    @Slot(str)
+    def _on_source_ask_requested(self, source_id: str) -> None:
+        self._ask_about(ScopeItem.of_source(self._sources[source_id]))
+
+    def _ask_about(self, *items: ScopeItem) -> None:
+        if len(items) > MOST_ITEMS:
+            title = f"Up to {MOST_ITEMS:,} files can be asked about together."
+            self._bridge.post(Notice(title, "Select fewer, or ask about their folder."))
+        else:
+            self._bridge.post(AskAboutRequested(QuestionScope.of(*items)))
 
     @Slot(str)
     def _on_source_summary_requested(self, source_id: str) -> None:

@@ -16,6 +16,7 @@ from desktop_rag.ui.widgets.controls import ElidedLabel, TextButton
 class SelectionBar(QWidget):
     """Says what is shown and selected; the actions are those of the context menu, in words."""
 
+    ask_requested = Signal()
     read_requested = Signal()
     exclude_requested = Signal()
     include_requested = Signal()
@@ -24,6 +25,9 @@ class SelectionBar(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._words = ElidedLabel("", self, tone="muted", scale="small")
+        self._ask = _action(
+            "Ask about this", "Ask about the selected files only (Ctrl+Shift+Return)", self
+        )
         self._read = _action("Read", "Read the selected file here (Return)", self)
         self._retry = _action("Read again", "Index the selected files again (Ctrl+R)", self)
         self._exclude = _action("Exclude", "Never read the selected files again (Delete)", self)
@@ -32,11 +36,12 @@ class SelectionBar(QWidget):
         row.setContentsMargins(2, 0, 0, 0)
         row.setSpacing(2)
         row.addWidget(self._words, 1)
+        self._ask.clicked.connect(self.ask_requested)
         self._read.clicked.connect(self.read_requested)
         self._retry.clicked.connect(self.retry_requested)
         self._exclude.clicked.connect(self.exclude_requested)
         self._include.clicked.connect(self.include_requested)
-        for button in (self._read, self._retry, self._exclude, self._include):
+        for button in (self._ask, self._read, self._retry, self._exclude, self._include):
             row.addWidget(button)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.show_selection([])
@@ -48,6 +53,7 @@ class SelectionBar(QWidget):
 
     def show_selection(self, selected: Sequence[Document]) -> None:
         """Offer what can be done with these documents."""
+        self._ask.setEnabled(bool(selected))
         self._read.setEnabled(len(selected) == 1)
         self._retry.setEnabled(any(d.can_be_read_again for d in selected))
         excluded = [d for d in selected if d.is_excluded]

@@ -21,6 +21,7 @@ class SourceList(QScrollArea):
     files_requested = Signal(str, bool)
     options_requested = Signal(str)
     summary_requested = Signal(str)
+    ask_requested = Signal(str)
 
     def __init__(
         self, theme: Theme, model: DocumentModel, stop_before: QWidget, parent: QWidget
@@ -106,6 +107,7 @@ class SourceList(QScrollArea):
         card.files_requested.connect(self.files_requested)
         card.options_requested.connect(self.options_requested)
         card.summary_requested.connect(self.summary_requested)
+        card.ask_requested.connect(self.ask_requested)
         card.installEventFilter(self)
         self._cards[source.source_id] = card
         self._column.insertWidget(self._column.count() - 1, card)

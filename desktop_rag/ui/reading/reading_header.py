@@ -17,6 +17,7 @@ class ReadingHeader(QWidget):
 
     back_requested = Signal()
     forward_requested = Signal()
+    ask_requested = Signal()
     open_requested = Signal()
     window_requested = Signal()
     details_requested = Signal()
@@ -38,6 +39,7 @@ class ReadingHeader(QWidget):
         self._find = IconButton(theme, "search:muted", "Find in the document (Ctrl+F)")
         self._text = IconButton(theme, "file-text:muted", "Show as text")
         self._text.setCheckable(True)
+        self._ask = IconButton(theme, "chat:muted", "Ask about this document")
         self._open = IconButton(theme, "open:muted", "Open in another program")
         self._window = IconButton(theme, "window:muted", "Open in a window of its own")
         self._details = IconButton(theme, "info:muted", "Details")
@@ -48,7 +50,9 @@ class ReadingHeader(QWidget):
         top.addWidget(self._forward)
         top.addSpacing(4)
         top.addWidget(self._title, 1)
-        buttons = (self._find, self._text, self._open, self._details, self._window, self._close)
+        buttons = (
+            self._ask, self._find, self._text, self._open, self._details, self._window, self._close
+        )  # fmt: skip
         for button in buttons:
             top.addWidget(button)
         self._tools = QHBoxLayout()
@@ -71,6 +75,7 @@ class ReadingHeader(QWidget):
         self._forward.clicked.connect(self.forward_requested)
         self._find.clicked.connect(self.find_requested)
         self._text.clicked.connect(self._on_text)
+        self._ask.clicked.connect(self.ask_requested)
         self._open.clicked.connect(self.open_requested)
         self._window.clicked.connect(self.window_requested)
         self._details.clicked.connect(self.details_requested)
@@ -85,6 +90,7 @@ class ReadingHeader(QWidget):
         """Show that a document is being read."""
         self._title.set_full_text(title or "Loading…")
         self._place.set_full_text("Loading…" if title else "")
+        self._ask.setEnabled(False)
         self._open.setEnabled(False)
         self._details.setEnabled(False)
 
@@ -95,6 +101,7 @@ class ReadingHeader(QWidget):
         self._title.set_full_text(title or "Document")
         self._place.set_full_text("")
         self._place.setToolTip("")
+        self._ask.setEnabled(document is not None)
         self._open.setEnabled(document is not None)
         self._details.setEnabled(document is not None)
         self._text.setVisible(has_pages)

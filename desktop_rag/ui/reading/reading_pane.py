@@ -40,11 +40,13 @@ if TYPE_CHECKING:
 class ReadingPane(QWidget):
     """Shows one document after another.
 
-    `open_requested` carries a Document and an Anchor to open in another program, `folder_requested`
-    a Document, `window_requested` and `details_requested` the DocumentSpan that is open.
+    `open_requested` carries a Document and an Anchor to open in another program, `ask_requested`
+    and `folder_requested` a Document, `window_requested` and `details_requested` the DocumentSpan
+    that is open.
     """
 
     open_requested = Signal(object, object)
+    ask_requested = Signal(object)
     folder_requested = Signal(object)
     password_requested = Signal(object)
     library_requested = Signal()
@@ -97,6 +99,7 @@ class ReadingPane(QWidget):
         header.forward_requested.connect(lambda: self._go(1))
         header.close_requested.connect(self.close_requested)
         header.open_requested.connect(self._on_open)
+        header.ask_requested.connect(self._on_ask)
         header.window_requested.connect(lambda: self._emit_place(self.window_requested.emit))
         header.details_requested.connect(lambda: self._emit_place(self.details_requested.emit))
         header.find_requested.connect(self.find_words)
@@ -281,6 +284,11 @@ class ReadingPane(QWidget):
         loaded = self._loaded
         if loaded is not None and loaded.stored is not None:
             self.open_requested.emit(loaded.stored.document, loaded.anchor)
+
+    @Slot()
+    def _on_ask(self) -> None:
+        if self._loaded is not None and self._loaded.stored is not None:
+            self.ask_requested.emit(self._loaded.stored.document)
 
     @Slot(bool)
     def _on_text_toggled(self, as_text: bool) -> None:

@@ -36,6 +36,7 @@ from desktop_rag.desktop.requests import (
 )
 from desktop_rag.models.connection_kinds import Place
 from desktop_rag.ui.chat.chat_page import ChatPage
+from desktop_rag.ui.foundation.ask_request import AskAboutRequested
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.library.library_page import LibraryPage
@@ -219,6 +220,14 @@ class MainWindow(QMainWindow):
         self.show_page(CHAT)
         self.chat_page.ask_about(scope, question)
 
+    def _on_ask_about(self, scope: QuestionScope) -> None:
+        is_chatting = self._pages.currentIndex() == CHAT
+        self.raise_window()
+        if is_chatting:
+            self.chat_page.ask_here(scope)
+        else:
+            self.ask_about(scope)
+
     def raise_window(self, question: str = "", scope: QuestionScope = ALL_DOCUMENTS) -> None:
         """Raise the window; a question about this scope goes into the composer, unsent."""
         self.setWindowState(self.windowState() & ~Qt.WindowState.WindowMinimized)
@@ -263,6 +272,8 @@ class MainWindow(QMainWindow):
                 self.library_page.on_library_event(event)
             case SourceScanned() | NothingUsed():
                 self.library_page.on_library_event(event)
+            case AskAboutRequested(scope=scope):
+                self._on_ask_about(scope)
             case ExaminationChanged():
                 self.settings_page.on_examination_changed(event)
             case _ if isinstance(event, _HEARD_ELSEWHERE):

@@ -253,3 +253,17 @@ def test_files_are_attached_to_a_question(home: Home, folder: Path) -> None:
     assert told.returncode == 1
     assert "damaged" in told.stderr
     assert run("ask", "Why?", "--popup", "--attach", str(lamp)).returncode == 1
+
+
+def test_a_question_about_a_part_of_the_library_or_none(home: Home, folder: Path) -> None:
+    run("index", str(folder))
+    fees, lamp = str(folder / "fees.csv"), str(folder / "lamp.md")
+    answer = run_json("ask", "When is the lamp lit?", "--about", lamp)
+    assert {source["path"] for source in answer["citations"]} == {lamp}
+    answer = run_json("ask", "When is the lamp lit?", "--about", fees)
+    assert lamp not in str(answer)
+    refused = run("ask", "When is the lamp lit?", "--no-documents")
+    assert refused.returncode == 1
+    assert "only a model can answer" in refused.stderr
+    assert run("ask", "Why?", "--no-documents", "--about", lamp).returncode == 2
+    assert run("ask", "Why?", "--no-documents", "--popup").returncode == 1

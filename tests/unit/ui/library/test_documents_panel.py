@@ -196,8 +196,8 @@ def test_menu_of_a_row(panel: DocumentsPanel, qtbot: QtBot) -> None:
     assert isinstance(menu, QMenu)
     actions = {action.text(): action for action in menu.actions() if action.text()}
     assert list(actions) == [
-        "Read", "Open in another program", "Show in folder", "Summarise", "Tags…", "Read again",
-        "Exclude", "Copy path", "Copy reason",
+        "Read", "Open in another program", "Show in folder", "Summarise", "Ask about this", "Tags…",
+        "Read again", "Exclude", "Copy path", "Copy reason",
     ]  # fmt: skip
     assert not actions["Summarise"].isEnabled(), "of what was not read there is nothing to tell"
     actions["Copy path"].trigger()
