@@ -30,7 +30,7 @@ XCB_PACKAGES := libxcb-cursor0 libxcb-icccm4 libxcb-image0 libxcb-keysyms1 libxc
   libxcb-render-util0 libxcb-shape0 libxcb-xkb1 libxkbcommon-x11-0
 
 .DEFAULT_GOAL := setup
-.PHONY: help setup run demo test test-deep check stories looks lock sbom audit package smoke \
+.PHONY: help setup run demo test test-deep check stories looks gallery lock sbom audit package smoke \
   bench clean find-python need-qt qt-packages
 
 help: ## list these targets
@@ -58,6 +58,9 @@ check: $(READY) ## format, lint, types, imports
 	$(BIN)/ruff check .
 	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/lint-imports --no-cache --no-logo
+
+gallery: $(READY) ## pictures of every widget in every state, in build/gallery
+	$(BIN)/python -m tests.looks.gallery $(ARGS)
 
 looks: $(READY) ## pictures of the window in its states, in build/looks
 	$(BIN)/python -m tests.looks.looks $(ARGS)

@@ -24,7 +24,7 @@ SCOPE_ICONS = {
     ScopeKind.FILE: "file-text",
     ScopeKind.FOLDER: "folder",
     ScopeKind.LINK: "link",
-    ScopeKind.COLLECTION: "library",
+    ScopeKind.COLLECTION: "collection",
 }
 _ALL = "Ask about all documents instead"
 _MOST_CHIPS = 6

@@ -190,7 +190,7 @@ class AnswerItem(QWidget):
         self._sources = TextButton("", kind="quiet", icon="quote:accent", theme=self._theme)
         self._copy = IconButton(self._theme, "copy:muted", "Copy answer")
         self._retry = IconButton(self._theme, "retry:muted", "Regenerate answer")
-        self._every_file = IconButton(self._theme, "library:muted", "Ask every file")
+        self._every_file = IconButton(self._theme, "files:muted", "Ask every file")
         self._remove = IconButton(self._theme, "trash:muted", "Remove this answer")
         self._rewrite = IconButton(self._theme, "pencil:muted", "Rewrite answer")
         self._fork = IconButton(self._theme, "branch:muted", "Continue in a copy of this chat")
