@@ -30,7 +30,7 @@ _SOURCE = SourceRef(
     1, "d", "/papers/lamp.md", "Lamp", Anchor(), "The lamp is lit at dusk.", 1.0,
     quote="The lamp is lit at dusk.", is_cited=True,
 )  # fmt: skip
-_FOLDER = Source("papers", "c", Path("/home/keeper/papers"), 0.0)
+_FOLDER = Source("papers", "c", Path("/docs/papers"), 0.0)
 _COUNTS = DocumentCounts({DocumentState.SEARCHABLE: 1204, DocumentState.FAILED: 2})
 
 
@@ -88,7 +88,7 @@ def folders(theme: Theme) -> Iterator[Shown]:
         card = FolderCard(theme, _FOLDER)
         card.show_source(replace(_FOLDER, state=state), "Letters", _COUNTS)
         yield state.value, card
-    long = replace(_FOLDER, path=Path("/home/keeper") / ("a folder with a long name " * 8))
+    long = replace(_FOLDER, path=Path("/docs") / ("a folder with a long name " * 8))
     card = FolderCard(theme, long)
     card.show_source(long, "", DocumentCounts())
     yield "long name", card
