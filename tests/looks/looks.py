@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from datetime import date
 from pathlib import Path
 
 from PySide6.QtCore import QDeadlineTimer, QEventLoop, QSize
@@ -25,6 +26,7 @@ from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.paths import Home
 from desktop_rag.core.question_scope import WITHOUT_DOCUMENTS, QuestionScope, ScopeItem
 from desktop_rag.core.settings import AppearanceSettings, ColourScheme, EndpointSettings, Settings
+from desktop_rag.ui.search.search_filters import FilterKind, SearchFilter, usual_dates
 from desktop_rag.window_app import WindowApp
 from tests.servers.chat_server import ChatServer
 
@@ -94,6 +96,8 @@ def take_all(look: Look, folder: Path) -> None:
     look.take("chat-empty")
     window.show_page(1)
     look.take("library-empty")
+    window.show_page(2)
+    look.take("search-empty")
     window.show_page(3)
     for position, page in enumerate(window.settings_page.pages):
         window.settings_page.show_page(position)
@@ -104,6 +108,8 @@ def take_all(look: Look, folder: Path) -> None:
     look.settle(lambda: bool(history.all()), at_most_ms=90_000)
     look.settle(at_most_ms=8000)
     look.take("chat-answer")
+    take_search(look)
+    window.show_page(0)
     window.chat_page.ask(_ARABIC)
     look.settle(at_most_ms=6000)
     look.take("chat-arabic")
@@ -139,6 +145,29 @@ def take_scopes(look: Look, folder: Path) -> None:
     window.ask_about(WITHOUT_DOCUMENTS)
     look.settle()
     look.take("chat-without-documents")
+
+
+def take_search(look: Look) -> None:
+    """Results beside a document, with filters, in both ways of listing, and none at all."""
+    window, library = look.app.window, look.app.services.library
+    page = window.search_page
+    documents = library.documents.all()
+    library.tags.change([d.document_id for d in documents[:9]], add=["to do", "المنارة"])
+    window.show_page(2)
+    look.settle()
+    look.take("search-start")
+    page.field.setText("keeper lamp")
+    look.settle(lambda: bool(page.results.results.passages), at_most_ms=8000)
+    page.results.choose_first()
+    look.settle(at_most_ms=1500)
+    look.take("search-found")
+    page.filters.add(SearchFilter(FilterKind.TAG, "to do", "to do"))
+    page.filters.add(usual_dates(date.today())[3])
+    look.settle(at_most_ms=1500)
+    look.take("search-filtered")
+    page.field.setText("zzyzx")
+    look.settle(at_most_ms=1500)
+    look.take("search-nothing")
 
 
 def _take_one(out: Path, scheme: str, scale: str, words: str) -> None:

@@ -45,6 +45,11 @@ def is_right_to_left(text: str) -> bool:
     return next((d for d in directions if d in _STRONG_DIRECTIONS), "L") != "L"
 
 
+def isolated(text: str) -> str:
+    """The text in its own direction, whatever that of the text around it or of the window."""
+    return f"\u2068{text}\u2069"
+
+
 def literal(text: str) -> str:
     """Untrusted text for a button or menu, where a single & would mark a shortcut key."""
     return one_line(text).replace("&", "&&")

@@ -12,7 +12,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.foundation.wording import is_right_to_left
+from desktop_rag.ui.foundation.wording import is_right_to_left, isolated
 from desktop_rag.ui.passages.found_passage import FoundPassage
 
 _Index = QModelIndex | QPersistentModelIndex
@@ -65,7 +65,7 @@ class PassagePainter(QStyledItemDelegate):
         painter.setPen(self._theme.colour("muted"))
         metrics = painter.fontMetrics()
         file = metrics.elidedText(row.file, Qt.TextElideMode.ElideMiddle, int(line.width() * 0.4))
-        painter.drawText(line, int(_MIDDLE | Qt.AlignmentFlag.AlignTrailing), file)
+        painter.drawText(line, int(_MIDDLE | Qt.AlignmentFlag.AlignTrailing), isolated(file))
         bold = QFont(font)
         bold.setBold(True)
         painter.setFont(bold)
@@ -77,7 +77,7 @@ class PassagePainter(QStyledItemDelegate):
         heading = painter.fontMetrics().elidedText(
             row.heading, Qt.TextElideMode.ElideLeft, line.width()
         )
-        painter.drawText(line, int(_MIDDLE | Qt.AlignmentFlag.AlignLeading), heading)
+        painter.drawText(line, int(_MIDDLE | Qt.AlignmentFlag.AlignLeading), isolated(heading))
 
     def _paint_background(self, painter: QPainter, option: QStyleOptionViewItem) -> None:
         is_chosen = bool(option.state & QStyle.StateFlag.State_Selected)

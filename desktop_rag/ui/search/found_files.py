@@ -7,7 +7,7 @@ from desktop_rag.core.anchors import HEADING_SEPARATOR
 from desktop_rag.core.domain import Document, Passage
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.query import parse_query
-from desktop_rag.ui.foundation.wording import count_of, one_line
+from desktop_rag.ui.foundation.wording import count_of, isolated, one_line
 from desktop_rag.ui.passages.found_passage import FoundPassage
 
 _SHOWN_TAGS = 3
@@ -35,7 +35,7 @@ class FoundFile:
         """`3 passages · #roof #to do`."""
         tags = self.document.all_tags
         # Isolated, so that a tag that is read from right to left leaves the others in order.
-        shown = [f"\u2068#{one_line(tag)}\u2069" for tag in tags[:_SHOWN_TAGS]]
+        shown = [isolated(f"#{one_line(tag)}") for tag in tags[:_SHOWN_TAGS]]
         more = ["…"] if len(tags) > _SHOWN_TAGS else []
         count = count_of(len(self.passages), "passage")
         return " · ".join(filter(None, (" ".join([*shown, *more]), count)))

@@ -4,6 +4,7 @@ from PySide6.QtCore import QRect, QSize, Qt
 from PySide6.QtGui import QFont, QFontMetrics, QPainter
 from PySide6.QtWidgets import QStyle, QStyleOptionViewItem
 
+from desktop_rag.ui.foundation.wording import isolated
 from desktop_rag.ui.passages.passage_painter import PassagePainter
 from desktop_rag.ui.search.result_model import ROW_ROLE, FileRow, Index, MoreRow, PassageRow
 
@@ -69,7 +70,7 @@ class ResultPainter(PassagePainter):
         details = painter.fontMetrics().elidedText(
             row.file.details, Qt.TextElideMode.ElideRight, int(line.width() * _DETAILS_PART)
         )
-        painter.drawText(line, int(_MIDDLE | Qt.AlignmentFlag.AlignTrailing), details)
+        painter.drawText(line, int(_MIDDLE | Qt.AlignmentFlag.AlignTrailing), isolated(details))
         room = line.width() - painter.fontMetrics().horizontalAdvance(details) - _GAP_PX
         bold = QFont(option.font)
         bold.setBold(True)
@@ -79,7 +80,7 @@ class ResultPainter(PassagePainter):
         width = painter.fontMetrics().horizontalAdvance(name)
         painter.drawText(
             QStyle.visualRect(direction, line, QRect(line.x(), line.y(), room, line.height())),
-            int(_MIDDLE | Qt.AlignmentFlag.AlignLeading), name,
+            int(_MIDDLE | Qt.AlignmentFlag.AlignLeading), isolated(name),
         )  # fmt: skip
         rest = QRect(line.x() + width + _GAP_PX, line.y(), room - width - _GAP_PX, line.height())
         if rest.width() > 3 * _GAP_PX:
@@ -89,7 +90,7 @@ class ResultPainter(PassagePainter):
                 row.file.folder, Qt.TextElideMode.ElideLeft, rest.width()
             )
             rest = QStyle.visualRect(direction, line, rest)
-            painter.drawText(rest, int(_MIDDLE | Qt.AlignmentFlag.AlignLeading), folder)
+            painter.drawText(rest, int(_MIDDLE | Qt.AlignmentFlag.AlignLeading), isolated(folder))
 
 
 def _indented(area: QRect, option: QStyleOptionViewItem) -> QRect:

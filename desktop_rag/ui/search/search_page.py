@@ -74,7 +74,7 @@ class SearchPage(QWidget):
         self._search = PassageSearch(bridge, chat, _MOST_PASSAGES, self, prepare)
         self._reload = QTimer(self, singleShot=True, interval=_RELOAD_MS)
         self._build(opener)
-        self._actions = ResultActions(bridge, library, opener, self.results, self)
+        self.actions_of_results = ResultActions(bridge, library, opener, self.results, self)
         self._connect()
         self._show_state()
 
@@ -156,17 +156,17 @@ class SearchPage(QWidget):
         self.results.chosen.connect(self._on_chosen)
         self.results.selection_changed.connect(self._show_actions)
         self.results.read_requested.connect(self.side.read)
-        self.results.ask_requested.connect(self._actions.ask)
+        self.results.ask_requested.connect(self.actions_of_results.ask)
         self.results.left.connect(self.focus_field)
         self.side.left.connect(self._on_reading_left)
         self.side.library_requested.connect(self.library_requested)
-        self._actions.ask_requested.connect(self.ask_requested)
-        self._actions.filter_added.connect(self.filters.add)
-        self._actions.read_requested.connect(self.side.read)
-        self._actions.tags_changed.connect(self._on_tags_changed)
-        self._tags.clicked.connect(self._actions.edit_tags)
-        self._open.clicked.connect(self._actions.open)
-        self._ask.clicked.connect(self._actions.ask)
+        self.actions_of_results.ask_requested.connect(self.ask_requested)
+        self.actions_of_results.filter_added.connect(self.filters.add)
+        self.actions_of_results.read_requested.connect(self.side.read)
+        self.actions_of_results.tags_changed.connect(self._on_tags_changed)
+        self._tags.clicked.connect(self.actions_of_results.edit_tags)
+        self._open.clicked.connect(self.actions_of_results.open)
+        self._ask.clicked.connect(self.actions_of_results.ask)
         self._reload.timeout.connect(self._on_reload)
         # Not over the document, where both keys have a meaning of their own.
         for widget in (self._above, self._stack, self._foot):
@@ -270,8 +270,8 @@ class SearchPage(QWidget):
             button.setVisible(has_results)
         self._tags.setEnabled(bool(selected))
         self._open.setEnabled(self.results.current is not None)
-        self._ask.setText(self._actions.ask_in_words())
-        self._ask.setEnabled(bool(self._actions.asked))
+        self._ask.setText(self.actions_of_results.ask_in_words())
+        self._ask.setEnabled(bool(self.actions_of_results.asked))
 
     # --- actions of the person -------------------------------------------------------------------
 

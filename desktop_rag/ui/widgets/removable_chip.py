@@ -7,6 +7,7 @@ from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.widgets.controls import Card, ElidedLabel, IconButton
 
 _MOST_PX = 260
+_SLACK_PX, _PADDING_PX = 4, 18
 
 
 class RemovableChip(Card):
@@ -30,8 +31,8 @@ class RemovableChip(Card):
         self.setAccessibleName(text)
 
     def sizeHint(self) -> QSize:
-        size = super().sizeHint()
+        size = super().sizeHint()  # without the label, which takes the room that it gets
         self._label.ensurePolished()
-        words_px = self._label.fontMetrics().horizontalAdvance(self._label.full_text) + 4
-        width = size.width() - self._label.sizeHint().width() + words_px
-        return QSize(min(width, _MOST_PX), size.height())
+        metrics = self._label.fontMetrics()
+        width = size.width() + metrics.horizontalAdvance(self._label.full_text) + _SLACK_PX
+        return QSize(min(width, _MOST_PX), max(size.height(), metrics.height() + _PADDING_PX))

@@ -107,7 +107,7 @@ def test_many_passages_of_a_file_are_opened_below_it(searching: Person) -> None:
     assert len(searching.rows("Results")) == len(results(searching).results.passages)
 
 
-def test_filters_are_chips_that_can_be_removed(searching: Person) -> None:
+def test_filters_are_chips_that_can_be_removed(searching: Person, papers: Path) -> None:
     searching.types(FIELD, "keeper")
     sees_files(searching, "lamp.md", "slates.md", "log.md")
     chooses(searching, FilterKind.TAG, "Wales")
@@ -115,9 +115,7 @@ def test_filters_are_chips_that_can_be_removed(searching: Person) -> None:
     searching.sees("#Wales")
     searching.clicks("Remove the filter #Wales")
     sees_files(searching, "lamp.md", "slates.md", "log.md")
-    page(searching).filters.add(
-        folder_filter(Path(results(searching).results.files[0].document.path).parent)
-    )
+    page(searching).filters.add(folder_filter(papers))
     searching.sees("Folder: ")
     chooses(searching, FilterKind.TYPE, "CSV")
     searching.sees("Nothing found")
@@ -201,3 +199,36 @@ def test_a_question_is_asked_about_all_that_was_found(searching: Person) -> None
     searching.clicks(f"Ask about all {found} files" if found > 1 else "Ask about this file")
     searching.waits_until(lambda: searching.field("Question").hasFocus())
     searching.sees("slates.md")
+
+
+def test_a_narrow_window_reads_in_place_of_the_list(searching: Person) -> None:
+    searching.window.resize(700, 600)
+    searching.types(FIELD, "wick trimm")
+    sees_files(searching, "lamp.md")
+    QTest.keyClick(searching.field(FIELD), Qt.Key.Key_Down)
+    pane = page(searching).side.pane
+    assert not pane.isVisible()
+    QTest.keyClick(results(searching), Qt.Key.Key_Space)
+    searching.waits_until(lambda: "The wick is trimmed" in shown_text(searching))
+    assert not results(searching).isVisible()
+    QTest.keyClick(pane, Qt.Key.Key_Escape)
+    searching.waits_until(results(searching).hasFocus)
+    assert not pane.isVisible()
+
+
+def test_a_file_that_comes_meanwhile_is_found(searching: Person, papers: Path) -> None:
+    searching.types(FIELD, "foghorn")
+    searching.sees("Nothing found")
+    (papers / "signals.md").write_text("# Signals\n\nThe foghorn sounds twice a minute.")
+    sees_files(searching, "signals.md")
+
+
+def test_only_the_folder_of_a_result_is_searched(searching: Person) -> None:
+    searching.types(FIELD, "keeper")
+    sees_files(searching, "lamp.md", "slates.md", "log.md")
+    names = [row[0] for row in searching.rows("Results")]
+    searching.opens_row("Results", names.index("log.md"))
+    menu = page(searching).actions_of_results.make_menu()
+    next(a for a in menu.actions() if a.text() == "Search only this folder").trigger()
+    sees_files(searching, "log.md")
+    searching.sees("Folder: old")
