@@ -15,6 +15,7 @@ from markdown_it.token import Token
 
 from desktop_rag.ui.markdown.claim_marks import MARK, Badges, badge_html, marks_behind
 from desktop_rag.ui.markdown.code_colours import highlighted
+from desktop_rag.ui.markdown.copied_blocks import code_title, language_of
 from desktop_rag.ui.markdown.formula_drawing import Drawing
 from desktop_rag.ui.markdown.formula_object import formula_name, vertical_place
 from desktop_rag.ui.markdown.parsing import parse_with_marks
@@ -32,10 +33,14 @@ Formulas = Callable[[str, bool], Drawing | None]
 
 @dataclass(frozen=True, slots=True)
 class MarkdownStyle:
-    """The theme's values for the HTML: role → `#rrggbb`, and the monospace font family."""
+    """The theme's values for the HTML: role → `#rrggbb`, and the monospace font family.
+
+    With `copy_room_px`, code has a heading and a table room below it, where buttons can lie.
+    """
 
     colours: Mapping[str, str]
     code_font: str = "monospace"
+    copy_room_px: int = 0
 
 
 def render_html(
@@ -174,7 +179,7 @@ class _Writer:
         return (
             '<table cellspacing="0" cellpadding="6" border="1" style="border-collapse:collapse; '
             f"border-style:solid; border-color:{self._look.colours['border_strong']}; "
-            'margin-top:6px; margin-bottom:12px;">'
+            f'margin-top:6px; margin-bottom:{self._look.copy_room_px or 12}px;">'
         )
 
     def _cell_open(self, token: Token) -> str:
@@ -256,14 +261,21 @@ class _Writer:
             shown = f'<img src="{name}" style="vertical-align:{vertical_place(drawing)};">'
         return shown + "".join(map(self._badge, MARK.findall(token.content)))
 
+    def _code_head(self, language: str) -> str:
+        if not self._look.copy_room_px:
+            return ""
+        style = f"color:{self._look.colours['muted']}; font-size:small;"
+        title = html.escape(code_title(language))
+        return f'<tr><td style="padding-bottom:0px;"><span style="{style}">{title}</span></td></tr>'
+
     def _code_block(self, token: Token) -> str:
         colours = self._look.colours
-        language = token.info.split(maxsplit=1)[0] if token.info.strip() else ""
+        language = language_of(token)
         plain = MARK.sub("", token.content).rstrip("\n")
         code = highlighted(plain, language, colours)
         return (
             '<table width="100%" cellspacing="0" cellpadding="10" style="margin-bottom:10px;" '
-            f'bgcolor="{colours["code_surface"]}"><tr><td>'
+            f'bgcolor="{colours["code_surface"]}">{self._code_head(language)}<tr><td>'
             f"<pre style=\"font-family:'{html.escape(self._look.code_font)}'; "
             f'color:{colours["code_text"]}; margin:0px; white-space:pre-wrap;">{code}</pre>'
             "</td></tr></table>"

@@ -16,6 +16,7 @@ from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.markup.formulas import formulas, open_formula
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.markdown.claim_marks import MARK, badges_in, with_marks
+from desktop_rag.ui.markdown.copied_blocks import blocks_in
 from desktop_rag.ui.markdown.formula_drawer import FormulaDrawer
 from desktop_rag.ui.markdown.formula_object import formula_name
 from desktop_rag.ui.markdown.markdown_html import (
@@ -28,6 +29,8 @@ from desktop_rag.ui.widgets.controls import TextButton
 
 SHOWN_CHARS = 40_000
 _BUDGET_S = 0.008
+# In heights of a line.
+_COPY_ROOM = 2.0
 
 
 class AnswerBody(QWidget):
@@ -45,7 +48,7 @@ class AnswerBody(QWidget):
         self._theme = theme
         self._drawer = drawer
         # Parts that are shown once their formulas are drawn, by their position.
-        self._waiting: dict[int, str] = {}
+        self._waiting: dict[int, tuple[str, bool]] = {}
         self._text = ""
         self._sources: tuple[SourceRef, ...] = ()
         self._claims: tuple[Claim, ...] = ()
@@ -115,8 +118,9 @@ class AnswerBody(QWidget):
             segment = next_segment(shown, last.end, last.fence)
             self._segments.append(segment)
             is_growing = self._is_live and segment.end == len(shown)
-            for piece in self._growing(segment.source) if is_growing else [segment.source]:
-                self._show_piece(pieces, piece)
+            parts = self._growing(segment.source) if is_growing else [segment.source]
+            for n, piece in enumerate(parts):
+                self._show_piece(pieces, piece, is_growing=is_growing and n == len(parts) - 1)
                 pieces += 1
         self._drop_views_from(pieces)
         self._offer_all()
@@ -127,28 +131,32 @@ class AnswerBody(QWidget):
         cut = last_block_start(shown)
         return [piece for piece in (shown[:cut], shown[cut:]) if piece]
 
-    def _show_piece(self, position: int, source: str) -> None:
+    def _show_piece(self, position: int, source: str, *, is_growing: bool = False) -> None:
         self._waiting.pop(position, None)
         formulas_in = [(f.latex, f.is_display) for f in formulas(MARK.sub("", source))]
         if self._drawer and not self._drawer.has_all(formulas_in):
-            self._waiting[position] = source
+            self._waiting[position] = (source, is_growing)
             if position == len(self._views):
                 self._add_view()
             return
         badges = badges_in(source, self._claims)
         # A changed verdict in another segment must not clear a selection in this one.
-        key = (source, self._sources, badges, self._theme.is_dark)
+        key = (source, self._sources, badges, self._theme.is_dark, is_growing)
         if position == len(self._views):
             self._add_view()
         if self._shown[position] != key:
             self._shown[position] = key
             citations = frozenset(source.n for source in self._sources)
-            look = MarkdownStyle(self._theme.colours, _code_font())
+            room = _COPY_ROOM * self.fontMetrics().height()
+            look = MarkdownStyle(self._theme.colours, _code_font(), round(room))
             draws = self._drawer.drawing if self._drawer else None
             written = render_html(source, citations, look, badges, draws)
             drawn = ((key, draws(*key)) for key in formulas_in if draws)
             drawings = {formula_name(*key): drawing for key, drawing in drawn if drawing}
             self._views[position].show_html(written, self._sources, self._claims, drawings)
+            # What is still being written can't be copied.
+            blocks = () if is_growing else blocks_in(source, with_formulas=bool(self._drawer))
+            self._views[position].show_blocks(blocks)
 
     def _add_view(self) -> None:
         view = SegmentView(self._theme, self)
@@ -181,8 +189,8 @@ class AnswerBody(QWidget):
 
     @Slot()
     def _on_formulas_drawn(self) -> None:
-        for position, source in list(self._waiting.items()):
-            self._show_piece(position, source)
+        for position, (source, is_growing) in list(self._waiting.items()):
+            self._show_piece(position, source, is_growing=is_growing)
 
     @Slot()
     def _on_theme_changed(self) -> None:

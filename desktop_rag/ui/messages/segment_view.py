@@ -26,8 +26,10 @@ from PySide6.QtWidgets import QFrame, QSizePolicy, QTextBrowser, QToolTip, QWidg
 
 from desktop_rag.core.answer_claims import Claim
 from desktop_rag.core.conversation import SourceRef
+from desktop_rag.ui.foundation.clipboard_data import clipboard_data
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.markdown.claim_marks import claim_index, verdict_in_words
+from desktop_rag.ui.markdown.copied_blocks import Block
 from desktop_rag.ui.markdown.formula_drawing import Drawing
 from desktop_rag.ui.markdown.formula_object import (
     OBJECT,
@@ -38,6 +40,7 @@ from desktop_rag.ui.markdown.formula_object import (
 )
 from desktop_rag.ui.markdown.markdown_html import cited_number, safe_address
 from desktop_rag.ui.messages.citation_tip import citation_tip
+from desktop_rag.ui.messages.copy_buttons import CopyButtons
 from desktop_rag.ui.widgets.controls import plain_tooltip
 
 _INDENT_PX = 22
@@ -75,6 +78,7 @@ class SegmentView(QTextBrowser):
         self.viewport().setAutoFillBackground(False)
         self._formulas = FormulaObject(self._theme, self)
         layout = self.document().documentLayout()
+        self._copies = CopyButtons(self._theme, self)
         layout.registerHandler(QTextFormat.ObjectTypes.ImageObject.value, self._formulas)
 
     def _connect(self) -> None:
@@ -89,6 +93,8 @@ class SegmentView(QTextBrowser):
         drawings: Mapping[str, Drawing] = _NO_DRAWINGS,
     ) -> None:
         """Replace the text. `html` must come from `render_html`; `drawings` by name of image."""
+        # The new text has other blocks.
+        self._copies.show_blocks(())
         self._formulas.set_drawings(drawings)
         self._claims = claims
         self._sources = {source.n: source for source in sources}
@@ -97,6 +103,10 @@ class SegmentView(QTextBrowser):
         self.setAccessibleDescription(self.text_of() if drawings else "")
         self._pills = self._find_pills()
         self._rects = None
+
+    def show_blocks(self, blocks: Sequence[Block]) -> None:
+        """Offer to copy these blocks of the text."""
+        self._copies.show_blocks(blocks)
 
     def text_of(self, cursor: QTextCursor | None = None) -> str:
         """The selected text, or all of it, with formulas as LaTeX."""
@@ -109,9 +119,7 @@ class SegmentView(QTextBrowser):
         copied = super().createMimeDataFromSelection()
         if OBJECT in self.textCursor().selectedText():
             html = html_with_formulas(copied.html())
-            copied = QMimeData()
-            copied.setHtml(html)
-            copied.setText(self.text_of(self.textCursor()))
+            return clipboard_data(self.text_of(self.textCursor()), html)
         return copied
 
     def loadResource(self, kind: int, name: QUrl | str) -> QImage:
@@ -121,6 +129,7 @@ class SegmentView(QTextBrowser):
     def resizeEvent(self, event: QResizeEvent) -> None:
         self._rects = None
         super().resizeEvent(event)
+        self._copies.place()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         event.ignore()
@@ -203,6 +212,7 @@ class SegmentView(QTextBrowser):
     @Slot(QSizeF)
     def _on_size_changed(self, size: QSizeF) -> None:
         self.setFixedHeight(max(1, math.ceil(size.height())))
+        self._copies.place()
 
 
 def _cited_spans(block: QTextBlock) -> list[tuple[int, int]]:
