@@ -23,6 +23,8 @@ from desktop_rag.ui.widgets.controls import TextButton
 _TYPING_MS = 150
 # Counts follow the table in a turn of the event loop of their own, and changes a while later.
 _COUNTS_MS = 300
+# Of more selected rows, the first ones say what is offered.
+_MOST_ASKED = 200
 _NARROW_CHARACTERS = 95
 _HIDDEN_IN = {
     StateGroup.SEARCHABLE: (Column.REASON,),
@@ -268,7 +270,7 @@ class DocumentsPanel(QWidget):
     def _show_selection(self) -> None:
         selected = self._table.selected_count
         self._bar.show_numbers(self._model.rowCount(), self._model.totals().total(), selected)
-        self._bar.show_selection(self._table.selected)
+        self._bar.show_selection(self._table.first_selected(_MOST_ASKED))
 
     # --- actions ---------------------------------------------------------------------------------
 
