@@ -16,7 +16,7 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -135,7 +135,7 @@ class Use:
         }
 
     @contextmanager
-    def watched(self) -> "Iterator[list[float]]":
+    def watched(self) -> "Generator[list[float]]":
         """The lateness of each tick within the block, in ms."""
         from PySide6.QtCore import Qt, QTimer
 

@@ -19,6 +19,7 @@ class LibraryView(StrEnum):
 
     FILES = "Files"
     FOLDERS = "Folders"
+    PICTURE = "Picture"
     TODAY = "Changed today"
 
 

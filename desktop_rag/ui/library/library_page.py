@@ -23,12 +23,14 @@ from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.library.changes.changes_panel import ChangesPanel
 from desktop_rag.ui.library.document_model import DocumentModel
 from desktop_rag.ui.library.documents_panel import DocumentsPanel
-from desktop_rag.ui.library.facets.facet_values import StateGroup
+from desktop_rag.ui.library.facets.facet_groups import Places
+from desktop_rag.ui.library.facets.facet_values import FileFilter, StateGroup
 from desktop_rag.ui.library.file_actions import FileActions
 from desktop_rag.ui.library.first_run import FirstRun
 from desktop_rag.ui.library.library_feed import LibraryFeed
 from desktop_rag.ui.library.library_header import LibraryHeader, LibraryView
 from desktop_rag.ui.library.library_reading import LibraryReading
+from desktop_rag.ui.library.picture.library_picture import LibraryPicture
 from desktop_rag.ui.library.progress_strip import ProgressStrip
 from desktop_rag.ui.library.source_actions import SourceActions
 from desktop_rag.ui.library.source_list import SourceList
@@ -134,10 +136,12 @@ class LibraryPage(QWidget):
         self._views = QStackedWidget(self._reading)
         self._panel = DocumentsPanel(self._theme, self._model, self._views)
         self._list = SourceList(self._theme, self._model, self._header.last_stop, self._views)
+        self._picture = LibraryPicture(self._theme, self._model, self._views)
         self._changes = ChangesPanel(self._bridge, self._library, self._theme, self._views)
         self._widget_of_view = {
             LibraryView.FILES: self._panel,
             LibraryView.FOLDERS: self._list,
+            LibraryView.PICTURE: self._picture,
             LibraryView.TODAY: self._changes,
         }
         for view in LibraryView:
@@ -184,6 +188,7 @@ class LibraryPage(QWidget):
         self._panel.summary_requested.connect(self._on_summary_requested)
         self._list.summary_requested.connect(self._on_source_summary_requested)
         self._panel.view_requested.connect(self._on_view_requested)
+        self._picture.filter_chosen.connect(self._on_filter_chosen)
         self._changes.read_requested.connect(self._reading.read)
         self._model.counts_changed.connect(self._changes.refresh_soon)
         self._panel.retry_failed_requested.connect(self._on_retry_requested)
@@ -206,6 +211,7 @@ class LibraryPage(QWidget):
         names = {collection.collection_id: collection.name for collection in collections}
         self._list.set_sources(sources, names)
         self._panel.set_places(sources, collections)
+        self._picture.set_places(Places(sources, collections))
         self._opening.hide()
         self._content.setVisible(bool(sources))
         self._empty.setVisible(not sources)
@@ -284,6 +290,11 @@ class LibraryPage(QWidget):
         """Show the table of files, or another view of the library."""
         self._header.choose(view)
         self._views.setCurrentWidget(self._widget_of_view[view])
+
+    @Slot(object)
+    def _on_filter_chosen(self, wanted: FileFilter) -> None:
+        self.show_view(LibraryView.FILES)
+        self._panel.show_filter(wanted)
 
     @Slot(str, bool)
     def _on_files_requested(self, source_id: str, is_failed_only: bool) -> None:
