@@ -64,8 +64,9 @@ class Box:
 class PageWish:
     """What is wanted of a page (from 1): a picture, and the places of words on it.
 
-    `quote` is marked once, `find` everywhere on the page, each ignored when empty. `with_sizes`
-    asks for the sizes of all pages too.
+    `quote` is marked once, `find` everywhere on the page, each ignored when empty. With line breaks
+    each line of `find` is a word that is found as a whole. `with_sizes` asks for the sizes of all
+    pages too.
     """
 
     page: int

@@ -26,6 +26,8 @@ from desktop_rag.store.contract.documents import DocumentStore
 from desktop_rag.store.contract.tag_store import TagStore
 
 _LONGEST_QUOTE_CHARS = 4000
+# Of more documents all tags are read.
+_FEW = 500
 
 
 class LibraryDocuments:
@@ -208,7 +210,8 @@ class LibraryDocuments:
 
     def _as_now(self, documents: Sequence[Document]) -> list[Document]:
         """The rows with their current state and with the tags given to their files."""
-        given = self._tags.given() if documents else {}
+        paths = [d.path for d in documents] if len(documents) <= _FEW else None
+        given = self._tags.given(paths)
         return [
             replace(d, state=self._state(d.source_id, d.state), given_tags=given.get(d.path, ()))
             for d in documents

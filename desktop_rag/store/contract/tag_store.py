@@ -16,8 +16,11 @@ class TagStore(Protocol):
     the file states about itself, are not among them; filters by tag find both.
     """
 
-    def given(self) -> Mapping[Path, tuple[str, ...]]:
-        """The tags of each file that has any, in the order in which they were given."""
+    def given(self, paths: Sequence[Path] | None = None) -> Mapping[Path, tuple[str, ...]]:
+        """The tags of each file that has any, in the order in which they were given.
+
+        Of these paths only; None means all.
+        """
         ...
 
     def counts(self) -> list[TagCount]:

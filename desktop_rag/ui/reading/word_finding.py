@@ -51,7 +51,9 @@ class WordFinding(QObject):
             self._job = None
             at = bisect_left(spans, (passage[0], 0))
             is_inside = at < len(spans) and spans[at][0] < passage[1]
-            self.hits = Hits(query, spans, at if is_inside else -1)
+            words = dict.fromkeys(text[start:end].casefold() for start, end in spans)
+            lines = "".join(f"{word}\n" for word in words)
+            self.hits = Hits(lines, spans, at if is_inside else -1)
             self.changed.emit()
 
         self._job = self._bridge.run(self, lambda: spans_around(text, query, passage), show)

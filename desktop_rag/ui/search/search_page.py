@@ -87,7 +87,6 @@ class SearchPage(QWidget):
         self.field = self._build_field()
         self.filters = FilterBar(self._theme)
         self._count = PlainLabel(tone="muted", wrap=True)
-        self._count.setAccessibleName("Number of results")
         self._by_file = TextButton("By file", kind="chip")
         self._by_passage = TextButton("By passage", kind="chip")
         self._ways = QButtonGroup(self)

@@ -230,9 +230,10 @@ class PagesViewer(Viewer):
         digits = self.fontMetrics().horizontalAdvance(f"{self._count}")
         self._number.setFixedWidth(digits + _FIELD_PADDING_PX)
         self._of.setText(f"of {self._count:,}")
-        if self._target is None:
-            # Drawn for the width that was expected, so it is near enough to scroll by.
-            self.canvas.scroll_to(view.page, view.boxes[0] if view.boxes else None)
+        page = self._target[0] if self._target else view.page
+        # Drawn for the width that was expected, so it is near enough to scroll by.
+        is_cited = page == view.page and bool(view.boxes)
+        self.canvas.scroll_to(page, view.boxes[0] if is_cited else None)
 
     def _on_not_drawn(self, error: AppError) -> None:
         wish, self._drawing = self._drawing, None

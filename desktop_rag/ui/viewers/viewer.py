@@ -13,7 +13,10 @@ NO_WORDS: Span = (0, 0)
 
 @dataclass(frozen=True, slots=True)
 class Hits:
-    """The places where words were found, in order; `current` is the index of one of them."""
+    """The places where words were found, in order; `current` is the index of one of them.
+
+    With line breaks in `words`, each line is a word of its own.
+    """
 
     words: str = ""
     spans: tuple[Span, ...] = ()

@@ -21,7 +21,8 @@ def files(papers: Path) -> Path:
 
 def select(person: Person, *names: str) -> None:
     """Select the rows of these files as with the Ctrl key."""
-    [table] = [t for t in person.window.findChildren(QTableView) if t.objectName() == "files"]
+    tables = person.window.findChildren(QTableView)
+    [table] = [t for t in tables if t.objectName() == "files" and t.isVisible()]
     rows = [cells[0] for cells in person.rows("Files")]
     # A desktop would restore the focus after a dialog.
     person.window.activateWindow()

@@ -100,13 +100,18 @@ class _Words:
         return tuple(self._boxes(*span)) if span else ()
 
     def of_hits(self, words: str) -> tuple[tuple[Box, ...], ...]:
-        """The rectangles of each place where these words stand; white space is all alike."""
+        """The rectangles of each place where these words stand; white space is all alike.
+
+        With line breaks, each line is a word that is found as a whole.
+        """
         if not words.strip():
             return ()
-        pattern = re.compile(r"\s+".join(map(re.escape, words.split())), re.IGNORECASE)
+        pattern = r"\s+".join(map(re.escape, words.split()))
+        if "\n" in words:
+            pattern = rf"\b(?:{'|'.join(map(re.escape, words.split()))})\b"
         found: list[tuple[Box, ...]] = []
         left = MAX_BOXES
-        for hit in pattern.finditer(self._plain):
+        for hit in re.finditer(pattern, self._plain, re.IGNORECASE):
             found.append(boxes := tuple(self._boxes(*hit.span())))
             left -= len(boxes) + 1
             if left <= 0:

@@ -28,11 +28,11 @@ class TagStore:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def given(self) -> Mapping[Path, tuple[str, ...]]:
-        """The tags of each file that has any."""
+    def given(self, paths: Sequence[Path] | None = None) -> Mapping[Path, tuple[str, ...]]:
+        """The tags of each file that has any, of these paths or of all."""
         with self._database.read() as con:
-            rows = con.execute("SELECT path, tags FROM file_tags ORDER BY path").fetchall()
-        return {Path(path): tuple(tags.split("\n")) for path, tags in rows}
+            found = _tags_at(con, None if paths is None else list(map(str, paths)))
+        return {Path(path): tags for path, tags in found.items()}
 
     def counts(self) -> list[TagCount]:
         """All tags in use with the number of their files, by name."""
@@ -83,9 +83,10 @@ def follow_moves(
     return _put(con, left | merged)
 
 
-def _tags_at(con: Connection, paths: Sequence[str]) -> dict[str, tuple[str, ...]]:
+def _tags_at(con: Connection, paths: Sequence[str] | None) -> dict[str, tuple[str, ...]]:
+    which = "" if paths is None else " WHERE path IN (SELECT unnest(?::VARCHAR[]))"
     rows = con.execute(
-        "SELECT path, tags FROM file_tags WHERE path IN (SELECT unnest(?))", [list(paths)]
+        f"SELECT path, tags FROM file_tags{which}", [] if paths is None else [list(paths)]
     ).fetchall()
     return {path: tuple(tags.split("\n")) for path, tags in rows}
 

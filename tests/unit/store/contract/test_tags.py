@@ -48,6 +48,13 @@ def test_tags_are_added_to_several_files_and_removed(filled: Engine) -> None:
     assert given(filled) == {"roof": ("2024", "slates")}
 
 
+def test_the_tags_of_some_files_are_read_alone(filled: Engine) -> None:
+    filled.tags.change(["roof", "oven"], ["house"], [])
+    roof, boat = Path("/docs/roof"), Path("/docs/boat")
+    assert filled.tags.given([roof, boat]) == {roof: ("house",)}
+    assert filled.tags.given([]) == {}
+
+
 def test_a_tag_is_one_line_without_the_number_sign(filled: Engine) -> None:
     filled.tags.change(["roof"], [" #to  do\n", "", "#"], [])
     assert given(filled) == {"roof": ("to do",)}

@@ -182,6 +182,17 @@ def test_hits_on_the_pages_are_walked(read: Read, qtbot: QtBot) -> None:
     qtbot.waitUntil(lambda: says(pane, "1 of 2") and viewer.canvas.page in {1, 2})
 
 
+def test_a_glance_at_a_pdf_is_at_its_page_and_leaves_the_keyboard(
+    pane: ReadingPane, library: Library, qtbot: QtBot
+) -> None:
+    pane.preview(place_of(library, "report.pdf", "The wick again"), "again the wick")
+    qtbot.waitUntil(lambda: says(pane, "page 4 of 4"), timeout=20_000)
+    viewer = pane.findChildren(PagesViewer)[0]
+    qtbot.waitUntil(lambda: viewer.is_settled and viewer.has_cited_words, timeout=20_000)
+    assert viewer.canvas.page == 4
+    assert not viewer.isAncestorOf(pane.window().focusWidget())
+
+
 def find(pane: ReadingPane, words: str, qtbot: QtBot) -> QLineEdit:
     QTest.keySequence(pane, QKeySequence("Ctrl+F"))
     line = field(pane, QLineEdit, "Find in the document")

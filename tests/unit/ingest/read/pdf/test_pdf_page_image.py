@@ -131,6 +131,13 @@ def test_every_hit_on_the_page_has_its_box() -> None:
     assert [len(boxes) for boxes in broken.found] == [2]
 
 
+def test_words_that_are_each_found_as_a_whole_are_on_lines_of_their_own() -> None:
+    page = make_pdf(["a lamp and\nanother lamp\nof lamps"])
+    shown = view_page(SourceFile(Path("a.pdf"), page), PageWish(1, 600, find="lamp\nof\n"))
+    assert [len(boxes) for boxes in shown.found] == [1, 1, 1]
+    assert sorted(boxes[0].top for boxes in shown.found) == [b[0].top for b in shown.found]
+
+
 def test_the_sizes_of_all_pages_come_along_when_asked_for() -> None:
     pages = make_pdf(["one", "two"])
     assert view(pages).sizes == ()

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from desktop_rag.store.duckdb.database.database import Connection, Database
 from desktop_rag.store.duckdb.database.repair import repair
+from desktop_rag.store.duckdb.documents.tag_store import TagStore
 
 ROWS = 8000
 _WORDS = " ".join(f"word{n}" for n in range(40))
@@ -61,3 +62,16 @@ def test_a_damaged_index_is_built_again(tmp_path: Path) -> None:
     report = repair(path)
     assert (report.lost_rows, report.has_index) == (0, False)
     assert counts(path) == (ROWS, 0)
+
+
+def test_tags_of_files_are_kept_when_the_index_is_lost(tmp_path: Path) -> None:
+    path = tmp_path / "library.duckdb"
+    with closing(opened(path)) as database:
+        database.write(fill)
+        database.write(
+            lambda con: con.execute("INSERT INTO file_tags VALUES ('t', '/docs/a', 'roof')")
+        )
+    damage(path, b"word17")
+    assert not repair(path).has_index
+    with closing(opened(path)) as database:
+        assert TagStore(database).given() == {Path("/docs/a"): ("roof",)}
