@@ -1,5 +1,8 @@
 """The collections of the library. Any worker thread."""
 
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+
 from desktop_rag.core.domain import Collection
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.parsed import ChunkSettings
@@ -46,6 +49,47 @@ class LibraryCollections:
         for source in [s for s in self._sources.all() if s.collection_id == collection_id]:
             self._sources.remove(source.source_id)
         self._store.remove_collection(collection_id)
+
+    def set_members(self, collection_id: str, source_ids: AbstractSet[str]) -> dict[str, str]:
+        """Make these sources its members; returns the former collection of each that moved, by id.
+
+        Each source is in one collection: those that leave go to the oldest other one. Passages and
+        vectors follow in the background where the settings differ.
+
+        Raises:
+            AppError: when a part of a source is in the collection already, or there is no other.
+        """
+        former: dict[str, str] = {}
+        for source in self._sources.all():
+            is_member = source.collection_id == collection_id
+            is_wanted = source.source_id in source_ids
+            if is_member != is_wanted:
+                goal = collection_id if is_wanted else self._other_than(collection_id)
+                self._sources.move(source.source_id, goal)
+                former[source.source_id] = source.collection_id
+        self._fit(former)
+        return former
+
+    def move_back(self, former: Mapping[str, str]) -> None:
+        """Undo `set_members`: move each source to the collection that it was in."""
+        for source_id, collection_id in former.items():
+            self._sources.move(source_id, collection_id)
+        self._fit(former)
+
+    def _other_than(self, collection_id: str) -> str:
+        others = [c.collection_id for c in self.all() if c.collection_id != collection_id]
+        if not others:
+            raise AppError(
+                "There is no other collection.", "Make a new one first, or remove the folder."
+            )
+        return others[0]
+
+    def _fit(self, moved: Mapping[str, str]) -> None:
+        """Make passages and vectors as the settings of the new collections want them."""
+        if moved:
+            self._pipeline.rechunker.request()
+            if self._pipeline.embedding:
+                self._pipeline.embedding.reset()
 
     def set_chunking(self, collection_id: str, chunking: ChunkSettings) -> None:
         """Chunk its documents again in the background; the old chunks answer until then."""

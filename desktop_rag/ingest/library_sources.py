@@ -69,6 +69,11 @@ class LibrarySources:
         """
         return self._scans.refused_links(links.urls, cancel)
 
+    def move(self, source_id: str, collection_id: str) -> None:
+        """Move a source to another collection; AppError when that has a part of it already."""
+        self._catalogue.move(source_id, collection_id)
+        self.publish_changed()
+
     def set_rules(self, source_id: str, rules: SourceRules) -> None:
         """Change the rules that exclude files of a folder, and rescan it."""
         self._store.set_rules(source_id, rules)

@@ -86,6 +86,15 @@ class Catalogue:
                            "Refresh them there, or add them to another collection.")  # fmt: skip
         return self._store.add_links(replace(links, urls=fresh), self._pages, collection_id)
 
+    def move(self, source_id: str, collection_id: str) -> None:
+        """Move a source to another collection; AppError when that has a part of it already."""
+        source = self.source(source_id)
+        if source is None or source.collection_id == collection_id:
+            return
+        if source.links is None:
+            self._refuse_overlap(source.path, collection_id)
+        self._store.set_collection(source_id, collection_id)
+
     def default_collection(self) -> Collection:
         """The oldest collection, added if there is none yet."""
         return self._store.default_collection(DEFAULT_COLLECTION)

@@ -76,6 +76,10 @@ class SourceStore(Protocol):
         """The ids of the sources that are attached files."""
         ...
 
+    def set_collection(self, source_id: str, collection_id: str) -> None:
+        """Move the source, with its documents, to another collection."""
+        ...
+
     def set_rules(self, source_id: str, rules: SourceRules) -> None:
         """Set what is excluded from the source from now on."""
         ...

@@ -196,6 +196,7 @@ class LibraryPage(QWidget):
         self._panel.exclude_requested.connect(self._files.exclude)
         self._panel.include_requested.connect(self._files.include)
         self._files.undo_offered.connect(self.undo_offered)
+        self._actions.undo_offered.connect(self.undo_offered)
         self._files.notified.connect(self._bridge.post)
         self._panel.password_requested.connect(self._passwords.ask)
         self._panel.forgetting_requested.connect(self._passwords.forget)
@@ -215,7 +216,7 @@ class LibraryPage(QWidget):
         self._opening.hide()
         self._content.setVisible(bool(sources))
         self._empty.setVisible(not sources)
-        self._actions.set_collections(collections)
+        self._actions.set_places(sources, collections)
         for source_id, summary in self._library.sources.last_scans.items():
             self._list.show_changes(source_id, summary)
         self._header.show_actions(bool(sources))

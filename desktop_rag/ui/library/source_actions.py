@@ -13,7 +13,9 @@ from PySide6.QtWidgets import QDialog, QFileDialog, QWidget
 
 from desktop_rag.core.domain import Collection, Source, SourceRules, WebLinks
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.library_events import Notice
 from desktop_rag.ui.foundation.bridge import Bridge
+from desktop_rag.ui.foundation.wording import count_of
 from desktop_rag.ui.library.dialogs.collections_dialog import CollectionsDialog
 from desktop_rag.ui.library.dialogs.folder_dialog import FolderDialog
 from desktop_rag.ui.library.dialogs.links_dialog import LinksDialog
@@ -23,9 +25,12 @@ if TYPE_CHECKING:
 
 
 class SourceActions(QObject):
-    """`changed` follows once the library has applied a change."""
+    """`changed` follows once the library has applied a change, `undo_offered` carries a Notice and
+    the undo function.
+    """
 
     changed = Signal()
+    undo_offered = Signal(object, object)
 
     def __init__(self, bridge: Bridge, library: "Library", page: QWidget) -> None:
         """Dialogs open over `page`."""
@@ -34,9 +39,11 @@ class SourceActions(QObject):
         self._library = library
         self._page = page
         self._collections: Sequence[Collection] = ()
+        self._sources: Sequence[Source] = ()
 
-    def set_collections(self, collections: Sequence[Collection]) -> None:
-        """Set the collections that the dialogs offer."""
+    def set_places(self, sources: Sequence[Source], collections: Sequence[Collection]) -> None:
+        """Set the sources and collections that the dialogs offer."""
+        self._sources = sources
         self._collections = collections
 
     # --- dialogs ---------------------------------------------------------------------------------
@@ -91,10 +98,10 @@ class SourceActions(QObject):
 
     @Slot()
     def edit_collections(self) -> None:
-        """Let the person edit and remove collections."""
+        """Let the person make, fill, edit and remove collections."""
         if not self._collections:
             return
-        dialog = CollectionsDialog(self._collections, self._page)
+        dialog = CollectionsDialog(self._collections, self._sources, self._page)
         dialog.saved.connect(self._on_collection_saved)
         dialog.removed.connect(self._on_collection_removed)
         _show(dialog)
@@ -136,18 +143,44 @@ class SourceActions(QObject):
         dialog.submitted.connect(save)
         _show(dialog)
 
-    @Slot(object)
-    def _on_collection_saved(self, collection: Collection) -> None:
-        library, collection_id = self._library, collection.collection_id
-        before = next((c for c in self._collections if c.collection_id == collection_id), None)
+    @Slot(object, object)
+    def _on_collection_saved(self, edited: Collection, members: frozenset[str]) -> None:
+        collections = self._library.collections
+        known = {c.collection_id: c for c in self._collections}
+        before = known.get(edited.collection_id)
 
-        def save() -> None:
-            library.collections.rename(collection_id, collection.name)
-            library.collections.set_chunking(collection_id, collection.chunking)
-            if before is None or before.embedder != collection.embedder:
-                library.collections.set_embedder(collection_id, collection.embedder)
+        def save() -> dict[str, str]:
+            if before is None:
+                made = collections.add(edited.name)
+                collection_id, chunking, embedder = made.collection_id, made.chunking, made.embedder
+            else:
+                collection_id, chunking, embedder = edited.collection_id, None, before.embedder
+                collections.rename(collection_id, edited.name)
+            if chunking != edited.chunking:
+                collections.set_chunking(collection_id, edited.chunking)
+            if embedder != edited.embedder:
+                collections.set_embedder(collection_id, edited.embedder)
+            return collections.set_members(collection_id, members)
 
-        self._run(save)
+        def finish(former: dict[str, str]) -> None:
+            self.changed.emit()
+            if former:
+                moved = (
+                    count_of(len(former), "folder or link")
+                    if len(former) == 1
+                    else (f"{len(former):,} folders or links")
+                )
+                notice = Notice(f"{moved} moved to another collection.", edited.name)
+                self.undo_offered.emit(
+                    notice, lambda: self._run(lambda: collections.move_back(former))
+                )
+
+        self._bridge.run(self, save, finish, self._on_save_failed)
+
+    def _on_save_failed(self, error: AppError) -> None:
+        # A part may have been done.
+        self.changed.emit()
+        self._bridge.post(error)
 
     @Slot(str)
     def _on_collection_removed(self, collection_id: str) -> None:

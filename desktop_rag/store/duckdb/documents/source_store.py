@@ -141,6 +141,10 @@ class SourceStore:
             rows = con.execute("SELECT source_id FROM sources WHERE is_attached").fetchall()
         return frozenset(row[0] for row in rows)
 
+    def set_collection(self, source_id: str, collection_id: str) -> None:
+        """Move the source, with its documents, to another collection."""
+        self._set(source_id, "collection_id", collection_id)
+
     def set_rules(self, source_id: str, rules: SourceRules) -> None:
         """Set what is excluded from the source from now on."""
         self._set(source_id, "rules", json.dumps(asdict(rules)))

@@ -1,4 +1,4 @@
-"""A dialog for renaming, configuring and removing collections. Qt thread."""
+"""A dialog for making, renaming, filling, configuring and removing collections. Qt thread."""
 
 from collections.abc import Sequence
 
@@ -14,14 +14,15 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from desktop_rag.core.domain import Collection
+from desktop_rag.core.domain import Collection, Source
 from desktop_rag.core.parsed import ChunkMethod, ChunkSettings
 from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.library.dialogs.member_list import MemberList
 from desktop_rag.ui.models.model_field import MODEL_NOTE, ModelField
 from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import note, number_field, show_number
 
-_WIDTH_PX = 520
+_WIDTH_PX = 800
 _METHODS: dict[ChunkMethod, str] = {
     "structure": "At headings, paragraphs and sentences",
     "tokens": "Into passages of equal length",
@@ -32,16 +33,21 @@ _METHODS: dict[ChunkMethod, str] = {
 class CollectionsDialog(QDialog):
     """Edits one collection at a time; nothing changes until the person saves or confirms.
 
-    `saved` carries a Collection with its new name and settings, `removed` its id.
+    `saved` carries a Collection with its new name and settings, whose id is empty if it is new, and
+    the ids of its members; `removed` carries its id.
     """
 
-    saved = Signal(object)
+    saved = Signal(object, object)
     removed = Signal(str)
 
-    def __init__(self, collections: Sequence[Collection], parent: QWidget) -> None:
+    def __init__(
+        self, collections: Sequence[Collection], sources: Sequence[Source], parent: QWidget
+    ) -> None:
         super().__init__(parent)
         self.setWindowTitle("Collections")
         self._collections = list(collections)
+        self._members = MemberList(collections, sources, self)
+        self._new = TextButton("New collection", kind="quiet")
         self._chosen = QComboBox()
         self._chosen.addItems([one_line(c.name) for c in collections])
         self._chosen.setAccessibleName("Collection")
@@ -59,6 +65,7 @@ class CollectionsDialog(QDialog):
         self._remove = TextButton("Remove…", kind="danger")
         self._build()
         self._chosen.currentIndexChanged.connect(self._show)
+        self._new.clicked.connect(self._on_new)
         self._save.clicked.connect(self._on_saved)
         self._close.clicked.connect(self.reject)
         self._remove.clicked.connect(self._question.show)
@@ -70,9 +77,39 @@ class CollectionsDialog(QDialog):
         column = QVBoxLayout(self)
         column.setContentsMargins(20, 18, 20, 16)
         column.setSpacing(8)
-        column.addWidget(self._chosen)
+        chosen = QHBoxLayout()
+        chosen.addWidget(self._chosen, 1)
+        chosen.addWidget(self._new)
+        column.addLayout(chosen)
+        halves = QHBoxLayout()
+        halves.setSpacing(24)
+        halves.addLayout(self._build_members(), 1)
+        halves.addLayout(self._build_settings(), 1)
+        column.addLayout(halves, 1)
+        column.addWidget(self._build_question())
+        buttons = QHBoxLayout()
+        buttons.addWidget(self._remove)
+        buttons.addStretch(1)
+        buttons.addWidget(self._close)
+        buttons.addWidget(self._save)
+        column.addSpacing(6)
+        column.addLayout(buttons)
+        self._save.setDefault(True)
+        self.resize(_WIDTH_PX, self.sizeHint().height())
+
+    def _build_members(self) -> QVBoxLayout:
+        column = QVBoxLayout()
+        column.setSpacing(8)
         column.addWidget(PlainLabel("Name"))
         column.addWidget(self._name)
+        column.addWidget(PlainLabel("Folders, files and links in it"))
+        column.addWidget(self._members, 1)
+        column.addWidget(self._members.note)
+        return column
+
+    def _build_settings(self) -> QVBoxLayout:
+        column = QVBoxLayout()
+        column.setSpacing(8)
         column.addWidget(PlainLabel("Split documents"))
         for button in self._methods.values():
             self._group.addButton(button)
@@ -92,16 +129,8 @@ class CollectionsDialog(QDialog):
             note(f"{MODEL_NOTE} Documents are embedded again in the background; until all are done,"
                  " search uses the old model.")
         )  # fmt: skip
-        column.addWidget(self._build_question())
-        buttons = QHBoxLayout()
-        buttons.addWidget(self._remove)
-        buttons.addStretch(1)
-        buttons.addWidget(self._close)
-        buttons.addWidget(self._save)
-        column.addSpacing(6)
-        column.addLayout(buttons)
-        self._save.setDefault(True)
-        self.setMinimumWidth(_WIDTH_PX)
+        column.addStretch(1)
+        return column
 
     def _build_question(self) -> QWidget:
         self._question = Card(self, kind="notice", tone="warning")
@@ -123,9 +152,19 @@ class CollectionsDialog(QDialog):
     def _show(self) -> None:
         self._question.hide()
         self._name.setText(self._collection.name)
+        self._members.show_members(self._collection.collection_id)
+        self._remove.setVisible(bool(self._collection.collection_id))
         self._methods[self._collection.chunking.method].setChecked(True)
         show_number(self._overlap, self._collection.chunking.overlap_tokens)
         self._model.show_spec(self._collection.embedder)
+
+    @Slot()
+    def _on_new(self) -> None:
+        if self._collections[-1].collection_id:
+            self._collections.append(Collection("", ""))
+            self._chosen.addItem("New collection")
+        self._chosen.setCurrentIndex(len(self._collections) - 1)
+        self._name.setFocus()
 
     @Slot()
     def _on_saved(self) -> None:
@@ -133,7 +172,8 @@ class CollectionsDialog(QDialog):
         method: ChunkMethod = next(m for m, button in self._methods.items() if button.isChecked())
         chunking = ChunkSettings(method, before.chunking.max_tokens, self._overlap.value())
         name, model = self._name.text(), self._model.spec
-        self.saved.emit(Collection(before.collection_id, name, chunking, model))
+        edited = Collection(before.collection_id, name, chunking, model)
+        self.saved.emit(edited, self._members.chosen)
         self.accept()
 
     @Slot()

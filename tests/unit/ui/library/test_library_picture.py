@@ -99,6 +99,7 @@ def picture(model: DocumentModel, theme: Theme, qtbot: QtBot) -> LibraryPicture:
 def pressed(picture: LibraryPicture, name: str, qtbot: QtBot) -> FileFilter:
     with qtbot.waitSignal(picture.filter_chosen) as told:
         button(picture, name).click()
+    assert told.args
     return told.args[0]
 
 

@@ -4,11 +4,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
     QFileDialog,
     QLineEdit,
+    QListWidget,
     QPlainTextEdit,
     QRadioButton,
     QSpinBox,
@@ -147,7 +149,7 @@ def arrange(library: Library, parent: QWidget) -> Callable[[], CollectionsDialog
     library.collections.add("Home")
 
     def make() -> CollectionsDialog:
-        dialog = CollectionsDialog(library.collections.all(), parent)
+        dialog = CollectionsDialog(library.collections.all(), library.sources.all(), parent)
         dialog.open()
         return dialog
 
@@ -167,8 +169,31 @@ def test_a_collection_gets_a_name_and_a_chunk_method(
     with qtbot.waitSignal(dialog.saved) as told:
         button(dialog, "Save").click()
     assert told.args
-    [collection] = told.args
+    collection, members = told.args
     assert (collection.name, collection.chunking) == ("House", ChunkSettings("words"))
+    assert members == frozenset()
+
+
+def test_members_are_chosen_and_a_collection_is_made(
+    library: Library, parent: QWidget, tmp_path: Path, qtbot: QtBot
+) -> None:
+    source = library.sources.add(tmp_path, library.collections.add("Work").collection_id)
+    dialog = CollectionsDialog(library.collections.all(), library.sources.all(), parent)
+    dialog.open()
+    members = field(dialog, QListWidget, "Members")
+    assert members.item(0).checkState() is Qt.CheckState.Checked
+    assert not members.item(0).flags() & Qt.ItemFlag.ItemIsEnabled, "the only one keeps it"
+    button(dialog, "New collection").click()
+    field(dialog, QLineEdit, "Name of the collection").setText("Home")
+    assert members.item(0).text() == f"{tmp_path.name} — in Work"
+    assert not button(dialog, "Remove…").isVisible()
+    members.item(0).setCheckState(Qt.CheckState.Checked)
+    with qtbot.waitSignal(dialog.saved) as told:
+        button(dialog, "Save").click()
+    assert told.args
+    collection, chosen = told.args
+    assert (collection.collection_id, collection.name) == ("", "Home")
+    assert chosen == {source.source_id}
 
 
 def test_a_collection_gets_a_model_of_its_own(
@@ -176,7 +201,7 @@ def test_a_collection_gets_a_model_of_its_own(
 ) -> None:
     library.collections.add("Work")
     choice = SourceActions(bridge, library, parent)
-    choice.set_collections(library.collections.all())
+    choice.set_places([], library.collections.all())
     choice.edit_collections()
     dialog = parent.findChild(CollectionsDialog)
     assert isinstance(dialog, CollectionsDialog)
