@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 from desktop_rag.core.conversation import Conversation
 from desktop_rag.ui.chat.conversation_model import ConversationFilter, ConversationModel
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.widgets.controls import IconButton, TextButton, plain_tooltip
+from desktop_rag.ui.widgets.controls import IconButton, TextButton, set_tip
 
 
 class ConversationList(QWidget):
@@ -50,7 +50,7 @@ class ConversationList(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._new = TextButton("New chat", icon="plus", theme=self._theme)
         self._new.setObjectName("newChatButton")
-        self._new.setToolTip(plain_tooltip("New chat (Ctrl+N)"))
+        set_tip(self._new, "New chat (Ctrl+N)")
         self._import = IconButton(self._theme, "import:muted", "Import chat…")
         self._search = QLineEdit()
         self._search.setObjectName("conversationFilter")

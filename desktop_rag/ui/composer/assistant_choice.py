@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QWidget
 from desktop_rag.core.assistant import Assistant
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line, shortened
-from desktop_rag.ui.widgets.controls import plain_tooltip
+from desktop_rag.ui.widgets.controls import set_tip
 from desktop_rag.ui.widgets.menu_button import MenuButton
 
 NO_ASSISTANT = "No assistant"
@@ -59,7 +59,7 @@ class AssistantChoice(MenuButton):
         name = self.assistant.name if self.assistant else NO_ASSISTANT
         self.setText(shortened(name, _MAX_NAME))
         self.setAccessibleName(f"Assistant: {one_line(name)}. Press to change")
-        self.setToolTip(plain_tooltip(f"Assistant: {one_line(name)}"))
+        set_tip(self, f"Assistant: {one_line(name)}")
         self._fill()
         self.chosen.emit(self.assistant)
 

@@ -17,7 +17,7 @@ from desktop_rag.ui.widgets.controls import (
     IconButton,
     IconLabel,
     PlainLabel,
-    plain_tooltip,
+    set_tip,
 )
 from desktop_rag.ui.widgets.elided_button import ElidedButton
 
@@ -41,7 +41,7 @@ class AttachmentChip(Card):
         tone = "danger" if file.error else "muted"
         state = ElidedLabel(state_text, tone=tone, scale="small")
         state.setObjectName("attachmentState")
-        state.setToolTip(plain_tooltip(state_text))
+        set_tip(state, state_text)
         close = IconButton(theme, "close:muted", f"Remove {name}")
         close.clicked.connect(self._on_close_clicked)
         row = QHBoxLayout(self)

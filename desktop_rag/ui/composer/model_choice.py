@@ -10,7 +10,7 @@ from desktop_rag.core.settings import EndpointSettings, Settings
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import literal, one_line, shortened
-from desktop_rag.ui.widgets.controls import plain_tooltip
+from desktop_rag.ui.widgets.controls import set_tip
 from desktop_rag.ui.widgets.menu_button import MenuButton
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class ModelChoice(MenuButton):
         full_name = f"Model: {endpoint.model} at {endpoint.label}" if endpoint.is_set else _EXCERPTS
         action = "Set by the assistant" if self._assistant_model else "Press to change"
         self.setAccessibleName(f"{one_line(self._assistant_model or full_name)}. {action}")
-        self.setToolTip(plain_tooltip("Set by the assistant" if self._assistant_model else ""))
+        set_tip(self, "Set by the assistant" if self._assistant_model else "")
         self.setVisible(bool(self._settings.endpoints or self._assistant_model))
 
     @Slot()

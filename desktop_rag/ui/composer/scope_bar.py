@@ -189,22 +189,9 @@ class ScopeBar(QWidget):
         for chip in (*self._scope_chips(), *self._file_chips()):
             self._flow.addWidget(chip)
             chip.show()
-        self._order_focus()
         self._chips.setVisible(self._flow.count() > 0)
         self._fit()
         self.changed.emit()
-
-    def _order_focus(self) -> None:
-        """Let Tab reach the chips before the field: new widgets come last."""
-        if self._field is None:
-            return
-        for chip in self._chips.findChildren(ScopeChip):
-            # Qt ignores an order behind a widget that takes no focus.
-            before = self._field.previousInFocusChain()
-            while before and before.focusPolicy() == Qt.FocusPolicy.NoFocus:
-                before = before.previousInFocusChain()
-            if before and not chip.isHidden():
-                QWidget.setTabOrder(before, chip.button)
 
     def _scope_chips(self) -> list[ScopeChip]:
         items = self._scope.items

@@ -20,8 +20,8 @@ from desktop_rag.ui.widgets.controls import (
     IconButton,
     PlainLabel,
     TextButton,
-    plain_tooltip,
     set_property,
+    set_tip,
 )
 
 _BUDGET_S = 0.008
@@ -72,7 +72,7 @@ class SourceCard(Card):
         # Attachments are passed whole, without a score.
         if source.score:
             score = f"Relevance: {source.score:.2f}"
-            number.setToolTip(plain_tooltip(score))
+            set_tip(number, score)
         self._passage = PassageText(
             self._theme, source.text, source.quote, wrapped_from=_wrapped_from(source.anchor)
         )

@@ -21,6 +21,7 @@ class CollectionField(QComboBox):
         line = QLineEdit()
         line.setMaxLength(_MAX_NAME)
         line.setPlaceholderText("My documents")
+        line.setAccessibleName("Collection")
         self.setLineEdit(line)
         self.addItems([one_line(collection.name) for collection in collections])
         self.setAccessibleName("Collection")

@@ -70,6 +70,7 @@ class MessageView(QScrollArea):
 
     def _build(self) -> None:
         self.setObjectName("messages")
+        self.setAccessibleName("Messages")
         self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         page = QWidget()
@@ -219,6 +220,10 @@ class MessageView(QScrollArea):
             item.show_as_last(is_last=row == self._model.rowCount() - 1)
         self._items[row] = item
         self._rows.insertWidget(self._rows.count() if at_end else 0, item)
+        if not at_end:
+            # Screen readers read in the order of the children, and older messages are made later.
+            item.lower()
+            self._earlier.lower()
 
     @Slot()
     def _on_earlier_clicked(self) -> None:

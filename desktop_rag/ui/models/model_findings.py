@@ -13,7 +13,7 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.model_profile import ExaminationChanged, ModelProfile
 from desktop_rag.core.settings import EndpointSettings
 from desktop_rag.ui.foundation.bridge import Bridge, Job
-from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, plain_tooltip
+from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, set_tip
 
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
@@ -47,7 +47,7 @@ class ModelFindings(QWidget):
         self._label.setAccessibleName("Capabilities of the model")
         self.button = TextButton("Measure")
         self.button.setAccessibleDescription(_COST)
-        self.button.setToolTip(plain_tooltip(_COST))
+        set_tip(self.button, _COST)
         self.button.clicked.connect(self._on_clicked)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)

@@ -38,7 +38,7 @@ from desktop_rag.ui.quick_ask.ask_field import AskField
 from desktop_rag.ui.quick_ask.outline import area_with_pointer, fitting, rounded_region
 from desktop_rag.ui.quick_ask.passage_list import PassageList
 from desktop_rag.ui.viewers.document_span import DocumentSpan, span_of
-from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton, plain_tooltip
+from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton, set_tip
 
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
@@ -105,9 +105,9 @@ class QuickAsk(QWidget):
         self.hint = LibraryHint()
         self._hint = PlainLabel(_HINT, tone="muted", scale="small")
         self._new = TextButton("New question", kind="quiet")
-        self._new.setToolTip(plain_tooltip("Ctrl+N"))
+        set_tip(self._new, "Ctrl+N")
         self._continue = TextButton("Go on in the window", kind="quiet")
-        self._continue.setToolTip(plain_tooltip("Ctrl+Enter"))
+        set_tip(self._continue, "Ctrl+Enter")
         foot = QHBoxLayout()
         foot.setContentsMargins(14, 0, 4, 4)
         foot.addWidget(self._hint, 1)

@@ -6,8 +6,8 @@ can load local files.
 
 import html
 
-from PySide6.QtCore import QSize, Qt, Slot
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -26,6 +26,19 @@ ICON_PX = 18
 def plain_tooltip(text: str) -> str:
     """Text escaped so that a tooltip shows it literally."""
     return f"<qt>{html.escape(text).replace(chr(10), '<br>')}</qt>" if text else ""
+
+
+def set_tip(widget: QWidget, text: str) -> None:
+    """Show the text literally as a tooltip; "" for none.
+
+    Screen readers get it too, as the description: without one they would read the tooltip with its
+    markup. A description that says something else stays.
+    """
+    told = widget.property("told_tip") or ""
+    if widget.accessibleDescription() == told:
+        widget.setAccessibleDescription(text)
+        widget.setProperty("told_tip", text)
+    widget.setToolTip(plain_tooltip(text))
 
 
 def set_property(widget: QWidget, name: str, value: object) -> None:
@@ -128,7 +141,7 @@ class ElidedLabel(PlainLabel):
         if shown != self.text():
             self.setText(shown)
         whole = self._full_text if shown != self._full_text else ""
-        self.setToolTip(plain_tooltip(self._tip or whole))
+        set_tip(self, self._tip or whole)
 
 
 class IconButton(QToolButton):
@@ -146,11 +159,14 @@ class IconButton(QToolButton):
         """Change the icon and the name together."""
         self._theme.set_icon(self, icon)
         self.setAccessibleName(name)
-        self.setToolTip(plain_tooltip(name))
+        set_tip(self, name)
 
 
-class IconLabel(QLabel):
-    """A static icon that follows the theme."""
+class IconLabel(QWidget):
+    """A static icon that follows the theme.
+
+    Words beside it say the same, so screen readers pass over it; a picture they would announce.
+    """
 
     def __init__(
         self, theme: Theme, icon: str, parent: QWidget | None = None, *, size_px: int = ICON_PX
@@ -160,12 +176,12 @@ class IconLabel(QLabel):
         self._icon = icon
         self._size = QSize(size_px, size_px)
         self.setFixedSize(self._size)
-        theme.changed.connect(self._paint)
-        self._paint()
+        theme.changed.connect(self.update)
 
-    @Slot()
-    def _paint(self) -> None:
-        self.setPixmap(self._theme.icon(self._icon).pixmap(self._size, self.devicePixelRatio()))
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        self._theme.icon(self._icon).paint(painter, self.rect())
+        painter.end()
 
 
 class TextButton(QPushButton):

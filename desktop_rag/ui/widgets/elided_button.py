@@ -4,7 +4,7 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QPushButton, QSizePolicy, QWidget
 
-from desktop_rag.ui.widgets.controls import plain_tooltip
+from desktop_rag.ui.widgets.controls import set_tip
 
 
 class ElidedButton(QPushButton):
@@ -50,4 +50,4 @@ class ElidedButton(QPushButton):
         shown = self.fontMetrics().elidedText(self._full_text, Qt.TextElideMode.ElideRight, room)
         # A single & would mark a shortcut key.
         self.setText(shown.replace("&", "&&"))
-        self.setToolTip(plain_tooltip(self._full_text) if shown != self._full_text else "")
+        set_tip(self, self._full_text if shown != self._full_text else "")

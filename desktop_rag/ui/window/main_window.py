@@ -38,6 +38,7 @@ from desktop_rag.models.connection_kinds import Place
 from desktop_rag.ui.chat.chat_page import ChatPage
 from desktop_rag.ui.foundation.ask_request import AskAboutRequested
 from desktop_rag.ui.foundation.bridge import Bridge
+from desktop_rag.ui.foundation.focus_order import step
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.library.library_page import LibraryPage
 from desktop_rag.ui.search.search_page import SearchPage
@@ -237,6 +238,9 @@ class MainWindow(QMainWindow):
         if question:
             self.show_page(CHAT)
             self.chat_page.write_question(question, scope)
+
+    def focusNextPrevChild(self, next: bool) -> bool:  # noqa: A002  the name in Qt
+        return step(self, is_forward=next)
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)

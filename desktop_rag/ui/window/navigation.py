@@ -4,7 +4,7 @@ from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtWidgets import QButtonGroup, QToolButton, QVBoxLayout, QWidget
 
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.widgets.controls import plain_tooltip
+from desktop_rag.ui.widgets.controls import set_property, set_tip
 
 _WIDTH_PX = 76
 _ICON = QSize(22, 22)
@@ -29,6 +29,7 @@ class NavigationRail(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setFixedWidth(_WIDTH_PX)
         self._group = QButtonGroup(self)
+        self._current = 0
         column = QVBoxLayout(self)
         column.setContentsMargins(7, 10, 7, 10)
         column.setSpacing(4)
@@ -44,11 +45,10 @@ class NavigationRail(QWidget):
         button = QToolButton()
         button.setText(name)
         button.setAccessibleName(name)
-        button.setToolTip(plain_tooltip(f"{name} (Ctrl+{position + 1})"))
+        set_tip(button, f"{name} (Ctrl+{position + 1})")
         button.setProperty("icon_name", icon)
         button.setIconSize(_ICON)
         button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextUnderIcon)
-        button.setCheckable(True)
         button.setCursor(Qt.CursorShape.PointingHandCursor)
         button.setFixedWidth(_WIDTH_PX - 14)
         self._group.addButton(button, position)
@@ -56,13 +56,19 @@ class NavigationRail(QWidget):
 
     def choose(self, position: int) -> None:
         """Mark the current page."""
-        self._group.button(position).setChecked(True)
+        self._current = position
+        for button in self._group.buttons():
+            is_current = self._group.id(button) == position
+            # Not checked: a screen reader would call a page a check box.
+            set_property(button, "current", is_current)
+            place = "The current page, " if is_current else ""
+            button.setAccessibleDescription(f"{place}Ctrl+{self._group.id(button) + 1}")
         self._tint()
 
     @Slot()
     def _tint(self) -> None:
         for button in self._group.buttons():
-            role = "accent_soft_text" if button.isChecked() else "muted"
+            role = "accent_soft_text" if self._group.id(button) == self._current else "muted"
             self._theme.set_icon(button, f"{button.property('icon_name')}:{role}")
 
     @Slot(int)

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
 
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.library.facets.facet_values import Facet
-from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, plain_tooltip
+from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, set_tip
 from desktop_rag.ui.widgets.elided_button import ElidedButton
 
 _MOST_CHIPS = 5
@@ -36,7 +36,7 @@ class FilterChip(ElidedButton):
         self.setIconSize(QSize(_ICON_PX, _ICON_PX))
         theme.set_icon(self, "close:accent_soft_text")
         self.setAccessibleName(f"Remove the filter {self.full_text}")
-        self.setToolTip(plain_tooltip(self.accessibleName()))
+        set_tip(self, self.accessibleName())
 
 
 class ActiveFilters(QWidget):

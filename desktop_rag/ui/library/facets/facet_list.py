@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 from desktop_rag.ui.foundation.wording import literal
 from desktop_rag.ui.library.facets.facet_groups import FacetGroup, FacetValue
 from desktop_rag.ui.library.facets.facet_values import Facet
-from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, plain_tooltip, set_property
+from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, set_property, set_tip
 
 # A longer list is shown on request.
 _MOST_VALUES = 9
@@ -69,7 +69,7 @@ class FacetBox(QCheckBox):
         elide = Qt.TextElideMode.ElideMiddle
         shown = self.fontMetrics().elidedText(self._label, elide, room)
         self.setText(literal(shown))
-        self.setToolTip(plain_tooltip(self._label) if shown != self._label else "")
+        set_tip(self, self._label if shown != self._label else "")
 
 
 class FacetSection(QWidget):

@@ -1,0 +1,87 @@
+"""The order in which Tab goes through a window: the one in which it is read. Qt thread.
+
+Qt keeps the order in which widgets were made, so that whatever is made later would come last: an
+older message, a chip, a page that is built when it is first shown.
+"""
+
+from collections.abc import Iterator
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import (
+    QLayout,
+    QMainWindow,
+    QScrollArea,
+    QSplitter,
+    QStackedWidget,
+    QWidget,
+)
+
+
+def stops_of(window: QWidget) -> list[QWidget]:
+    """The widgets that Tab reaches now, in reading order."""
+    return [widget for widget in _in_order(window) if _is_stop(widget)]
+
+
+def step(window: QWidget, *, is_forward: bool) -> bool:
+    """Move the focus to the next stop or the one before; False when there is none."""
+    stops = stops_of(window)
+    if not stops:
+        return False
+    focused = window.focusWidget()
+    while focused is not None and focused not in stops:
+        # The part of a control that has the focus, such as the field of an editable list.
+        focused = focused.parentWidget()
+    here = stops.index(focused) if focused is not None else (-1 if is_forward else 0)
+    reason = Qt.FocusReason.TabFocusReason if is_forward else Qt.FocusReason.BacktabFocusReason
+    stops[(here + (1 if is_forward else -1)) % len(stops)].setFocus(reason)
+    return True
+
+
+def _is_stop(widget: QWidget) -> bool:
+    takes_tab = bool(widget.focusPolicy() & Qt.FocusPolicy.TabFocus)
+    # A widget that hands the focus on is reached in its place.
+    return takes_tab and widget.isEnabled() and widget.focusProxy() is None
+
+
+def _in_order(widget: QWidget) -> Iterator[QWidget]:
+    """The visible widgets below one, each before those inside it."""
+    for child in _children(widget):
+        if child.isVisible() and not child.isWindow():
+            yield child
+            yield from _in_order(child)
+
+
+def _children(widget: QWidget) -> list[QWidget]:
+    """The direct children in the order of the layout, then those outside it as they were made."""
+    match widget:
+        case QMainWindow():
+            placed = [widget.menuWidget(), widget.centralWidget()]
+        case QSplitter():
+            placed = [widget.widget(n) for n in range(widget.count())]
+        case QStackedWidget():
+            placed = [widget.currentWidget()]
+        case QScrollArea():
+            placed = [widget.widget()]
+        case _:
+            layout = widget.layout()
+            placed = list(_laid_out(layout)) if layout else []
+    found = [child for child in placed if child is not None]
+    known = set(found)
+    others = (child for child in widget.children() if isinstance(child, QWidget))
+    return [*found, *(child for child in others if child not in known and not _holds(child, known))]
+
+
+def _holds(widget: QWidget, found: set[QWidget]) -> bool:
+    """True for the frame around something that is in order already: the viewport of an area."""
+    return any(widget.isAncestorOf(other) for other in found)
+
+
+def _laid_out(layout: QLayout) -> Iterator[QWidget]:
+    for position in range(layout.count()):
+        item = layout.itemAt(position)
+        if item is None:
+            continue
+        if inner := item.layout():
+            yield from _laid_out(inner)
+        elif widget := item.widget():
+            yield widget
