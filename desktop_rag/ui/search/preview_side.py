@@ -86,8 +86,8 @@ class PreviewSide(QSplitter):
         """Go to the document with the keyboard."""
         self._is_closed, self._is_reading = False, True
         self._settling.stop()
-        self._preview()
         self._arrange()
+        self._preview()
         self.pane.setFocus(Qt.FocusReason.OtherFocusReason)
 
     @Slot()

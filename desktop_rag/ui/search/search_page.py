@@ -202,6 +202,11 @@ class SearchPage(QWidget):
         if self.isVisible() and not self._reload.isActive():
             self._reload.start()
 
+    @property
+    def is_settled(self) -> bool:
+        """True when nothing more is to come for what is typed."""
+        return self._search.is_settled
+
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         self._load_choices()

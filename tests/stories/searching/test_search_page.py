@@ -208,6 +208,7 @@ def test_a_narrow_window_reads_in_place_of_the_list(searching: Person) -> None:
     QTest.keyClick(searching.field(FIELD), Qt.Key.Key_Down)
     pane = page(searching).side.pane
     assert not pane.isVisible()
+    searching.waits_until(lambda: page(searching).is_settled)
     QTest.keyClick(results(searching), Qt.Key.Key_Space)
     searching.waits_until(lambda: "The wick is trimmed" in shown_text(searching))
     assert not results(searching).isVisible()
