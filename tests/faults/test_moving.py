@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -68,6 +69,28 @@ def test_w05_a_renamed_folder_is_not_embedded_again(services: Services, folder: 
     assert services.library.indexing.embedded_chunks == embedded
     [passage] = services.chat.search("lamp 7.md", mode="lexical", limit=1)
     assert Path(passage.path) == folder / "after" / "7.md"
+
+
+def test_w05_a_file_moved_out_of_a_folder_that_is_removed_meanwhile_is_kept(
+    services: Services, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path / "other", "a.md", "b.md")
+    write(folder, "c.md")
+    start(services, folder, tmp_path / "other")
+    [removed] = [s for s in services.library.sources.all() if s.path.name == "other"]
+    store = services.engine.documents
+    really_apply = store.apply_changes
+
+    def apply(source_id: str, *changes: Any) -> list[Document]:
+        monkeypatch.undo()
+        services.library.sources.remove(removed.source_id)
+        return really_apply(source_id, *changes)
+
+    monkeypatch.setattr(store, "apply_changes", apply)
+    (tmp_path / "other" / "a.md").rename(folder / "a.md")
+    look(services)
+    assert sorted(ids(services).values()) == [str(folder / "a.md"), str(folder / "c.md")]
+    assert services.library.documents.counts().searchable == 2
 
 
 def test_w05_a_file_moved_to_another_source_stays_the_document(

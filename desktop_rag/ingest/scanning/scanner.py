@@ -175,6 +175,13 @@ class Scanner:
         self._indexer.withdraw(d.document_id for d in stored if d.state in idle)
         self._indexer.submit(d.document_id for d in stored if d.state is DocumentState.WAITING)
         self._changed([*(replace(d, state=DocumentState.GONE, gone_at=0.0) for d in rows), *stored])
+        self._look_again(source, changes.moved, {d.document_id for d in stored})
+
+    def _look_again(self, source: Source, moved: Iterable[Match], stored: set[str]) -> None:
+        """Scan where files came from a source that was removed meanwhile: they are new now."""
+        lost = {m.found.path for m in moved if m.known.document_id not in stored}
+        if lost and any(s.source_id == source.source_id for s in self._sources.sources()):
+            self.request(source, frozenset(lost))
 
     def _recheck(self, source_id: str, places: frozenset[Path]) -> None:
         """Called when a recheck is due; if the store fails, the next scan makes up for it."""
