@@ -74,18 +74,16 @@ class Library:
         self._pages = PageRenderer(make_parser)
         self._attacher = self._make_attacher(catalogue)
         self.sources = LibrarySources(
-            stores.sources, catalogue, self._watch, pipeline.scans, rules, publish=publish
-        )
+            stores.sources, stores.documents, catalogue, self._watch, pipeline.scans, rules,
+            publish=publish, changed=self._on_documents_changed,
+        )  # fmt: skip
         self.collections = LibraryCollections(stores.sources, self.sources, pipeline)
         self.documents = LibraryDocuments(
             stores.documents, stores.tags, catalogue, pipeline, self._pages, self._attacher,
             changed=self._on_documents_changed,
         )  # fmt: skip
         self.tags = LibraryTags(stores.tags, stores.documents, changed=self._on_documents_changed)
-        self.exclusions = LibraryExclusions(
-            stores.sources, stores.documents, pipeline,
-            changed=self._on_documents_changed, rules_changed=self.sources.publish_changed,
-        )  # fmt: skip
+        self.exclusions = self._make_exclusions()
         self.passwords = LibraryPasswords(
             stores.documents, pipeline, passwords or FilePasswords(), make_parser,
             changed=self._on_documents_changed,
@@ -109,6 +107,12 @@ class Library:
         return Attacher(
             stores.documents, stores.sources, self._make_parser, pipeline.chunker,
             collection=catalogue.default_collection, stored=pipeline.wake_embedding,
+        )  # fmt: skip
+
+    def _make_exclusions(self) -> LibraryExclusions:
+        return LibraryExclusions(
+            self._stores.sources, self._stores.documents, self._pipeline,
+            changed=self._on_documents_changed, rules_changed=self.sources.publish_changed,
         )  # fmt: skip
 
     def start(self, *, watch: bool = True) -> None:

@@ -1,10 +1,12 @@
 """The sources of the library: folders, files and web links. Any worker thread."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
-from desktop_rag.core.domain import Source, SourceRules, WebLinks
+from desktop_rag.core.domain import Document, Source, SourceRules, WebLinks
 from desktop_rag.core.library_events import (
     ChangeSummary,
     FolderPreview,
@@ -17,6 +19,7 @@ from desktop_rag.ingest.scanning.preview import preview
 from desktop_rag.ingest.sources.catalogue import Catalogue
 from desktop_rag.ingest.sources.source_scans import SourceScans
 from desktop_rag.ingest.sources.source_watch import SourceWatch
+from desktop_rag.store.contract.documents import DocumentStore
 from desktop_rag.store.contract.sources import SourceStore
 
 
@@ -26,14 +29,18 @@ class LibrarySources:
     def __init__(
         self,
         store: SourceStore,
+        documents: DocumentStore,
         catalogue: Catalogue,
         watch: SourceWatch,
         scans: SourceScans,
         rules: IgnoreRules,
         *,
         publish: Callable[[LibraryEvent], None],
+        changed: Callable[[Sequence[Document]], None],
     ) -> None:
         self._store = store
+        self._documents = documents
+        self._changed = changed
         self._catalogue = catalogue
         self._watch = watch
         self._scans = scans
@@ -69,6 +76,25 @@ class LibrarySources:
         """
         return self._scans.refused_links(links.urls, cancel)
 
+    def locate(self, source_id: str, path: Path) -> Source:
+        """Say where a folder or file is after it was moved; what is known of its files is kept.
+
+        Only files whose size or time differ are looked at again, and only those with another
+        content are read and embedded anew. AppError when it can't be there.
+        """
+        source = next(s for s in self.all() if s.source_id == source_id)
+        now = replace(source, path=self._catalogue.locate(source, path))
+        self._unwatch_unless_shared(source)
+        places = {
+            d.document_id: partial(_moved_to, path=now.path / d.path.relative_to(source.path))
+            for d in self._documents.documents(source_id)
+            if not d.parent_id and d.path.is_relative_to(source.path)
+        }
+        moved = self._documents.apply_changes(source_id, [], places, [])
+        self._store.set_path(source_id, now.path)
+        self._changed(moved)
+        return self._begin(now)
+
     def move(self, source_id: str, collection_id: str) -> None:
         """Move a source to another collection; AppError when that has a part of it already."""
         self._catalogue.move(source_id, collection_id)
@@ -82,11 +108,9 @@ class LibrarySources:
 
     def remove(self, source_id: str) -> None:
         """Remove the source and its documents from the library; its files are not touched."""
-        sources = self.all()
-        removed = {source.path for source in sources if source.source_id == source_id}
-        kept = {source.path for source in sources if source.source_id != source_id}
-        for path in removed - kept:
-            self._watch.unwatch(path)
+        for source in self.all():
+            if source.source_id == source_id:
+                self._unwatch_unless_shared(source)
         self._scans.forget(source_id)
         self.publish_changed()
 
@@ -106,8 +130,18 @@ class LibrarySources:
         """Publish the current sources."""
         self._publish(SourcesChanged(tuple(self.all())))
 
+    def _unwatch_unless_shared(self, source: Source) -> None:
+        others = [s.path for s in self.all() if s.source_id != source.source_id]
+        if source.path not in others:
+            self._watch.unwatch(source.path)
+
     def _begin(self, source: Source) -> Source:
         self._watch.watch(source)
         self._scans.request(source)
         self.publish_changed()
         return source
+
+
+def _moved_to(document: Document, path: Path) -> Document:
+    # On another disk it has another inode; 0 is unknown, so size and time decide.
+    return replace(document, path=path, stat=replace(document.stat, inode=0))

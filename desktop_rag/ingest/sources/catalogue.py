@@ -1,6 +1,7 @@
 """Collections and sources with their current state. Any worker thread."""
 
 import threading
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -67,7 +68,7 @@ class Catalogue:
         if not path.exists():
             raise AppError(f"{path.name} does not exist.", f"Nothing was found at {path}.")
         collection_id = collection_id or self.default_collection().collection_id
-        self._refuse_overlap(path, collection_id)
+        _refuse_overlap(path, collection_id, self._store.sources())
         return self._store.add_source(path, collection_id, rules)
 
     def add_links(self, links: WebLinks, collection_id: str) -> Source:
@@ -86,26 +87,37 @@ class Catalogue:
                            "Refresh them there, or add them to another collection.")  # fmt: skip
         return self._store.add_links(replace(links, urls=fresh), self._pages, collection_id)
 
+    def locate(self, source: Source, path: Path) -> Path:
+        """The folder or file that a source is now; AppError when it can't be that."""
+        path = path.expanduser().resolve()
+        if not path.exists():
+            raise AppError(f"{path.name} does not exist.", f"Nothing was found at {path}.")
+        known = [s for s in self.sources() if s.source_id != source.source_id]
+        _refuse_overlap(path, source.collection_id, known)
+        return path
+
     def move(self, source_id: str, collection_id: str) -> None:
         """Move a source to another collection; AppError when that has a part of it already."""
         source = self.source(source_id)
         if source is None or source.collection_id == collection_id:
             return
         if source.links is None:
-            self._refuse_overlap(source.path, collection_id)
+            _refuse_overlap(source.path, collection_id, self._store.sources())
         self._store.set_collection(source_id, collection_id)
 
     def default_collection(self) -> Collection:
         """The oldest collection, added if there is none yet."""
         return self._store.default_collection(DEFAULT_COLLECTION)
 
-    def _refuse_overlap(self, path: Path, collection_id: str) -> None:
-        for source in self._store.sources():
-            if source.collection_id != collection_id or source.links:
-                continue
-            if path == source.path or path.is_relative_to(source.path):
-                raise AppError(f"{path.name} is in the library already.",
-                               f"It is part of {source.path}.")  # fmt: skip
-            if source.path.is_relative_to(path):
-                raise AppError(f"A part of {path.name} is in the library already.",
-                               f"Remove {source.path} first, then add {path}.")  # fmt: skip
+
+def _refuse_overlap(path: Path, collection_id: str, known: Iterable[Source]) -> None:
+    """AppError when a known source of the collection is a part of the path, or the other way."""
+    for source in known:
+        if source.collection_id != collection_id or source.links:
+            continue
+        if path == source.path or path.is_relative_to(source.path):
+            raise AppError(f"{path.name} is in the library already.",
+                           f"It is part of {source.path}.")  # fmt: skip
+        if source.path.is_relative_to(path):
+            raise AppError(f"A part of {path.name} is in the library already.",
+                           f"Remove {source.path} first, then add {path}.")  # fmt: skip

@@ -76,6 +76,10 @@ class SourceStore(Protocol):
         """The ids of the sources that are attached files."""
         ...
 
+    def set_path(self, source_id: str, path: Path) -> None:
+        """Point the source at another folder or file; its documents stay as they are."""
+        ...
+
     def set_collection(self, source_id: str, collection_id: str) -> None:
         """Move the source, with its documents, to another collection."""
         ...

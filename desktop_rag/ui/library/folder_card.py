@@ -35,6 +35,7 @@ class FolderCard(Card):
     options_requested = Signal(str)
     summary_requested = Signal(str)
     ask_requested = Signal(str)
+    locate_requested = Signal(str)
 
     def __init__(self, theme: Theme, source: Source, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -71,7 +72,10 @@ class FolderCard(Card):
         failed = counts.of(DocumentState.FAILED)
         self._failed.setText(f"Show {failed:,} failed")
         self._failed.setVisible(failed > 0)
+        # What can't be opened can be looked for.
+        self._open.setVisible(not is_offline or source.links is not None)
         self._open.setEnabled(not is_offline)
+        self._locate.setVisible(is_offline and source.links is None)
         self._rescan.setEnabled(not is_offline)
         # Web links have no folder rules.
         self._options.setVisible(source.links is None)
@@ -105,6 +109,7 @@ class FolderCard(Card):
         self._ask = _action("Ask about this", f"Ask about {name}")
         self._summary = _action("Summarise", f"Summarise {name}")
         self._open = _action("Open folder", f"Open {name}")
+        self._locate = _action("Locate…", f"Say where {name} is now")
         self._rescan = _action("Check now", f"Check {name} for changes")
         self._options = _action("Options…", f"Options for {name}")
         self._remove = _action("Remove…", f"Remove {name} from the library")
@@ -119,8 +124,8 @@ class FolderCard(Card):
         words.addWidget(self._path)
         words.addLayout(details)
         self._actions = (
-            self._files, self._ask, self._summary, self._open, self._rescan, self._options,
-            self._remove,
+            self._files, self._ask, self._summary, self._open, self._locate, self._rescan,
+            self._options, self._remove,
         )  # fmt: skip
         words.addWidget(self._build_actions())
         self._shown = QWidget()
@@ -138,8 +143,9 @@ class FolderCard(Card):
     def _build_actions(self) -> QWidget:
         gap = QWidget()
         return WrappingRow(
-            [self._files, self._ask, self._summary, gap], [self._open, self._rescan, self._options,
-            self._remove], at=3, stretched=3, min_px=0,
+            [self._files, self._ask, self._summary, gap],
+            [self._open, self._locate, self._rescan, self._options, self._remove],
+            at=3, stretched=3, min_px=0,
         )  # fmt: skip
 
     def _build_question(self, name: str) -> QWidget:
@@ -166,6 +172,7 @@ class FolderCard(Card):
         self._options.clicked.connect(self._on_options_clicked)
         self._files.clicked.connect(self._on_files_clicked)
         self._ask.clicked.connect(lambda: self.ask_requested.emit(self._source.source_id))
+        self._locate.clicked.connect(self._on_locate_clicked)
         self._summary.clicked.connect(self._on_summary_clicked)
         self._failed.clicked.connect(self._on_failed_clicked)
         self._remove.clicked.connect(self._on_remove_clicked)
@@ -194,6 +201,10 @@ class FolderCard(Card):
     @Slot()
     def _on_files_clicked(self) -> None:
         self.files_requested.emit(self._source.source_id, False)
+
+    @Slot()
+    def _on_locate_clicked(self) -> None:
+        self.locate_requested.emit(self._source.source_id)
 
     @Slot()
     def _on_summary_clicked(self) -> None:

@@ -163,6 +163,8 @@ class LibraryPage(QWidget):
         self._content.hide()
 
     def _connect(self) -> None:
+        self._connect_folders()
+        self._connect_files()
         self._feed.sources_changed.connect(self._show_sources)
         self._feed.progress_changed.connect(self._show_progress)
         self._header.view_chosen.connect(self.show_view)
@@ -175,34 +177,39 @@ class LibraryPage(QWidget):
         self._model.counts_changed.connect(self._show_counts)
         self._actions.changed.connect(self._feed.reload_sources)
         self._feed.scanned.connect(self._list.show_changes)
-        self._list.options_requested.connect(self._on_options_requested)
         self._first_run.folder_requested.connect(self.choose_folder)
         self._first_run.demo_requested.connect(self.demo_requested)
         self._first_run.settings_requested.connect(self.settings_requested)
+        self._model.counts_changed.connect(self._changes.refresh_soon)
+        self._actions.undo_offered.connect(self.undo_offered)
+
+    def _connect_folders(self) -> None:
+        self._list.options_requested.connect(self._on_options_requested)
         self._list.open_requested.connect(self._on_source_open_requested)
         self._list.rescan_requested.connect(self._on_source_rescan_requested)
         self._list.remove_confirmed.connect(self._on_remove_confirmed)
         self._list.files_requested.connect(self._on_files_requested)
+        self._list.locate_requested.connect(self._on_locate_requested)
+        self._list.summary_requested.connect(self._on_source_summary_requested)
+        self._list.ask_requested.connect(self._on_source_ask_requested)
+
+    def _connect_files(self) -> None:
         self._panel.open_requested.connect(self._on_document_open_requested)
         self._panel.folder_requested.connect(self._on_folder_requested)
         self._panel.summary_requested.connect(self._on_summary_requested)
-        self._list.summary_requested.connect(self._on_source_summary_requested)
         self._panel.view_requested.connect(self._on_view_requested)
         self._picture.filter_chosen.connect(self._on_filter_chosen)
         self._changes.read_requested.connect(self._reading.read)
-        self._model.counts_changed.connect(self._changes.refresh_soon)
         self._panel.retry_failed_requested.connect(self._on_retry_requested)
         self._panel.retry_requested.connect(self._files.read_again)
         self._panel.exclude_requested.connect(self._files.exclude)
         self._panel.include_requested.connect(self._files.include)
         self._files.undo_offered.connect(self.undo_offered)
-        self._actions.undo_offered.connect(self.undo_offered)
         self._files.notified.connect(self._bridge.post)
         self._panel.password_requested.connect(self._passwords.ask)
         self._panel.forgetting_requested.connect(self._passwords.forget)
         self._panel.tags_requested.connect(self._tags.edit)
         self._panel.ask_requested.connect(self._on_ask_requested)
-        self._list.ask_requested.connect(self._on_source_ask_requested)
 
     # --- library state ---------------------------------------------------------------------------
 
@@ -254,6 +261,10 @@ class LibraryPage(QWidget):
     @Slot(str)
     def _on_source_rescan_requested(self, source_id: str) -> None:
         self._bridge.run(self, lambda: self._library.sources.rescan(source_id))
+
+    @Slot(str)
+    def _on_locate_requested(self, source_id: str) -> None:
+        self._actions.locate(self._sources[source_id])
 
     @Slot(str)
     def _on_options_requested(self, source_id: str) -> None:

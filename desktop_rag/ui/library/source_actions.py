@@ -15,7 +15,7 @@ from desktop_rag.core.domain import Collection, Source, SourceRules, WebLinks
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import Notice
 from desktop_rag.ui.foundation.bridge import Bridge
-from desktop_rag.ui.foundation.wording import count_of
+from desktop_rag.ui.foundation.wording import count_of, one_line
 from desktop_rag.ui.library.dialogs.collections_dialog import CollectionsDialog
 from desktop_rag.ui.library.dialogs.folder_dialog import FolderDialog
 from desktop_rag.ui.library.dialogs.links_dialog import LinksDialog
@@ -104,6 +104,29 @@ class SourceActions(QObject):
         dialog = CollectionsDialog(self._collections, self._sources, self._page)
         dialog.saved.connect(self._on_collection_saved)
         dialog.removed.connect(self._on_collection_removed)
+        _show(dialog)
+
+    def locate(self, source: Source) -> None:
+        """Let the person say where a folder or file is that was moved."""
+        documents = self._library.documents
+        self._bridge.run(
+            self,
+            lambda: any(d.path == source.path for d in documents.all(source_id=source.source_id)),
+            lambda is_file: self._open_locator(source, is_file=is_file),
+        )
+
+    def _open_locator(self, source: Source, *, is_file: bool) -> None:
+        title = f"Where is {one_line(source.name)} now?"
+        dialog = QFileDialog(self._page, title, str(Path.home()))
+        modes = QFileDialog.FileMode
+        dialog.setFileMode(modes.ExistingFile if is_file else modes.Directory)
+        dialog.setOption(QFileDialog.Option.ShowDirsOnly, not is_file)
+        sources, source_id = self._library.sources, source.source_id
+
+        def apply(names: list[str]) -> None:
+            self._run(lambda: sources.locate(source_id, Path(names[0])))
+
+        dialog.filesSelected.connect(apply)
         _show(dialog)
 
     def edit_rules(self, source: Source) -> None:

@@ -22,6 +22,7 @@ class SourceList(QScrollArea):
     options_requested = Signal(str)
     summary_requested = Signal(str)
     ask_requested = Signal(str)
+    locate_requested = Signal(str)
 
     def __init__(
         self, theme: Theme, model: DocumentModel, stop_before: QWidget, parent: QWidget
@@ -56,8 +57,10 @@ class SourceList(QScrollArea):
     def set_sources(self, sources: Sequence[Source], collections: Mapping[str, str]) -> None:
         """Show these sources. `collections` maps ids to names, shown if there are several."""
         self._collections = collections if len(collections) > 1 else {}
-        ids = {source.source_id for source in sources}
-        for source_id in [key for key in self._cards if key not in ids]:
+        names = {source.source_id: source.name for source in sources}
+        # The names of a card's buttons are those of its folder, which may have been moved.
+        stale = [key for key, card in self._cards.items() if names.get(key) != card.source.name]
+        for source_id in stale:
             card = self._cards.pop(source_id)
             self._column.removeWidget(card)
             card.hide()
@@ -107,6 +110,7 @@ class SourceList(QScrollArea):
         card.files_requested.connect(self.files_requested)
         card.options_requested.connect(self.options_requested)
         card.summary_requested.connect(self.summary_requested)
+        card.locate_requested.connect(self.locate_requested)
         card.ask_requested.connect(self.ask_requested)
         card.installEventFilter(self)
         self._cards[source.source_id] = card

@@ -141,6 +141,10 @@ class SourceStore:
             rows = con.execute("SELECT source_id FROM sources WHERE is_attached").fetchall()
         return frozenset(row[0] for row in rows)
 
+    def set_path(self, source_id: str, path: Path) -> None:
+        """Point the source at another folder or file; its documents stay as they are."""
+        self._set(source_id, "path", str(path))
+
     def set_collection(self, source_id: str, collection_id: str) -> None:
         """Move the source, with its documents, to another collection."""
         self._set(source_id, "collection_id", collection_id)
