@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 from desktop_rag.core.conversation import Conversation
 from desktop_rag.ui.chat.conversation_model import ConversationFilter, ConversationModel
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.widgets.controls import IconButton, TextButton, set_tip
+from desktop_rag.ui.widgets.controls import IconButton, TextButton, add_clear_button, set_tip
 
 
 class ConversationList(QWidget):
@@ -56,7 +56,7 @@ class ConversationList(QWidget):
         self._search.setObjectName("conversationFilter")
         self._search.setPlaceholderText("Search chats")
         self._search.setAccessibleName("Search chats")
-        self._search.setClearButtonEnabled(True)
+        add_clear_button(self._search)
         self._view = QListView()
         self._view.setObjectName("conversations")
         self._view.setAccessibleName("Chats")

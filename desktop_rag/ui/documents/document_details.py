@@ -26,7 +26,13 @@ from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import count_of, one_line
 from desktop_rag.ui.viewers.document_span import DocumentSpan
-from desktop_rag.ui.widgets.controls import ElidedLabel, IconButton, PlainLabel, TextButton
+from desktop_rag.ui.widgets.controls import (
+    ElidedLabel,
+    IconButton,
+    PlainLabel,
+    TextButton,
+    add_clear_button,
+)
 
 if TYPE_CHECKING:
     from desktop_rag.ingest.library import Library
@@ -106,7 +112,7 @@ class DocumentDetails(QWidget):
         self._find = QLineEdit()
         self._find.setPlaceholderText("Find in text")
         self._find.setAccessibleName("Find in text")
-        self._find.setClearButtonEnabled(True)
+        add_clear_button(self._find)
         self._find.setMaximumWidth(_LIST_PX)
         self._copy = TextButton("Copy passage", icon="copy:text", theme=self._theme)
         self._close = TextButton("Close")

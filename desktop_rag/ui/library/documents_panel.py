@@ -18,7 +18,7 @@ from desktop_rag.ui.library.facets.facet_groups import Places, facet_groups
 from desktop_rag.ui.library.facets.facet_list import FacetList
 from desktop_rag.ui.library.facets.facet_values import Facet, FileFilter, StateGroup, folder_value
 from desktop_rag.ui.library.selection_bar import SelectionBar
-from desktop_rag.ui.widgets.controls import TextButton
+from desktop_rag.ui.widgets.controls import TextButton, add_clear_button
 
 _TYPING_MS = 150
 # Counts follow the table in a turn of the event loop of their own, and changes a while later.
@@ -147,7 +147,7 @@ class DocumentsPanel(QWidget):
         self._text = QLineEdit(self)
         self._text.setPlaceholderText("Filter by name, folder, tag or reason")
         self._text.setAccessibleName("Filter files")
-        self._text.setClearButtonEnabled(True)
+        add_clear_button(self._text)
         self._retry = TextButton("Retry failed", self, icon="retry:text", theme=self._theme)
         self._enter_password = TextButton("Enter password…", self)
         self._enter_password.setAccessibleDescription("Open the selected encrypted file")

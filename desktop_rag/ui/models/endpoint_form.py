@@ -28,7 +28,13 @@ from desktop_rag.ui.models.key_field import KeyField
 from desktop_rag.ui.models.local_server_list import LocalServerList
 from desktop_rag.ui.models.model_findings import ModelFindings
 from desktop_rag.ui.models.service_choice import ServiceChoice
-from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton, set_property
+from desktop_rag.ui.widgets.controls import (
+    Card,
+    PlainLabel,
+    TextButton,
+    add_clear_button,
+    set_property,
+)
 from desktop_rag.ui.widgets.form_fields import (
     SettingsSection,
     WheelGuard,
@@ -160,13 +166,14 @@ class EndpointForm(SettingsSection):
         self._address.setPlaceholderText(
             "http://localhost:11434/v1   or   https://api.example.com/v1"
         )
-        self._address.setClearButtonEnabled(True)
+        add_clear_button(self._address)
         self._address_note = note()
         self._model = QComboBox(self)
         self._model.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
         self._model.setMinimumContentsLength(20)
         self._model_name = QLineEdit()
         self._model_name.setPlaceholderText("Press Test to list models, or enter a name")
+        self._model_name.setAccessibleName("Model")
         self._model.setLineEdit(self._model_name)
         self._key = KeyField(self._bridge, self._chat, self)
         self._findings = ModelFindings(self._bridge, self._chat, lambda: self._key.typed, self)

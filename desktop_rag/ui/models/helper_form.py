@@ -39,6 +39,7 @@ class HelperForm(SettingsSection):
         self._model = QComboBox(self)
         self._name = QLineEdit()
         self._name.setPlaceholderText("Choose or enter a model")
+        self._name.setAccessibleName("Helper model")
         self._model.setLineEdit(self._name)
         self._model.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
         self._model.setMinimumContentsLength(20)

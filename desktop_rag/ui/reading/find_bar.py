@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QWidget
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.reading.text_search import MAX_HITS
 from desktop_rag.ui.viewers.viewer import Hits
-from desktop_rag.ui.widgets.controls import IconButton, PlainLabel
+from desktop_rag.ui.widgets.controls import IconButton, PlainLabel, add_clear_button
 
 _SETTLE_MS = 150
 
@@ -25,7 +25,7 @@ class FindBar(QWidget):
         self.field = QLineEdit()
         self.field.setPlaceholderText("Find in the document")
         self.field.setAccessibleName("Find in the document")
-        self.field.setClearButtonEnabled(True)
+        add_clear_button(self.field)
         self._count = PlainLabel("", tone="muted")
         self._count.setAccessibleName("Number of hits")
         previous = IconButton(theme, "chevron-up:text", "Previous hit")

@@ -36,7 +36,7 @@ from desktop_rag.ui.search.result_actions import ResultActions
 from desktop_rag.ui.search.result_list import ResultList
 from desktop_rag.ui.search.search_filters import reach_of
 from desktop_rag.ui.search.search_notice import SearchNotice
-from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel, TextButton
+from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel, TextButton, add_clear_button
 
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
@@ -123,7 +123,7 @@ class SearchPage(QWidget):
         field.setObjectName("searchField")
         field.setPlaceholderText("Search your files")
         field.setAccessibleName("Search your files")
-        field.setClearButtonEnabled(True)
+        add_clear_button(field)
         field.installEventFilter(self)
         return field
 

@@ -43,6 +43,7 @@ class PageList(QWidget):
         self._side, self._bar = QWidget(self), QWidget(self)
         self._lay_out(title)
         self._names.currentRowChanged.connect(self.show_page)
+        self._names.itemSelectionChanged.connect(self._on_selected)
         self._choice.activated.connect(self.show_page)
 
     def _lay_out(self, title: str) -> None:
@@ -89,6 +90,12 @@ class PageList(QWidget):
         self._names.setCurrentRow(position)
         self._choice.setCurrentIndex(position)
         self._pages.setCurrentIndex(position)
+
+    @Slot()
+    def _on_selected(self) -> None:
+        # Assistive programs select without making it the current one.
+        if selected := self._names.selectedItems():
+            self.show_page(self._names.row(selected[0]))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

@@ -91,6 +91,7 @@ def _field(name: str, default: str, choices: tuple[str, ...], max_chars: int) ->
     box.addItems(choices)
     box.setAccessibleName(name)
     _line_of(box).setMaxLength(max_chars)
+    _line_of(box).setAccessibleName(name)
     return box
 
 

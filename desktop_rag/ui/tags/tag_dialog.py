@@ -19,7 +19,13 @@ from desktop_rag.core.domain import Document
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.tags import LONGEST_TAG, distinct_tags, typed_tags
 from desktop_rag.ui.foundation.wording import count_of, one_line
-from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel, TextButton, plain_tooltip
+from desktop_rag.ui.widgets.controls import (
+    ElidedLabel,
+    PlainLabel,
+    TextButton,
+    add_clear_button,
+    plain_tooltip,
+)
 
 _WIDTH_PX, _LIST_PX = 440, 170
 _TAG = Qt.ItemDataRole.UserRole
@@ -48,7 +54,7 @@ class TagDialog(QDialog):
         self._field.setMaxLength(10 * LONGEST_TAG)
         self._field.setPlaceholderText("Add a tag, such as to do or project/roof")
         self._field.setAccessibleName("Add a tag")
-        self._field.setClearButtonEnabled(True)
+        add_clear_button(self._field)
         self._field.installEventFilter(self)
         completer = QCompleter(QStringListModel(list(names), self), self)
         completer.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QButtonGroup, QComboBox, QHBoxLayout, QLineEdit, Q
 from desktop_rag.activity.activity_event import EventKind
 from desktop_rag.activity.event_search import EventFilter
 from desktop_rag.activity.event_wording import KIND_NAMES
-from desktop_rag.ui.widgets.controls import TextButton
+from desktop_rag.ui.widgets.controls import TextButton, add_clear_button
 from desktop_rag.ui.widgets.wrapping_row import WrappingRow
 
 _TYPING_MS = 150
@@ -33,7 +33,7 @@ class ActivityFilters(QWidget):
         self._text = QLineEdit(self)
         self._text.setPlaceholderText("Filter by chat, model, host or message")
         self._text.setAccessibleName("Filter events")
-        self._text.setClearButtonEnabled(True)
+        add_clear_button(self._text)
         self._range = QComboBox(self)
         self._range.setAccessibleName("Time range")
         self._range.addItems([_ALL, _WEEK, _TODAY])

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
     QLabel,
+    QLineEdit,
     QPushButton,
     QSizePolicy,
     QToolButton,
@@ -39,6 +40,13 @@ def set_tip(widget: QWidget, text: str) -> None:
         widget.setAccessibleDescription(text)
         widget.setProperty("told_tip", text)
     widget.setToolTip(plain_tooltip(text))
+
+
+def add_clear_button(field: QLineEdit) -> None:
+    """Let a button in the field empty it; Qt gives it no name."""
+    field.setClearButtonEnabled(True)
+    for button in field.findChildren(QToolButton):
+        button.setAccessibleName("Clear")
 
 
 def set_property(widget: QWidget, name: str, value: object) -> None:

@@ -49,7 +49,7 @@ def reader(
 
 def test_every_page_has_names_and_roles_and_no_markup(reader: Person, papers: Path) -> None:
     found: list[str] = []
-    for keys in ("Ctrl+1", "Ctrl+2", "Ctrl+3"):
+    for keys in ("Ctrl+1", "Ctrl+2", "Ctrl+3", "Ctrl+4"):
         reader.presses(keys)
         found += faults(reader.window)
     for position in range(len(reader.window.settings_page.pages)):
@@ -90,7 +90,7 @@ def _tab_walk(window: QWidget) -> list[QWidget]:
     raise AssertionError([widget.accessibleName() for widget in walked])
 
 
-@pytest.mark.parametrize("keys", ["Ctrl+1", "Ctrl+2", "Ctrl+3"])
+@pytest.mark.parametrize("keys", ["Ctrl+1", "Ctrl+2", "Ctrl+3", "Ctrl+4"])
 def test_tab_goes_through_a_page_once_and_comes_back(reader: Person, keys: str) -> None:
     reader.presses(keys)
     walked = _tab_walk(reader.window)
