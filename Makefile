@@ -24,13 +24,15 @@ unexport PYTHONDONTWRITEBYTECODE
 # Without a display Qt renders offscreen.
 OFFSCREEN := $(if $(QT_QPA_PLATFORM)$(DISPLAY)$(WAYLAND_DISPLAY),,QT_QPA_PLATFORM=offscreen)
 
+# The translations, which the window loads compiled.
+WORDS := $(wildcard resources/words/*.ts)
 # Qt's system packages on a minimal Debian or Ubuntu; the second line only with a display.
 QT_PACKAGES := libegl1 libgl1 libxkbcommon0 libdbus-1-3 libfontconfig1 libglib2.0-0 libgssapi-krb5-2
 XCB_PACKAGES := libxcb-cursor0 libxcb-icccm4 libxcb-image0 libxcb-keysyms1 libxcb-randr0 \
   libxcb-render-util0 libxcb-shape0 libxcb-xkb1 libxkbcommon-x11-0
 
 .DEFAULT_GOAL := setup
-.PHONY: help setup run demo test test-deep check stories looks gallery lock sbom audit package smoke \
+.PHONY: help setup run demo test test-deep check stories looks gallery words lock sbom audit package smoke \
   bench clean find-python need-qt qt-packages
 
 help: ## list these targets
@@ -64,6 +66,10 @@ gallery: $(READY) ## pictures of every widget in every state, in build/gallery
 
 looks: $(READY) ## pictures of the window in its states, in build/looks
 	$(BIN)/python -m tests.looks.looks $(ARGS)
+
+words: $(READY) ## take new texts of the window into the translations, and compile them
+	$(BIN)/pyside6-lupdate -silent -extensions py -locations none -no-obsolete desktop_rag -ts $(WORDS)
+	$(BIN)/pyside6-lrelease -silent $(WORDS)
 
 lock: ## regenerate requirements.lock; UPGRADE=--upgrade updates the versions
 	@python=$$($(MAKE) -s find-python) && $$python -m venv build/lock

@@ -20,6 +20,7 @@ from desktop_rag.desktop.requests import DesktopRequest, QuickAskRequested
 from desktop_rag.diagnosis.repair_request import RepairRequest
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.fatal import show_fatal
+from desktop_rag.ui.foundation.window_language import ENGLISH, translate_qt
 from desktop_rag.ui.tray.app_icon import AppIcon, name_app
 from desktop_rag.ui.tray.desktop_application import DesktopApplication
 from desktop_rag.ui.tray.opening_icon import OpeningIcon
@@ -36,6 +37,7 @@ _HEARTBEAT_MS = 500
 def run_window(
     home: Home,
     verbs: Callable[[], Mapping[str, "Verb"]],
+    language: str = ENGLISH,
     *,
     starts_demo: bool = False,
     is_shown: bool = True,
@@ -44,10 +46,12 @@ def run_window(
     """Open the app over the home and run it until the person quits; returns the exit code.
 
     `verbs`, called on a worker thread, returns what is answered for other processes that ask the
-    running app. Without `is_shown` the app starts in the background. `first_event` is posted to the
-    window at once.
+    running app. `language` is the code of the one in use. Without `is_shown` the app starts in the
+    background. `first_event` is posted to the window at once.
     """
     qt = DesktopApplication.instance() or DesktopApplication(sys.argv[:1])
+    assert isinstance(qt, QApplication)
+    translate_qt(qt, language)
     try:
         home.create()
         start_logging(home.logs)

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from desktop_rag.core.paths import Home
+from desktop_rag.core.files.settings_file import load_settings
+from desktop_rag.core.paths import Home, resources_dir
 from desktop_rag.desktop.requests import DesktopRequest
 
 if TYPE_CHECKING:
@@ -19,10 +20,20 @@ def open_window(
 ) -> int:
     """Run the app over the home until the person quits; returns the exit code."""
     # Qt: the verbs that reach a running app do without.
+    from desktop_rag.ui.foundation.window_language import choose_language
+
+    settings, _ = load_settings(home.settings)
+    language = choose_language(resources_dir() / "words", settings.appearance.language)
+    # Now: the constants of its modules are translated when they are imported.
     from desktop_rag.window_start import run_window
 
     return run_window(
-        home, _answered, starts_demo=starts_demo, is_shown=is_shown, first_event=first_event
+        home,
+        _answered,
+        language,
+        starts_demo=starts_demo,
+        is_shown=is_shown,
+        first_event=first_event,
     )
 
 

@@ -146,10 +146,14 @@ class ColourScheme(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AppearanceSettings:
-    """The appearance of the window. `text_percent` is one of TEXT_SIZES, or the nearest is used."""
+    """The appearance of the window. `text_percent` is one of TEXT_SIZES, or the nearest is used.
+
+    `language` is a code such as `de`, "" for the language of the system.
+    """
 
     scheme: ColourScheme = ColourScheme.SYSTEM
     text_percent: int = 100
+    language: str = ""
 
     def zoomed(self, steps: int) -> "AppearanceSettings":
         """With text so many sizes larger, or smaller if negative; 0 means the normal size."""

@@ -15,7 +15,7 @@ from desktop_rag.answer.sources.source_finder import SourceFinder
 from desktop_rag.answer.sources.source_merging import numbered
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.domain import Passage
-from desktop_rag.core.function_words import function_words
+from desktop_rag.core.language.function_words import function_words
 from desktop_rag.core.query import Query
 from desktop_rag.core.question import EVERYTHING, SearchScope
 from desktop_rag.core.settings import RetrievalSettings

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 
-from desktop_rag.core.function_words import function_words
+from desktop_rag.core.language.function_words import function_words
 from desktop_rag.core.parsed import Heading
 from desktop_rag.core.paths import resources_dir
 from desktop_rag.core.text import sentences, words

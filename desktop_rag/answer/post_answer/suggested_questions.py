@@ -25,7 +25,7 @@ from desktop_rag.answer.sources.source_finder import SourceFinder
 from desktop_rag.core.conversation import Message, Role, SourceRef
 from desktop_rag.core.domain import Document, Passage
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.function_words import language_of
+from desktop_rag.core.language.function_words import language_of
 from desktop_rag.core.places import places_from_json
 from desktop_rag.core.query import Query
 from desktop_rag.core.question import Setup

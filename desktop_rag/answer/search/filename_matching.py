@@ -7,7 +7,7 @@ import math
 import re
 from itertools import pairwise
 
-from desktop_rag.core.function_words import function_words
+from desktop_rag.core.language.function_words import function_words
 from desktop_rag.core.text import words
 from desktop_rag.store.contract.scope import Scope
 from desktop_rag.store.contract.search import NameStore

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from desktop_rag.answer.search.spelling_correction import SpellingCorrector
-from desktop_rag.core.function_words import function_words
+from desktop_rag.core.language.function_words import function_words
 from desktop_rag.core.query import Query
 from desktop_rag.core.terms import terms, word_groups
 from desktop_rag.core.text import words

@@ -6,7 +6,7 @@ something else: only a very close match counts as a typo.
 
 from collections.abc import Sequence
 
-from desktop_rag.core.function_words import function_words
+from desktop_rag.core.language.function_words import function_words
 from desktop_rag.core.query import Query
 from desktop_rag.core.terms import word_groups
 from desktop_rag.core.text import sentences, words

@@ -19,7 +19,7 @@ from desktop_rag.answer.prompting.prompt_sanitizer import sanitized
 from desktop_rag.answer.writing.answer_request import AnswerRequest
 from desktop_rag.core.conversation import Message, Role
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.function_words import function_words
+from desktop_rag.core.language.function_words import function_words
 from desktop_rag.core.paths import resources_dir
 from desktop_rag.core.query import Query, parse_query
 from desktop_rag.core.text import words

@@ -4,7 +4,7 @@ import tomllib
 from dataclasses import dataclass
 from functools import cache
 
-from desktop_rag.core.function_words import language_of
+from desktop_rag.core.language.function_words import language_of
 from desktop_rag.core.paths import resources_dir
 from desktop_rag.core.text import words
 

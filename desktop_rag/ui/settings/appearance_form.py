@@ -3,12 +3,14 @@
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QComboBox, QWidget
 
+from desktop_rag.core.paths import resources_dir
 from desktop_rag.core.settings import (
     TEXT_SIZES,
     AppearanceSettings,
     ColourScheme,
     nearest_text_size,
 )
+from desktop_rag.ui.foundation.window_language import language_name, languages
 from desktop_rag.ui.widgets.form_fields import (
     SettingsSection,
     WheelGuard,
@@ -23,6 +25,7 @@ _SCHEMES: dict[str, str] = {
     ColourScheme.DARK: "Dark",
 }
 _SIZE_NOTE = "Ctrl and + or − change it everywhere in the window, Ctrl and 0 resets it."
+_LANGUAGE_NOTE = "Another language is used from the next start on. Answers follow the question."
 
 
 class AppearanceForm(SettingsSection):
@@ -36,14 +39,22 @@ class AppearanceForm(SettingsSection):
         self._sizes = QComboBox()
         for percent in TEXT_SIZES:
             self._sizes.addItem(f"{percent} %", percent)
+        self._languages = QComboBox()
+        self._languages.addItem("Same as system", "")
+        for code in languages(resources_dir() / "words"):
+            self._languages.addItem(language_name(code), code)
         guard.guard(self._sizes)
+        guard.guard(self._languages)
         self.add_row("Theme", *self._schemes.values(), spacing_px=20)
         self.add_row("Text size", self._sizes)
         self.add_note(note(_SIZE_NOTE))
+        self.add_row("Language", self._languages)
+        self.add_note(note(_LANGUAGE_NOTE))
         for button in self._schemes.values():
             # Not `toggled`, which fires for the deselected button too.
             button.clicked.connect(self._on_edited)
         self._sizes.activated.connect(self._on_edited)
+        self._languages.activated.connect(self._on_edited)
 
     def show_appearance(self, appearance: AppearanceSettings) -> None:
         """Show these settings without emitting `changed`."""
@@ -51,11 +62,14 @@ class AppearanceForm(SettingsSection):
         self._sizes.setCurrentIndex(
             self._sizes.findData(nearest_text_size(appearance.text_percent))
         )
+        self._languages.setCurrentIndex(max(0, self._languages.findData(appearance.language)))
 
     @Slot()
     def _on_edited(self) -> None:
         self.changed.emit(
             AppearanceSettings(
-                ColourScheme(selected_value(self._schemes)), self._sizes.currentData()
+                ColourScheme(selected_value(self._schemes)),
+                self._sizes.currentData(),
+                self._languages.currentData(),
             )
         )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import regex
 
-from desktop_rag.core.function_words import language_of
+from desktop_rag.core.language.function_words import language_of
 from desktop_rag.core.text import words
 
 # The beginning of a text that decides its language.

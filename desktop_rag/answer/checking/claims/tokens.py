@@ -9,7 +9,7 @@ import regex
 
 from desktop_rag.answer.checking.claims.numbers import NUMBER_WORDS, whole_number
 from desktop_rag.answer.checking.claims.words import importance, month_names, stem, word_lists
-from desktop_rag.core.function_words import function_words
+from desktop_rag.core.language.function_words import function_words
 from desktop_rag.core.text import words
 
 _UNSPACED = (

@@ -1,0 +1,47 @@
+"""Texts for people, in their language. Any thread.
+
+`tr` marks a text for Qt's tools, which collect it by that name (`make words`), and gives its
+translation. Constants of modules are translated when they are imported, so the language is chosen
+before the rooms of the window are.
+"""
+
+import string
+from collections.abc import Callable
+
+
+class _Language:
+    """What is used now; without a choice, the texts as they are written here."""
+
+    lookup: Callable[[str], str] | None = None
+    separator = ","
+
+
+def use_language(lookup: Callable[[str], str] | None, separator: str = ",") -> None:
+    """Translate by `lookup`, which returns "" for what it doesn't know; None for English.
+
+    `separator` stands between the thousands of a number.
+    """
+    _Language.lookup, _Language.separator = lookup, separator
+
+
+def tr(text: str, /, **values: object) -> str:
+    """The text in the person's language, with the values in place of their names in braces.
+
+    Without values, braces are braces.
+    """
+    translated = (_Language.lookup(text) if _Language.lookup else "") or text
+    return _FORMATTER.vformat(translated, (), values) if values else translated
+
+
+def number_in_words(number: int) -> str:
+    """`1,998`, as the person's language writes it."""
+    return f"{number:,}".replace(",", _Language.separator)
+
+
+class _Formatter(string.Formatter):
+    def format_field(self, value: object, format_spec: str) -> str:
+        text = str(super().format_field(value, format_spec))
+        return text.replace(",", _Language.separator) if format_spec == "," else text
+
+
+_FORMATTER = _Formatter()

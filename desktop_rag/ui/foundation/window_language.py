@@ -1,0 +1,54 @@
+"""The language of the window: the person's choice, else that of the system. Qt's translations.
+
+Chosen before the rooms of the window are imported, so another one is seen at the next start.
+"""
+
+from pathlib import Path
+
+from PySide6.QtCore import QCoreApplication, QLibraryInfo, QLocale, QTranslator
+from PySide6.QtWidgets import QApplication
+
+from desktop_rag.core.language.translation import use_language
+
+ENGLISH = "en"
+_SYSTEM = ""
+
+
+def languages(folder: Path) -> list[str]:
+    """The languages there are texts in, by their codes, English first."""
+    return [ENGLISH, *sorted(path.stem for path in folder.glob("*.qm"))]
+
+
+def language_name(code: str) -> str:
+    """What the language calls itself: `Deutsch`."""
+    return QLocale(code).nativeLanguageName().capitalize()
+
+
+def choose_language(folder: Path, chosen: str) -> str:
+    """Use this language from now on, "" for that of the system; returns the one in use.
+
+    English is used where the language is unknown. Needs no application yet.
+    """
+    code = _known(chosen, languages(folder))
+    if code == ENGLISH:
+        use_language(None)
+        return code
+    translator = QTranslator()
+    translator.load(str(folder / f"{code}.qm"))
+    use_language(lambda text: translator.translate("", text) or "", QLocale(code).groupSeparator())
+    return code
+
+
+def translate_qt(app: QApplication, code: str) -> None:
+    """Have Qt's own dialogs and the direction of the window follow the language."""
+    translator = QTranslator(app)
+    folder = QLibraryInfo.path(QLibraryInfo.LibraryPath.TranslationsPath)
+    if translator.load(f"qtbase_{code}", folder):
+        QCoreApplication.installTranslator(translator)
+    app.setLayoutDirection(QLocale(code).textDirection())
+
+
+def _known(chosen: str, known: list[str]) -> str:
+    wanted = [chosen] if chosen != _SYSTEM else QLocale.system().uiLanguages()
+    codes = (name.replace("_", "-").split("-")[0].lower() for name in wanted)
+    return next((code for code in codes if code in known), ENGLISH)
