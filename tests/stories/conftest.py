@@ -99,7 +99,7 @@ class Person:
     def opens_settings(self, page: str) -> None:
         """Open this page of the settings by its name in the list."""
         self.presses("Ctrl+4")
-        names = self._view("Settings")
+        names = self.view("Settings")
         row = [cells[0] for cells in self.rows("Settings")].index(page)
         place = names.visualRect(names.model().index(row, 0)).center()
         QTest.mouseClick(names.viewport(), Qt.MouseButton.LeftButton, pos=place)
@@ -166,7 +166,7 @@ class Person:
 
     def rows(self, name: str) -> list[list[str]]:
         """The cells of the visible list or table with this accessible name."""
-        model = self._view(name).model()
+        model = self.view(name).model()
         # For Qt, the columns of a list are private: it has one.
         columns = range(1 if isinstance(model, QAbstractListModel) else model.columnCount())
         return [
@@ -176,7 +176,7 @@ class Person:
 
     def opens_row(self, name: str, row: int) -> None:
         """Click a row of the list with this accessible name."""
-        view = self._view(name)
+        view = self.view(name)
         place = view.visualRect(view.model().index(row, 0)).center()
         QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=place)
 
@@ -193,7 +193,8 @@ class Person:
                 if cursor.charFormat().anchorHref() == f"cite:{n}":
                     yield view, view.cursorRect(cursor).center() - QPoint(2, 0)
 
-    def _view(self, name: str) -> QAbstractItemView:
+    def view(self, name: str) -> QAbstractItemView:
+        """The visible list or table with this accessible name."""
         views = self.place.findChildren(QAbstractItemView)
         return next(v for v in views if v.isVisible() and v.accessibleName() == name)
 

@@ -26,6 +26,7 @@ from desktop_rag.ui.chat.conversation_feed import ConversationFeed
 from desktop_rag.ui.chat.conversation_list import ConversationList
 from desktop_rag.ui.chat.conversation_model import UNTITLED, title_of
 from desktop_rag.ui.chat.empty_chat import EmptyChat
+from desktop_rag.ui.chat.found_messages import FoundMessages
 from desktop_rag.ui.chat.library_overview import LibraryOverview
 from desktop_rag.ui.chat.source_reading import SourceReading
 from desktop_rag.ui.composer.caution import with_caution
@@ -95,7 +96,8 @@ class ChatPage(QWidget):
         self._composer = Composer(self._theme)
         self._stack = QStackedWidget()
         self._stack.addWidget(self._empty)
-        self._stack.addWidget(self._messages)
+        self._found = FoundMessages(self._bridge, self._theme, self._messages)
+        self._stack.addWidget(self._found)
         centre = QWidget()
         column = QVBoxLayout(centre)
         column.setContentsMargins(0, 0, 0, 0)
@@ -109,6 +111,8 @@ class ChatPage(QWidget):
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.addWidget(self.reading.sides)
+        self._found.add_keys(centre)
+        self._found.add_keys(self._list)
         # Only on this page: elsewhere Esc closes a question or a list.
         self._stop_key = QShortcut(QKeySequence("Esc"), self)
         self._stop_key.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
@@ -122,6 +126,9 @@ class ChatPage(QWidget):
         self.feed.restored.connect(self.open_conversation)
         self._list.new_requested.connect(self.new_chat)
         self._list.opened.connect(self.open_conversation)
+        self._list.opened.connect(
+            lambda c: self._found.find_when_loaded(self._list.words_found_in(c))
+        )
         self._list.renamed.connect(self.feed.rename)
         self._list.delete_requested.connect(self._on_delete_requested)
         self._list.pinned.connect(self.feed.set_pinned)
@@ -142,7 +149,9 @@ class ChatPage(QWidget):
         self._composer.submitted.connect(self._on_submitted)
         self._composer.edit_submitted.connect(self._on_edit_submitted)
         self._composer.stop_requested.connect(self.stop)
-        self._stop_key.activated.connect(self.stop)
+        self._stop_key.activated.connect(
+            lambda: self._found.close_bar() if self._found.is_open else self.stop()
+        )
         self.reading.library_requested.connect(self.library_requested)
         self._scope.library_requested.connect(self.library_requested)
 
@@ -274,7 +283,7 @@ class ChatPage(QWidget):
 
     @Slot(object)
     def _on_session_shown(self, session: ChatSession) -> None:
-        self._messages.set_model(session.model)
+        self._found.set_model(session.model)
         self._composer.set_busy(session.is_busy)
         self._assistants.choice.choose(session.assistant_id)
         self._composer.end_editing()
@@ -292,7 +301,7 @@ class ChatPage(QWidget):
     @Slot()
     def _on_messages_changed(self) -> None:
         model = self._session.model
-        self._stack.setCurrentWidget(self._messages if model.rowCount() else self._empty)
+        self._stack.setCurrentWidget(self._found if model.rowCount() else self._empty)
         self.reading.follow(model)
 
     @Slot(object)

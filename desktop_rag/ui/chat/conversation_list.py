@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
 )
 
 from desktop_rag.core.conversation import Conversation
+from desktop_rag.ui.chat.conversation_delegate import ConversationDelegate
 from desktop_rag.ui.chat.conversation_model import ConversationFilter, ConversationModel
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.widgets.controls import IconButton, TextButton, add_clear_button, set_tip
@@ -39,6 +40,7 @@ class ConversationList(QWidget):
         super().__init__(parent)
         self._theme = theme
         self._current_id = ""
+        self._found_ids: frozenset[str] = frozenset()
         self._model = ConversationModel(theme, self)
         self._filtered = ConversationFilter(self)
         self._filtered.setSourceModel(self._model)
@@ -65,7 +67,7 @@ class ConversationList(QWidget):
         self._view.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self._view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        self._view.setUniformItemSizes(True)
+        self._view.setItemDelegate(ConversationDelegate(self._theme, self._view))
         self._rename = QAction("Rename", self._view, shortcut=QKeySequence(Qt.Key.Key_F2))
         self._pin = QAction("Pin", self._view)
         self._delete = QAction("Delete", self._view, shortcut=QKeySequence(Qt.Key.Key_Delete))
@@ -110,6 +112,11 @@ class ConversationList(QWidget):
             return
         self._view.setCurrentIndex(self._filtered.mapFromSource(self._model.index(row)))
 
+    def words_found_in(self, conversation: Conversation) -> str:
+        """The words of the search, if they are in a message of this conversation; else ""."""
+        is_found = conversation.conversation_id in self._found_ids
+        return self._search.text().strip() if is_found else ""
+
     @Slot()
     def rename_current(self) -> None:
         """Edit the title of the selected conversation in place."""
@@ -125,6 +132,7 @@ class ConversationList(QWidget):
     def show_matches(self, text: str, ids: frozenset[str]) -> None:
         """Show the matches in messages too, unless the search text has changed since."""
         if text == self._search.text().strip():
+            self._found_ids = ids
             self._filtered.set_search(text, ids)
             self.choose(self._current_id)
 
@@ -141,6 +149,7 @@ class ConversationList(QWidget):
     @Slot(str)
     def _on_search_changed(self, text: str) -> None:
         # Titles match at once, messages once they were searched.
+        self._found_ids = frozenset()
         self._filtered.set_search(text)
         if wanted := text.strip():
             self.search_requested.emit(wanted)
@@ -154,7 +163,8 @@ class ConversationList(QWidget):
     @Slot(QModelIndex)
     def _on_activated(self, index: QModelIndex) -> None:
         conversation = self._conversation_at(index)
-        if conversation and conversation.conversation_id != self._current_id:
+        is_new = conversation and conversation.conversation_id != self._current_id
+        if conversation and (is_new or self.words_found_in(conversation)):
             self.opened.emit(conversation)
 
     @Slot(QPoint)

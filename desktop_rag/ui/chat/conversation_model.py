@@ -1,6 +1,7 @@
 """The Qt models of the conversation list: all conversations, and the filtered ones. Qt thread."""
 
 from collections.abc import Sequence
+from datetime import date
 
 from PySide6.QtCore import (
     QAbstractListModel,
@@ -13,6 +14,7 @@ from PySide6.QtCore import (
 )
 
 from desktop_rag.core.conversation import Conversation
+from desktop_rag.ui.foundation.days import day_of, period_in_words
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import moment_in_words, one_line
 from desktop_rag.ui.widgets.controls import plain_tooltip
@@ -32,6 +34,7 @@ class ConversationModel(QAbstractListModel):
 
     title_edited = Signal(str, str)
     ConversationRole = Qt.ItemDataRole.UserRole + 1
+    GroupRole = Qt.ItemDataRole.UserRole + 2
 
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -55,12 +58,20 @@ class ConversationModel(QAbstractListModel):
                 return plain_tooltip(f"{title_of(conversation)}\n{when}")
             case Qt.ItemDataRole.DecorationRole if conversation.is_pinned:
                 return self._theme.icon("pin:muted")
-            case Qt.ItemDataRole.AccessibleTextRole if conversation.is_pinned:
-                return f"{title_of(conversation)}, pinned"
             case self.ConversationRole:
                 return conversation
             case _:
-                return None
+                return self._group_data(conversation, role)
+
+    def _group_data(self, conversation: Conversation, role: int) -> str | None:
+        """What tells of the group under whose heading it stands."""
+        if role not in {self.GroupRole, Qt.ItemDataRole.AccessibleTextRole}:
+            return None
+        if conversation.is_pinned:
+            group = "Pinned"
+        else:
+            group = period_in_words(day_of(conversation.updated_at), date.today())
+        return group if role == self.GroupRole else f"{title_of(conversation)}, {group}"
 
     def setData(self, index: _Index, value: object, role: int = Qt.ItemDataRole.EditRole) -> bool:
         title = str(value).strip()

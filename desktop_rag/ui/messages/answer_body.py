@@ -7,7 +7,7 @@ again. Of a very long answer only the beginning is shown until the person asks f
 import time
 from collections.abc import Sequence
 
-from PySide6.QtCore import QTimer, Signal, Slot
+from PySide6.QtCore import QPoint, QTimer, Signal, Slot
 from PySide6.QtGui import QFontDatabase
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
@@ -52,6 +52,7 @@ class AnswerBody(QWidget):
         self._text = ""
         self._sources: tuple[SourceRef, ...] = ()
         self._claims: tuple[Claim, ...] = ()
+        self._words, self._current = "", -1
         self._limit = SHOWN_CHARS
         self._is_live = False
         self._segments: list[Segment] = []
@@ -103,6 +104,26 @@ class AnswerBody(QWidget):
         self._sources, self._claims = tuple(sources), tuple(claims)
         del self._segments[-1 if is_longer else 0 :]
         self._render()
+
+    def mark_words(self, words: str, current: int) -> None:
+        """Mark words in the text; `current` is the index of the hit the person is at, or -1."""
+        self._words, self._current = words, current
+        found = self._mark()
+        if current >= found and self._limit < len(self._text):
+            self._on_show_all_clicked()
+
+    def found_place(self) -> QPoint:
+        """Where the current hit is; the beginning without one."""
+        for view in self._views:
+            if (place := view.found_place()) is not None:
+                return view.mapTo(self, place)
+        return QPoint(0, 0)
+
+    def _mark(self) -> int:
+        found = 0
+        for view in self._views:
+            found += view.mark_words(self._words, self._current - found)
+        return found
 
     @Slot()
     def _render(self) -> None:
@@ -157,6 +178,8 @@ class AnswerBody(QWidget):
             # What is still being written can't be copied.
             blocks = () if is_growing else blocks_in(source, with_formulas=bool(self._drawer))
             self._views[position].show_blocks(blocks)
+            if self._words:
+                self._mark()
 
     def _add_view(self) -> None:
         view = SegmentView(self._theme, self)

@@ -1,6 +1,6 @@
 """The widget of one answer: it shows a `Turn` and emits what was pressed. Qt thread."""
 
-from PySide6.QtCore import QSize, Qt, Signal, Slot
+from PySide6.QtCore import QPoint, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QHBoxLayout, QToolButton, QVBoxLayout, QWidget
 
@@ -245,6 +245,14 @@ class AnswerItem(QWidget):
         self._follow_ups.chosen.connect(self.follow_up_chosen)
         self._opinions[Feedback.LIKED].clicked.connect(self._on_like_clicked)
         self._opinions[Feedback.DISLIKED].clicked.connect(self._on_dislike_clicked)
+
+    def mark_words(self, words: str, current: int) -> None:
+        """Mark words in the text; `current` is the index of the hit the person is at, or -1."""
+        self._body.mark_words(words, current)
+
+    def found_place(self) -> QPoint:
+        """Where the current hit is in this widget."""
+        return self._body.mapTo(self, self._body.found_place())
 
     def show_as_last(self, *, is_last: bool) -> None:
         """Set to True for the last answer, which can be regenerated and has follow-up questions."""

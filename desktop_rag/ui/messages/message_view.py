@@ -5,18 +5,21 @@ blocks the window; an answer being written is rendered at most every 80 ms.
 """
 
 import time
+from datetime import date
 
-from PySide6.QtCore import QMetaObject, QModelIndex, QPoint, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QResizeEvent, QWheelEvent
+from PySide6.QtCore import QMetaObject, QModelIndex, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut, QWheelEvent
 from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
-from shiboken6 import isValid
 
 from desktop_rag.core.conversation import Feedback, Message, Role
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.markdown.formula_drawer import FormulaDrawer
 from desktop_rag.ui.messages.answer_item import AnswerItem
+from desktop_rag.ui.messages.day_line import day_line
 from desktop_rag.ui.messages.message_model import MessageModel
+from desktop_rag.ui.messages.newest_button import NewestButton
 from desktop_rag.ui.messages.question_item import QuestionItem
+from desktop_rag.ui.messages.scroll_place import ScrollPlace
 from desktop_rag.ui.widgets.controls import TextButton, centred
 
 RENDER_EVERY_MS = 80
@@ -25,8 +28,6 @@ _PAUSE_FACTOR = 10
 _BATCH = 40
 _BUDGET_S = 0.008
 _COLUMN_PX = 780
-# Messages take their new heights within a few events after the width.
-_HELD_MS = 250
 
 
 class MessageView(QScrollArea):
@@ -59,12 +60,13 @@ class MessageView(QScrollArea):
         self._connections: list[QMetaObject.Connection] = []
         self._items: dict[int, QuestionItem | AnswerItem] = {}
         self._changed: set[int] = set()
-        self._first_wanted = 0
+        # Of a long conversation the rows from `_first_wanted` to `_end` are on show.
+        self._first_wanted = self._end = 0
+        self._days: dict[int, QWidget] = {}
+        self._words = ""
+        self._found: tuple[int, int] | None = None
+        self._has_news = False
         self._hides_unsupported = False
-        self._is_at_bottom = True
-        self._distance_from_end: int | None = None
-        # While the width changes: a message, and the share of its height that stays in view.
-        self._held: tuple[QWidget, float] | None = None
         self._build()
         self._connect()
 
@@ -73,10 +75,12 @@ class MessageView(QScrollArea):
         self.setAccessibleName("Messages")
         self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        page = QWidget()
+        self._page = page = QWidget()
         page.setProperty("kind", "page")
         self._earlier = TextButton("Show earlier messages", kind="quiet")
         self._earlier.hide()
+        self._later = TextButton("Show later messages", kind="quiet")
+        self._later.hide()
         self._rows = QVBoxLayout()
         self._rows.setSpacing(2)
         inner = QWidget()
@@ -84,27 +88,29 @@ class MessageView(QScrollArea):
         column.setContentsMargins(20, 12, 20, 12)
         column.addWidget(self._earlier, alignment=Qt.AlignmentFlag.AlignHCenter)
         column.addLayout(self._rows)
+        column.addWidget(self._later, alignment=Qt.AlignmentFlag.AlignHCenter)
         column.addStretch(1)
         page.setLayout(centred(inner, _COLUMN_PX))
         self.setWidget(page)
+        self._newest = NewestButton(self._theme, self)
         self._build_timer = QTimer(self)
         self._build_timer.setSingleShot(True)
         self._pause_ms = RENDER_EVERY_MS
         self._rendered_at = 0.0
-        self._held_timer = QTimer(self)
-        self._held_timer.setSingleShot(True)
-        self._held_timer.setInterval(_HELD_MS)
+        self._place = ScrollPlace(self, lambda: self._end >= self._model.rowCount())
         self._render_timer = QTimer(self)
         self._render_timer.setSingleShot(True)
 
     def _connect(self) -> None:
         self._build_timer.timeout.connect(self._build_rows)
         self._render_timer.timeout.connect(self._render_changed)
-        self._held_timer.timeout.connect(self._on_held_long_enough)
+        self._place.moved.connect(self._offer_newest)
         self._earlier.clicked.connect(self._on_earlier_clicked)
-        bar = self.verticalScrollBar()
-        bar.rangeChanged.connect(self._on_range_changed)
-        bar.valueChanged.connect(self._on_value_changed)
+        self._later.clicked.connect(self._on_later_clicked)
+        self._newest.clicked.connect(self.scroll_to_end)
+        end = QShortcut(QKeySequence("End"), self)
+        end.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        end.activated.connect(self.scroll_to_end)
 
     @property
     def is_settled(self) -> bool:
@@ -135,33 +141,73 @@ class MessageView(QScrollArea):
             if isinstance(item, AnswerItem):
                 item.hide_unsupported(is_wanted=is_wanted)
 
+    @Slot()
     def scroll_to_end(self) -> None:
         """Scroll to the newest message and follow it."""
-        self._is_at_bottom = True
-        self.verticalScrollBar().setValue(self.verticalScrollBar().maximum())
+        if self._end < self._model.rowCount():
+            self._show_window(self._model.rowCount())
+        self._has_news = False
+        self._place.follow_end()
+
+    def first_row_in_view(self) -> int:
+        """The first message that can be read."""
+        bottoms = (
+            (row, i.mapTo(self.viewport(), i.rect().bottomLeft()).y())
+            for row, i in sorted(self._items.items())
+        )
+        return next((row for row, bottom in bottoms if bottom > 0), 0)
+
+    def show_found(self, words: str, place: tuple[int, int] | None) -> None:
+        """Mark words in all messages, and scroll to a place: a row, and which of its hits."""
+        self._words, self._found = words, place
+        for row, item in self._items.items():
+            item.mark_words(words, self._hit_in(row))
+        if place is None:
+            return
+        if place[0] not in self._items:
+            self._show_window(min(self._model.rowCount(), place[0] + _BATCH // 2))
+        self._place.seek(self._found_height)
+
+    def _hit_in(self, row: int) -> int:
+        return self._found[1] if self._found and self._found[0] == row else -1
+
+    def _found_height(self) -> int | None:
+        item = self._items.get(self._found[0]) if self._found else None
+        return item.mapTo(self._page, item.found_place()).y() if item else None
+
+    def _show_window(self, end: int) -> None:
+        """Show the messages before `end` only; older ones are offered above, newer ones below."""
+        for widget in (*self._items.values(), *self._days.values()):
+            widget.hide()
+            widget.deleteLater()
+        self._items.clear()
+        self._days.clear()
+        self._changed.clear()
+        self._first_wanted, self._end = max(0, end - _BATCH), end
+        self._build_rows()
 
     @Slot()
     def _on_model_reset(self) -> None:
-        for item in self._items.values():
-            item.hide()
-            item.deleteLater()
-        self._items.clear()
-        self._changed.clear()
-        self._first_wanted = max(0, self._model.rowCount() - _BATCH)
-        self._build_rows()
+        self._words, self._found = "", None
+        self._show_window(self._model.rowCount())
         self.scroll_to_end()
 
     @Slot(QModelIndex, int, int)
     def _on_rows_inserted(self, _parent: QModelIndex, first: int, last: int) -> None:
         if isinstance(before := self._items.get(first - 1), AnswerItem):
             before.show_as_last(is_last=False)
-        for row in range(first, last + 1):
-            self._add_item(row, at_end=True)
+        if self._end == first:
+            self._end = last + 1
+            for row in range(first, last + 1):
+                self._add_item(row, at_end=True)
         self.scroll_to_end()
 
     @Slot(QModelIndex, QModelIndex)
     def _on_data_changed(self, first: QModelIndex, last: QModelIndex) -> None:
         self._changed.update(range(first.row(), last.row() + 1))
+        if self._model.turn(last.row()).is_live and not self._place.is_at_end:
+            self._has_news = True
+            self._offer_newest()
         if not self._model.turn(last.row()).is_live:
             self._render_changed()
         elif not self._render_timer.isActive():
@@ -182,17 +228,23 @@ class MessageView(QScrollArea):
 
     @Slot()
     def _build_rows(self) -> None:
-        """Build rows above the oldest built one until the time budget is used up."""
+        """Build rows around those that are built until the time budget is used up."""
         stop_at = time.perf_counter() + _BUDGET_S
-        row = min(self._items, default=self._model.rowCount())
-        while row > self._first_wanted:
-            row -= 1
-            self._add_item(row, at_end=False)
-            if time.perf_counter() > stop_at:
-                break
-        if row > self._first_wanted:
+        first = min(self._items, default=self._end)
+        last = max(self._items, default=self._end - 1)
+        while (
+            first > self._first_wanted or last + 1 < self._end
+        ) and time.perf_counter() < stop_at:
+            if is_above := first > self._first_wanted:
+                first -= 1
+            else:
+                last += 1
+            self._add_item(first if is_above else last, at_end=not is_above)
+        if first > self._first_wanted or last + 1 < self._end:
             self._build_timer.start(0)
         self._earlier.setVisible(self._first_wanted > 0)
+        self._later.setVisible(self._end < self._model.rowCount())
+        self._place.seek_again()
 
     def _add_item(self, row: int, *, at_end: bool) -> None:
         turn = self._model.turn(row)
@@ -218,18 +270,30 @@ class MessageView(QScrollArea):
             item.past_answers_requested.connect(self._on_past_answers_requested)
             item.hide_unsupported(is_wanted=self._hides_unsupported)
             item.show_as_last(is_last=row == self._model.rowCount() - 1)
+        if self._words:
+            item.mark_words(self._words, self._hit_in(row))
         self._items[row] = item
         self._rows.insertWidget(self._rows.count() if at_end else 0, item)
+        # Screen readers read in the order of the children, and older messages are made later.
         if not at_end:
-            # Screen readers read in the order of the children, and older messages are made later.
             item.lower()
-            self._earlier.lower()
+        day = day_line(row, lambda n: self._model.turn(n).message.created_at, date.today())
+        if day is not None:
+            self._days[row] = day
+            self._rows.insertWidget(self._rows.indexOf(item), day)
+            day.stackUnder(item)
+        self._earlier.lower()
+        self._later.raise_()
 
     @Slot()
     def _on_earlier_clicked(self) -> None:
-        bar = self.verticalScrollBar()
-        self._distance_from_end = bar.maximum() - bar.value()
+        self._place.keep_distance_from_end()
         self._first_wanted = max(0, self._first_wanted - _BATCH)
+        self._build_rows()
+
+    @Slot()
+    def _on_later_clicked(self) -> None:
+        self._end = min(self._model.rowCount(), self._end + _BATCH)
         self._build_rows()
 
     @Slot(int)
@@ -270,42 +334,18 @@ class MessageView(QScrollArea):
         return self._model.turn(row).message
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        if event.size().width() != event.oldSize().width() and not self._held_timer.isActive():
-            self._held = self._item_in_view()
-        self._held_timer.start()
+        if event.size().width() != event.oldSize().width():
+            self._place.hold(lambda: list(self._items.values()))
         super().resizeEvent(event)
-
-    def _item_in_view(self) -> tuple[QWidget, float] | None:
-        """The message across the upper third of the window, and how far down in it that is."""
-        third = self.viewport().height() // 3
-        for item in self._items.values():
-            top = item.mapTo(self.viewport(), QPoint(0, 0)).y()
-            if top <= third < top + item.height():
-                return item, (third - top) / item.height()
-        return None
+        self._offer_newest()
 
     @Slot()
-    def _on_held_long_enough(self) -> None:
-        self._held = None
-
-    @Slot()
-    def _on_range_changed(self) -> None:
-        bar = self.verticalScrollBar()
-        if self._is_at_bottom:
-            bar.setValue(bar.maximum())
-        elif self._held is not None and isValid(self._held[0]):
-            # Text that is wrapped anew, as beside a panel that opens, stays where it is read.
-            item, share = self._held
-            top = bar.value() + item.mapTo(self.viewport(), QPoint(0, 0)).y()
-            bar.setValue(round(top + share * item.height()) - self.viewport().height() // 3)
-        elif self._distance_from_end is not None:
-            # Keep the visible messages in place when older ones are added above.
-            bar.setValue(bar.maximum() - self._distance_from_end)
-
-    @Slot(int)
-    def _on_value_changed(self, value: int) -> None:
-        self._is_at_bottom = value >= self.verticalScrollBar().maximum() - 4
+    def _offer_newest(self) -> None:
+        bar, is_away = self.verticalScrollBar(), not self._place.is_at_end
+        is_far = self._end < self._model.rowCount() or bar.maximum() - bar.value() > bar.pageStep()
+        self._has_news = self._has_news and is_away
+        self._newest.offer(self.rect(), is_far=is_far and is_away, has_news=self._has_news)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        self._distance_from_end = None
+        self._place.release()
         super().wheelEvent(event)

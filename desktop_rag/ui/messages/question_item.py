@@ -1,15 +1,17 @@
 """The widget of one question: it shows a `Turn` in a bubble. Qt thread."""
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from desktop_rag.core.question_scope import ALL_DOCUMENTS
 from desktop_rag.ui.composer.attachment_strip import SentAttachments
 from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.foundation.word_search import found_spans
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.messages.message_model import Turn
 from desktop_rag.ui.widgets.controls import Card, ElidedLabel, IconButton, PlainLabel
+from desktop_rag.ui.widgets.marked_text import MarkedText
 
 _MAX_QUESTION_CHARS = 4_000
 _BUBBLE_SHARE = 0.85
@@ -33,6 +35,11 @@ class QuestionItem(QWidget):
         inner = QVBoxLayout(self._bubble)
         inner.setContentsMargins(14, 9, 14, 9)
         inner.addWidget(self._label)
+        # A label can't mark its words.
+        self._is_marked = False
+        self._marked = MarkedText(theme, "Question with marked words", role="text")
+        self._marked.hide()
+        inner.addWidget(self._marked)
         self._attached = SentAttachments(theme)
         self._attached.opened.connect(self.attachment_opened)
         self._scope = ElidedLabel(tone="muted", scale="small")
@@ -49,6 +56,17 @@ class QuestionItem(QWidget):
         column.addWidget(self._scope)
         column.addLayout(row)
         self.show_turn(turn)
+
+    def mark_words(self, words: str, current: int) -> None:
+        """Mark words in the question; `current` is the index of the person's hit, or -1."""
+        spans = found_spans(self._label.text(), words)
+        self._is_marked = bool(spans)
+        self._marked.show_marked(self._label.text(), spans, current)
+        self._fit()
+
+    def found_place(self) -> QPoint:
+        """Where the question is in this widget."""
+        return self._bubble.pos()
 
     def show_turn(self, turn: Turn) -> None:
         """Show the question; of a very long one only the beginning."""
@@ -82,3 +100,6 @@ class QuestionItem(QWidget):
         natural = max(metrics.horizontalAdvance(line) for line in lines) + 4
         room = min(int(self.width() * _BUBBLE_SHARE), self.width() - _AROUND_PX)
         self._label.setFixedWidth(min(natural, max(_MIN_PX, room)))
+        self._marked.setFixedWidth(self._label.width())
+        self._label.setVisible(not self._is_marked)
+        self._marked.setVisible(self._is_marked)

@@ -8,7 +8,18 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import cast
 
-from PySide6.QtCore import QEvent, QMimeData, QPointF, QRectF, QSizeF, Qt, QUrl, Signal, Slot
+from PySide6.QtCore import (
+    QEvent,
+    QMimeData,
+    QPoint,
+    QPointF,
+    QRectF,
+    QSizeF,
+    Qt,
+    QUrl,
+    Signal,
+    Slot,
+)
 from PySide6.QtGui import (
     QFontMetricsF,
     QHelpEvent,
@@ -22,12 +33,13 @@ from PySide6.QtGui import (
     QTextLine,
     QWheelEvent,
 )
-from PySide6.QtWidgets import QFrame, QSizePolicy, QTextBrowser, QToolTip, QWidget
+from PySide6.QtWidgets import QFrame, QSizePolicy, QTextBrowser, QTextEdit, QToolTip, QWidget
 
 from desktop_rag.core.answer_claims import Claim
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.ui.foundation.clipboard_data import clipboard_data
 from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.foundation.word_search import found_spans
 from desktop_rag.ui.markdown.claim_marks import claim_index, verdict_in_words
 from desktop_rag.ui.markdown.copied_blocks import Block
 from desktop_rag.ui.markdown.formula_drawing import Drawing
@@ -60,6 +72,7 @@ class SegmentView(QTextBrowser):
         self._sources: dict[int, SourceRef] = {}
         self._claims: Sequence[Claim] = ()
         self._pills: list[tuple[int, int]] = []
+        self._found: QTextCursor | None = None
         # The pills' rectangles, cached until the text or its width changes.
         self._rects: list[QRectF] | None = None
         self._build()
@@ -93,7 +106,9 @@ class SegmentView(QTextBrowser):
         drawings: Mapping[str, Drawing] = _NO_DRAWINGS,
     ) -> None:
         """Replace the text. `html` must come from `render_html`; `drawings` by name of image."""
-        # The new text has other blocks.
+        # The new text has other blocks and words.
+        self._found = None
+        self.setExtraSelections([])
         self._copies.show_blocks(())
         self._formulas.set_drawings(drawings)
         self._claims = claims
@@ -107,6 +122,30 @@ class SegmentView(QTextBrowser):
     def show_blocks(self, blocks: Sequence[Block]) -> None:
         """Offer to copy these blocks of the text."""
         self._copies.show_blocks(blocks)
+
+    def mark_words(self, words: str, current: int) -> int:
+        """Mark words; `current` is the index of the hit the person is at. Returns their number."""
+        text = self.toPlainText()
+        spans = found_spans(text, words)
+        marks: list[QTextEdit.ExtraSelection] = []
+        self._found = None
+        for n, (start, end) in enumerate(spans):
+            mark = QTextEdit.ExtraSelection()
+            mark.cursor = QTextCursor(self.document())
+            mark.cursor.setPosition(_units(text, start))
+            mark.cursor.setPosition(_units(text, end), QTextCursor.MoveMode.KeepAnchor)
+            role = "accent" if n == current else "accent_soft"
+            mark.format.setBackground(self._theme.colour(role))
+            mark.format.setForeground(self._theme.colour(f"{role}_text"))
+            marks.append(mark)
+            if n == current:
+                self._found = QTextCursor(mark.cursor)
+        self.setExtraSelections(marks)
+        return len(spans)
+
+    def found_place(self) -> QPoint | None:
+        """Where the current hit is in this widget, if it is here."""
+        return self.cursorRect(self._found).topLeft() if self._found else None
 
     def text_of(self, cursor: QTextCursor | None = None) -> str:
         """The selected text, or all of it, with formulas as LaTeX."""
@@ -213,6 +252,11 @@ class SegmentView(QTextBrowser):
     def _on_size_changed(self, size: QSizeF) -> None:
         self.setFixedHeight(max(1, math.ceil(size.height())))
         self._copies.place()
+
+
+def _units(text: str, offset: int) -> int:
+    """The offset of a character as Qt counts, in units of UTF-16."""
+    return offset if text.isascii() else len(text[:offset].encode("utf-16-le")) // 2
 
 
 def _cited_spans(block: QTextBlock) -> list[tuple[int, int]]:

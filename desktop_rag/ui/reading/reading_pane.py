@@ -24,7 +24,6 @@ from desktop_rag.ui.reading.document_state import (
     notice_of_pages,
     notice_of_text,
 )
-from desktop_rag.ui.reading.find_bar import FindBar
 from desktop_rag.ui.reading.reading_header import ReadingHeader
 from desktop_rag.ui.reading.reading_history import ReadingHistory
 from desktop_rag.ui.reading.state_card import StateCard
@@ -32,6 +31,7 @@ from desktop_rag.ui.reading.viewer_stack import ViewerStack
 from desktop_rag.ui.reading.word_finding import WordFinding
 from desktop_rag.ui.viewers.content_kind import ContentKind, kind_of
 from desktop_rag.ui.viewers.document_span import DocumentSpan
+from desktop_rag.ui.widgets.find_bar import FindBar
 
 if TYPE_CHECKING:
     from desktop_rag.ingest.library import Library
@@ -79,7 +79,7 @@ class ReadingPane(QWidget):
         self._header = ReadingHeader(self._theme, is_window=is_window)
         self._state = StateCard(self._theme)
         self._viewers = ViewerStack(self._bridge, self._library, self._theme)
-        self._find = FindBar(self._theme)
+        self._find = FindBar(self._theme, "Find in the document")
         self._find.hide()
         self._finding = WordFinding(self._bridge, self)
         column = QVBoxLayout(self)
@@ -246,7 +246,7 @@ class ReadingPane(QWidget):
     @Slot(object)
     def _on_hits_changed(self) -> None:
         hits = self._finding.hits
-        self._find.show_hits(hits)
+        self._find.show_count(hits.words, hits.current, len(hits.spans))
         if self._viewers.viewer is not None:
             self._viewers.viewer.show_hits(hits)
 

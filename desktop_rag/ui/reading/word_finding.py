@@ -5,7 +5,8 @@ from bisect import bisect_left
 from PySide6.QtCore import QObject, Signal, Slot
 
 from desktop_rag.ui.foundation.bridge import Bridge, Job
-from desktop_rag.ui.reading.text_search import found_spans, spans_around
+from desktop_rag.ui.foundation.word_search import found_spans
+from desktop_rag.ui.reading.text_search import spans_around
 from desktop_rag.ui.viewers.document_span import Span
 from desktop_rag.ui.viewers.viewer import Hits
 

@@ -22,6 +22,7 @@ class MarkedText(QTextEdit):
         self._theme = theme
         self._text = ""
         self._spans: Sequence[tuple[int, int]] = ()
+        self._current = -1
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setReadOnly(True)
         self.setAcceptRichText(False)
@@ -34,9 +35,12 @@ class MarkedText(QTextEdit):
         self.document().documentLayout().documentSizeChanged.connect(self._on_size_changed)
         theme.changed.connect(self._write)
 
-    def show_marked(self, text: str, spans: Sequence[tuple[int, int]]) -> None:
-        """Show `text` with these [start, end) spans marked; they are sorted and do not overlap."""
-        self._text, self._spans = text, spans
+    def show_marked(self, text: str, spans: Sequence[tuple[int, int]], current: int = -1) -> None:
+        """Show `text` with these [start, end) spans marked; they are sorted and do not overlap.
+
+        `current` is the index of the one that is marked more strongly.
+        """
+        self._text, self._spans, self._current = text, spans, current
         self._write()
 
     def loadResource(self, kind: int, name: QUrl | str) -> QImage:
@@ -53,9 +57,11 @@ class MarkedText(QTextEdit):
         self.document().clear()
         cursor = QTextCursor(self.document())
         done = 0
-        for start, end in self._spans:
+        strong = self._format("accent_text")
+        strong.setBackground(self._theme.colour("accent"))
+        for n, (start, end) in enumerate(self._spans):
             cursor.insertText(self._text[done:start], plain)
-            cursor.insertText(self._text[start:end], marked)
+            cursor.insertText(self._text[start:end], strong if n == self._current else marked)
             done = end
         cursor.insertText(self._text[done:], plain)
 

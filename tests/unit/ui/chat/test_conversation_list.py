@@ -74,7 +74,7 @@ def test_a_pinned_chat_shows_it_and_is_unpinned(chats: ConversationList, qtbot: 
     chats.show_conversations([pinned, *CHATS[:2]])
     index = view(chats).model().index(0, 0)
     assert not index.data(Qt.ItemDataRole.DecorationRole).isNull()
-    assert index.data(Qt.ItemDataRole.AccessibleTextRole) == "New chat, pinned"
+    assert index.data(Qt.ItemDataRole.AccessibleTextRole) == "New chat, Pinned"
     assert view(chats).model().index(1, 0).data(Qt.ItemDataRole.DecorationRole) is None
     view(chats).customContextMenuRequested.emit(view(chats).visualRect(index).center())
     menu = chats.findChildren(QMenu)[0]

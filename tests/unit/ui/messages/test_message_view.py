@@ -236,7 +236,7 @@ def test_a_long_conversation_builds_only_the_newest_rows(view: MessageView, qtbo
 
 def test_another_conversation_replaces_the_first(view: MessageView, qtbot: QtBot) -> None:
     first = load(view, [QUESTION, ANSWER], qtbot)
-    load(view, [replace(QUESTION, text="Other")], qtbot)
+    load(view, [replace(QUESTION, text="Other", created_at=0.0)], qtbot)
     first.begin_question("Unseen")
     qtbot.waitUntil(lambda: not view.findChildren(AnswerItem))
     assert [text for text in labels(view) if text] == ["Other"]

@@ -6,8 +6,8 @@ from itertools import pairwise
 import pytest
 
 from desktop_rag.core.parsed import Heading
+from desktop_rag.ui.foundation.word_search import MAX_HITS, found_spans
 from desktop_rag.ui.markdown.markdown_html import MarkdownStyle
-from desktop_rag.ui.reading.text_search import MAX_HITS, found_spans
 from desktop_rag.ui.viewers.page_source import PageSource, markdown_source, section_source
 from desktop_rag.ui.viewers.word_map import WordMap
 

@@ -1,12 +1,11 @@
-"""The bar that finds words in the open document. Qt thread."""
+"""The bar that finds words in a document or a chat. Qt thread."""
 
-from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QEvent, QObject, QSignalBlocker, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QWidget
 
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.reading.text_search import MAX_HITS
-from desktop_rag.ui.viewers.viewer import Hits
+from desktop_rag.ui.foundation.word_search import MAX_HITS
 from desktop_rag.ui.widgets.controls import IconButton, PlainLabel, add_clear_button
 
 _SETTLE_MS = 150
@@ -19,12 +18,13 @@ class FindBar(QWidget):
     stepped = Signal(int)
     closed = Signal()
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, name: str, parent: QWidget | None = None) -> None:
+        """`name` says what the field does, such as `Find in the document`."""
         super().__init__(parent)
-        self._hits = Hits()
+        self._words = ""
         self.field = QLineEdit()
-        self.field.setPlaceholderText("Find in the document")
-        self.field.setAccessibleName("Find in the document")
+        self.field.setPlaceholderText(name)
+        self.field.setAccessibleName(name)
         add_clear_button(self.field)
         self._count = PlainLabel("", tone="muted")
         self._count.setAccessibleName("Number of hits")
@@ -52,14 +52,20 @@ class FindBar(QWidget):
         self.field.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self.field.selectAll()
 
-    def show_hits(self, hits: Hits) -> None:
-        """Show how many there are, and which is the current one."""
-        self._hits = hits
-        total = f"{len(hits.spans):,}" + ("+" if len(hits.spans) >= MAX_HITS else "")
-        if hits.spans:
-            self._count.setText(f"{hits.current + 1:,} of {total}")
+    def show_words(self, words: str) -> None:
+        """Show words that are already being searched for."""
+        self._words = words
+        with QSignalBlocker(self.field):
+            self.field.setText(words)
+
+    def show_count(self, words: str, current: int, count: int) -> None:
+        """Show how many places have these words, and which is the current one, counted from 0."""
+        self._words = words
+        total = f"{count:,}" + ("+" if count >= MAX_HITS else "")
+        if count:
+            self._count.setText(f"{current + 1:,} of {total}")
         else:
-            self._count.setText("Not found" if hits.words.strip() else "")
+            self._count.setText("Not found" if words.strip() else "")
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if watched is self.field and isinstance(event, QKeyEvent):
@@ -71,7 +77,7 @@ class FindBar(QWidget):
         return super().eventFilter(watched, event)
 
     def _step(self, by: int) -> None:
-        if self._timer.isActive() or self.field.text() != self._hits.words:
+        if self._timer.isActive() or self.field.text() != self._words:
             self._on_settled()
         else:
             self.stepped.emit(by)

@@ -1,0 +1,34 @@
+"""Finds words in a text, whatever their case and white space. Pure; any thread."""
+
+import re
+from collections.abc import Iterator
+
+Span = tuple[int, int]
+MAX_HITS = 10_000
+# Python's threads take turns only between two searches, so none may take long.
+_SLICE_CHARS = 500_000
+_OVERLAP_CHARS = 2_000
+
+
+def found_spans(text: str, words: str) -> tuple[Span, ...]:
+    """The first MAX_HITS places of these words, whatever their case and white space."""
+    if not words.strip():
+        return ()
+    pattern = re.compile(r"\s+".join(map(re.escape, words.split())), re.IGNORECASE)
+    found: list[Span] = []
+    for span in _spans(text, pattern):
+        found.append(span)
+        if len(found) == MAX_HITS:
+            break
+    return tuple(found)
+
+
+def _spans(text: str, pattern: re.Pattern[str]) -> Iterator[Span]:
+    done = 0
+    for start in range(0, len(text), _SLICE_CHARS):
+        stop = min(len(text), start + _SLICE_CHARS + _OVERLAP_CHARS)
+        for hit in pattern.finditer(text, max(start, done), stop):
+            if hit.start() >= start + _SLICE_CHARS:
+                break
+            done = hit.end()
+            yield hit.span()
