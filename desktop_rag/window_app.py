@@ -303,7 +303,6 @@ class WindowApp:
         """Log an unexpected exception and show a notice."""
         log.critical("bug: %s", "".join(traceback.format_exception(kind, bug, trace)))
         self._previous_hook(kind, bug or kind(), trace)
-        self.bridge.post(
-            AppError("An error in the app interrupted this.",
-                     f"Your files are safe. The details are in {self.services.home.logs}.")
-        )  # fmt: skip
+        logs = self.services.home.logs
+        hint = f"Your files are safe. The details are in {logs}."
+        self.bridge.post(AppError("An error in the app interrupted this.", hint))

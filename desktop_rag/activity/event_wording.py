@@ -50,7 +50,8 @@ def title_of(event: ActivityEvent, chat_title: str = "") -> str:
             return f"{what} by {event.model or 'an endpoint'}"
         case EventKind.INDEX:
             change = _named(_CHANGES, event.detail) or "changed"
-            return f"{event.subject or 'A source'} {change}"
+            subject = event.subject or "A source"
+            return f"{subject} {change}"
         case EventKind.SETTINGS:
             return "Settings changed"
         case EventKind.FEEDBACK:

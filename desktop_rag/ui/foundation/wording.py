@@ -89,7 +89,8 @@ def counts_in_words(counts: DocumentCounts) -> str:
         )
         if counts.of(state)
     ]
-    return f"{count_of(counts.total, 'file')}: {', '.join(parts)}"
+    total = count_of(counts.total, "file")
+    return f"{total}: {', '.join(parts)}"
 
 
 def source_state_in_words(state: SourceState) -> str:

@@ -15,10 +15,31 @@ from desktop_rag.ui.widgets.form_fields import (
 
 _SAME_LANGUAGE = "Same as the question"
 _LANGUAGES = (
-    "Arabic", "Chinese", "Czech", "Danish", "Dutch", "English", "Finnish", "French", "German",
-    "Greek", "Hindi", "Hungarian", "Italian", "Japanese", "Korean", "Norwegian", "Polish",
-    "Portuguese", "Romanian", "Russian", "Spanish", "Swedish", "Turkish", "Ukrainian",
-)  # fmt: skip
+    "Arabic",
+    "Chinese",
+    "Czech",
+    "Danish",
+    "Dutch",
+    "English",
+    "Finnish",
+    "French",
+    "German",
+    "Greek",
+    "Hindi",
+    "Hungarian",
+    "Italian",
+    "Japanese",
+    "Korean",
+    "Norwegian",
+    "Polish",
+    "Portuguese",
+    "Romanian",
+    "Russian",
+    "Spanish",
+    "Swedish",
+    "Turkish",
+    "Ukrainian",
+)
 _LENGTHS = {
     AnswerLength.BRIEF.value: "Brief",
     AnswerLength.NORMAL.value: "Normal",

@@ -14,13 +14,9 @@ from desktop_rag.ui.widgets.form_fields import note, number_field
 
 _WIDTH_PX = 560
 _HEIGHT_PX = 420
-_REFRESH_HOURS = {
-    "Manually": 0.0,
-    "Every hour": 1.0,
-    "Every day": 24.0,
-    "Every week": 168.0,
-}
-_DEFAULT = "Every day"
+# By the hours between two updates.
+_UPDATES = {0.0: "Manually", 1.0: "Every hour", 24.0: "Every day", 168.0: "Every week"}
+_DEFAULT_H = 24.0
 _ADD, _ADD_ANYWAY = "Add links", "Add anyway"
 
 
@@ -46,8 +42,9 @@ class LinksDialog(QDialog):
         self._limit.setValue(WebLinks(()).page_limit)
         self._limit.setAccessibleName("Maximum number of pages")
         self._refresh = QComboBox()
-        self._refresh.addItems(list(_REFRESH_HOURS))
-        self._refresh.setCurrentText(_DEFAULT)
+        for hours, words in _UPDATES.items():
+            self._refresh.addItem(words, hours)
+        self._refresh.setCurrentIndex(self._refresh.findData(_DEFAULT_H))
         self._refresh.setAccessibleName("Update")
         self._collection = CollectionField(collections)
         self._confirm = TextButton(_ADD, kind="primary")
@@ -116,8 +113,7 @@ class LinksDialog(QDialog):
 
     @Slot()
     def _on_confirm_clicked(self) -> None:
-        hours = _REFRESH_HOURS[self._refresh.currentText()]
-        links = WebLinks(self._urls(), self._limit.value(), hours)
+        links = WebLinks(self._urls(), self._limit.value(), self._refresh.currentData())
         is_wanted_anyway = self._confirm.text() == _ADD_ANYWAY
         self._confirm.setEnabled(False)
         self._confirm.setText("Checking…")
