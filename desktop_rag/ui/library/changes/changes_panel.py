@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 _REFRESH_MS = 1000
 _PADDING_PX = 34
 _DAYS = {"Today": 0, "Since yesterday": 1, "Last 7 days": 6}
+_PERIODS = {0: "today", 1: "since yesterday", 6: "in the last 7 days"}
 _SAMPLES = {
     ChangeColumn.WHEN: "Wed 23:59",
     ChangeColumn.CHANGE: "Removed",
@@ -156,10 +157,7 @@ class ChangesPanel(QWidget):
     def _show(self, rows: list[ChangeRow]) -> None:
         self._model.set_rows(rows)
         self._show_counts(counts_of(rows), len(rows))
-        chosen = self._period.currentText().lower()
-        is_all = self._chips[None].isChecked()
-        what = "No file changed" if is_all else "No such change"
-        self._table.set_empty_text(f"{what}: {chosen}.")
+        self._show_emptiness()
 
     def _show_counts(self, counts: Mapping[FileChangeKind, int], total: int) -> None:
         for kind, chip in self._chips.items():
@@ -168,7 +166,12 @@ class ChangesPanel(QWidget):
     @Slot(QAbstractButton)
     def _on_kind_chosen(self, chosen: QAbstractButton) -> None:
         self._model.show_kind(next(kind for kind, chip in self._chips.items() if chip is chosen))
-        self._table.set_empty_text("No such change.")
+        self._show_emptiness()
+
+    def _show_emptiness(self) -> None:
+        period = _PERIODS[self._period.currentData()]
+        what = "No file changed" if self._chips[None].isChecked() else "No such change"
+        self._table.set_empty_text(f"{what} {period}.")
 
     @Slot(QModelIndex)
     def _on_opened(self, index: QModelIndex) -> None:
