@@ -18,13 +18,14 @@ class ConversationDelegate(QStyledItemDelegate):
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
         self._theme = theme
+        self._view = parent
 
     def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
         size = super().sizeHint(option, index)
-        return QSize(size.width(), size.height() + self._heading_px(option, index))
+        return QSize(size.width(), size.height() + self._heading_px(index))
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
-        heading_px = self._heading_px(option, index)
+        heading_px = self._heading_px(index)
         if heading_px:
             painter.save()
             painter.setFont(_small(option.font))
@@ -39,7 +40,7 @@ class ConversationDelegate(QStyledItemDelegate):
     def updateEditorGeometry(
         self, editor: QWidget, option: QStyleOptionViewItem, index: _Index
     ) -> None:
-        below = self._below(option, self._heading_px(option, index))
+        below = self._below(option, self._heading_px(index))
         super().updateEditorGeometry(editor, below, index)
 
     def _below(self, option: QStyleOptionViewItem, heading_px: int) -> QStyleOptionViewItem:
@@ -47,14 +48,14 @@ class ConversationDelegate(QStyledItemDelegate):
         below.rect = option.rect.adjusted(0, heading_px, 0, 0)
         return below
 
-    def _heading_px(self, option: QStyleOptionViewItem, index: _Index) -> int:
+    def _heading_px(self, index: _Index) -> int:
         """The height of the heading above this row; 0 within a group."""
         before = index.sibling(index.row() - 1, 0)
         group = index.data(ConversationModel.GroupRole)
         if before.isValid() and before.data(ConversationModel.GroupRole) == group:
             return 0
         above = _ABOVE_PX if before.isValid() else 0
-        return round(option.fontMetrics.height() * _SMALL) + above + _BELOW_PX + _BELOW_PX
+        return round(self._view.fontMetrics().height() * _SMALL) + above + _BELOW_PX + _BELOW_PX
 
 
 def _small(font: QFont) -> QFont:

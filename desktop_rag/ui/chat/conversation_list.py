@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal, Slot
-from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtGui import QAction, QKeySequence, QShowEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHBoxLayout,
@@ -96,6 +96,11 @@ class ConversationList(QWidget):
         self._rename.triggered.connect(self.rename_current)
         self._pin.triggered.connect(self.pin_current)
         self._delete.triggered.connect(self.delete_current)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        # Rows that were laid out before have heights without the style.
+        self._view.scheduleDelayedItemsLayout()
 
     def show_conversations(self, conversations: Sequence[Conversation]) -> None:
         """Show these conversations; the selection is kept."""

@@ -87,11 +87,6 @@ class MessageModel(QAbstractListModel):
         """The turn at `row`; negative rows count from the end."""
         return self._turns[row]
 
-    @property
-    def live_turn(self) -> Turn | None:
-        """The answer being written, or None."""
-        return self._turns[-1] if self._turns and self._turns[-1].is_live else None
-
     def load(self, messages: Sequence[Message]) -> None:
         """Show the messages of a stored conversation."""
         self.beginResetModel()

@@ -112,10 +112,6 @@ class CodeEditor(QPlainTextEdit):
         self.setTextCursor(cursor)
         self.centerCursor()
 
-    def line_at(self, offset: int) -> int:
-        """The number of the line with this place."""
-        return self._first_number + bisect_right(self._starts, offset) - 1
-
     def marked_words(self) -> list[str]:
         """The marked words as they are shown."""
         return [selection.cursor.selectedText() for selection in self.extraSelections()]

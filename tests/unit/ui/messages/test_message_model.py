@@ -52,7 +52,7 @@ def test_a_stored_conversation_is_shown(model: MessageModel, qtbot: QtBot) -> No
         model.load([QUESTION, ANSWER])
     assert texts(model) == ["Why?", "Because [1]."]
     assert model.index(1).data(MessageModel.TurnRole) == model.turn(1)
-    assert model.live_turn is None
+    assert not model.turn(-1).is_live
 
 
 def test_rows_have_no_children_and_wrong_indices_no_data(model: MessageModel) -> None:
@@ -75,14 +75,14 @@ def test_an_answer_is_written_event_by_event(model: MessageModel) -> None:
     assert model.turn(-1).phase is Phase.THINKING
     model.apply(TextDelta("Because"))
     model.apply(TextDelta(" [1]."))
-    live = model.live_turn
-    assert live is not None
+    live = model.turn(-1)
+    assert live.is_live
     assert live.phase is Phase.WRITING
     assert (live.message.text, live.message.thinking) == ("Because [1].", "Let me see.")
     assert live.message.sources == (SOURCE,)
     model.apply(AnswerDone(ANSWER))
     assert model.turn(-1).message is ANSWER
-    assert model.live_turn is None
+    assert not model.turn(-1).is_live
 
 
 def test_each_delta_changes_the_last_row_only(model: MessageModel, qtbot: QtBot) -> None:
@@ -102,24 +102,20 @@ def test_a_failure_keeps_what_had_arrived(model: MessageModel) -> None:
     assert message.state is MessageState.FAILED
     assert (message.text, message.error_title) == ("Because", "The disk is full.")
     assert message.error_hint == "Free some space."
-    assert model.live_turn is None
+    assert not model.turn(-1).is_live
 
 
 def test_a_retry_takes_the_place_of_the_failed_answer(model: MessageModel) -> None:
     model.load([QUESTION, ANSWER])
     model.begin_retry()
     assert texts(model) == ["Why?", ""]
-    assert model.live_turn is not None
+    assert model.turn(-1).is_live
 
 
 def test_a_retry_without_an_answer_adds_one(model: MessageModel) -> None:
     model.load([QUESTION])
     model.begin_retry()
     assert texts(model) == ["Why?", ""]
-
-
-def test_an_empty_conversation_has_no_live_answer(model: MessageModel) -> None:
-    assert model.live_turn is None
 
 
 def test_the_reason_for_waiting_is_shown_until_text_arrives(model: MessageModel) -> None:

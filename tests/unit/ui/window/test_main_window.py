@@ -108,7 +108,7 @@ def test_asking_shows_the_chat(opened: Opened, qtbot: QtBot) -> None:
     assert opened.page == CHAT
     models = opened.window.findChildren(MessageModel)
     model = next(model for model in models if model.rowCount())
-    qtbot.waitUntil(lambda: model.rowCount() == 2 and model.live_turn is None)
+    qtbot.waitUntil(lambda: model.rowCount() == 2 and not model.turn(-1).is_live)
 
 
 def test_notices_and_errors_are_shown_above_the_pages(
