@@ -25,6 +25,7 @@ from desktop_rag.ui.widgets.controls import (
     TextButton,
     set_property,
 )
+from desktop_rag.ui.widgets.spinner import Spinner
 from desktop_rag.ui.widgets.wrapping_row import WrappingRow
 
 _MAX_THINKING_CHARS = 20_000
@@ -186,6 +187,7 @@ class AnswerItem(QWidget):
         self._claims = ClaimPanel(self._theme)
         self._check = TextButton("", kind="quiet")
         self._check.setObjectName("claimSummary")
+        self._checking = Spinner(self._theme, "Checking the answer against its sources")
         self._remembered = PastAnswersButton()
         self._sources = TextButton("", kind="quiet", icon="quote:accent", theme=self._theme)
         self._copy = IconButton(self._theme, "copy:muted", "Copy answer")
@@ -201,7 +203,11 @@ class AnswerItem(QWidget):
             column.addWidget(widget)
         for widget in (self._notes, self._unstored, self._failure, self._hidden):
             column.addWidget(widget)
-        column.addWidget(self._check, alignment=Qt.AlignmentFlag.AlignLeft)
+        check = QHBoxLayout()
+        check.addWidget(self._checking)
+        check.addWidget(self._check)
+        check.addStretch(1)
+        column.addLayout(check)
         column.addWidget(self._claims)
         column.addWidget(self._remembered, alignment=Qt.AlignmentFlag.AlignLeft)
         column.addWidget(self._build_footer())
@@ -291,6 +297,7 @@ class AnswerItem(QWidget):
         self._check.setText(words)
         self._check.setAccessibleName(f"Answer check: {words}. Press for details.")
         self._check.setVisible(bool(words))
+        self._checking.setVisible(bool(words) and self._turn.is_checking)
         set_property(self._check, "tone", tone)
         self._claims.show_claims(message.claims, message.sources)
         is_wanted = message.message_id == self._revealed_id
