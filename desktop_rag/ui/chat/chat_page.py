@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from desktop_rag.core.assistant import Assistant
@@ -34,6 +33,7 @@ from desktop_rag.ui.composer.composer import Composer
 from desktop_rag.ui.composer.model_choice import ModelChoice
 from desktop_rag.ui.documents.document_opener import DocumentOpener
 from desktop_rag.ui.foundation.bridge import Bridge
+from desktop_rag.ui.foundation.shortcuts import INSIDE, bind
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.markdown.formula_drawer import FormulaDrawer
 from desktop_rag.ui.messages.message_view import MessageView
@@ -114,8 +114,7 @@ class ChatPage(QWidget):
         self._found.add_keys(centre)
         self._found.add_keys(self._list)
         # Only on this page: elsewhere Esc closes a question or a list.
-        self._stop_key = QShortcut(QKeySequence("Esc"), self)
-        self._stop_key.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        bind(self, "Esc", "Stop the answer", self._on_escape, INSIDE)
 
     def _connect(self) -> None:
         self._connect_messages()
@@ -149,9 +148,6 @@ class ChatPage(QWidget):
         self._composer.submitted.connect(self._on_submitted)
         self._composer.edit_submitted.connect(self._on_edit_submitted)
         self._composer.stop_requested.connect(self.stop)
-        self._stop_key.activated.connect(
-            lambda: self._found.close_bar() if self._found.is_open else self.stop()
-        )
         self.reading.library_requested.connect(self.library_requested)
         self._scope.library_requested.connect(self.library_requested)
 
@@ -229,6 +225,13 @@ class ChatPage(QWidget):
     def stop(self) -> None:
         """Stop the answer that is being written."""
         self._session.stop()
+
+    @Slot()
+    def _on_escape(self) -> None:
+        if self._found.is_open:
+            self._found.close_bar()
+        else:
+            self.stop()
 
     @property
     def is_answering(self) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QModelIndex, QStringListModel, Qt, Slot
-from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHBoxLayout,
@@ -23,6 +23,7 @@ from desktop_rag.core.domain import Document
 from desktop_rag.core.parsed import Chunk
 from desktop_rag.ui.documents.document_text import DocumentText
 from desktop_rag.ui.foundation.bridge import Bridge
+from desktop_rag.ui.foundation.shortcuts import bind
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import count_of, one_line
 from desktop_rag.ui.viewers.document_span import DocumentSpan
@@ -133,11 +134,14 @@ class DocumentDetails(QWidget):
         self._find.returnPressed.connect(self._on_find)
         self._copy.clicked.connect(self._on_copy)
         self._close.clicked.connect(self.close)
-        for keys, slot in (
-            ("Esc", self.close), ("Ctrl+F", self._find.setFocus), ("F3", self._on_find),
-            ("Alt+Up", self._go_back), ("Alt+Down", self._go_forward),
-        ):  # fmt: skip
-            QShortcut(QKeySequence(keys), self).activated.connect(slot)
+        for keys, words, slot in (
+            ("Esc", "Close the details", self.close),
+            ("Ctrl+F", "Find in the text", self._find.setFocus),
+            ("F3", "Find again", self._on_find),
+            ("Alt+Up", "Previous passage", self._go_back),
+            ("Alt+Down", "Next passage", self._go_forward),
+        ):
+            bind(self, keys, words, slot)
 
     # --- content ---------------------------------------------------------------------------------
 

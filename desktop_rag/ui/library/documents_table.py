@@ -14,7 +14,7 @@ from PySide6.QtCore import (
     Signal,
     Slot,
 )
-from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut
+from PySide6.QtGui import QGuiApplication, QKeySequence
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QMenu,
@@ -22,6 +22,7 @@ from PySide6.QtWidgets import (
 )
 
 from desktop_rag.core.domain import Document, DocumentState
+from desktop_rag.ui.foundation.shortcuts import FOCUSED, bind
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.library.document_model import DOCUMENT_ROLE, DocumentModel
 from desktop_rag.ui.library.document_rows import Column
@@ -151,21 +152,16 @@ class DocumentsTable(RowTable):
         self.customContextMenuRequested.connect(self._on_menu_requested)
         self.doubleClicked.connect(self._on_row_opened)
         self._documents.rearranging.connect(self._let_go_of_many)
-        for keys, act in (
-            ("Return", self.read_current),
-            ("Enter", self.read_current),
-            ("Space", self.read_current),
-            ("Ctrl+Return", self._on_open_pressed),
-            (_ASK_KEYS, self.ask_about_selected),
-            (_TAG_KEYS, self._on_tags_asked_for),
-            ("Delete", self.exclude_selected),
-            (_RETRY_KEYS, self.retry_selected),
-            ("Menu", self._on_menu_pressed),
-            ("Shift+F10", self._on_menu_pressed),
+        for keys, words, act in (
+            ("Return Enter Space", "Read the file", self.read_current),
+            ("Ctrl+Return", "Open in another program", self._on_open_pressed),
+            (_ASK_KEYS, "Ask about the selected files", self.ask_about_selected),
+            (_TAG_KEYS, "Tags of the selected files", self._on_tags_asked_for),
+            ("Delete", "Exclude the selected files", self.exclude_selected),
+            (_RETRY_KEYS, "Read the selected files again", self.retry_selected),
+            ("Menu Shift+F10", "Show what can be done", self._on_menu_pressed),
         ):
-            shortcut = QShortcut(QKeySequence(keys), self)
-            shortcut.setContext(Qt.ShortcutContext.WidgetShortcut)
-            shortcut.activated.connect(act)
+            bind(self, keys, words, act, FOCUSED)
 
     def _fit_columns(self) -> None:
         """Give every column the width it needs, and share the rest among `_SHARES`."""

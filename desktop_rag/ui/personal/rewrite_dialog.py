@@ -1,9 +1,9 @@
 """A dialog for rewriting an answer. Qt thread."""
 
 from PySide6.QtCore import Signal, Slot
-from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
 
+from desktop_rag.ui.foundation.shortcuts import bind
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import note
 
@@ -37,7 +37,7 @@ class RewriteDialog(QDialog):
         self._save.clicked.connect(self._on_submitted)
         self._cancel.clicked.connect(self.reject)
         self._delete.clicked.connect(self._on_deleted)
-        QShortcut(QKeySequence("Ctrl+Return"), self).activated.connect(self._on_submitted)
+        bind(self, "Ctrl+Return", "Save the answer", self._on_submitted)
         self._on_text_changed()
 
     def _build(self) -> None:

@@ -7,10 +7,8 @@ from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import (
     QGuiApplication,
     QHideEvent,
-    QKeySequence,
     QMouseEvent,
     QResizeEvent,
-    QShortcut,
 )
 from PySide6.QtWidgets import (
     QHBoxLayout,
@@ -28,6 +26,7 @@ from desktop_rag.ui.documents.document_opener import DocumentOpener
 from desktop_rag.ui.documents.link_confirmation import confirm_and_open
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.library_state import LibraryFacts
+from desktop_rag.ui.foundation.shortcuts import PLACE, bind
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.markdown.formula_drawer import FormulaDrawer
 from desktop_rag.ui.messages.message_view import MessageView
@@ -155,9 +154,10 @@ class QuickAsk(QWidget):
         self.answer.feedback_given.connect(self._on_feedback)
         self._new.clicked.connect(self.begin_anew)
         self._continue.clicked.connect(self._go_on)
-        for keys, slot in (("Esc", self.close), ("Ctrl+N", self.begin_anew),
-                           ("Ctrl+Return", self._go_on), ("Ctrl+Enter", self._go_on)):  # fmt: skip
-            QShortcut(QKeySequence(keys), self).activated.connect(slot)
+        self.setProperty(PLACE, "Quick ask")
+        bind(self, "Esc", "Close", self.close)
+        bind(self, "Ctrl+N", "New question", self.begin_anew)
+        bind(self, "Ctrl+Return Ctrl+Enter", "Go on in the window", self._go_on)
 
     # --- opening and closing -----------------------------------------------------------------
 

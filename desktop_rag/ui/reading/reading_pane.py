@@ -8,12 +8,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, Qt, Signal, Slot
-from PySide6.QtGui import QKeyEvent, QKeySequence, QShortcut
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from desktop_rag.core.domain import Document, FileCondition
 from desktop_rag.core.errors import AppError
 from desktop_rag.ui.foundation.bridge import Bridge, Job
+from desktop_rag.ui.foundation.shortcuts import INSIDE, PLACE, bind
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.reading.document_loading import Loaded, load
@@ -113,15 +114,15 @@ class ReadingPane(QWidget):
         self._find.stepped.connect(self._finding.step)
         self._find.closed.connect(self._close_find)
         self._finding.changed.connect(self._on_hits_changed)
-        for keys, act in (
-            ("Alt+Left", lambda: self._go(-1)), ("Alt+Right", lambda: self._go(1)),
-            ("Back", lambda: self._go(-1)), ("Forward", lambda: self._go(1)),
-            ("Ctrl+F", self.find_words),
-            ("F3", lambda: self._step(1)), ("Shift+F3", lambda: self._step(-1)),
-        ):  # fmt: skip
-            shortcut = QShortcut(QKeySequence(keys), self)
-            shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
-            shortcut.activated.connect(act)
+        self.setProperty(PLACE, "Document")
+        for keys, words, act in (
+            ("Alt+Left Back", "Back to the document before", lambda: self._go(-1)),
+            ("Alt+Right Forward", "Forward to the next document", lambda: self._go(1)),
+            ("Ctrl+F", "Find in the document", self.find_words),
+            ("F3", "Next place found", lambda: self._step(1)),
+            ("Shift+F3", "Place found before", lambda: self._step(-1)),
+        ):
+            bind(self, keys, words, act, INSIDE)
 
     # --- opening ---------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QKeyEvent, QKeySequence, QShortcut, QShowEvent
+from PySide6.QtGui import QKeyEvent, QShowEvent
 from PySide6.QtWidgets import (
     QButtonGroup,
     QHBoxLayout,
@@ -24,6 +24,7 @@ from desktop_rag.core.library_events import IndexProgress
 from desktop_rag.ui.documents.document_opener import DocumentOpener
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.library_state import LibraryFacts
+from desktop_rag.ui.foundation.shortcuts import INSIDE, bind
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.passages.found_passage import FoundPassage
 from desktop_rag.ui.passages.library_hint import hint_of
@@ -169,10 +170,8 @@ class SearchPage(QWidget):
         self._reload.timeout.connect(self._on_reload)
         # Not over the document, where both keys have a meaning of their own.
         for widget in (self._above, self._stack, self._foot):
-            for keys, slot in (("Ctrl+F", self.focus_field), ("Esc", self._on_escape)):
-                shortcut = QShortcut(QKeySequence(keys), widget)
-                shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
-                shortcut.activated.connect(slot)
+            bind(widget, "Ctrl+F", "Write what to search for", self.focus_field, INSIDE)
+            bind(widget, "Esc", "Close the document, or empty the field", self._on_escape, INSIDE)
 
     # --- called by the window --------------------------------------------------------------------
 

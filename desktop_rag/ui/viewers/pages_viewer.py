@@ -12,13 +12,14 @@ from threading import Event
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtGui import QImage, QKeySequence, QShortcut
+from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QSpinBox, QVBoxLayout, QWidget
 
 from desktop_rag.core.anchors import PageView, PageWish
 from desktop_rag.core.domain import StoredText
 from desktop_rag.core.errors import AppError
 from desktop_rag.ui.foundation.bridge import Bridge
+from desktop_rag.ui.foundation.shortcuts import INSIDE, bind
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.viewers.document_span import Span
 from desktop_rag.ui.viewers.page_canvas import ZOOM_STEP, PageCanvas, PagePicture
@@ -93,13 +94,13 @@ class PagesViewer(Viewer):
         self._smaller.clicked.connect(lambda: self.canvas.set_zoom(self.canvas.zoom / ZOOM_STEP))
         self._larger.clicked.connect(lambda: self.canvas.set_zoom(self.canvas.zoom * ZOOM_STEP))
         self._fit.clicked.connect(lambda: self.canvas.set_zoom(1.0))
-        for keys, button in (
-            ("Ctrl++", self._larger), ("Ctrl+=", self._larger), ("Ctrl+-", self._smaller),
-            ("Ctrl+0", self._fit), ("Ctrl+PgUp", self._previous), ("Ctrl+PgDown", self._next),
+        for keys, words, button in (
+            ("Ctrl++ Ctrl+=", "Zoom in", self._larger), ("Ctrl+-", "Zoom out", self._smaller),
+            ("Ctrl+0", "Fit the width", self._fit),
+            ("Ctrl+PgUp", "Previous page", self._previous),
+            ("Ctrl+PgDown", "Next page", self._next),
         ):  # fmt: skip
-            shortcut = QShortcut(QKeySequence(keys), self)
-            shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
-            shortcut.activated.connect(button.click)
+            bind(self, keys, words, button.click, INSIDE)
 
     def tools(self) -> Sequence[QWidget]:
         return (

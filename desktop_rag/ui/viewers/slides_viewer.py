@@ -3,12 +3,11 @@
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from desktop_rag.core.domain import StoredText
 from desktop_rag.ui.foundation.bridge import Bridge
+from desktop_rag.ui.foundation.shortcuts import INSIDE, bind
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.viewers.document_span import Span
 from desktop_rag.ui.viewers.page_source import section_source
@@ -40,13 +39,8 @@ class SlidesViewer(Viewer):
         self._previous.clicked.connect(lambda: self._show(self._shown - 1))
         self._next.clicked.connect(lambda: self._show(self._shown + 1))
         self.slide.address_clicked.connect(self.address_clicked)
-        for keys, button in (
-            ("PgUp", self._previous), ("PgDown", self._next),
-            ("Ctrl+PgUp", self._previous), ("Ctrl+PgDown", self._next),
-        ):  # fmt: skip
-            shortcut = QShortcut(QKeySequence(keys), self)
-            shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
-            shortcut.activated.connect(button.click)
+        bind(self, "PgUp Ctrl+PgUp", "Previous slide", self._previous.click, INSIDE)
+        bind(self, "PgDown Ctrl+PgDown", "Next slide", self._next.click, INSIDE)
 
     def tools(self) -> Sequence[QWidget]:
         return self._previous, self._number, self._next

@@ -9,8 +9,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtGui import QCloseEvent, QGuiApplication, QKeySequence, QShortcut, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtGui import QCloseEvent, QGuiApplication, QShowEvent
+from PySide6.QtWidgets import (
+    QApplication,
+    QHBoxLayout,
+    QMainWindow,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
 
 from desktop_rag.activity.activity_event import ActivityEvent
 from desktop_rag.core.conversation import Conversation, MessagesStored
@@ -39,12 +46,14 @@ from desktop_rag.ui.chat.chat_page import ChatPage
 from desktop_rag.ui.foundation.ask_request import AskAboutRequested
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.focus_order import step
+from desktop_rag.ui.foundation.shortcuts import PLACE, bind, shortcuts_of
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.library.library_page import LibraryPage
 from desktop_rag.ui.search.search_page import SearchPage
 from desktop_rag.ui.settings.settings_page import SettingsPage
 from desktop_rag.ui.widgets.notice_bar import NoticeBar
 from desktop_rag.ui.window.navigation import PAGES, NavigationRail
+from desktop_rag.ui.window.shortcuts_dialog import ShortcutsDialog
 from desktop_rag.ui.window.status_strip import StatusStrip
 from desktop_rag.ui.window.window_place import place_window
 
@@ -154,22 +163,29 @@ class MainWindow(QMainWindow):
         self.library_page.undo_offered.connect(self._on_undo_offered)
 
     def _add_shortcuts(self) -> None:
-        for keys, slot in (
-            ("Ctrl+N", self._on_new_chat),
-            ("Ctrl+Q", self.quit_requested),
-            ("Ctrl+K", self._on_compose),
-            ("Ctrl+L", self._on_compose),
-            ("Ctrl+1", self._on_chat_requested),
-            ("Ctrl+2", self._on_strip_clicked),
-            ("Ctrl+3", self._on_search_requested),
-            ("Ctrl+Shift+F", self._on_search_requested),
-            ("Ctrl+4", self._on_settings_requested),
-            ("Ctrl++", lambda: self._zoom(1)),
-            ("Ctrl+=", lambda: self._zoom(1)),
-            ("Ctrl+-", lambda: self._zoom(-1)),
-            ("Ctrl+0", lambda: self._zoom(0)),
+        for keys, words, slot in (
+            ("Ctrl+N", "New chat", self._on_new_chat),
+            ("Ctrl+K Ctrl+L", "Write a question", self._on_compose),
+            ("Ctrl+1", "Show the chat", self._on_chat_requested),
+            ("Ctrl+2", "Show the library", self._on_strip_clicked),
+            ("Ctrl+3 Ctrl+Shift+F", "Search", self._on_search_requested),
+            ("Ctrl+4", "Show the settings", self._on_settings_requested),
+            ("Ctrl++ Ctrl+=", "Larger text", lambda: self._zoom(1)),
+            ("Ctrl+-", "Smaller text", lambda: self._zoom(-1)),
+            ("Ctrl+0", "Usual size of text", lambda: self._zoom(0)),
+            ("F1", "Show these shortcuts", self.show_shortcuts),
+            ("Ctrl+Q", "Quit", self.quit_requested.emit),
         ):
-            QShortcut(QKeySequence(keys), self).activated.connect(slot)
+            bind(self, keys, words, slot)
+        pages = (self.chat_page, self.library_page, self.search_page, self.settings_page)
+        for (name, _icon), page in zip(PAGES, pages, strict=True):
+            page.setProperty(PLACE, name)
+
+    @Slot()
+    def show_shortcuts(self) -> None:
+        """Show all shortcuts of the app."""
+        windows = QApplication.topLevelWidgets()
+        ShortcutsDialog(shortcuts_of(windows), self).open()
 
     def show_settings(self, settings: Settings) -> None:
         """Show settings that changed outside the settings page."""

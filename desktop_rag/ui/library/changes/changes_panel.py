@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QKeySequence, QShortcut, QShowEvent
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QTimer, Signal, Slot
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import (
     QAbstractButton,
     QButtonGroup,
@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
 
 from desktop_rag.core.library_events import FileChange, FileChangeKind
 from desktop_rag.ui.foundation.bridge import Bridge, Job
+from desktop_rag.ui.foundation.shortcuts import FOCUSED, bind
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.library.changes.changes_model import (
     CHANGE_ROLE,
@@ -137,10 +138,10 @@ class ChangesPanel(QWidget):
         group.buttonClicked.connect(self._on_kind_chosen)
         self._period.currentIndexChanged.connect(self._read)
         self._table.doubleClicked.connect(self._on_opened)
-        for keys in ("Return", "Enter", "Space"):
-            shortcut = QShortcut(QKeySequence(keys), self._table)
-            shortcut.setContext(Qt.ShortcutContext.WidgetShortcut)
-            shortcut.activated.connect(self._on_return_pressed)
+        bind(
+            self._table, "Return Enter Space", "Read the changed file", self._on_return_pressed,
+            FOCUSED,
+        )  # fmt: skip
 
     @Slot()
     def _read(self) -> None:

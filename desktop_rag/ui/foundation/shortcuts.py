@@ -1,0 +1,79 @@
+"""Shortcuts with words for what they do, and the list of all there are. Qt thread.
+
+The overview is made from them, so that it holds what works and nothing else.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from PySide6.QtCore import QObject, Qt
+from PySide6.QtGui import QAction, QKeySequence, QShortcut
+from PySide6.QtWidgets import QWidget
+
+# The property that names a page in the overview; shortcuts elsewhere belong to the whole window.
+PLACE = "shortcut_place"
+EVERYWHERE = "Everywhere"
+WHOLE_WINDOW = Qt.ShortcutContext.WindowShortcut
+INSIDE = Qt.ShortcutContext.WidgetWithChildrenShortcut
+FOCUSED = Qt.ShortcutContext.WidgetShortcut
+
+
+@dataclass(frozen=True, slots=True)
+class NamedShortcut:
+    """What keys do, and where: `Ctrl+F or F3`, `Find in the document`, `Document`."""
+
+    place: str
+    words: str
+    keys: str
+
+
+def bind(
+    owner: QWidget,
+    keys: str,
+    words: str,
+    act: Callable[[], object],
+    context: Qt.ShortcutContext = WHOLE_WINDOW,
+) -> QShortcut:
+    """Do something on any of these keys, given one after the other: `Ctrl++ Ctrl+=`."""
+    shortcut = QShortcut(owner)
+    shortcut.setKeys([QKeySequence(each) for each in keys.split()])
+    shortcut.setContext(context)
+    shortcut.setWhatsThis(words)
+    shortcut.activated.connect(act)
+    return shortcut
+
+
+def shortcuts_of(windows: Iterable[QWidget]) -> list[NamedShortcut]:
+    """All shortcuts below these windows, by place; keys that do the same are told together."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for window in windows:
+        for shortcut in window.findChildren(QShortcut):
+            keys = list(map(_native, QShortcut.keys(shortcut)))
+            _add(found, _place_of(shortcut), shortcut.whatsThis(), keys)
+        for action in window.findChildren(QAction):
+            # The keys beside the entries of a menu are those of a shortcut.
+            if not action.shortcut().isEmpty() and isinstance(action.parent(), QWidget):
+                keys = [_native(action.shortcut())]
+                _add(found, _place_of(action), action.text(), keys)
+    named = [NamedShortcut(*key, " or ".join(keys)) for key, keys in found.items() if key[1]]
+    return sorted(named, key=lambda each: (each.place != EVERYWHERE, each.place))
+
+
+def _native(keys: QKeySequence) -> str:
+    return keys.toString(QKeySequence.SequenceFormat.NativeText)
+
+
+def _add(
+    found: dict[tuple[str, str], list[str]], place: str, words: str, keys: Iterable[str]
+) -> None:
+    known = found.setdefault((place, words.replace("&", "").rstrip("…")), [])
+    known += [key for key in keys if key and key not in known]
+
+
+def _place_of(shortcut: QObject) -> str:
+    owner = shortcut.parent()
+    while owner is not None:
+        if place := owner.property(PLACE):
+            return str(place)
+        owner = owner.parent()
+    return EVERYWHERE
