@@ -114,7 +114,10 @@ class ChatPage(QWidget):
         self._found.add_keys(centre)
         self._found.add_keys(self._list)
         # Only on this page: elsewhere Esc closes a question or a list.
-        bind(self, "Esc", "Stop the answer", self._on_escape, INSIDE)
+        bind(
+            self, "Esc", "Stop the answer",
+            lambda: self._found.close_bar() if self._found.is_open else self.stop(), INSIDE,
+        )  # fmt: skip
 
     def _connect(self) -> None:
         self._connect_messages()
@@ -225,13 +228,6 @@ class ChatPage(QWidget):
     def stop(self) -> None:
         """Stop the answer that is being written."""
         self._session.stop()
-
-    @Slot()
-    def _on_escape(self) -> None:
-        if self._found.is_open:
-            self._found.close_bar()
-        else:
-            self.stop()
 
     @property
     def is_answering(self) -> bool:

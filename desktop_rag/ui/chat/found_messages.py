@@ -1,12 +1,12 @@
 """The messages of a chat with a bar above them that finds words in them. Qt thread."""
 
 from PySide6.QtCore import Qt, Slot
-from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
 from shiboken6 import isValid
 
 from desktop_rag.ui.chat.chat_find import ChatFind
 from desktop_rag.ui.foundation.bridge import Bridge
+from desktop_rag.ui.foundation.shortcuts import INSIDE, bind
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.messages.message_model import MessageModel
 from desktop_rag.ui.messages.message_view import MessageView
@@ -38,14 +38,12 @@ class FoundMessages(QWidget):
 
     def add_keys(self, area: QWidget) -> None:
         """Let the keys work in this part of the window."""
-        for keys, act in (
-            ("Ctrl+F", self.open_bar),
-            ("F3", lambda: self._step(1)),
-            ("Shift+F3", lambda: self._step(-1)),
+        for keys, words, act in (
+            ("Ctrl+F", "Find in the chat", self.open_bar),
+            ("F3", "Next place found", lambda: self._step(1)),
+            ("Shift+F3", "Place found before", lambda: self._step(-1)),
         ):
-            shortcut = QShortcut(QKeySequence(keys), area)
-            shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
-            shortcut.activated.connect(act)
+            bind(area, keys, words, act, INSIDE)
 
     @property
     def is_open(self) -> bool:

@@ -8,10 +8,11 @@ import time
 from datetime import date
 
 from PySide6.QtCore import QMetaObject, QModelIndex, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut, QWheelEvent
+from PySide6.QtGui import QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
 
 from desktop_rag.core.conversation import Feedback, Message, Role
+from desktop_rag.ui.foundation.shortcuts import INSIDE, bind
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.markdown.formula_drawer import FormulaDrawer
 from desktop_rag.ui.messages.answer_item import AnswerItem
@@ -108,9 +109,7 @@ class MessageView(QScrollArea):
         self._earlier.clicked.connect(self._on_earlier_clicked)
         self._later.clicked.connect(self._on_later_clicked)
         self._newest.clicked.connect(self.scroll_to_end)
-        end = QShortcut(QKeySequence("End"), self)
-        end.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
-        end.activated.connect(self.scroll_to_end)
+        bind(self, "End", "Go to the newest message", self.scroll_to_end, INSIDE)
 
     @property
     def is_settled(self) -> bool:
