@@ -77,6 +77,7 @@ class PagesViewer(Viewer):
         self._previous = IconButton(self._theme, "chevron-up:text", "Previous page")
         self._next = IconButton(self._theme, "chevron-down:text", "Next page")
         self._number = QSpinBox()
+        self._number.setObjectName("pageNumber")
         self._number.setAccessibleName("Page number")
         self._number.setButtonSymbols(QSpinBox.ButtonSymbols.NoButtons)
         self._number.setAlignment(Qt.AlignmentFlag.AlignRight)

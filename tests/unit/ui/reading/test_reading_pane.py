@@ -161,7 +161,9 @@ def test_a_pdf_is_drawn_at_the_words_and_stepped_through(read: Read, qtbot: QtBo
     assert canvas.page == 2
     button(pane, "Next page").click()
     assert canvas.page == 3
-    field(pane, QSpinBox, "Page number").setValue(1)
+    number = field(pane, QSpinBox, "Page number")
+    assert number.lineEdit().width() > number.fontMetrics().horizontalAdvance("444")
+    number.setValue(1)
     assert canvas.page == 1
     before = canvas.width_of(1)
     button(pane, "Zoom in").click()
