@@ -25,6 +25,7 @@ from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.library.dialogs.collections_dialog import CollectionsDialog
 from desktop_rag.ui.library.dialogs.folder_dialog import FolderDialog
 from desktop_rag.ui.library.dialogs.links_dialog import LinksDialog
+from desktop_rag.ui.library.dialogs.rules_form import RulesForm
 from desktop_rag.ui.library.source_actions import SourceActions
 from tests.unit.ui.rooms import button, field, texts
 
@@ -235,3 +236,15 @@ def test_a_collection_is_removed_after_confirmation(
     with qtbot.waitSignal(dialog.removed) as told:
         button(dialog, "Remove").click()
     assert told.args == [library.collections.all()[0].collection_id]
+
+
+def test_the_options_keep_single_excluded_files_unless_told_otherwise(
+    parent: QWidget, qtbot: QtBot
+) -> None:
+    rules = SourceRules(excluded=("*.log",), excluded_files=("a.md", "b/c.md"))
+    form = RulesForm(rules, parent)
+    assert form.rules == rules
+    box = button(form, "Keep excluding 2 single files")
+    with qtbot.waitSignal(form.changed):
+        box.click()
+    assert form.rules == SourceRules(excluded=("*.log",))
