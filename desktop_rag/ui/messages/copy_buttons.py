@@ -92,7 +92,6 @@ class CopyButtons(QObject):
         self._theme = theme
         self._view = view
         self._placed: list[tuple[QTextTable, list[CopyButton]]] = []
-        view.viewport().installEventFilter(self)
 
     def show_blocks(self, blocks: Sequence[Block]) -> None:
         """Give these blocks, which are the tables of the document, their buttons."""
@@ -104,6 +103,9 @@ class CopyButtons(QObject):
         is_known = len(frames) == len(blocks)
         pairs = zip(frames, blocks, strict=True) if is_known else ()
         self._placed = [(frame, self._buttons_of(block)) for frame, block in pairs]
+        self._view.viewport().removeEventFilter(self)
+        if blocks:
+            self._view.viewport().installEventFilter(self)
         before: QWidget = self._view
         for button in [button for _, buttons in self._placed for button in buttons]:
             QWidget.setTabOrder(before, button)

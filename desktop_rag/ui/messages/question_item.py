@@ -35,11 +35,10 @@ class QuestionItem(QWidget):
         inner = QVBoxLayout(self._bubble)
         inner.setContentsMargins(14, 9, 14, 9)
         inner.addWidget(self._label)
-        # A label can't mark its words.
-        self._is_marked = False
-        self._marked = MarkedText(theme, "Question with marked words", role="text")
-        self._marked.hide()
-        inner.addWidget(self._marked)
+        self._theme = theme
+        self._inner = inner
+        # In place of the label, which can't mark its words; made when it is needed.
+        self._marked: MarkedText | None = None
         self._attached = SentAttachments(theme)
         self._attached.opened.connect(self.attachment_opened)
         self._scope = ElidedLabel(tone="muted", scale="small")
@@ -60,8 +59,13 @@ class QuestionItem(QWidget):
     def mark_words(self, words: str, current: int) -> None:
         """Mark words in the question; `current` is the index of the person's hit, or -1."""
         spans = found_spans(self._label.text(), words)
-        self._is_marked = bool(spans)
-        self._marked.show_marked(self._label.text(), spans, current)
+        if spans and self._marked is None:
+            self._marked = MarkedText(self._theme, "Question with marked words", role="text")
+            self._inner.addWidget(self._marked)
+        if self._marked is not None:
+            self._marked.show_marked(self._label.text(), spans, current)
+            self._marked.setVisible(bool(spans))
+            self._label.setVisible(not spans)
         self._fit()
 
     def found_place(self) -> QPoint:
@@ -100,6 +104,5 @@ class QuestionItem(QWidget):
         natural = max(metrics.horizontalAdvance(line) for line in lines) + 4
         room = min(int(self.width() * _BUBBLE_SHARE), self.width() - _AROUND_PX)
         self._label.setFixedWidth(min(natural, max(_MIN_PX, room)))
-        self._marked.setFixedWidth(self._label.width())
-        self._label.setVisible(not self._is_marked)
-        self._marked.setVisible(self._is_marked)
+        if self._marked is not None:
+            self._marked.setFixedWidth(self._label.width())
