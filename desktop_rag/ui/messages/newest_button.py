@@ -13,7 +13,7 @@ class NewestButton(TextButton):
     """Shown while the person is far from the newest message, or it grows out of sight."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
-        super().__init__("", parent, icon="chevron-down:text", theme=theme)
+        super().__init__("Newest messages", parent, icon="chevron-down:text", theme=theme)
         self.setObjectName("newestButton")
         self.setToolTip(plain_tooltip("End"))
         self.hide()
