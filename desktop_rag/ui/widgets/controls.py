@@ -6,7 +6,7 @@ can load local files.
 
 import html
 
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QSize, Qt, Slot
 from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QFrame,
@@ -184,7 +184,11 @@ class IconLabel(QWidget):
         self._icon = icon
         self._size = QSize(size_px, size_px)
         self.setFixedSize(self._size)
-        theme.changed.connect(self.update)
+        theme.changed.connect(self._on_theme_changed)
+
+    @Slot()
+    def _on_theme_changed(self) -> None:
+        self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
