@@ -156,7 +156,9 @@ class Person:
         """The visible field with this accessible name."""
         kinds = (QLineEdit, QPlainTextEdit, QTextEdit, QComboBox)
         fields = [w for kind in kinds for w in self.place.findChildren(kind)]
-        return next(w for w in fields if w.isVisible() and w.accessibleName() == name)
+        found = (w for w in fields if w.isVisible() and w.accessibleName() == name)
+        # The line of an editable list has the name of the list.
+        return next(w for w in found if not isinstance(w.parent(), QComboBox))
 
     def typed(self, name: str) -> str:
         """The text of the question field with this accessible name."""
